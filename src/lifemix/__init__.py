@@ -1,0 +1,29 @@
+"""Deep Survival Machines: parametric survival regression for censored data with competing risks.
+
+Names are imported when they are first used, so that ``import lifemix`` and the command line start without PyTorch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .target import make_target
+
+__version__ = "0.1.0"
+__all__ = ["make_target"]
+
+_HOMES = {"make_target": ".target"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name], __name__), name)
+    return import_module(f".{name}", __name__)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,59 @@
+"""The exceptions of the package; each message says what was got, what is expected and how to fix it.
+
+LifemixError
+├── InputError (a ValueError)
+│   ├── TargetError       times, events, entries or upper bounds
+│   ├── CovariateError    the table X
+│   └── SettingError      an option of an estimator or a function
+├── ModelFileError        a file that `load` cannot or must not read
+└── MissingExtraError (an ImportError)   an optional package is not installed
+LifemixWarning (a UserWarning)           harmless, but worth knowing
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CovariateError",
+    "InputError",
+    "LifemixError",
+    "LifemixWarning",
+    "MissingExtraError",
+    "ModelFileError",
+    "SettingError",
+    "TargetError",
+]
+
+
+class LifemixError(Exception):
+    """Anything that this package raises on purpose."""
+
+
+class InputError(LifemixError, ValueError):
+    """Something that was passed in cannot be used."""
+
+
+class TargetError(InputError):
+    """The target ``y`` cannot be used."""
+
+
+class CovariateError(InputError):
+    """The covariates ``X`` cannot be used."""
+
+
+class SettingError(InputError):
+    """An option has a value that it cannot have."""
+
+
+class ModelFileError(LifemixError):
+    """A model file cannot be read safely, or a model cannot be written."""
+
+
+class MissingExtraError(LifemixError, ImportError):
+    """An optional package is missing; the message holds the command that installs it."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {package}, which is not installed. Run: pip install 'lifemix[{extra}]'")
+
+
+class LifemixWarning(UserWarning):
+    """Something harmless that the user should know."""

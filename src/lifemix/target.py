@@ -1,0 +1,213 @@
+"""The target of a survival model: who was seen from when to when, and what happened.
+
+One row is one subject. ``event`` is 0 for a subject that was right-censored at ``time`` and 1..M for the kind of event
+that happened at ``time``. An event that is only known to lie in an interval has ``upper > time`` and fell in
+``(time, upper]``; with ``time`` 0 it is left-censored. A subject that came under observation at ``entry``
+is left-truncated.
+
+``as_target`` is the only parser of ``y`` in the package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import TargetError
+
+__all__ = ["Target", "as_target", "make_target"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_FORMS = (
+    "make_target(time, event, entry=None, upper=None), a structured array with fields (event, time), "
+    "a DataFrame with columns 'event' and 'time' (or 'duration'), or a pair (time, event)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The parsed target; every field has one value a subject.
+
+    ``entry`` is 0 where a subject was observed from the origin; ``upper`` is NaN where the event, or the censoring,
+    is known exactly.
+    """
+
+    event: Ints
+    time: Floats
+    entry: Floats
+    upper: Floats
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def n_events(self) -> int:
+        """The largest kind of event among the rows (0 where all are censored)."""
+        return int(self.event.max(initial=0))
+
+    @property
+    def interval(self) -> NDArray[np.bool_]:
+        """Which rows have an event known only to lie in ``(time, upper]``."""
+        return ~np.isnan(self.upper)
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """Which rows came under observation after the origin."""
+        return self.entry > 0
+
+    def take(self, rows: Any) -> Target:
+        """Return some of the rows, by index or mask."""
+        return Target(self.event[rows], self.time[rows], self.entry[rows], self.upper[rows])
+
+    def to_array(self) -> NDArray[np.void]:
+        """Return the structured array of ``make_target``; ``entry`` and ``upper`` only where some row needs them."""
+        columns = {"event": self.event, "time": self.time}
+        if self.truncated.any():
+            columns["entry"] = self.entry
+        if self.interval.any():
+            columns["upper"] = self.upper
+        array = np.empty(len(self), dtype=[(name, values.dtype) for name, values in columns.items()])
+        for name, values in columns.items():
+            array[name] = values
+        return array
+
+
+def make_target(
+    time: ArrayLike, event: ArrayLike, entry: ArrayLike | None = None, upper: ArrayLike | None = None
+) -> NDArray[np.void]:
+    """Return the target of a survival model as a structured array, fields ``event, time [, entry, upper]``.
+
+    time: the time of the event or of the censoring; of an interval, its lower end.
+    event: 0 censored, 1..M the kind of event; booleans will do for one kind.
+    entry: when observation began (left truncation); 0 or missing: at the origin.
+    upper: for an event in ``(time, upper]``; missing or equal to ``time``: the time is exact.
+    """
+    return _check(time, event, entry, upper).to_array()
+
+
+def as_target(y: Any) -> Target:
+    """Read any accepted form of ``y``."""
+    if isinstance(y, Target):
+        return y
+    if isinstance(y, pd.DataFrame):
+        return _from_frame(y)
+    if isinstance(y, np.ndarray) and y.dtype.names:
+        return _from_structured(y)
+    if isinstance(y, (tuple, list)) and len(y) == 2 and all(np.ndim(part) == 1 for part in y):
+        return _check(y[0], y[1], None, None)
+    raise TargetError(f"y must hold times and events; got {_describe(y)}. Give one of: {_FORMS}.")
+
+
+def _describe(y: Any) -> str:
+    if isinstance(y, (np.ndarray, pd.Series)):
+        return f"{type(y).__name__} of shape {y.shape} and type {y.dtype}"
+    return type(y).__name__
+
+
+def _from_frame(frame: pd.DataFrame) -> Target:
+    times = [name for name in ("time", "duration") if name in frame.columns]
+    if len(times) != 1 or "event" not in frame.columns:
+        raise TargetError(
+            f"a DataFrame target needs the column 'event' and one of 'time', 'duration'; got {list(frame.columns)}. "
+            "Rename the columns, or use make_target(time, event)."
+        )
+    return _check(frame[times[0]], frame["event"], frame.get("entry"), frame.get("upper"))
+
+
+def _from_structured(array: NDArray[np.void]) -> Target:
+    array = array.reshape(-1)
+    names = array.dtype.names or ()
+    if "event" in names and ("time" in names or "duration" in names):
+        optional = {name: array[name] if name in names else None for name in ("entry", "upper")}
+        return _check(array["time" if "time" in names else "duration"], array["event"], **optional)
+    if len(names) == 2 and array.dtype[0] == np.bool_:  # scikit-survival: (boolean event, time) under any names
+        return _check(array[names[1]], array[names[0]], None, None)
+    raise TargetError(
+        f"a structured target needs the fields 'event' and 'time', or a boolean event field and a time field "
+        f"as in scikit-survival; got {array.dtype}. Use make_target(time, event)."
+    )
+
+
+def _check(time: ArrayLike, event: ArrayLike, entry: ArrayLike | None, upper: ArrayLike | None) -> Target:
+    times = _numbers(time, "time")
+    n = len(times)
+    if n == 0:
+        raise TargetError("the target has no rows; got 0, expected at least 1. Check how the rows were selected.")
+    events = _event_codes(event)
+    entries = np.zeros(n) if entry is None else _numbers(entry, "entry")
+    uppers = np.full(n, np.nan) if upper is None else _numbers(upper, "upper")
+    for name, values in (("event", events), ("entry", entries), ("upper", uppers)):
+        if len(values) != n:
+            raise TargetError(f"{name} must have one value a row; got {len(values)} values for {n} times.")
+    entries = np.where(np.isnan(entries), 0.0, entries)
+    _refuse(~np.isfinite(times), times, "time must be finite", "Drop or repair these rows")
+    _refuse(times < 0, times, "time must be >= 0", "Drop these rows or move the time origin")
+    uppers = _check_upper(times, events, uppers)
+    _check_entry(times, entries, ~np.isnan(uppers))
+    return Target(events, times, entries, uppers)
+
+
+def _check_upper(times: Floats, events: Ints, uppers: Floats) -> Floats:
+    given = ~np.isnan(uppers)
+    censored = events == 0
+    _refuse(given & (uppers < times), uppers, "upper must be >= time", "Swap the two, or leave upper missing")
+    # R's way to write right-censoring, (time, Inf), means the same as event 0.
+    contradiction = censored & given & (uppers > times) & np.isfinite(uppers)
+    _refuse(
+        contradiction, uppers, "a censored row (event 0) has no upper", "Set its event to 1, or leave upper missing"
+    )
+    endless = ~censored & np.isposinf(uppers)
+    _refuse(endless, uppers, "upper must be finite", "Code an event that was never seen as event 0 at its last time")
+    return np.where(censored | (uppers == times), np.nan, uppers)
+
+
+def _check_entry(times: Floats, entries: Floats, interval: NDArray[np.bool_]) -> None:
+    _refuse(~np.isfinite(entries), entries, "entry must be finite", "Leave entry missing where there was none")
+    _refuse(entries < 0, entries, "entry must be >= 0", "Move the time origin, or leave entry missing")
+    late = (entries > times) | ((entries == times) & (times > 0) & ~interval)
+    _refuse(
+        late, entries, "entry must be < time", "Drop rows that were never at risk, or set time to entry in intervals"
+    )
+
+
+def _numbers(values: ArrayLike, name: str) -> Floats:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}.")
+    if array.dtype.kind in "mM":
+        raise TargetError(f"{name} must be numbers; got {array.dtype}. Divide the differences by a unit, say a day.")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TargetError(f"{name} must be numbers; got {array.dtype} such as {array[:3].tolist()}.") from None
+
+
+def _event_codes(values: ArrayLike) -> Ints:
+    array = np.asarray(values)
+    if array.dtype.kind not in "bui":
+        if array.dtype.kind in "USmM" or (array.dtype.kind == "O" and any(isinstance(v, str) for v in array.flat)):
+            raise TargetError(
+                f"event must be whole numbers (0 censored, 1..M kinds of event) or booleans; got {array.dtype} "
+                f"such as {array.reshape(-1)[:3].tolist()}. Map the labels to codes first."
+            )
+        numbers = _numbers(array, "event")
+        whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
+        _refuse(~whole, numbers, "event must be whole numbers (0 censored, 1..M)", "Map the labels to codes first")
+        array = numbers
+    if array.ndim != 1:
+        raise TargetError(f"event must be one-dimensional; got shape {array.shape}.")
+    codes = array.astype(np.int64)
+    _refuse(codes < 0, codes, "event must be >= 0 (0 censored, 1..M kinds of event)", "Map the labels to codes first")
+    return codes
+
+
+def _refuse(bad: NDArray[np.bool_], values: NDArray[Any], expected: str, fix: str) -> None:
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise TargetError(f"{expected}; got {values[row]} at row {row} ({int(bad.sum())} such rows). {fix}.")

@@ -1,0 +1,131 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifemix import make_target
+from lifemix.errors import TargetError
+from lifemix.target import Target, as_target
+
+TIME = np.array([1.0, 2.5, 4.0])
+EVENT = np.array([1, 0, 2])
+
+
+def test_make_target_has_event_before_time():
+    y = make_target(TIME, EVENT)
+    assert y.dtype.names == ("event", "time")
+    assert y["time"].tolist() == TIME.tolist()
+    assert y["event"].tolist() == EVENT.tolist()
+
+
+def test_optional_fields_appear_only_where_a_row_needs_them():
+    assert make_target(TIME, EVENT, entry=[0, 0, 0], upper=[np.nan] * 3).dtype.names == ("event", "time")
+    y = make_target(TIME, EVENT, entry=[0, 1, 2], upper=[np.nan, np.nan, 5.0])
+    assert y.dtype.names == ("event", "time", "entry", "upper")
+
+
+FORMS = {
+    "target": lambda: as_target((TIME, EVENT)),
+    "make_target": lambda: make_target(TIME, EVENT),
+    "pair": lambda: (TIME, EVENT),
+    "pair of lists": lambda: [TIME.tolist(), EVENT.tolist()],
+    "frame": lambda: pd.DataFrame({"event": EVENT, "time": TIME}),
+    "frame with duration": lambda: pd.DataFrame({"duration": TIME, "event": EVENT.astype(float)}, index=[7, 8, 9]),
+    "column vector": lambda: make_target(TIME, EVENT).reshape(-1, 1),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+def test_every_form_gives_the_same_target(form):
+    target = as_target(form())
+    assert isinstance(target, Target)
+    np.testing.assert_array_equal(target.time, TIME)
+    np.testing.assert_array_equal(target.event, EVENT)
+    assert not target.truncated.any()
+    assert not target.interval.any()
+
+
+def test_scikit_survival_arrays_have_any_names():
+    y = np.array([(True, 3.0), (False, 5.0)], dtype=[("fstat", "?"), ("lenfol", "<f8")])
+    target = as_target(y)
+    assert target.event.tolist() == [1, 0]
+    assert target.time.tolist() == [3.0, 5.0]
+
+
+def test_structured_array_survives_the_parser():
+    y = make_target([1, 0, 3.0], [1, 1, 0], entry=[0.5, 0, 1], upper=[2, 4, np.inf])
+    target = as_target(y)
+    assert target.interval.tolist() == [True, True, False]
+    again = target.to_array()
+    for name in y.dtype.names:
+        np.testing.assert_array_equal(again[name], y[name])
+
+
+def test_legal_edges():
+    as_target(make_target([0.0], [0], entry=[0.0]))  # entry = time = 0
+    as_target(make_target([0.0], [1]))  # an event at the origin: the model decides what it means
+    assert not as_target(make_target([2.0], [1], upper=[2.0])).interval.any()
+    make_target([2.0], [1], entry=[2.0], upper=[3.0])  # at risk from 2, event in (2, 3]
+
+
+BAD = {
+    "negative time": ((([1.0, -3.0]), [1, 0]), r"time must be >= 0; got -3\.0 at row 1 \(1 such rows\)"),
+    "nan time": (([np.nan, 1.0], [1, 0]), "time must be finite; got nan at row 0"),
+    "infinite time": (([np.inf, 1.0], [1, 0]), "time must be finite; got inf"),
+    "text time": ((["a", "b"], [1, 0]), "time must be numbers"),
+    "dates": ((np.array(["2020-01-01"], dtype="datetime64[D]"), [1]), "Divide the differences by a unit"),
+    "fractional event": (([1.0, 2.0], [0.5, 1]), r"event must be whole numbers.*got 0\.5 at row 0"),
+    "negative event": (([1.0, 2.0], [1, -1]), "event must be >= 0"),
+    "text event": (([1.0, 2.0], ["dead", "alive"]), "Map the labels to codes"),
+    "nan event": (([1.0, 2.0], [np.nan, 1]), "event must be whole numbers"),
+    "lengths": (([1.0, 2.0], [1]), "one value a row; got 1 values for 2 times"),
+    "no rows": (([], []), "no rows"),
+    "two-dimensional": (([[1.0, 2.0]], [1]), "one-dimensional"),
+    "upper below time": (([2.0], [1], None, [1.0]), r"upper must be >= time; got 1\.0"),
+    "upper of a censored row": (([2.0], [0], None, [3.0]), "a censored row .* has no upper"),
+    "endless interval": (([2.0], [1], None, [np.inf]), "upper must be finite"),
+    "entry at time": (([2.0], [1], [2.0]), "entry must be < time"),
+    "entry after time": (([2.0], [1], [3.0]), "entry must be < time"),
+    "entry after the interval begins": (([0.0], [1], [3.0], [4.0]), "in intervals set time to entry"),
+    "negative entry": (([2.0], [1], [-1.0]), "entry must be >= 0"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_targets_are_refused_with_the_reason(arguments, message):
+    with pytest.raises(TargetError, match=message):
+        make_target(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.zeros(3), "Give one of"),
+        (None, "Give one of"),
+        (pd.DataFrame({"a": [1]}), "needs the column 'event'"),
+        (np.array([(1.0, 2.0)], dtype=[("a", "f8"), ("b", "f8")]), "fields 'event' and 'time'"),
+    ],
+)
+def test_unknown_forms_are_refused(y, message):
+    with pytest.raises(TargetError, match=message):
+        as_target(y)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.floats(0.1, 1e6), st.floats(0, 0.99), st.none() | st.floats(1.01, 3)),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_round_trip_through_the_array_keeps_every_field(rows):
+    event = np.array([row[0] for row in rows])
+    time = np.array([row[1] for row in rows])
+    entry = time * np.array([row[2] for row in rows])
+    upper = np.array([np.nan if row[3] is None or row[0] == 0 else row[1] * row[3] for row in rows])
+    target = as_target(make_target(time, event, entry, upper))
+    again = as_target(target.to_array())
+    for name in ("event", "time", "entry", "upper"):
+        np.testing.assert_array_equal(getattr(target, name), getattr(again, name))
+    np.testing.assert_array_equal(target.upper, upper)
