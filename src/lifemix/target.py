@@ -171,9 +171,7 @@ def _check_entry(times: Floats, entries: Floats, interval: NDArray[np.bool_]) ->
     _refuse(~np.isfinite(entries), entries, "entry must be finite", "Leave entry missing where there was none")
     _refuse(entries < 0, entries, "entry must be >= 0", "Move the time origin, or leave entry missing")
     late = (entries > times) | ((entries == times) & (times > 0) & ~interval)
-    _refuse(
-        late, entries, "entry must be < time", "Drop rows that were never at risk, or set time to entry in intervals"
-    )
+    _refuse(late, entries, "entry must be < time", "Drop rows never at risk; in intervals set time to entry")
 
 
 def _numbers(values: ArrayLike, name: str) -> Floats:
