@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -19,6 +19,10 @@ class Primitive(ABC):
 
     Everything is asked in logarithms. ``log_survival`` is never ``log(1 - cdf)``.
     """
+
+    if TYPE_CHECKING:
+
+        def __init__(self, first: Tensor, second: Tensor) -> None: ...
 
     shift_activation: ClassVar[str]
     """The paper's ``act``: what the shift by the covariates goes through before it is added to the base value."""

@@ -1,0 +1,21 @@
+"""The likelihood of censored, truncated and competing observations: pure functions of tensors."""
+
+from __future__ import annotations
+
+from .censored import OBJECTIVES, Contributions, check_objective, contributions
+from .competing import log_incidence_between
+from .loss import combined_loss
+from .observations import Observations
+from .prior import base_penalty, head_penalty
+
+__all__ = [
+    "OBJECTIVES",
+    "Contributions",
+    "Observations",
+    "base_penalty",
+    "check_objective",
+    "combined_loss",
+    "contributions",
+    "head_penalty",
+    "log_incidence_between",
+]

@@ -1,0 +1,119 @@
+"""Deep Survival Machines: an encoder and heads that turn covariates into one mixture of primitives for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from .networks import (
+    Layout,
+    activation_function,
+    encode,
+    encoder_shapes,
+    gate_and_parameters,
+    head_shapes,
+    uniform_start,
+)
+from .primitives import LogLocationScale, Mixture, primitive_class
+
+__all__ = ["Architecture"]
+
+_MODULE = "module."
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The shape of a model. Models of one shape are trained together, as rows of one matrix of parameters.
+
+    A ``module`` (any ``nn.Module`` that maps ``[rows, inputs]`` to ``[rows, width]``) takes the place of the encoder;
+    its parameters become part of the row, and there is one model then.
+    """
+
+    n_inputs: int
+    hidden: tuple[int, ...]
+    k: int
+    n_events: int
+    primitive: str
+    activation: str = "relu6"
+    shift_activation: str | None = None  # None: the paper's, by primitive
+    bias: bool = True
+    module: nn.Module | None = field(default=None, compare=False)
+    module_width: int = 0
+
+    @cached_property
+    def law(self) -> type[LogLocationScale]:
+        """The class of the primitive."""
+        return primitive_class(self.primitive)
+
+    @property
+    def act(self) -> str:
+        """The name of the paper's ``act``."""
+        return self.shift_activation or self.law.shift_activation
+
+    @property
+    def width(self) -> int:
+        """The number of features of the representation."""
+        if self.module is not None:
+            return self.module_width
+        return self.hidden[-1] if self.hidden else self.n_inputs
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Names and shapes of the parameters."""
+        if self.module is None:
+            encoder = encoder_shapes(self.n_inputs, self.hidden, self.bias)
+        else:
+            encoder = {f"{_MODULE}{name}": tuple(p.shape) for name, p in self.module.named_parameters()}
+        return Layout({**encoder, **head_shapes(self.width, self.n_events, self.k, self.bias)})
+
+    def represent(self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
+        """Return the representation ``[models, rows, width]`` of ``x`` ``[models, rows, inputs]``."""
+        if self.module is not None:
+            own = {name.removeprefix(_MODULE): p[0] for name, p in parameters.items() if name.startswith(_MODULE)}
+            output: Tensor = functional_call(self.module, own, (x[0],))
+            return output[None]
+        return encode(parameters, x, activation_function(self.activation), masks)
+
+    def mixtures(self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None) -> Mixture:
+        """Return one mixture for each event, ``[models, rows, events, k]``."""
+        representation = self.represent(parameters, x, masks)
+        log_weights, first, second = gate_and_parameters(parameters, representation, activation_function(self.act))
+        return Mixture(log_weights, self.law(first, second))
+
+    def start(self, warm_start: Tensor, spread: float, rng: np.random.Generator) -> Tensor:
+        """Draw starting parameters of one model, ``[parameters]``.
+
+        warm_start: location and log precision of each event, ``[events, 2]``. The components start from there, their
+        locations ``spread`` standard deviations of log time apart on average, or they would stay identical.
+        """
+        flat = torch.zeros(1, self.layout.size, dtype=torch.float64)
+        given = (
+            {} if self.module is None else {_MODULE + name: p.detach() for name, p in self.module.named_parameters()}
+        )
+        for name, view in self.layout.views(flat).items():
+            if name in given:
+                view.copy_(given[name])
+            elif name.startswith("encoder") or name == "heads":
+                fan_in = self.width if name == "heads" else self._fan_in(name)
+                view.copy_(uniform_start(tuple(view.shape[1:]), fan_in, rng))
+        shape = (self.n_events, self.k)
+        steps = np.linspace(-1, 1, self.k) if self.k > 1 else np.zeros(1)
+        scatter = spread * (steps + 0.1 * rng.standard_normal(shape)) if self.k > 1 else np.zeros(shape)
+        location = warm_start[:, :1] + torch.from_numpy(scatter) * torch.exp(-warm_start[:, 1:])
+        law = self.law.from_location(location, warm_start[:, 1:].expand(shape))
+        self.layout.views(flat)["base"].copy_(torch.stack(law.parameters, dim=1))
+        return flat[0]
+
+    def base_of(self, warm_start: Tensor) -> Tensor:
+        """Return the two parameters of the primitive at a warm start, ``[events, 2]``: where the prior is centred."""
+        return torch.stack(self.law.from_location(warm_start[:, 0], warm_start[:, 1]).parameters, dim=1)
+
+    def _fan_in(self, name: str) -> int:
+        layer = int(name.split(".")[1])
+        return self.n_inputs if layer == 0 else self.hidden[layer - 1]

@@ -1,0 +1,9 @@
+"""Training: warm start, batches, the loop over epochs, early stopping, checkpoints; for many models at once."""
+
+from __future__ import annotations
+
+from .config import Data, Job, TrainConfig
+from .fleet import Fit, Fleet
+from .warm_start import warm_start
+
+__all__ = ["Data", "Fit", "Fleet", "Job", "TrainConfig", "warm_start"]

@@ -1,0 +1,54 @@
+"""What a fleet is told: the settings that its models share, and what each has for itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..likelihood import Observations
+
+__all__ = ["Data", "Job", "TrainConfig"]
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """All rows that any model of the fleet may use; jobs name theirs by index."""
+
+    x: Tensor  # [rows, inputs]
+    observed: Observations  # [rows]
+
+    def to(self, device: torch.device) -> Data:
+        """Return the data on a device."""
+        return Data(self.x.to(device), self.observed.to(device))
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One model of a fleet: its rows, its seed, and the settings that may differ inside a fleet."""
+
+    train_rows: Tensor
+    validation_rows: Tensor
+    warm_start: Tensor  # [events, 2]: location and log precision
+    seed: int
+    learning_rate: float = 1e-3
+    discount: float = 1.0
+    prior_strength: float = 0.0
+    head_prior: float = 0.0
+    dropout: float = 0.0
+    weight_decay: float = 0.0
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """The settings that all models of a fleet share."""
+
+    objective: str = "exact"
+    batch_size: int = 100
+    max_epochs: int = 200
+    patience: int = 10
+    optimizer: str = "adam"
+    t_max: float | None = None
+    spread: float = 0.5
+    max_gradient_norm: float = 10.0

@@ -1,0 +1,87 @@
+"""Optimisers on the matrix of all parameters of a fleet, ``[models, parameters]``, with a learning rate for each model.
+
+Weight decay is decoupled from the gradient (as in AdamW) and leaves biases and base values alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor
+
+from ..errors import SettingError
+
+__all__ = ["OPTIMIZERS", "Optimizer", "make_optimizer"]
+
+
+class Optimizer(ABC):
+    """The state of an optimiser: one matrix a moment."""
+
+    n_moments: int
+
+    def __init__(self, like: Tensor) -> None:
+        self.moments = [torch.zeros_like(like) for _ in range(self.n_moments)]
+        self.steps = 0
+
+    @abstractmethod
+    def direction(self, gradient: Tensor) -> Tensor:
+        """Take in a gradient and return the step to subtract, before the learning rate."""
+
+    def update(self, values: Tensor, gradient: Tensor, learning_rate: Tensor, decay: Tensor | None) -> None:
+        """Move the values in place; learning_rate ``[models, 1]``, decay ``[models, parameters]``."""
+        self.steps += 1
+        if decay is not None:
+            values.sub_(values * decay * learning_rate)
+        values.sub_(self.direction(gradient).mul_(learning_rate))
+
+    def keep(self, models: Tensor) -> None:
+        """Keep only some of the models."""
+        self.moments = [moment[models] for moment in self.moments]
+
+
+class Adam(Optimizer):
+    """Adam, the paper's optimiser (Kingma and Ba 2014), with its usual constants."""
+
+    n_moments = 2
+
+    def direction(self, gradient: Tensor) -> Tensor:
+        """Return the bias-corrected mean over the root of the bias-corrected mean square."""
+        mean, square = self.moments
+        mean.lerp_(gradient, 0.1)
+        square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
+        bias = (1 - 0.999**self.steps) ** 0.5
+        return (mean / square.sqrt().add_(1e-8 * bias)).mul_(bias / (1 - 0.9**self.steps))
+
+
+class RMSprop(Optimizer):
+    """The gradient over the root of its running mean square."""
+
+    n_moments = 1
+
+    def direction(self, gradient: Tensor) -> Tensor:
+        """Return the scaled gradient."""
+        (square,) = self.moments
+        square.mul_(0.99).addcmul_(gradient, gradient, value=0.01)
+        return gradient / square.sqrt().add_(1e-8)
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent with momentum 0.9."""
+
+    n_moments = 1
+
+    def direction(self, gradient: Tensor) -> Tensor:
+        """Return the running sum of gradients."""
+        (momentum,) = self.moments
+        return momentum.mul_(0.9).add_(gradient).clone()
+
+
+OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop, "sgd": SGD}
+
+
+def make_optimizer(name: object, like: Tensor) -> Optimizer:
+    """Return a fresh optimiser by its name."""
+    if not isinstance(name, str) or name not in OPTIMIZERS:
+        raise SettingError(f"unknown optimizer; got {name!r}, expected one of {sorted(OPTIMIZERS)}.")
+    return OPTIMIZERS[name](like)
