@@ -78,6 +78,8 @@ def test_functions_equal_their_definitions_in_sixty_digits(law, location, log_pr
 def test_pdf_is_minus_derivative_of_survival(law, location, log_precision, t):
     p = make(law, location, log_precision)
     t_ = number(t).requires_grad_()
+    if p.z(t_) > 79:  # the log cumulative hazard saturates at 80
+        return
     log_s = p.log_survival(t_)
     log_s.backward()
     # f = -S' means the hazard is minus the derivative of log S

@@ -120,10 +120,10 @@ class LogLocationScale(Primitive):
         """``log dz/dt``."""
         return self.log_precision - torch.log(t)
 
-    def spread(self, lower: Tensor, upper: Tensor) -> Tensor:
-        """``z(upper) - z(lower)`` without cancellation."""
+    def spread(self, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+        """``z(upper) - z(lower)`` and its logarithm, without cancellation."""
         ratio = torch.log1p((upper - lower) / lower)
-        return standardise(ratio, torch.zeros_like(ratio), self.log_precision)
+        return standardise(ratio, torch.zeros_like(ratio), self.log_precision), self.log_precision + torch.log(ratio)
 
     def log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
         """``log P(lower < T <= upper)``; from the origin it is ``log_cdf(upper)``."""

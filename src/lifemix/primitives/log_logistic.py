@@ -53,9 +53,9 @@ class LogLogistic(LogLocationScale):
         return torch.where(t == 0, at_origin, inside)
 
     def _log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
-        spread = self.spread(lower, upper)
+        spread, log_spread = self.spread(lower, upper)
         z = self.z(lower)
-        return logsigmoid(z + spread) + logsigmoid(-z) + log1mexp(spread, torch.log(spread))
+        return logsigmoid(z + spread) + logsigmoid(-z) + log1mexp(spread, log_spread)
 
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
         log_odds = -log_s + log1mexp(-log_s, torch.log(-log_s))

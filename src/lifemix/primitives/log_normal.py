@@ -55,13 +55,14 @@ class LogNormal(LogLocationScale):
         return torch.where(t == 0, -torch.inf, inside)
 
     def _log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
-        z, width = self.z(lower), saturate(self.spread(lower, upper), _Z_LIMIT)
+        z, (width, log_width) = self.z(lower), self.spread(lower, upper)
+        width = saturate(width, _Z_LIMIT)
         middle = z + width / 2
         # By symmetry the interval may lie to the left of 0, where log Phi keeps its digits.
         left = torch.where(middle > 0, -(z + width), z)
         right = torch.where(middle > 0, -z, z + width)
         narrow = width * (1 + middle.abs()) < 0.1
-        by_series = _log_narrow(torch.where(narrow, middle, 0.0), torch.where(narrow, width, 0.01))
+        by_series = log_width + _log_mean_density(torch.where(narrow, middle, 0.0), torch.where(narrow, width, 0.01))
         return torch.where(narrow, by_series, _log_wide(left, right, narrow))
 
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
@@ -88,11 +89,11 @@ class LogNormal(LogLocationScale):
         return torch.full_like(self.mu, torch.inf)
 
 
-def _log_narrow(middle: Tensor, width: Tensor) -> Tensor:
-    """``log`` of the normal probability of a narrow interval, by Taylor's series of the density at its middle."""
+def _log_mean_density(middle: Tensor, width: Tensor) -> Tensor:
+    """Log of the mean normal density over a narrow interval, by Taylor's series at its middle."""
     m2, w2 = middle**2, width**2
     correction = (m2 - 1) * w2 / 24 + (m2**2 - 6 * m2 + 3) * w2**2 / 1920
-    return torch.log(width) - 0.5 * middle**2 - _HALF_LOG_2PI + torch.log1p(correction)
+    return -0.5 * middle**2 - _HALF_LOG_2PI + torch.log1p(correction)
 
 
 def _log_wide(left: Tensor, right: Tensor, narrow: Tensor) -> Tensor:

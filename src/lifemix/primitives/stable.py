@@ -32,7 +32,7 @@ def saturate(x: Tensor, limit: float = LOG_LIMIT) -> Tensor:
     return result
 
 
-_GRADIENT_LIMIT = 1e30
+_GRADIENT_LIMITS = {torch.float32: 1e30, torch.float64: 1e250}
 
 
 class _Standardise(torch.autograd.Function):
@@ -49,13 +49,14 @@ class _Standardise(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         x, location, log_precision = ctx.saved_tensors
         precision = log_precision.clamp(max=LOG_LIMIT).exp()
-        along = (gradients[0] * precision).clamp(-_GRADIENT_LIMIT, _GRADIENT_LIMIT)
-        z = (precision * (x - location)).clamp(-_GRADIENT_LIMIT, _GRADIENT_LIMIT)
-        return along, -along, (gradients[0] * z).clamp(-_GRADIENT_LIMIT, _GRADIENT_LIMIT)
+        limit = _GRADIENT_LIMITS[x.dtype]
+        along = (gradients[0] * precision).clamp(-limit, limit)
+        z = (precision * (x - location)).clamp(-limit, limit)
+        return along, -along, (gradients[0] * z).clamp(-limit, limit)
 
 
 def standardise(x: Tensor, location: Tensor, log_precision: Tensor) -> Tensor:
-    """``exp(log_precision) * (x - location)``; gradients beyond 1e30 are cut there, so that float32 can hold them."""
+    """``exp(log_precision) * (x - location)``; gradients that float32 could not sum are cut at 1e30."""
     result: Tensor = _Standardise.apply(*torch.broadcast_tensors(x, location, log_precision))  # type: ignore[no-untyped-call]
     return result
 
@@ -96,6 +97,6 @@ def log1mexp(x: Tensor, log_x: Tensor) -> Tensor:
     return torch.where(small, series, torch.where(large, far, middle))
 
 
-def log_expm1(x: Tensor) -> Tensor:
-    """``log(exp(x) - 1)`` for x > 0, neither overflowing for large x nor vanishing for small."""
-    return x + log1mexp(x, torch.log(x))
+def log_expm1(x: Tensor, log_x: Tensor) -> Tensor:
+    """``log(exp(x) - 1)`` for x > 0, from x and its logarithm; neither overflows for large x nor vanishes for small."""
+    return x + log1mexp(x, log_x)

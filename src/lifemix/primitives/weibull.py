@@ -64,7 +64,7 @@ class Weibull(LogLocationScale):
 
     def _log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
         # H(upper) - H(lower) = H(lower) * (exp(spread) - 1)
-        log_difference = saturate(self.z(lower) + log_expm1(self.spread(lower, upper)))
+        log_difference = saturate(self.z(lower) + log_expm1(*self.spread(lower, upper)))
         return self.log_survival(lower) + log1mexp(log_difference.exp(), log_difference)
 
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:

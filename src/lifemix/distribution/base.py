@@ -1,0 +1,207 @@
+"""What can be asked of the predicted distribution of every row."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from ..errors import InputError
+from .root import invert
+
+__all__ = ["SurvivalDistribution", "check_times"]
+
+Floats = NDArray[np.float64]
+_CHUNK = 1 << 21  # numbers in the largest temporary array
+
+
+def check_times(times: ArrayLike, name: str = "times") -> Floats:
+    """Return times as a vector; they must be finite and not negative."""
+    array = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    if array.ndim != 1:
+        raise InputError(f"{name} must be a number or one-dimensional; got shape {array.shape}.")
+    if not np.isfinite(array).all() or (array < 0).any():
+        bad = array[~np.isfinite(array) | (array < 0)][0]
+        raise InputError(f"{name} must be finite and >= 0; got {bad}.")
+    return array
+
+
+class SurvivalDistribution(ABC):
+    """The law of the time to the first event, one for each row.
+
+    Methods take a number or a vector and return ``(n_rows, n_values)`` arrays in the user's unit of time. After
+    ``given(s)`` everything is conditional on survival to s, while times still count from the origin.
+    """
+
+    def __init__(self, since: Tensor | None) -> None:
+        self._since = since  # [rows], or None for everyone from the origin
+
+    # What a law must know of itself; times are [rows, times], everything counts from the origin.
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    @property
+    @abstractmethod
+    def _width(self) -> int:
+        """How many components are evaluated for one row and one time."""
+
+    @abstractmethod
+    def _take(self, rows: Any) -> Self:
+        """Return some of the rows."""
+
+    @abstractmethod
+    def _with_since(self, since: Tensor) -> Self:
+        """Return the same law, conditional on survival to ``since``."""
+
+    @abstractmethod
+    def _log_survival(self, t: Tensor) -> Tensor: ...
+
+    @abstractmethod
+    def _log_cdf(self, t: Tensor) -> Tensor: ...
+
+    @abstractmethod
+    def _log_pdf(self, t: Tensor) -> Tensor: ...
+
+    @abstractmethod
+    def _bracket(self, log_s: Tensor) -> tuple[Tensor, Tensor]:
+        """Return two log times, ``[rows, values]``, between which ``log S`` passes the values ``log_s``."""
+
+    @abstractmethod
+    def _rmst(self, t: Tensor) -> Tensor:
+        """The integral of S from 0 to t."""
+
+    @abstractmethod
+    def _mean_beyond(self, t: Tensor) -> Tensor:
+        """The integral of S from t, ``[rows, 1]``, to infinity."""
+
+    # What a user asks.
+
+    def __getitem__(self, rows: Any) -> Self:
+        """Return the distributions of some rows (an index, a slice, a mask)."""
+        if isinstance(rows, (int, np.integer)):
+            rows = [int(rows)]
+        index = np.arange(len(self))[rows]
+        return self._take(torch.as_tensor(index))
+
+    def survival(self, t: ArrayLike) -> Floats:
+        """``S(t)``, the probability of no event up to t."""
+        return self._by_time(t, lambda law, times: torch.exp(law._log_survival_since(times)))
+
+    def cumulative_hazard(self, t: ArrayLike) -> Floats:
+        """``H(t) = -log S(t)``."""
+        return self._by_time(t, lambda law, times: -law._log_survival_since(times))
+
+    def pdf(self, t: ArrayLike) -> Floats:
+        """``f(t) = -dS/dt``, per unit of time."""
+
+        def density(law: Self, times: Tensor) -> Tensor:
+            value = torch.exp(law._log_pdf(law._no_earlier(times)) - law._log_survival_at_since())
+            return law._zero_before(times, value)
+
+        return self._by_time(t, density)
+
+    def hazard(self, t: ArrayLike) -> Floats:
+        """``h(t) = f(t) / S(t)``, per unit of time."""
+
+        def rate(law: Self, times: Tensor) -> Tensor:
+            at = law._no_earlier(times)
+            return law._zero_before(times, torch.exp(law._log_pdf(at) - law._log_survival(at)))
+
+        return self._by_time(t, rate)
+
+    def quantile(self, q: ArrayLike) -> Floats:
+        """Return the time by which a share q has had the event; q = 1 is infinite."""
+        shares = np.atleast_1d(np.asarray(q, dtype=np.float64))
+        if shares.ndim != 1 or not ((shares >= 0) & (shares <= 1)).all():
+            raise InputError(f"q must be a number or a vector of numbers from 0 to 1; got {q!r}.")
+        levels = torch.log1p(-torch.as_tensor(shares))
+
+        def solve(law: Self) -> Tensor:
+            log_s = levels + law._log_survival_at_since()
+            t = law._invert(log_s.expand(len(law), -1))
+            return law._no_earlier(t)
+
+        return self._by_chunk(solve, len(shares))
+
+    def median(self) -> Floats:
+        """Return the median of each row, ``(n_rows,)``."""
+        return self.quantile(0.5)[:, 0]
+
+    def mean(self) -> Floats:
+        """Return the mean of each row, ``(n_rows,)``; infinite where a component's is."""
+
+        def expect(law: Self) -> Tensor:
+            since = law._since_column()
+            return since + law._mean_beyond(since) / torch.exp(law._log_survival_at_since())
+
+        return self._by_chunk(expect, 1)[:, 0]
+
+    def rmst(self, t: ArrayLike) -> Floats:
+        """Return the restricted mean ``E min(T, t)``; ``(n_rows,)`` for a number."""
+
+        def restricted(law: Self, times: Tensor) -> Tensor:
+            if law._since is None:
+                return law._rmst(times)
+            since = law._since_column()
+            beyond = law._rmst(law._no_earlier(times)) - law._rmst(since)
+            return torch.minimum(times, since) + beyond / torch.exp(law._log_survival_at_since())
+
+        result = self._by_time(t, restricted)
+        return result[:, 0] if np.ndim(t) == 0 else result
+
+    def given(self, s: ArrayLike) -> Self:
+        """Return the distributions given survival to s, a number or one per row."""
+        starts = np.asarray(s, dtype=np.float64)
+        if starts.ndim > 1 or (starts.ndim == 1 and len(starts) != len(self)):
+            raise InputError(f"s must be a number or one per row ({len(self)}); got shape {starts.shape}.")
+        check_times(starts, "s")
+        since = torch.as_tensor(starts, dtype=torch.float64).expand(len(self))
+        return self._with_since(since if self._since is None else torch.maximum(since, self._since))
+
+    # Shared by the methods above.
+
+    def _since_column(self) -> Tensor:
+        return torch.zeros(len(self), 1, dtype=torch.float64) if self._since is None else self._since[:, None]
+
+    def _log_survival_at_since(self) -> Tensor:
+        if self._since is None:
+            return torch.zeros(len(self), 1, dtype=torch.float64)
+        return self._log_survival(self._since_column())
+
+    def _no_earlier(self, t: Tensor) -> Tensor:
+        return t if self._since is None else torch.maximum(t, self._since_column())
+
+    def _zero_before(self, t: Tensor, value: Tensor) -> Tensor:
+        return value if self._since is None else torch.where(t < self._since_column(), 0.0, value)
+
+    def _log_survival_since(self, t: Tensor) -> Tensor:
+        value = self._log_survival(self._no_earlier(t))
+        return value if self._since is None else value - self._log_survival_at_since()
+
+    def _invert(self, log_s: Tensor) -> Tensor:
+        """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``."""
+        low, high = self._bracket(log_s)
+        return invert(self._log_survival, self._log_cdf, self._log_pdf, log_s, low, high)
+
+    def _by_time(self, t: ArrayLike, function: Callable[[Self, Tensor], Tensor]) -> Floats:
+        times = torch.as_tensor(check_times(t, "t"))[None]
+        return self._by_chunk(lambda law: function(law, times.expand(len(law), -1)), times.shape[1])
+
+    @torch.no_grad()
+    def _by_chunk(self, function: Callable[[Self], Tensor], n_values: int) -> Floats:
+        """Apply a function to groups of rows that fit in memory, and join what comes out."""
+        size = max(1, _CHUNK // max(1, n_values * self._width))
+        if len(self) <= size:
+            return function(self).numpy()
+        result = np.empty((len(self), n_values))
+        for start in range(0, len(self), size):
+            rows = slice(start, start + size)
+            result[rows] = function(self._take(rows)).numpy()
+        return result

@@ -1,0 +1,126 @@
+"""The distribution of one kind of event: a mixture of primitives."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from ..errors import InputError
+from ..primitives import Mixture, Primitive
+from .base import SurvivalDistribution, check_times
+
+__all__ = ["MixtureDistribution"]
+
+Floats = NDArray[np.float64]
+
+
+class MixtureDistribution(SurvivalDistribution):
+    """``S(t) = sum_k w_k S_k(t)`` for each row; the members of an ensemble are components side by side."""
+
+    def __init__(self, mixture: Mixture, since: Tensor | None = None) -> None:
+        super().__init__(since)
+        self._mixture = mixture  # [rows, k]
+
+    def __len__(self) -> int:
+        return self._mixture.log_weights.shape[0]
+
+    def __repr__(self) -> str:
+        law = type(self._mixture.components).__name__
+        return f"<{len(self)} mixtures of {self._width} {law} components>"
+
+    @property
+    def n_events(self) -> int:
+        """The number of kinds of event: one."""
+        return 1
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of the components, ``(n_rows, k)``; after ``given(s)``, among those who survived to s."""
+        if self._since is None:
+            return self._mixture.log_weights.exp().numpy()
+        at_since = self._mixture.components.log_survival(self._since_column())
+        return self._mixture.given(at_since).log_weights.exp().numpy()
+
+    @property
+    def components(self) -> Primitive:
+        """The primitives, parameters ``(n_rows, k)`` in the user's unit of time."""
+        return self._mixture.components
+
+    def net(self, event: int = 1) -> MixtureDistribution:
+        """Return the distribution of one event by itself: with one kind of event, this one."""
+        if event != 1:
+            raise InputError(f"event must be 1, there is only one kind; got {event}.")
+        return self
+
+    def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> Floats:
+        """Return the probability of the event up to t: ``1 - S(t)``."""
+        self.net(event)
+
+        def incidence(law: Self, times: Tensor) -> Tensor:
+            return -torch.expm1(law._log_survival_since(times))
+
+        return self._by_time(t, incidence)
+
+    @torch.no_grad()
+    def sample(self, n: int, random_state: int | None = None) -> Floats:
+        """Draw n times for each row, ``(n_rows, n)``."""
+        rng = np.random.default_rng(random_state)
+        weights = torch.as_tensor(self.weights)
+        uniform = torch.as_tensor(rng.random((len(self), n)))
+        k = torch.searchsorted(weights.cumsum(-1), uniform).clamp(max=self._width - 1)
+        law = self._mixture.components.map(lambda p: torch.broadcast_to(p, weights.shape).gather(1, k))
+        log_s = -torch.as_tensor(rng.standard_exponential((len(self), n)))
+        if self._since is not None:
+            log_s = log_s + law.log_survival(self._since_column())
+        return self._no_earlier(law.inverse_log_survival(log_s)).numpy()
+
+    @property
+    def _width(self) -> int:
+        return self._mixture.log_weights.shape[-1]
+
+    def _take(self, rows: Any) -> Self:
+        since = None if self._since is None else self._since[rows]
+        return type(self)(self._mixture.map(lambda values: values[rows]), since)
+
+    def _with_since(self, since: Tensor) -> Self:
+        return type(self)(self._mixture, since)
+
+    def _over_times(self) -> Mixture:
+        return self._mixture.map(lambda values: values[:, None])  # [rows, 1, k]
+
+    def _log_survival(self, t: Tensor) -> Tensor:
+        return self._over_times().log_survival(t)
+
+    def _log_cdf(self, t: Tensor) -> Tensor:
+        return self._over_times().log_cdf(t)
+
+    def _log_pdf(self, t: Tensor) -> Tensor:
+        return self._over_times().log_pdf(t)
+
+    def survival(self, t: ArrayLike) -> Floats:
+        """``S(t)``, the probability of no event up to t."""
+        if self._since is not None:
+            return super().survival(t)
+        times = torch.as_tensor(check_times(t, "t"))[None, :, None]
+
+        def mix(law: Self) -> Tensor:
+            mixture = law._over_times()
+            return (mixture.components.log_survival(times).exp_() @ mixture.log_weights.exp().transpose(1, 2))[..., 0]
+
+        return self._by_chunk(mix, times.shape[1])
+
+    def _bracket(self, log_s: Tensor) -> tuple[Tensor, Tensor]:
+        log_t = torch.log(self._over_times().components.inverse_log_survival(log_s[..., None]))
+        return log_t.amin(-1) - 1e-6, log_t.amax(-1) + 1e-6
+
+    def _rmst(self, t: Tensor) -> Tensor:
+        mixture = self._over_times()
+        return mixture.expect(mixture.components.rmst(t[..., None]))
+
+    def _mean_beyond(self, t: Tensor) -> Tensor:
+        mixture = self._over_times()
+        return mixture.expect(mixture.components.mean_beyond(t[..., None]))

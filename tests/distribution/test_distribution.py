@@ -1,0 +1,274 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from lifemix.distribution import CompetingDistribution, MixtureDistribution
+from lifemix.errors import InputError
+from lifemix.primitives import PRIMITIVES, Mixture, Weibull
+
+ALL = pytest.mark.parametrize("law", PRIMITIVES.values(), ids=PRIMITIVES.keys())
+T = np.array([0.0, 0.05, 0.4, 1.0, 2.5, 8.0, 30.0])
+
+
+def mixtures(law, *shape, seed=0, log_precision=(0.2, 1.0)):
+    rng = np.random.default_rng(seed)
+    log_weights = torch.log_softmax(torch.from_numpy(rng.normal(size=shape)), -1)
+    location = torch.from_numpy(rng.normal(0.3, 0.7, shape))
+    return Mixture(log_weights, law.from_location(location, torch.from_numpy(rng.uniform(*log_precision, shape))))
+
+
+def single(law, rows=3, k=3, seed=0):
+    return MixtureDistribution(mixtures(law, rows, k, seed=seed))
+
+
+def competing(law, members=2, rows=3, events=2, k=2, seed=0, log_precision=(0.2, 1.0)):
+    return CompetingDistribution(mixtures(law, members, rows, events, k, seed=seed, log_precision=log_precision))
+
+
+LAWS = {
+    **{f"single {name}": lambda law=law: single(law) for name, law in PRIMITIVES.items()},
+    **{f"competing {name}": lambda law=law: competing(law) for name, law in PRIMITIVES.items()},
+    "given": lambda: single(PRIMITIVES["lognormal"]).given([0.5, 1.0, 2.0]),
+    "competing given": lambda: competing(PRIMITIVES["weibull"]).given(0.7),
+}
+EVERY = pytest.mark.parametrize("make", LAWS.values(), ids=LAWS.keys())
+
+
+@EVERY
+def test_shapes_are_rows_by_values(make):
+    d = make()
+    for name in ("survival", "cumulative_hazard", "hazard", "pdf", "rmst"):
+        assert getattr(d, name)(T).shape == (3, len(T))
+    assert d.survival(1.0).shape == (3, 1)
+    assert d.quantile([0.1, 0.5]).shape == (3, 2)
+    assert d.rmst(2.0).shape == d.mean().shape == d.median().shape == (3,)
+    assert len(d[1:]) == 2
+    np.testing.assert_array_equal(d[[2, 0]].survival(T), d.survival(T)[[2, 0]])
+
+
+@EVERY
+def test_survival_falls_from_one(make):
+    s = make().survival(T)
+    assert (np.diff(s, axis=1) <= 1e-15).all()
+    np.testing.assert_allclose(s[:, 0], 1)
+    assert ((s >= 0) & (s <= 1)).all()
+
+
+@EVERY
+def test_cumulative_hazard_and_hazard_belong_to_survival_and_pdf(make):
+    d = make()
+    np.testing.assert_allclose(np.exp(-d.cumulative_hazard(T)), d.survival(T), rtol=1e-12)
+    np.testing.assert_allclose(d.hazard(T[1:]) * d.survival(T[1:]), d.pdf(T[1:]), rtol=1e-9)
+
+
+@EVERY
+def test_pdf_is_minus_derivative_of_survival(make):
+    d, h = make(), 1e-5
+    at = np.array([3.0, 5.0, 8.0])
+    slope = (d.survival(at - h) - d.survival(at + h)) / (2 * h)
+    np.testing.assert_allclose(d.pdf(at), slope, rtol=1e-5, atol=1e-9)
+
+
+@EVERY
+def test_quantile_inverts_survival(make):
+    d = make()
+    q = np.array([1e-6, 0.01, 0.3, 0.5, 0.9, 0.999])
+    times = d.quantile(q)
+    for row in range(3):
+        np.testing.assert_allclose(np.diag(d[[row]].survival(times[row]).repeat(6, 0)), 1 - q, rtol=1e-8, atol=1e-9)
+    since = np.zeros(3) if d._since is None else d._since.numpy()
+    np.testing.assert_allclose(d.quantile([0.0])[:, 0], since)
+    assert (d.quantile(1.0) == np.inf).all()
+
+
+@EVERY
+def test_mean_and_rmst_are_integrals_of_survival(make):
+    d = make()
+    mean, restricted = d.mean(), d.rmst(np.array([0.3, 4.0]))
+    for row in range(3):
+        one = d[[row]]
+
+        def by_log_time(x, one=one):
+            return float(one.survival(np.exp(x))[0, 0]) * np.exp(x)
+
+        for column, end in enumerate((0.3, 4.0)):
+            direct = integrate.quad(lambda t, one=one: one.survival(t)[0, 0], 0, end, limit=300)[0]
+            np.testing.assert_allclose(restricted[row, column], direct, rtol=1e-7)
+        whole = integrate.quad(by_log_time, -30, 60, limit=800, points=[0, 1])[0]
+        np.testing.assert_allclose(mean[row], whole, rtol=1e-5)
+
+
+@EVERY
+def test_samples_follow_the_survival_function(make):
+    d = make()
+    draws = d.sample(4000, random_state=5)
+    times = draws[0] if isinstance(draws, tuple) else draws
+    assert times.shape == (3, 4000)
+    for row in range(3):
+        one = d[[row]]
+        assert stats.kstest(times[row], lambda t, one=one: 1 - one.survival(t)[0]).pvalue > 1e-3
+    again = d.sample(4000, random_state=5)
+    np.testing.assert_array_equal(again[0] if isinstance(again, tuple) else again, times)
+
+
+@ALL
+def test_given_is_the_ratio_of_survivals(law):
+    for d in (single(law), competing(law)):
+        conditional = d.given(1.5).survival(T)
+        expected = np.where(T < 1.5, 1.0, d.survival(T) / d.survival(1.5))
+        np.testing.assert_allclose(conditional, expected, rtol=1e-10)
+        np.testing.assert_allclose(d.given(1.0).given(1.5).survival(T), conditional, rtol=1e-12)
+
+
+@ALL
+def test_weights_sum_to_one_also_after_given(law):
+    for d in (single(law), single(law).given(2.0), competing(law).net(2), competing(law).given(1.0).net(1)):
+        np.testing.assert_allclose(d.weights.sum(1), 1, rtol=1e-12)
+
+
+@ALL
+def test_one_component_is_the_primitive(law):
+    m = mixtures(law, 3, 1)
+    d = MixtureDistribution(m)
+    np.testing.assert_allclose(d.survival(2.0), m.components.log_survival(torch.tensor(2.0, dtype=torch.float64)).exp())
+    np.testing.assert_allclose(
+        d.quantile(0.3), m.components.quantile(torch.tensor(0.3, dtype=torch.float64)), rtol=1e-10
+    )
+    np.testing.assert_allclose(d.mean(), m.components.mean()[:, 0], rtol=1e-10)
+
+
+@ALL
+def test_one_event_competing_equals_single_risk(law):
+    m = mixtures(law, 1, 3, 1, 2)
+    joint, alone = CompetingDistribution(m), MixtureDistribution(m.map(lambda values: values[0, :, 0]))
+    for name in ("survival", "pdf", "hazard", "rmst"):
+        np.testing.assert_allclose(getattr(joint, name)(T[1:]), getattr(alone, name)(T[1:]), rtol=1e-8)
+    np.testing.assert_allclose(joint.cumulative_incidence(T), alone.cumulative_incidence(T), atol=1e-9)
+    np.testing.assert_allclose(joint.quantile([0.2, 0.8]), alone.quantile([0.2, 0.8]), rtol=1e-9)
+
+
+@ALL
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), since=st.none() | st.floats(0.1, 3))
+def test_incidences_and_survival_sum_to_one(law, seed, since):
+    d = competing(law, events=3, seed=seed, log_precision=(-1.6, 3.0))
+    d = d if since is None else d.given(since)
+    total = sum(d.cumulative_incidence(T, event) for event in (1, 2, 3)) + d.survival(T)
+    np.testing.assert_allclose(total, 1, atol=1e-6)
+
+
+def test_incidence_of_exponentials_is_their_closed_form():
+    rates = np.array([0.3, 1.1, 0.05])
+    laws = Weibull(torch.zeros(1, 1, 3, 1).double(), torch.from_numpy(-np.log(rates)).view(1, 1, 3, 1))
+    d = CompetingDistribution(Mixture(torch.zeros(1, 1, 3, 1).double(), laws))
+    for event, rate in enumerate(rates, 1):
+        expected = rate / rates.sum() * -np.expm1(-rates.sum() * T)
+        np.testing.assert_allclose(d.cumulative_incidence(T, event)[0], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [0.2, 0.7, 1.0, 3.0, 20.0])
+def test_incidence_of_weibulls_of_equal_shape_is_their_closed_form(shape):
+    scales = np.array([0.5, 2.0])
+    log_shape = torch.full((1, 1, 2, 1), np.log(shape)).double()
+    laws = Weibull(log_shape, torch.from_numpy(np.log(scales)).view(1, 1, 2, 1))
+    d = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1).double(), laws))
+    rates = scales**-shape
+    for event in (1, 2):
+        expected = rates[event - 1] / rates.sum() * -np.expm1(-rates.sum() * T**shape)
+        np.testing.assert_allclose(d.cumulative_incidence(T, event)[0], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("shapes", [(0.2, 20.0), (20.0, 0.2), (0.5, 2.0), (7.0, 7.5), (0.2, 0.3), (20.0, 15.0)])
+def test_each_incidence_equals_adaptive_integration(shapes):
+    log_shapes = torch.log(torch.tensor(shapes, dtype=torch.float64)).view(1, 1, 2, 1)
+    laws = Weibull(log_shapes, torch.tensor([0.3, 0.1], dtype=torch.float64).view(1, 1, 2, 1))
+    d = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1).double(), laws))
+    a, b = (stats.weibull_min(shape, scale=np.exp(scale)) for shape, scale in zip(shapes, (0.3, 0.1), strict=True))
+    for t in (0.02, 0.9, 1.2, 3.0):
+        for event, own, other in ((1, a, b), (2, b, a)):
+
+            def rate(x, own=own, other=other):
+                return own.pdf(np.exp(x)) * other.sf(np.exp(x)) * np.exp(x)
+
+            centre = [p for p in (0.0, 0.1, 0.3) if p < np.log(t)] or None
+            exact = integrate.quad(rate, -150, np.log(t), limit=2000, points=centre, epsabs=1e-12)[0]
+            np.testing.assert_allclose(d.cumulative_incidence(t, event)[0, 0], exact, atol=1e-6)
+
+
+def test_incidence_rises_by_the_density_of_the_event():
+    d, h = competing(PRIMITIVES["lognormal"]), 1e-4
+    at = np.array([0.5, 1.5, 4.0])
+    slopes = sum((d.cumulative_incidence(at + h, m) - d.cumulative_incidence(at - h, m)) / (2 * h) for m in (1, 2))
+    np.testing.assert_allclose(slopes, d.pdf(at), rtol=1e-4)
+
+
+def test_net_of_an_ensemble_is_the_mean_of_its_members():
+    d = competing(PRIMITIVES["weibull"], members=3)
+    members = [CompetingDistribution(d._mixtures.map(lambda v, a=a: v[a : a + 1])) for a in range(3)]
+    np.testing.assert_allclose(d.net(2).survival(T), np.mean([m.net(2).survival(T) for m in members], axis=0))
+    np.testing.assert_allclose(d.survival(T), np.mean([m.survival(T) for m in members], axis=0))
+    mean_incidence = np.mean([m.cumulative_incidence(T, 1) for m in members], axis=0)
+    np.testing.assert_allclose(d.cumulative_incidence(T, 1), mean_incidence, atol=1e-9)
+
+
+def test_given_reweights_the_members_by_their_survival():
+    d, s = competing(PRIMITIVES["weibull"], members=3), 1.3
+    members = [CompetingDistribution(d._mixtures.map(lambda v, a=a: v[a : a + 1])) for a in range(3)]
+    share = np.stack([m.survival(s) for m in members])
+    share /= share.sum(0)
+    expected = sum(p * m.given(s).net(1).survival(T) for p, m in zip(share, members, strict=True))
+    np.testing.assert_allclose(d.given(s).net(1).survival(T), expected, rtol=1e-9)
+    later = sum(p * m.given(s).cumulative_incidence(T, 2) for p, m in zip(share, members, strict=True))
+    np.testing.assert_allclose(d.given(s).cumulative_incidence(T, 2), later, atol=1e-8)
+
+
+def test_samples_of_competing_events_have_the_right_kinds():
+    d = competing(PRIMITIVES["weibull"])
+    times, kinds = d.sample(20_000, random_state=1)
+    for event in (1, 2):
+        share = ((kinds == event) & (times <= 2.5)).mean(1)
+        np.testing.assert_allclose(share, d.cumulative_incidence(2.5, event)[:, 0], atol=0.02)
+
+
+def test_mean_is_infinite_where_a_components_is():
+    law = PRIMITIVES["loglogistic"]
+    slow = law(torch.tensor([[1.0, -0.1]]).double(), torch.zeros(1, 2).double())
+    d = MixtureDistribution(Mixture(torch.log(torch.tensor([[0.9, 0.1]]).double()), slow))
+    assert d.mean()[0] == np.inf
+    # two competing events whose tails together are light enough
+    pair = law(torch.log(torch.full((1, 1, 2, 1), 0.8)).double(), torch.zeros(1, 1, 2, 1).double())
+    joint = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1).double(), pair))
+    exact = integrate.quad(lambda x: np.exp(x) / (1 + np.exp(0.8 * x)) ** 2, -80, 300, limit=500)[0]
+    np.testing.assert_allclose(joint.mean(), exact, rtol=1e-6)
+
+
+def test_large_inputs_are_evaluated_in_chunks_with_the_same_result(monkeypatch):
+    from lifemix.distribution import base
+
+    whole = single(PRIMITIVES["weibull"], rows=50), competing(PRIMITIVES["weibull"], rows=50)
+    expected = [d.quantile([0.2, 0.7]) for d in whole], [d.survival(T) for d in whole]
+    monkeypatch.setattr(base, "_CHUNK", 64)
+    np.testing.assert_array_equal(expected[0], [d.quantile([0.2, 0.7]) for d in whole])
+    np.testing.assert_allclose(expected[1], [d.survival(T) for d in whole], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda d: d.survival([-1.0]), r"t must be finite and >= 0; got -1\.0"),
+        (lambda d: d.survival([np.nan]), "t must be finite"),
+        (lambda d: d.survival([[1.0]]), "one-dimensional"),
+        (lambda d: d.quantile(1.5), "from 0 to 1; got 1.5"),
+        (lambda d: d.given([1.0, 2.0]), r"one per row \(3\)"),
+        (lambda d: d.given(-1.0), "s must be finite and >= 0"),
+        (lambda d: d.net(3), "event must be"),
+        (lambda d: d.cumulative_incidence(1.0, 0), "event must be"),
+    ],
+)
+def test_bad_questions_are_refused(call, message):
+    for d in (single(PRIMITIVES["weibull"]), competing(PRIMITIVES["weibull"])):
+        with pytest.raises(InputError, match=message):
+            call(d)
