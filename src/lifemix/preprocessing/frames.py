@@ -1,0 +1,73 @@
+"""Arrays and DataFrames as one kind of table, and the match of a new table with the training table."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from ..errors import CovariateError, LifemixWarning
+
+__all__ = ["as_frame", "match_columns"]
+
+
+def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
+    """Return ``X`` as a DataFrame with text for column names, and whether it came with names.
+
+    The columns of an array are called x0, x1, ...
+    """
+    if isinstance(X, pd.DataFrame):
+        names = [str(name) for name in X.columns]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise CovariateError(f"columns must have different names; got {twice} more than once. Rename them.")
+        return X.set_axis(names, axis=1), True
+    if sparse.issparse(X):
+        raise CovariateError(f"sparse matrices are not supported; got shape {X.shape}. Use X.toarray().")
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise CovariateError(
+            f"X must be a table of two dimensions; got shape {array.shape}. Reshape your data: X.reshape(-1, 1) if it "
+            "is one column, X.reshape(1, -1) if it is one row."
+        )
+    return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])], copy=False), False
+
+
+def match_columns(
+    frame: pd.DataFrame, named: bool, names: list[str], named_in_training: bool, owner: str
+) -> pd.DataFrame:
+    """Return the columns of ``frame`` in the order of training; by name where both tables had names."""
+    if named and named_in_training:
+        return _match_names(frame, names)
+    if frame.shape[1] != len(names):
+        raise CovariateError(
+            f"X has {frame.shape[1]} features, but {owner} is expecting {len(names)} features as input: {names}."
+        )
+    if named != named_in_training:
+        had, has = ("names", "none") if named_in_training else ("no names", "names")
+        warnings.warn(
+            f"the columns had {had} in training and have {has} now; they are taken in the order given.",
+            LifemixWarning,
+            stacklevel=3,
+        )
+    return frame
+
+
+def _match_names(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    given = list(frame.columns)
+    if given == names:
+        return frame
+    known, present = set(names), set(given)
+    absent = [name for name in names if name not in present]
+    extra = [name for name in given if name not in known]
+    if absent or extra:
+        parts = [f"{what} {columns}" for what, columns in (("missing", absent), ("unknown", extra)) if columns]
+        raise CovariateError(
+            f"X must have the {len(names)} columns of training; {' and '.join(parts)}. Add what is missing (NaN where "
+            "the value is unknown) and leave out the rest."
+        )
+    warnings.warn("the columns are in another order than in training; taken by name.", LifemixWarning, stacklevel=4)
+    return frame[names]

@@ -1,0 +1,237 @@
+"""The transformer from a table with categories and missing values to a matrix of numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import CovariateError, LifemixWarning, SettingError
+from .columns import Column, Floats, factorize, holds_numbers, learn_column, to_floats
+from .frames import as_frame, match_columns
+
+__all__ = ["TabularPreprocessor"]
+
+
+class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Impute, code and scale a table with the statistics of the training rows.
+
+    Numbers (booleans are 0 and 1): a missing value becomes ``fill_values[column]`` or else the training mean, then
+    ``(x - mean) / scale`` with mean and standard deviation of the training column so filled. Labels (text, objects,
+    pandas Categorical): a missing value becomes the most frequent training level, then one 0/1 column a training level,
+    ``column=level``, in sorted order. A column with missing values in training adds the 0/1 column ``missing_column``.
+    Columns that are constant in training up to rounding become nothing; those with no value at all too, with a warning.
+
+    In ``transform`` columns are matched by name; a level that training did not have is all zeros, with a warning; a
+    value missing in a column that was complete in training is filled like any other.
+
+    fill_values: fixed values for columns of numbers, as ``SUPPORT_NORMAL_VALUES``; columns of an array are x0, x1, ...
+    missing_indicators: whether to add the columns ``missing_column``.
+    scale: whether to standardise numbers; otherwise they are only filled.
+    max_levels: more levels than this in a column are refused, as in an identifier.
+
+    Fitted: ``columns_`` (one ``Column`` each), ``n_features_in_``, and ``feature_names_in_`` where X had names.
+    """
+
+    columns_: tuple[Column, ...]
+    feature_names_in_: NDArray[np.object_]
+    n_features_in_: int
+
+    def __init__(
+        self,
+        fill_values: Mapping[str, float] | None = None,
+        missing_indicators: bool = True,
+        scale: bool = True,
+        max_levels: int = 1000,
+    ) -> None:
+        self.fill_values = fill_values
+        self.missing_indicators = missing_indicators
+        self.scale = scale
+        self.max_levels = max_levels
+
+    def fit(self, X: Any, y: Any = None) -> TabularPreprocessor:
+        """Learn from the training table ``X``, array or DataFrame of shape (n, columns); ``y`` is ignored."""
+        frame, named = as_frame(X)
+        _check_size(frame)
+        fills = self._checked_fills(frame)
+        columns = [
+            learn_column(str(name), values, fills.get(str(name)), self.scale, self.missing_indicators, self.max_levels)
+            for name, values in frame.items()
+        ]
+        _warn_about_columns_without_effect(columns)
+        self._learn(columns, named)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Return the table as float64 numbers of shape (n, outputs), column by column in memory."""
+        check_is_fitted(self, "columns_")
+        frame, named = as_frame(X)
+        names = [column.name for column in self.columns_]
+        frame = match_columns(frame, named, names, hasattr(self, "feature_names_in_"), type(self).__name__)
+        result = np.zeros((len(frame), len(self.get_feature_names_out())), order="F")
+        start = 0
+        for column, (_, values) in zip(self.columns_, frame.items(), strict=True):
+            width = len(column.outputs)
+            if width:
+                _write(column, values, result[:, start : start + width])
+            start += width
+        return result
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the outputs: ``column``, ``column=level``, ``missing_column``."""
+        check_is_fitted(self, "columns_")
+        names = [column.name for column in self.columns_]
+        if input_features is not None and list(input_features) != names:
+            given = list(input_features)
+            raise CovariateError(
+                f"input_features is not equal to feature_names_in_ (they should have length equal to number of "
+                f"features, {len(names)}): got {given}, expected {names}. Leave it out: the names are known from fit."
+            )
+        return np.array([output for column in self.columns_ for output in column.outputs], dtype=object)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return all that was set and learnt, in JSON's types; ``from_state`` takes it back without loss."""
+        check_is_fitted(self, "columns_")
+        columns = [asdict(column) | {"levels": column.levels and list(column.levels)} for column in self.columns_]
+        fills = None if self.fill_values is None else {name: float(fill) for name, fill in self.fill_values.items()}
+        settings = {
+            "fill_values": fills,
+            "missing_indicators": bool(self.missing_indicators),
+            "scale": bool(self.scale),
+            "max_levels": int(self.max_levels),
+        }
+        return {"settings": settings, "named": hasattr(self, "feature_names_in_"), "columns": columns}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> TabularPreprocessor:
+        """Return the fitted transformer whose ``to_state`` was saved."""
+        new = cls(**state["settings"])
+        columns = [
+            Column(**(column | {"levels": column["levels"] and tuple(column["levels"])})) for column in state["columns"]
+        ]
+        new._learn(columns, state["named"])
+        return new
+
+    def _learn(self, columns: list[Column], named: bool) -> None:
+        outputs = Counter(output for column in columns for output in column.outputs)
+        twice = [output for output, count in outputs.items() if count > 1]
+        if twice:
+            raise CovariateError(f"two outputs would be called {twice}; rename one of the columns they come from.")
+        self.columns_ = tuple(columns)
+        self.n_features_in_ = len(columns)
+        if named:
+            self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _checked_fills(self, frame: pd.DataFrame) -> dict[str, float]:
+        fills = dict(self.fill_values or {})
+        unknown = [name for name in fills if name not in frame.columns]
+        if unknown:
+            raise SettingError(
+                f"fill_values names columns that X does not have: {unknown}; X has {list(frame.columns)}. "
+                "Leave them out or correct the names."
+            )
+        bad = {name: fill for name, fill in fills.items() if not np.isfinite(fill)}
+        if bad:
+            raise SettingError(f"fill_values must be finite numbers; got {bad}.")
+        return fills
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _check_size(frame: pd.DataFrame) -> None:
+    if frame.shape[1] == 0:
+        raise CovariateError(f"X has 0 feature(s) (shape={frame.shape}) while a minimum of 1 is required.")
+    if len(frame) == 0:
+        raise CovariateError(f"X has 0 sample(s) (shape={frame.shape}) while a minimum of 1 is required.")
+
+
+def _warn_about_columns_without_effect(columns: list[Column]) -> None:
+    empty = [column.name for column in columns if column.kind == "empty"]
+    if empty:
+        warnings.warn(f"all training values are missing in {empty}: no effect.", LifemixWarning, stacklevel=3)
+    if not any(column.outputs for column in columns):
+        names = [column.name for column in columns]
+        warnings.warn(
+            f"no column varies among the training rows, so none is used: {names}.", LifemixWarning, stacklevel=3
+        )
+
+
+def _write(column: Column, values: pd.Series[Any], out: Floats) -> None:
+    """Write the numbers of one column into ``out`` of shape (n, outputs of the column), which is zero before."""
+    if column.kind == "numeric":
+        missing = _write_numbers(column, values, out)
+    elif column.kind == "categorical":
+        missing = _write_levels(column, values, out)
+    else:
+        missing = values.isna().to_numpy()
+    if column.indicator:
+        out[:, -1] = missing
+
+
+def _write_numbers(column: Column, values: pd.Series[Any], out: Floats) -> NDArray[np.bool_]:
+    """Write the standardised numbers; return which were missing."""
+    numbers = _as_in_training(column, values)
+    missing = np.isnan(numbers)
+    filled = np.where(missing, column.fill, numbers)
+    try:
+        with np.errstate(over="raise"):
+            out[:, 0] = (filled - column.mean) / column.scale
+    except FloatingPointError:
+        raise CovariateError(
+            f"column {column.name!r} has values too far from those of training (mean {column.mean}, standard deviation "
+            f"{column.scale}); got from {filled.min()} to {filled.max()}. Check its unit."
+        ) from None
+    return missing
+
+
+def _as_in_training(column: Column, values: pd.Series[Any]) -> Floats:
+    """Return a column of numbers; one that has turned into labels is refused."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(values.cat.categories.dtype)
+    if not holds_numbers(column.name, values) and not values.isna().all():
+        labels = values[values.map(lambda value: isinstance(value, str)).to_numpy(bool)]
+        example = repr((labels if len(labels) else values.dropna()).iloc[0])
+        raise CovariateError(
+            f"column {column.name!r} held numbers in training; got {values.dtype} values such as {example}. "
+            "Convert it, or use NaN where the value is unknown."
+        )
+    return to_floats(column.name, values)
+
+
+def _write_levels(column: Column, values: pd.Series[Any], out: Floats) -> NDArray[np.bool_]:
+    """Write 1 in the column of each row's level; return which were missing."""
+    levels = column.levels or ()
+    codes, texts = factorize(column.name, values)
+    position = {level: i for i, level in enumerate(levels)}
+    unseen = sorted(set(texts) - set(levels))
+    if unseen:
+        rows = int(np.isin(codes, [i for i, text in enumerate(texts) if text not in position]).sum())
+        shown = ", ".join(map(repr, unseen[:5])) + (", ..." if len(unseen) > 5 else "")
+        warnings.warn(
+            f"column {column.name!r} has levels that training did not have: {shown} ({rows} rows); they are coded as "
+            f"none of the {len(levels)} known levels.",
+            LifemixWarning,
+            stacklevel=4,
+        )
+    # One more entry, for the missing: factorize gives them -1.
+    lookup = np.array([position.get(text, -1) for text in texts] + [position[column.fill]])
+    place = lookup[codes]
+    known = np.flatnonzero(place >= 0)
+    out[known, place[known]] = 1.0
+    missing: NDArray[np.bool_] = codes < 0
+    return missing
