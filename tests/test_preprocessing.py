@@ -280,6 +280,14 @@ def test_an_array_after_a_frame_is_taken_in_order_with_a_warning():
         TabularPreprocessor().fit(frame.to_numpy()).transform(frame)
 
 
+def test_columns_named_by_numbers_are_taken_by_name_too():
+    frame = pd.DataFrame({0: [1.0, 2.0], 1: [3.0, 5.0]})
+    fitted = TabularPreprocessor().fit(frame)
+    assert fitted.get_feature_names_out().tolist() == ["0", "1"]
+    with pytest.warns(LifemixWarning, match="another order"):
+        np.testing.assert_array_equal(fitted.transform(frame[[1, 0]]), fitted.transform(frame))
+
+
 def test_unseen_levels_are_named_and_coded_as_none():
     fitted = TabularPreprocessor(missing_indicators=False).fit(pd.DataFrame({"s": ["a", "b"]}))
     with pytest.warns(LifemixWarning, match=r"column 's' has levels .* 'x', 'y' \(3 rows\)"):

@@ -96,8 +96,7 @@ def _places(positions: str | PathLike[str] | Positions | None, length: int) -> P
 def read_listing(path: str | PathLike[str], columns: str | PathLike[str] | Sequence[str] | None) -> pd.DataFrame:
     """Read a SEER*Stat case listing, tab or comma separated.
 
-    columns: for a file without names in its first line: the names, or the path of the dictionary (.dic) written with
-    it.
+    columns: for a file without names in its first line, the names or the path of its dictionary (.dic).
     """
     lines = _lines(path)
     delimiter = "\t" if "\t" in lines[0] else ","
