@@ -9,12 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import datasets, metrics
+    from .estimators import DeepSurvivalMachines
     from .target import make_target
 
 __version__ = "0.1.0"
-__all__ = ["make_target"]
+__all__ = ["DeepSurvivalMachines", "datasets", "make_target", "metrics"]
 
-_HOMES = {"make_target": ".target"}
+_HOMES = {"DeepSurvivalMachines": ".estimators", "make_target": ".target"}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .choice import AsItIs, apply_preprocessor, learn_preprocessor, shape_of
 from .tabular import TabularPreprocessor
 
-__all__ = ["SUPPORT_NORMAL_VALUES", "TabularPreprocessor"]
+__all__ = [
+    "SUPPORT_NORMAL_VALUES",
+    "AsItIs",
+    "TabularPreprocessor",
+    "apply_preprocessor",
+    "learn_preprocessor",
+    "shape_of",
+]
 
 SUPPORT_NORMAL_VALUES: Mapping[str, float] = {
     "alb": 3.5,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from .checkpoint import Checkpoint
 from .config import Data, Job, TrainConfig
 from .fleet import Fit, Fleet
+from .optimizers import OPTIMIZERS
 from .warm_start import warm_start
 
-__all__ = ["Data", "Fit", "Fleet", "Job", "TrainConfig", "warm_start"]
+__all__ = ["OPTIMIZERS", "Checkpoint", "Data", "Fit", "Fleet", "Job", "TrainConfig", "warm_start"]

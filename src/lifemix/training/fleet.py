@@ -48,9 +48,9 @@ class Fleet:
         self.values = torch.stack(starts).to(data.x)  # [models, parameters]
         self.best = self.values.clone()
         self.optimizer = make_optimizer(config.optimizer, self.values)
-        self._gather_settings()
+        self.gather_settings()
 
-    def _gather_settings(self) -> None:
+    def gather_settings(self) -> None:
         """Stack what differs between the running models."""
         jobs = [self.jobs[number] for number in self.running]
 
@@ -160,7 +160,7 @@ class Fleet:
         self.values, self.best = self.values[index], self.best[index]
         self.optimizer.keep(index)
         if rows:
-            self._gather_settings()
+            self.gather_settings()
 
     def train(self, after_epoch: Callable[[Fleet], None] | None = None) -> list[Fit]:
         """Train until every model has stopped."""
