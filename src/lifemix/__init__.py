@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets, metrics
     from .estimators import DeepSurvivalMachines
+    from .persistence import load, save
     from .target import make_target
 
 __version__ = "0.1.0"
-__all__ = ["DeepSurvivalMachines", "datasets", "make_target", "metrics"]
+__all__ = ["DeepSurvivalMachines", "datasets", "load", "make_target", "metrics", "save"]
 
-_HOMES = {"DeepSurvivalMachines": ".estimators", "make_target": ".target"}
+_HOMES = {
+    "DeepSurvivalMachines": ".estimators",
+    "load": ".persistence",
+    "make_target": ".target",
+    "save": ".persistence",
+}
 
 
 def __getattr__(name: str) -> Any:

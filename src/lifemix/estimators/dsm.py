@@ -176,7 +176,7 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
         rows = None
         if validation_data is not None:
             matrix, target, weight, rows = self._append(matrix, target, weight, validation_data)
-        architecture = self._architecture(matrix, target.n_events)
+        architecture = self._architecture(matrix.shape[1], target.n_events, *self._own_encoder(matrix))
         settled = self._nothing_to_train(matrix)
         seeds = np.random.SeedSequence(root_seed(self.random_state)).generate_state(self.n_members)
         if settled and rows is None:
@@ -220,17 +220,20 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
         rows = (torch.as_tensor(index[:n][usable[:n]]), torch.as_tensor(index[n:][usable[n:]]))
         return np.concatenate([matrix, held_matrix]), both, weights, rows
 
-    def _architecture(self, matrix: Floats, n_events: int) -> Architecture:
-        module, width = None, 0
-        if self.encoder is not None:
-            module = copy.deepcopy(self.encoder).float().cpu().eval()
-            with torch.no_grad():
-                example: Tensor = module(torch.as_tensor(matrix[:2], dtype=torch.float32))
-            if example.dim() != 2 or len(example) != len(matrix[:2]):
-                raise SettingError(f"encoder must give one row of features a row; got shape {tuple(example.shape)}.")
-            width = example.shape[1]
+    def _own_encoder(self, matrix: Floats) -> tuple[nn.Module | None, int]:
+        """Return a copy of the user's encoder and the number of features that it gives."""
+        if self.encoder is None:
+            return None, 0
+        module = copy.deepcopy(self.encoder).float().cpu().eval()
+        with torch.no_grad():
+            example: Tensor = module(torch.as_tensor(matrix[:2], dtype=torch.float32))
+        if example.dim() != 2 or len(example) != len(matrix[:2]):
+            raise SettingError(f"encoder must give one row of features a row; got shape {tuple(example.shape)}.")
+        return module, example.shape[1]
+
+    def _architecture(self, n_inputs: int, n_events: int, module: nn.Module | None, width: int) -> Architecture:
         return Architecture(
-            n_inputs=matrix.shape[1],
+            n_inputs=n_inputs,
             hidden=() if module is not None else tuple(int(width) for width in self.hidden),
             k=int(self.k),
             n_events=n_events,
