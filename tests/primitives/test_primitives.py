@@ -87,6 +87,19 @@ def test_pdf_is_minus_derivative_of_survival(law, location, log_precision, t):
 
 
 @ALL
+@given(z=st.floats(-30, 12), happened=st.sampled_from([0.0, 1.0]))
+def test_standard_form_has_the_value_and_the_slope_of_autograd(law, z, happened):
+    at = number(z).requires_grad_()
+    unit = make(law, 0.0, 0.0)
+    t = torch.exp(at)  # z is log t
+    expected = unit.log_pdf(t) + at if happened else unit.log_survival(t)
+    expected.backward()
+    value, slope = law.standard(number(z), number(happened))
+    np.testing.assert_allclose(value, expected.detach(), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(slope, at.grad, rtol=1e-8, atol=1e-12)
+
+
+@ALL
 @given(location=locations, log_precision=log_precisions, q=st.floats(1e-9, 1 - 1e-9))
 def test_quantile_inverts_cdf(law, location, log_precision, q):
     p = make(law, location, log_precision)

@@ -102,7 +102,7 @@ def _with_joint_intervals(
     rows = observed.interval.nonzero(as_tuple=True)
     if rows[0].numel() == 0:
         return own, others
-    picked, seen = mixtures.map(lambda values: values[rows]), observed.take(rows)  # type: ignore[arg-type]
+    picked, seen = mixtures.map(lambda values: values[rows]), observed.take(rows)
     assert seen.upper is not None
     lower = seen.time if seen.at_origin is None else torch.where(seen.at_origin, 0.0, seen.time)
     joint = log_incidence_between(picked, lower, seen.upper, seen.event)

@@ -83,7 +83,7 @@ class Observations:
     def __len__(self) -> int:
         return self.time.shape[-1]
 
-    def take(self, rows: Tensor) -> Self:
+    def take(self, rows: Any) -> Self:
         """Return some rows; a matrix of indices gives a matrix of rows."""
         return self._map(lambda values: values[rows])
 

@@ -1,6 +1,8 @@
-"""All parameters of a model in one row of numbers, of many models in one matrix ``[models, parameters]``.
+"""Where the parameters of a model, or of many, stand in memory.
 
-The optimiser, snapshots of the best weights and checkpoints see the matrix; the network sees named views of it.
+A model is a row of numbers, ``[parameters]``: what is kept, saved and applied. A fleet in training is one vector in
+which every parameter of all its models stands together, ``[models, *shape]`` after ``[models, *shape]``: each is
+contiguous for the matrix products, and the optimiser sees one long vector.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 __all__ = ["Layout"]
@@ -16,7 +19,7 @@ __all__ = ["Layout"]
 
 @dataclass(frozen=True)
 class Layout:
-    """Names and shapes of the parameters, in the order in which they stand in a row."""
+    """Names and shapes of the parameters, in the order in which they stand."""
 
     shapes: Mapping[str, tuple[int, ...]]
 
@@ -25,11 +28,22 @@ class Layout:
         """The number of parameters of one model."""
         return sum(math.prod(shape) for shape in self.shapes.values())
 
-    def views(self, flat: Tensor) -> dict[str, Tensor]:
-        """Return ``[models, *shape]`` views of ``[models, parameters]``, by name."""
-        result, start = {}, 0
-        for name, shape in self.shapes.items():
-            end = start + math.prod(shape)
-            result[name] = flat[:, start:end].view(flat.shape[0], *shape)
-            start = end
-        return result
+    def views(self, rows: Tensor) -> dict[str, Tensor]:
+        """Return the parameters of models in rows, ``[models, parameters]``, by name: ``[models, *shape]``."""
+        parts = rows.split([math.prod(shape) for shape in self.shapes.values()], dim=1)
+        named = zip(self.shapes.items(), parts, strict=True)
+        return {name: part.unflatten(1, shape) for (name, shape), part in named}
+
+    def blocks(self, flat: Tensor, n_models: int) -> dict[str, Tensor]:
+        """Return the parameters of a fleet in one vector, by name: contiguous ``[models, *shape]``."""
+        parts = flat.split([n_models * math.prod(shape) for shape in self.shapes.values()])
+        named = zip(self.shapes.items(), parts, strict=True)
+        return {name: part.view(n_models, *shape) for (name, shape), part in named}
+
+    def pack(self, rows: Tensor) -> Tensor:
+        """Return the vector of a fleet from the rows of its models."""
+        return torch.cat([view.flatten() for view in self.views(rows).values()])
+
+    def unpack(self, flat: Tensor, n_models: int) -> Tensor:
+        """Return the rows of the models from the vector of their fleet."""
+        return torch.cat([block.flatten(1) for block in self.blocks(flat, n_models).values()], dim=1)

@@ -112,6 +112,14 @@ class LogLocationScale(Primitive):
     def from_location(cls, location: Tensor, log_precision: Tensor) -> Self:
         """Return the law with this location and precision."""
 
+    @staticmethod
+    @abstractmethod
+    def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the log density of z where ``happened`` is 1, its log survival where it is 0, and the slope in z.
+
+        ``log f(t) = standard(z, 1) + log dz/dt``: with this the training step has its gradient in closed form.
+        """
+
     def z(self, t: Tensor) -> Tensor:
         """Return the standardised log time."""
         return standardise(torch.log(t), self.location, self.log_precision)

@@ -40,6 +40,11 @@ class LogLogistic(LogLocationScale):
     def from_location(cls, location: Tensor, log_precision: Tensor) -> Self:
         return cls(log_precision, location)
 
+    @staticmethod
+    def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
+        times = 1 + happened
+        return happened * z + times * logsigmoid(-z), happened - times * torch.sigmoid(z)
+
     def log_survival(self, t: Tensor) -> Tensor:
         return logsigmoid(-self.z(t))
 

@@ -41,6 +41,16 @@ class LogNormal(LogLocationScale):
     def from_location(cls, location: Tensor, log_precision: Tensor) -> Self:
         return cls(location, -log_precision)
 
+    @staticmethod
+    def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
+        z = z.clamp(-_Z_LIMIT, _Z_LIMIT)
+        hazard = math.sqrt(2 / math.pi) / torch.special.erfcx(z / math.sqrt(2))  # phi(z) / Phi(-z)
+        log_density = -0.5 * z * z - _HALF_LOG_2PI
+        # log Phi(-z) = log phi(z) - log hazard, but for z so low that both are lost in rounding
+        log_survival = torch.where(z > -5, log_density - torch.log(hazard), torch.special.log_ndtr(-z))
+        seen = happened > 0
+        return torch.where(seen, log_density, log_survival), -torch.where(seen, z, hazard)
+
     def z(self, t: Tensor) -> Tensor:
         return -saturate(-saturate(super().z(t), _Z_LIMIT), _Z_LIMIT)
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from .base import LogLocationScale
-from .stable import log1mexp, log_expm1, saturate
+from .stable import LOG_LIMIT, log1mexp, log_expm1, saturate
 
 __all__ = ["Weibull"]
 
@@ -37,6 +37,12 @@ class Weibull(LogLocationScale):
     @classmethod
     def from_location(cls, location: Tensor, log_precision: Tensor) -> Self:
         return cls(log_precision, location)
+
+    @staticmethod
+    def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
+        z = z.clamp(max=LOG_LIMIT)
+        hazard_so_far = z.exp()
+        return happened * z - hazard_so_far, happened - hazard_so_far
 
     def log_cumulative_hazard(self, t: Tensor) -> Tensor:
         """``log H(t) = shape * log(t / scale)``."""

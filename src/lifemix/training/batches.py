@@ -6,26 +6,15 @@ A model draws from generators of its own, so what it sees does not depend on who
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..likelihood import Observations
-from .config import Data, Job
+from .config import Job
 
-__all__ = ["Batch", "Randomness", "epoch_batches", "steps_per_epoch"]
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """What one step sees."""
-
-    x: Tensor  # [models, rows, inputs]
-    observed: Observations  # [models, rows]
-    masks: list[Tensor] | None  # one a hidden layer, [models, rows, width]
+__all__ = ["Randomness", "dropout_masks", "shuffled_rows", "steps_per_epoch"]
 
 
 class Randomness:
@@ -40,49 +29,41 @@ def steps_per_epoch(n_rows: int, batch_size: int) -> int:
     return math.ceil(n_rows / batch_size)
 
 
-def epoch_batches(
-    data: Data, jobs: Sequence[Job], randoms: Sequence[Randomness], batch_size: int, widths: Sequence[int]
-) -> Iterator[Batch]:
-    """Yield the batches of one epoch; models whose rows do not fill the last batch have rows of weight 0 in it."""
+def shuffled_rows(jobs: Sequence[Job], randoms: Sequence[Randomness], batch_size: int) -> tuple[Tensor, Tensor]:
+    """Return the rows of every step of an epoch, ``[models, steps, rows]``, and which of them count.
+
+    A model whose rows do not fill a batch has row 0 in the places that are left, and it does not count there.
+    """
     steps = steps_per_epoch(len(jobs[0].train_rows), batch_size)
     size = max(math.ceil(len(job.train_rows) / steps) for job in jobs)
-    order = torch.zeros(len(jobs), steps * size, dtype=torch.long)
-    present = torch.zeros(len(jobs), steps * size, dtype=torch.bool)
+    rows = torch.zeros(len(jobs), steps, size, dtype=torch.long)
+    present = torch.zeros(len(jobs), steps, size, dtype=torch.bool)
     for model, (job, random) in enumerate(zip(jobs, randoms, strict=True)):
-        shuffled = job.train_rows[torch.from_numpy(random.shuffle.permutation(len(job.train_rows)))]
-        for step, part in enumerate(torch.tensor_split(shuffled, steps)):
-            order[model, step * size : step * size + len(part)] = part
-            present[model, step * size : step * size + len(part)] = True
-    order = order.to(data.x.device)
-    observed = data.observed.take(order)
-    observed = observed.reweighted(observed.weight * present.to(order.device))
-    everywhere = torch.arange(steps * size, device=order.device).view(steps, size)
-    kept = _dropout(jobs)
-    for step in range(steps):
-        columns = everywhere[step]
-        rows = order[:, columns]
-        x = data.x.index_select(0, rows.reshape(-1)).view(*rows.shape, -1)
-        masks = None if kept is None else _masks(randoms, kept, size, widths, x.device)
-        yield Batch(x, observed.take((slice(None), columns)), masks)  # type: ignore[arg-type]
+        order = job.train_rows[torch.from_numpy(random.shuffle.permutation(len(job.train_rows)))]
+        long, short = len(order) % steps, len(order) // steps  # as torch.tensor_split: the first parts have one more
+        cut = long * (short + 1)
+        if long:
+            rows[model, :long, : short + 1] = order[:cut].view(long, short + 1)
+            present[model, :long, : short + 1] = True
+        rows[model, long:, :short] = order[cut:].view(steps - long, short)
+        present[model, long:, :short] = True
+    return rows, present
 
 
-def _dropout(jobs: Sequence[Job]) -> Tensor | None:
-    """Return for each model how many of 256 byte values leave a unit out; None where no model drops any."""
+def dropout_masks(
+    jobs: Sequence[Job], randoms: Sequence[Randomness], n_rows: int, widths: Sequence[int], device: torch.device
+) -> list[Tensor] | None:
+    """Draw one mask a layer: 0 where a unit is left out, else one over the share that is kept; None without dropout.
+
+    Random bytes decide, so the share is a multiple of 1 / 256.
+    """
     out = torch.tensor([round(256 * job.dropout) for job in jobs])
-    return out if bool((out > 0).any()) else None
-
-
-def _masks(
-    randoms: Sequence[Randomness], out: Tensor, n_rows: int, widths: Sequence[int], device: torch.device
-) -> list[Tensor]:
-    """Draw one mask a layer from random bytes: 0 with probability out / 256, else one over the share that is kept."""
+    if not widths or not bool((out > 0).any()):
+        return None
     masks = []
     scale = (256 / (256 - out)).to(torch.float32)[:, None, None]
     for width in widths:
-        size = n_rows * width
-        drawn = torch.stack(
-            [torch.frombuffer(bytearray(random.dropout.bytes(size)), dtype=torch.uint8) for random in randoms]
-        )
-        kept = drawn.view(len(randoms), n_rows, width) >= out[:, None, None]
+        draws = [random.dropout.integers(0, 256, (n_rows, width), dtype=np.uint8) for random in randoms]
+        kept = torch.from_numpy(np.stack(draws)) >= out[:, None, None]
         masks.append((kept * scale).to(device))
     return masks

@@ -48,6 +48,7 @@ class Checkpoint:
                 tensors[f"done.{number}"] = fit.parameters
         if fleet.architecture.module is not None:
             tensors |= {f"buffer.{name}": buffer for name, buffer in fleet.architecture.module.named_buffers()}
+            tensors |= {f"best_buffer.{name}": buffer for name, buffer in fleet.best_buffers.items()}
         state = {
             "epoch": fleet.epoch,
             "steps": fleet.optimizer.steps,
@@ -102,6 +103,7 @@ def _put_back(fleet: Fleet, state: dict[str, Any], tensors: dict[str, Any]) -> N
         torch.set_rng_state(tensors["torch_random"])
         for name, buffer in fleet.architecture.module.named_buffers():
             buffer.copy_(tensors[f"buffer.{name}"])
+            fleet.best_buffers[name] = tensors[f"best_buffer.{name}"].to(device)
     fleet.gather_settings()
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..likelihood import base_penalty, combined_loss, contributions, head_penalty
 from ..model import Architecture
-from .batches import Batch, Randomness, epoch_batches
+from .batches import Randomness, dropout_masks, shuffled_rows
 from .config import Data, Job, TrainConfig
+from .fused import Fused
+from .gradients import Autograd, Gradient, Settings
 from .optimizers import make_optimizer
 
 __all__ = ["Fit", "Fleet"]
@@ -40,14 +42,17 @@ class Fleet:
         self.randoms = [Randomness(job.seed) for job in jobs]
         self.fits = [Fit() for _ in jobs]
         self.running = list(range(len(jobs)))
+        self.best_buffers: dict[str, Tensor] = {}
         self.epoch = 0
         starts = [
             architecture.start(job.warm_start, config.spread, random.start)
             for job, random in zip(jobs, self.randoms, strict=True)
         ]
-        self.values = torch.stack(starts).to(data.x)  # [models, parameters]
-        self.best = self.values.clone()
+        self.best = torch.stack(starts).to(data.x)  # [models, parameters]
+        self.values = architecture.layout.pack(self.best)  # all models in one vector
         self.optimizer = make_optimizer(config.optimizer, self.values)
+        written_out = Fused.usable(architecture, config, data.observed)
+        self.gradient: Gradient = (Fused if written_out else Autograd)(architecture, config)
         self.gather_settings()
 
     def gather_settings(self) -> None:
@@ -57,20 +62,29 @@ class Fleet:
         def column(name: str) -> Tensor:
             return torch.tensor([getattr(job, name) for job in jobs]).to(self.data.x)
 
-        self.discount = column("discount")
-        self.prior_strength, self.head_prior = column("prior_strength"), column("head_prior")
-        self.learning_rate = column("learning_rate")[:, None]
         centres = [self.architecture.base_of(job.warm_start) for job in jobs]
-        self.prior_centre = torch.stack(centres).to(self.data.x)  # [models, events, 2]
-        self.decay = self._decay(column("weight_decay"))
+        self.settings = Settings(
+            learning_rate=self._learning_rate(column("learning_rate")),
+            discount=column("discount"),
+            prior_strength=column("prior_strength"),
+            head_prior=column("head_prior"),
+            any_head_prior=any(job.head_prior > 0 for job in jobs),
+            prior_centre=torch.stack(centres).to(self.data.x),
+            decay=self._decay(column("weight_decay")),
+        )
+
+    def _learning_rate(self, rates: Tensor) -> Tensor | float:
+        if bool((rates == rates[0]).all()):
+            return float(rates[0])
+        return self.architecture.layout.pack(rates[:, None].expand(-1, self.architecture.layout.size))
 
     def _decay(self, weight_decay: Tensor) -> Tensor | None:
         if not bool((weight_decay > 0).any()):
             return None
         decay = torch.zeros_like(self.values)
-        for name, view in self.architecture.layout.views(decay).items():
+        for name, block in self.architecture.layout.blocks(decay, len(self.running)).items():
             if name == "heads" or name.endswith("weight"):
-                view.copy_(weight_decay.view(-1, *[1] * (view.dim() - 1)).expand_as(view))
+                block.copy_(weight_decay.view(-1, *[1] * (block.dim() - 1)).expand_as(block))
         return decay
 
     def run_epoch(self) -> None:
@@ -79,36 +93,49 @@ class Fleet:
         randoms = [self.randoms[number] for number in self.running]
         if self.architecture.module is not None:
             self.architecture.module.train()
+        rows, present = shuffled_rows(jobs, randoms, self.config.batch_size)
+        rows, present = rows.to(self.values.device), present.to(self.values.device)
+        observed = self.data.observed.take(rows)
+        targets = self.gradient.targets(observed.reweighted(observed.weight * present), self.settings)
         total = torch.zeros(len(jobs), device=self.values.device)
-        steps = 0
-        for batch in epoch_batches(self.data, jobs, randoms, self.config.batch_size, self.architecture.hidden):
-            total += self.step(batch)
-            steps += 1
+        for step, target in enumerate(targets):
+            masks = dropout_masks(jobs, randoms, rows.shape[2], self.architecture.hidden, rows.device)
+            total += self.step(self.inputs(rows[:, step]), target, masks)
         self.epoch += 1
         validation = self.validation_loss()
-        for row, (number, loss) in enumerate(zip(self.running, (total / steps).tolist(), strict=True)):
-            self._record(row, self.fits[number], loss, validation[row])
+        current = self.architecture.layout.unpack(self.values, len(jobs))
+        for row, (number, loss) in enumerate(zip(self.running, (total / len(targets)).tolist(), strict=True)):
+            if self._record(self.fits[number], loss, validation[row]):
+                self.best[row] = current[row]
+                self._keep_buffers()
         self._retire()
 
-    def step(self, batch: Batch) -> Tensor:
+    def _keep_buffers(self) -> None:
+        """Remember what a user's module keeps beside its parameters (running means) at its best epoch."""
+        module = self.architecture.module
+        if module is not None:
+            self.best_buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
+
+    def inputs(self, rows: Tensor) -> Tensor:
+        """Return the inputs of some rows of each model, ``[models, rows, inputs]``."""
+        return self.data.x.index_select(0, rows.reshape(-1)).view(*rows.shape, -1)
+
+    def step(self, x: Tensor, target: Any, masks: list[Tensor] | None) -> Tensor:
         """Move every model down the gradient of its loss; return the losses before the step, ``[models]``."""
-        loss, gradient = self.loss_and_gradient(batch)
-        norm = torch.linalg.vector_norm(gradient, dim=1, keepdim=True, dtype=torch.float64)
-        gradient.mul_((self.config.max_gradient_norm / norm).clamp(max=1.0).to(gradient))
-        self.optimizer.update(self.values, gradient, self.learning_rate, self.decay)
+        loss, gradient = self.gradient.loss_and_gradient(self.values, self.settings, x, target, masks)
+        self._clip(gradient)
+        self.optimizer.update(self.values, gradient, self.settings.learning_rate, self.settings.decay)
         return loss
 
-    def loss_and_gradient(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the loss of each model and its gradient, ``[models]`` and ``[models, parameters]``."""
-        values = self.values.detach().requires_grad_()
-        parameters = self.architecture.layout.views(values)
-        mixtures = self.architecture.mixtures(parameters, batch.x, batch.masks)
-        terms = contributions(mixtures, batch.observed, self.config.objective, self.config.t_max)
-        prior = base_penalty(parameters["base"], self.prior_centre)
-        loss = combined_loss(terms, batch.observed.weight, self.discount, self.prior_strength, prior)
-        loss = loss + self.head_prior * head_penalty(parameters["heads"])
-        (gradient,) = torch.autograd.grad(loss.sum(), values)
-        return loss.detach(), gradient
+    def _clip(self, gradient: Tensor) -> None:
+        """Shorten the gradients of models where they are longer than allowed."""
+        blocks = self.architecture.layout.blocks(gradient, len(self.running)).values()
+        norms = torch.stack([torch.linalg.vector_norm(block.flatten(1), dim=1) for block in blocks])
+        norm = torch.linalg.vector_norm(norms, dim=0)
+        if float(norm.max()) > self.config.max_gradient_norm:
+            scale = (self.config.max_gradient_norm / norm).clamp(max=1.0)
+            for block in blocks:
+                block.mul_(scale.view(-1, *[1] * (block.dim() - 1)))
 
     @torch.no_grad()
     def validation_loss(self) -> list[float]:
@@ -118,28 +145,25 @@ class Fleet:
             return [np.nan] * len(jobs)
         if self.architecture.module is not None:
             self.architecture.module.eval()
-        parameters = self.architecture.layout.views(self.values)
         rows, present = _padded([job.validation_rows for job in jobs], self.values.device)
         losses = torch.zeros(len(jobs), dtype=torch.float64, device=self.values.device)
         weights = torch.zeros_like(losses)
         size = max(1, _VALIDATION_CHUNK // len(jobs))
         for part, here in zip(rows.split(size, dim=1), present.split(size, dim=1), strict=True):
-            x = self.data.x.index_select(0, part.reshape(-1)).view(*part.shape, -1)
             observed = self.data.observed.take(part)
-            terms = contributions(
-                self.architecture.mixtures(parameters, x), observed, self.config.objective, self.config.t_max
-            )
-            weight = (observed.weight * here).double()
-            losses -= (weight * terms.total(self.discount[:, None])).sum(1)
-            weights += weight.sum(1)
+            observed = observed.reweighted(observed.weight * here)
+            losses += self.gradient.held_out(self.values, self.settings, self.inputs(part), observed)
+            weights += observed.weight.double().sum(1)
         return (losses / weights).tolist()
 
-    def _record(self, row: int, fit: Fit, train_loss: float, validation_loss: float) -> None:
+    def _record(self, fit: Fit, train_loss: float, validation_loss: float) -> bool:
+        """Write down an epoch; tell whether it is the best so far."""
         fit.train_loss.append(train_loss)
         fit.validation_loss.append(validation_loss)
-        if np.isnan(validation_loss) or validation_loss < fit.best_loss:
+        better = np.isnan(validation_loss) or validation_loss < fit.best_loss
+        if better:
             fit.best_loss, fit.best_epoch = validation_loss, self.epoch
-            self.best[row] = self.values[row]
+        return bool(better)
 
     def _retire(self) -> None:
         """Let the models go that have not become better for long enough."""
@@ -157,8 +181,12 @@ class Fleet:
     def _keep(self, rows: list[int]) -> None:
         index = torch.tensor(rows, dtype=torch.long, device=self.values.device)
         self.running = [self.running[row] for row in rows]
-        self.values, self.best = self.values[index], self.best[index]
-        self.optimizer.keep(index)
+        layout = self.architecture.layout
+        n_models = len(self.best)
+        self.best = self.best[index]
+        self.values, *self.optimizer.moments = (
+            layout.pack(layout.unpack(vector, n_models)[index]) for vector in (self.values, *self.optimizer.moments)
+        )
         if rows:
             self.gather_settings()
 
@@ -170,6 +198,9 @@ class Fleet:
             self.run_epoch()
             if after_epoch is not None:
                 after_epoch(self)
+        if self.architecture.module is not None:
+            for name, buffer in self.architecture.module.named_buffers():
+                buffer.copy_(self.best_buffers.get(name, buffer))
         return self.fits
 
 

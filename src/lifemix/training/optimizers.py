@@ -1,4 +1,4 @@
-"""Optimisers on the matrix of all parameters of a fleet, ``[models, parameters]``, with a learning rate for each model.
+"""Optimisers on the vector of all parameters of a fleet, with a learning rate for each model.
 
 Weight decay is decoupled from the gradient (as in AdamW) and leaves biases and base values alone.
 """
@@ -16,7 +16,7 @@ __all__ = ["OPTIMIZERS", "Optimizer", "make_optimizer"]
 
 
 class Optimizer(ABC):
-    """The state of an optimiser: one matrix a moment."""
+    """The state of an optimiser: one vector a moment."""
 
     n_moments: int
 
@@ -25,19 +25,19 @@ class Optimizer(ABC):
         self.steps = 0
 
     @abstractmethod
-    def direction(self, gradient: Tensor) -> Tensor:
-        """Take in a gradient and return the step to subtract, before the learning rate."""
+    def step_parts(self, gradient: Tensor) -> tuple[Tensor, Tensor, float]:
+        """Take in a gradient; the step is ``- learning rate * factor * first / second``."""
 
-    def update(self, values: Tensor, gradient: Tensor, learning_rate: Tensor, decay: Tensor | None) -> None:
-        """Move the values in place; learning_rate ``[models, 1]``, decay ``[models, parameters]``."""
+    def update(self, values: Tensor, gradient: Tensor, learning_rate: Tensor | float, decay: Tensor | None) -> None:
+        """Move the values in place."""
         self.steps += 1
         if decay is not None:
             values.sub_(values * decay * learning_rate)
-        values.sub_(self.direction(gradient).mul_(learning_rate))
-
-    def keep(self, models: Tensor) -> None:
-        """Keep only some of the models."""
-        self.moments = [moment[models] for moment in self.moments]
+        above, below, factor = self.step_parts(gradient)
+        if isinstance(learning_rate, Tensor):
+            values.addcdiv_(above * learning_rate, below, value=-factor)
+        else:
+            values.addcdiv_(above, below, value=-learning_rate * factor)
 
 
 class Adam(Optimizer):
@@ -45,13 +45,13 @@ class Adam(Optimizer):
 
     n_moments = 2
 
-    def direction(self, gradient: Tensor) -> Tensor:
-        """Return the bias-corrected mean over the root of the bias-corrected mean square."""
+    def step_parts(self, gradient: Tensor) -> tuple[Tensor, Tensor, float]:
+        """Return the mean over the root of the mean square, both corrected for their start at 0."""
         mean, square = self.moments
         mean.lerp_(gradient, 0.1)
         square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-        bias = (1 - 0.999**self.steps) ** 0.5
-        return (mean / square.sqrt().add_(1e-8 * bias)).mul_(bias / (1 - 0.9**self.steps))
+        correction = (1 - 0.999**self.steps) ** 0.5
+        return mean, square.sqrt().add_(1e-8 * correction), correction / (1 - 0.9**self.steps)
 
 
 class RMSprop(Optimizer):
@@ -59,11 +59,11 @@ class RMSprop(Optimizer):
 
     n_moments = 1
 
-    def direction(self, gradient: Tensor) -> Tensor:
-        """Return the scaled gradient."""
+    def step_parts(self, gradient: Tensor) -> tuple[Tensor, Tensor, float]:
+        """Return the gradient and the root."""
         (square,) = self.moments
         square.mul_(0.99).addcmul_(gradient, gradient, value=0.01)
-        return gradient / square.sqrt().add_(1e-8)
+        return gradient, square.sqrt().add_(1e-8), 1.0
 
 
 class SGD(Optimizer):
@@ -71,10 +71,10 @@ class SGD(Optimizer):
 
     n_moments = 1
 
-    def direction(self, gradient: Tensor) -> Tensor:
+    def step_parts(self, gradient: Tensor) -> tuple[Tensor, Tensor, float]:
         """Return the running sum of gradients."""
         (momentum,) = self.moments
-        return momentum.mul_(0.9).add_(gradient).clone()
+        return momentum.mul_(0.9).add_(gradient), torch.ones((), dtype=gradient.dtype), 1.0
 
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop, "sgd": SGD}

@@ -1,0 +1,77 @@
+"""The loss of every model of a fleet and its gradient, by automatic differentiation: right for every kind of row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from ..likelihood import Observations, base_penalty, combined_loss, contributions, head_penalty
+from ..model import Architecture
+from .config import TrainConfig
+
+__all__ = ["Autograd", "Gradient", "Settings"]
+
+_LIMIT = 1e15  # of a derivative, so that float32 can hold the squares
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What differs between the models of a fleet, one value a model."""
+
+    learning_rate: Tensor | float  # a number where all models have the same, else one a parameter
+    discount: Tensor
+    prior_strength: Tensor
+    head_prior: Tensor
+    any_head_prior: bool
+    prior_centre: Tensor  # [models, events, 2]
+    decay: Tensor | None  # one a parameter
+
+
+class Gradient(Protocol):
+    """One way to compute what a training step needs."""
+
+    def targets(self, observed: Observations, settings: Settings) -> Sequence[Any]:
+        """Prepare the observations ``[models, steps, rows]`` of an epoch, once; return one target a step."""
+
+    def loss_and_gradient(
+        self, values: Tensor, settings: Settings, x: Tensor, target: Any, masks: list[Tensor] | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return ``[models]`` and the gradient in the layout of the values; x is ``[models, rows, inputs]``."""
+
+    def held_out(self, values: Tensor, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
+        """Return minus the weighted sum of the objective over rows, without penalties, ``[models]``."""
+
+
+class Autograd:
+    """Any architecture, any censoring."""
+
+    def __init__(self, architecture: Architecture, config: TrainConfig) -> None:
+        self.architecture, self.config = architecture, config
+
+    def targets(self, observed: Observations, settings: Settings) -> list[Observations]:
+        """Return the observations of each step."""
+        return [observed.take((slice(None), step)) for step in range(observed.time.shape[1])]
+
+    def loss_and_gradient(
+        self, values: Tensor, settings: Settings, x: Tensor, target: Observations, masks: list[Tensor] | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the loss of each model and its gradient."""
+        leaf = values.detach().requires_grad_()
+        parameters = self.architecture.layout.blocks(leaf, len(x))
+        mixtures = self.architecture.mixtures(parameters, x, masks)
+        terms = contributions(mixtures, target, self.config.objective, self.config.t_max)
+        prior = base_penalty(parameters["base"], settings.prior_centre)
+        loss = combined_loss(terms, target.weight, settings.discount, settings.prior_strength, prior)
+        loss = loss + settings.head_prior * head_penalty(parameters["heads"])
+        (gradient,) = torch.autograd.grad(loss.sum(), leaf)
+        return loss.detach(), gradient.clamp_(-_LIMIT, _LIMIT)
+
+    def held_out(self, values: Tensor, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
+        """Return minus the weighted sum of the objective."""
+        mixtures = self.architecture.mixtures(self.architecture.layout.blocks(values, len(x)), x)
+        terms = contributions(mixtures, observed, self.config.objective, self.config.t_max)
+        return -(observed.weight * terms.total(settings.discount[:, None])).double().sum(1)

@@ -1,0 +1,203 @@
+import numpy as np
+import pytest
+import torch
+
+from lifemix import make_target
+from lifemix.likelihood import Observations
+from lifemix.model import Architecture
+from lifemix.primitives import PRIMITIVES
+from lifemix.target import as_target
+from lifemix.training import Data, Fleet, Job, TrainConfig, warm_start
+from lifemix.training.batches import Randomness, dropout_masks, shuffled_rows, steps_per_epoch
+from lifemix.training.fused import Fused
+from lifemix.training.gradients import Autograd
+from lifemix.training.optimizers import make_optimizer
+
+N = 120
+
+
+def sample(events=1, dtype=torch.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(N, 5))
+    time = rng.weibull(1.3, N) * np.exp(0.5 * x[:, 0])
+    event = rng.integers(0, events + 1, N)
+    event[:events] = np.arange(1, events + 1)
+    weight = rng.uniform(0.5, 2, N)
+    observed = Observations.from_target(as_target(make_target(time, event)), 1.0, 0.01, weight, dtype)
+    return Data(torch.as_tensor(x, dtype=dtype), observed)
+
+
+def jobs_for(data, law, events, settings, n_train=90):
+    observed = data.observed.take(torch.arange(n_train))
+    double = Observations(
+        *(v.double() if v.is_floating_point() else v for v in vars(observed).values() if v is not None)
+    )
+    start = warm_start(law, double, events)
+    rows = torch.arange(N)
+    return [
+        Job(rows[:n_train], rows[n_train:], start, seed=seed, **setting) for seed, setting in enumerate(settings, 1)
+    ]
+
+
+DIFFERENT = [
+    {"learning_rate": 1e-2, "discount": 1.0, "prior_strength": 0.3, "dropout": 0.2, "weight_decay": 0.0},
+    {"learning_rate": 3e-3, "discount": 0.5, "prior_strength": 0.0, "dropout": 0.0, "weight_decay": 0.1},
+    {"learning_rate": 1e-3, "discount": 0.0, "prior_strength": 1e-8, "dropout": 0.5, "head_prior": 0.01},
+]
+
+
+@pytest.mark.parametrize("primitive", PRIMITIVES)
+@pytest.mark.parametrize("objective", ["exact", "elbo"])
+@pytest.mark.parametrize("events", [1, 3])
+@pytest.mark.parametrize(
+    ("hidden", "activation", "shift_activation", "bias"),
+    [
+        ((7,), "relu6", None, True),
+        ((6, 4), "tanh", "identity", False),
+        ((), "relu", "selu", True),
+        ((5,), "elu", "tanh", True),
+        ((5,), "identity", "relu6", True),
+    ],
+)
+def test_written_out_gradient_equals_autograd(primitive, objective, events, hidden, activation, shift_activation, bias):
+    architecture = Architecture(5, hidden, 3, events, primitive, activation, shift_activation, bias)
+    data, config = sample(events), TrainConfig(objective=objective)
+    jobs = jobs_for(data, PRIMITIVES[primitive], events, DIFFERENT)
+    fleet = Fleet(architecture, data, jobs, config)
+    assert isinstance(fleet.gradient, Fused)
+    rows, present = shuffled_rows(jobs, fleet.randoms, 40)
+    observed = data.observed.take(rows)
+    observed = observed.reweighted(observed.weight * present)
+    masks = dropout_masks(jobs, fleet.randoms, rows.shape[2], hidden, torch.device("cpu"))
+    masks = None if masks is None else [mask.double() for mask in masks]
+    results = []
+    for way in (Fused(architecture, config), Autograd(architecture, config)):
+        target = way.targets(observed, fleet.settings)[1]
+        loss, gradient = way.loss_and_gradient(fleet.values, fleet.settings, fleet.inputs(rows[:, 1]), target, masks)
+        held_out = way.held_out(fleet.values, fleet.settings, fleet.inputs(rows[:, 0]), observed.take((slice(None), 0)))
+        results.append((loss, gradient, held_out))
+    for ours, reference in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, reference, rtol=1e-8, atol=1e-10)
+
+
+def test_gradient_is_the_difference_quotient():
+    architecture = Architecture(5, (4,), 2, 2, "lognormal", "tanh")
+    data, config = sample(2), TrainConfig()
+    fleet = Fleet(architecture, data, jobs_for(data, architecture.law, 2, DIFFERENT[1:2]), config)
+    observed = data.observed.take(torch.arange(40)[None, None])
+    target = fleet.gradient.targets(observed, fleet.settings)[0]
+
+    def loss(values):
+        return fleet.gradient.loss_and_gradient(values, fleet.settings, data.x[None, :40], target, None)
+
+    _, gradient = loss(fleet.values)
+    for place in range(0, len(gradient), 7):
+        step = torch.zeros_like(fleet.values)
+        step[place] = 1e-6
+        quotient = (loss(fleet.values + step)[0] - loss(fleet.values - step)[0]) / 2e-6
+        np.testing.assert_allclose(gradient[place], quotient[0], rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("kinds", ["plain", "intervals"])
+def test_a_model_in_a_fleet_equals_the_model_alone(kinds):
+    data = sample(2, torch.float32)
+    if kinds == "intervals":  # the general path
+        observed = data.observed
+        interval = (observed.event > 0) & (torch.arange(N) % 4 == 0)
+        values = {**vars(observed), "upper": observed.time * 2, "interval": interval}
+        data = Data(data.x, Observations(**values))
+    architecture = Architecture(5, (8,), 3, 2, "weibull")
+    config = TrainConfig(batch_size=32, max_epochs=12, patience=3)
+    jobs = jobs_for(sample(2, torch.float32), architecture.law, 2, DIFFERENT)
+    together = Fleet(architecture, data, jobs, config).train()
+    for job, fit in zip(jobs, together, strict=True):
+        (alone,) = Fleet(architecture, data, [job], config).train()
+        assert alone.best_epoch == fit.best_epoch
+        np.testing.assert_allclose(fit.parameters, alone.parameters, atol=2e-4)
+        np.testing.assert_allclose(fit.validation_loss, alone.validation_loss, rtol=1e-4)
+
+
+def test_each_model_stops_by_itself_and_keeps_its_best_epoch():
+    data = sample(1, torch.float32)
+    architecture = Architecture(5, (8,), 3, 1, "weibull")
+    settings = [{"learning_rate": 0.1}, {"learning_rate": 1e-4}]
+    fleet = Fleet(
+        architecture, data, jobs_for(data, architecture.law, 1, settings), TrainConfig(patience=4, max_epochs=25)
+    )
+    quick, slow = fleet.train()
+    assert len(quick.validation_loss) < len(slow.validation_loss)
+    assert quick.best_epoch == int(np.argmin(quick.validation_loss)) + 1
+    assert len(quick.validation_loss) == quick.best_epoch + 4
+
+
+def test_batches_cover_every_row_once_and_are_of_nearly_equal_size():
+    jobs = [Job(torch.arange(10, 10 + n), torch.empty(0), torch.zeros(1, 2), seed=n) for n in (101, 100)]
+    assert steps_per_epoch(101, 25) == 5
+    rows, present = shuffled_rows(jobs[:1], [Randomness(1)], 25)
+    assert sorted(rows[present].tolist()) == list(range(10, 111))
+    assert set(present.sum(-1).flatten().tolist()) == {20, 21}
+    rows, present = shuffled_rows([jobs[0], jobs[0]], [Randomness(1), Randomness(2)], 25)
+    assert not torch.equal(rows[0], rows[1])
+
+
+def test_dropout_leaves_out_the_asked_share_and_keeps_the_mean():
+    job = Job(torch.arange(3), torch.empty(0), torch.zeros(1, 2), seed=0, dropout=0.25)
+    (mask,) = dropout_masks([job], [Randomness(0)], 400, [500], torch.device("cpu"))
+    np.testing.assert_allclose((mask == 0).float().mean(), 0.25, atol=0.005)
+    np.testing.assert_allclose(mask.mean(), 1, atol=0.005)
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [
+        ("adam", lambda p: torch.optim.Adam(p, lr=0.01)),
+        ("rmsprop", lambda p: torch.optim.RMSprop(p, lr=0.01)),
+        ("sgd", lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9)),
+    ],
+)
+def test_optimizers_equal_those_of_torch(name, reference):
+    start = torch.linspace(-1, 1, 12, dtype=torch.float64)
+    theirs = start.clone().requires_grad_()
+    optimizer, ours = reference([theirs]), start.clone()
+    own, rates = make_optimizer(name, ours), torch.full_like(start, 0.01)
+    for step in range(20):
+        theirs.grad = torch.sin(theirs.detach() * (step + 1))
+        own.update(ours, torch.sin(ours * (step + 1)), rates if step % 2 else 0.01, None)
+        optimizer.step()
+        np.testing.assert_allclose(ours, theirs.detach(), rtol=1e-10)
+
+
+def test_weight_decay_is_decoupled_and_spares_base_values():
+    data = sample(1)
+    architecture = Architecture(5, (4,), 2, 1, "weibull")
+    fleet = Fleet(architecture, data, jobs_for(data, architecture.law, 1, [{"weight_decay": 0.5}]), TrainConfig())
+    decay = architecture.layout.blocks(fleet.settings.decay, 1)
+    assert (decay["heads"] == 0.5).all()
+    assert (decay["encoder.0.weight"] == 0.5).all()
+    assert not decay["base"].any()
+    assert not decay["encoder.0.bias"].any()
+
+
+def test_layouts_of_rows_and_of_a_fleet_hold_the_same_parameters():
+    layout = Architecture(5, (4, 3), 2, 2, "weibull").layout
+    rows = torch.arange(3 * layout.size, dtype=torch.float64).view(3, -1)
+    flat = layout.pack(rows)
+    for (name, view), (again, block) in zip(layout.views(rows).items(), layout.blocks(flat, 3).items(), strict=True):
+        assert name == again
+        assert torch.equal(view, block)
+        assert block.is_contiguous()
+    assert torch.equal(layout.unpack(flat, 3), rows)
+
+
+@pytest.mark.parametrize("primitive", PRIMITIVES)
+def test_warm_start_is_a_maximum_of_the_likelihood(primitive):
+    from lifemix.training.warm_start import _derivatives
+
+    data = sample(2)
+    law = PRIMITIVES[primitive]
+    fits = warm_start(law, data.observed, 2)
+    for event in (1, 2):
+        alone = Observations(**{**vars(data.observed), "event": (data.observed.event == event).long()})
+        _, gradient, curvature = _derivatives(law, alone, fits[event - 1])
+        assert gradient.abs().max() < 1e-8
+        assert (torch.linalg.eigvalsh(curvature) < 0).all()
