@@ -26,7 +26,7 @@ from .inputs import (
     undefined,
 )
 from .pairs import later_pairs, nearly_tied
-from .tree import compare
+from .tree import compare, look_up
 
 __all__ = ["SKSURV_TOLERANCE", "concordance", "concordance_td", "order_key"]
 
@@ -139,7 +139,7 @@ def _ratio(
     time = target.time
     key = order_key(time, kind == 1)
     case_risk, case_weight = risk[counted], weight[counted] ** 2
-    concordant, comparable = (counts[counted] for counts in later_pairs(key, risk))
+    concordant, comparable = _later(key, risk, counted)
     if tolerance:
         near = nearly_tied(risk, tolerance)[counted]
         after = key[counted][near] + np.uint64(1)
@@ -159,6 +159,15 @@ def _ratio(
             "subject was at risk at the time of one"
         )
     return float(agreeing / pairs)
+
+
+def _later(key: NDArray[np.uint64], risk: Floats, counted: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Compare every counted case with the rows of a larger key; results of shape (number of cases,)."""
+    inside = key <= key[counted].max(initial=0)
+    concordant, comparable = (counts[counted[inside]] for counts in later_pairs(key[inside], risk[inside]))
+    far = np.sort(risk[~inside])  # later than every case, so that their order does not matter
+    below, up_to_ties = (look_up(far, risk[counted], side) for side in ("left", "right"))
+    return concordant + (below + up_to_ties) / 2, comparable + len(far)
 
 
 def _rival_weight(chance: Floats) -> Floats:

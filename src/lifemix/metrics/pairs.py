@@ -67,17 +67,10 @@ def later_and_lower(by_rank: NDArray[Any]) -> NDArray[Any]:
 
 def nearly_tied(risk: Floats, tolerance: float) -> NDArray[np.bool_]:
     """Return which rows have another row whose risk differs from theirs, but by no more than the tolerance."""
-    order = np.argsort(risk)
-    ranked = risk[order]
-    gap = np.diff(ranked)
-    near = (gap > 0) & (gap <= tolerance)
-    group = _run_numbers(ranked)
-    touched = np.zeros(len(risk), dtype=np.bool_)
-    touched[group[:-1][near]] = True
-    touched[group[1:][near]] = True
-    rows = np.empty(len(risk), dtype=np.bool_)
-    rows[order] = touched[group]
-    return rows
+    ordered = np.sort(risk)
+    gap = np.diff(ordered)
+    near = np.flatnonzero((gap > 0) & (gap <= tolerance))
+    return np.isin(risk, ordered[np.union1d(near, near + 1)])
 
 
 def _side_by_side(left: NDArray[Any], right: NDArray[Any], half: int) -> NDArray[Any]:

@@ -48,8 +48,8 @@ def smooth_risk(target: Target, risk: Floats, horizon: float, event: int | None,
 def spline_basis(x: Floats, quantiles: tuple[float, ...]) -> Floats:
     """Return the columns of a restricted cubic spline, each of mean 0 and spread 1; shape (n, k - 1) for k knots.
 
-    It is linear beyond its outer knots. The knots lie at quantiles of x. Where fewer than three are distinct only the linear term is left, and no
-    column where all x are equal.
+    It is linear beyond its outer knots, which lie at quantiles of x. Where fewer than three are distinct only the
+    linear term is left, and no column where all x are equal.
     """
     knots = np.unique(np.quantile(x, quantiles))
     columns = [x]

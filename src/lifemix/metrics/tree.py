@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from .inputs import Floats
 
-__all__ = ["compare", "sum_beyond"]
+__all__ = ["compare", "look_up", "sum_beyond"]
 
 Indices = NDArray[np.intp]
+Side = Literal["left", "right"]
 
 
 def compare(
@@ -36,12 +37,12 @@ def compare(
     if len(case_key) <= len(point_key).bit_length():  # too few to pay for the tree
         return _compare_each(point_key, point_risk, case_key, case_risk, point_weight, tolerance)
     order = np.argsort(point_key)
-    start = _look_up(point_key[order], case_key, "left")
+    start = look_up(point_key[order], case_key, "left")
     risk = point_risk[order]
     by_risk = np.argsort(risk)
     ranked = risk[by_risk]
-    low = _look_up(ranked, _edge(case_risk, tolerance, -np.inf), "left")
-    high = _look_up(ranked, _edge(case_risk, tolerance, np.inf), "right")
+    low = look_up(ranked, _edge(case_risk, tolerance, -np.inf), "left")
+    high = look_up(ranked, _edge(case_risk, tolerance, np.inf), "right")
     weight = None if point_weight is None else point_weight[order]
 
     ties = np.flatnonzero(high > low)
@@ -109,7 +110,7 @@ def _running(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return sums
 
 
-def _look_up(ordered: NDArray[Any], wanted: NDArray[Any], side: Literal["left", "right"]) -> Indices:
+def look_up(ordered: NDArray[Any], wanted: NDArray[Any], side: Side) -> Indices:
     """Return ``searchsorted(ordered, wanted, side)``; looking up in order is several times faster."""
     order = np.argsort(wanted)
     found = np.empty(len(wanted), dtype=np.intp)

@@ -1,0 +1,1 @@
+"""Timings, as ratios to other packages measured in the same run."""
