@@ -1,12 +1,7 @@
 """How much faster the metrics are than scikit-survival's: same data, same results, alternating runs, one thread.
 
-    python -m benchmarks.metrics [--quick]
+python -m benchmarks.metrics [--quick]
 """
-
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")  # read when numpy is first imported
 
 import argparse
 import json

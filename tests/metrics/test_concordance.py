@@ -197,7 +197,7 @@ class TestLimits:
             assert np.isnan(concordance_td(self.Y, y_test, [3, 2, 1], 15.0))
 
     def test_horizon_beyond_all_follow_up(self):
-        with pytest.warns(LifemixWarning, match="horizon 9 lies beyond the follow-up, which ends at 4; the result is NaN"):
+        with pytest.warns(LifemixWarning, match="horizon 9 lies beyond the follow-up, which ends at 4; .* NaN"):
             assert np.isnan(concordance_td(self.Y, self.Y, self.RISK, 9.0))
         with pytest.warns(LifemixWarning, match="beyond the follow-up"):
             assert np.isnan(concordance(self.Y, self.RISK, horizon=9.0))

@@ -40,7 +40,9 @@ def test_compare_equals_the_double_loop(n_cases, tolerance, data):
     rng = np.random.default_rng(seed)
     n = data.draw(st.integers(1, 60))
     point_key, case_key = rng.integers(0, 5, n), rng.integers(0, 6, n_cases)
-    point_risk, case_risk = (rng.integers(0, 4, size) * 0.1 + rng.choice([0, 1e-8, 3e-9], size) for size in (n, n_cases))
+    point_risk, case_risk = (
+        rng.integers(0, 4, size) * 0.1 + rng.choice([0, 1e-8, 3e-9], size) for size in (n, n_cases)
+    )
     weight = rng.uniform(0.5, 2, n)
     expected = double_loop(point_key, point_risk, case_key, case_risk, weight, tolerance)
     got = compare(point_key, point_risk, case_key, case_risk, weight, tolerance)

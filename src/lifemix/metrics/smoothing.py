@@ -99,7 +99,7 @@ def _sums(sample: _Sample, coefficients: Floats) -> tuple[Floats, Floats, Floats
     rivals = np.vstack([np.zeros(columns.shape[1]), np.cumsum(columns * sample.rival_weight[:, None], axis=0)])
     total = later[sample.first] + sample.chance[:, None] * rivals[sample.first]
     p = z.shape[1]
-    return total[:, 0], total[:, 1 : 1 + p], total[:, 1 + p :].reshape(-1, p, p)
+    return total[:, 0], total[:, 1 : 1 + p], total[:, 1 + p :].reshape(len(total), p, p)
 
 
 def _maximise(sample: _Sample) -> Floats | None:
