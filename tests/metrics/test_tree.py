@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifemix.metrics.tree import compare, look_up, sum_beyond
+from lifemix.metrics.tree import compare, sum_beyond
 
 
 @st.composite
@@ -49,9 +49,3 @@ def test_compare_equals_the_double_loop(n_cases, tolerance, data):
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
     expected = double_loop(point_key, point_risk, case_key, case_risk, np.ones(n), tolerance)
     np.testing.assert_array_equal(compare(point_key, point_risk, case_key, case_risk, None, tolerance), expected)
-
-
-def test_look_up_is_searchsorted(rng):
-    ordered, wanted = np.sort(rng.integers(0, 50, 80)), rng.integers(-5, 60, 30)
-    for side in ("left", "right"):
-        np.testing.assert_array_equal(look_up(ordered, wanted, side), np.searchsorted(ordered, wanted, side=side))

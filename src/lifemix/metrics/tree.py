@@ -7,17 +7,17 @@ All cases move at once, in numpy: O((n + q) log n) time and linear memory for n 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .inputs import Floats
+from .lookup import look_up
 
-__all__ = ["compare", "look_up", "sum_beyond"]
+__all__ = ["compare", "sum_beyond"]
 
 Indices = NDArray[np.intp]
-Side = Literal["left", "right"]
 
 
 def compare(
@@ -108,14 +108,6 @@ def _running(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     sums = np.zeros(len(values) + 1, dtype=dtype)
     np.cumsum(values, out=sums[1:])
     return sums
-
-
-def look_up(ordered: NDArray[Any], wanted: NDArray[Any], side: Side) -> Indices:
-    """Return ``searchsorted(ordered, wanted, side)``; looking up in order is several times faster."""
-    order = np.argsort(wanted)
-    found = np.empty(len(wanted), dtype=np.intp)
-    found[order] = np.searchsorted(ordered, wanted[order], side=side)
-    return found
 
 
 def _edge(wanted: Floats, tolerance: float, towards: float) -> Floats:
