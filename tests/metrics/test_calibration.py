@@ -118,6 +118,15 @@ class TestIntegratedIndex:
         with pytest.warns(LifemixWarning, match="could not be fitted: its likelihood has no maximum"):
             assert np.isnan(integrated_calibration_index(y, risk, 10.0))
 
+    def test_an_outlying_risk_does_not_break_the_fit(self, rng):
+        n = 500
+        rate = np.exp(rng.normal(size=n))
+        risk = 1 - np.exp(-rate)
+        risk[0] = 1 - 1e-7
+        risk[1:4] = 2e-8
+        y = (rng.exponential(1 / rate), np.ones(n, int))
+        assert integrated_calibration_index(y, risk, 1.0) < 0.1
+
     def test_limits(self):
         y = ([1.0, 2.0, 3.0], [0, 0, 2])
         with pytest.warns(LifemixWarning, match="no row has the event"):
