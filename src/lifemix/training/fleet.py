@@ -16,6 +16,7 @@ from .config import Data, Job, TrainConfig
 from .fused import Fused
 from .gradients import Autograd, Gradient, Parameters, Settings
 from .optimizers import make_optimizer
+from .threads import threads_for
 
 __all__ = ["Fit", "Fleet"]
 
@@ -188,10 +189,11 @@ class Fleet:
         """Train until every model has stopped."""
         if self.epoch >= self.config.max_epochs:
             self._retire()
-        while self.running:
-            self.run_epoch()
-            if after_epoch is not None:
-                after_epoch(self)
+        with threads_for(3.0 * self.config.batch_size * self.values.numel()):
+            while self.running:
+                self.run_epoch()
+                if after_epoch is not None:
+                    after_epoch(self)
         if self.architecture.module is not None:
             for name, buffer in self.architecture.module.named_buffers():
                 buffer.copy_(self.best_buffers.get(name, buffer))
