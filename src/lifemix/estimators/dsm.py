@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from ..distribution import CompetingDistribution, MixtureDistribution, check_times
-from ..errors import InputError, SettingError
+from ..errors import InputError, SettingError, TargetError
 from ..likelihood import contributions
 from ..metrics import concordance_td
 from ..model import Architecture
@@ -161,6 +161,8 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
         """
         check_settings(self)
         device = choose_device(self.device)
+        if y is None:
+            raise TargetError("fit requires y to be passed, but the target y is None. Use make_target(time, event).")
         target = as_target(y)
         n_rows, n_columns = shape_of(X)
         if n_rows != len(target):
