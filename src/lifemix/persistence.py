@@ -49,7 +49,7 @@ def save(model: DeepSurvivalMachines, path: str | os.PathLike[str]) -> None:
     if not hasattr(model, "n_events_"):
         raise ModelFileError("save needs a fitted model; got one that is not. Call fit first.")
     tensors = _tensors(model)
-    content = json.dumps(_content(model), sort_keys=True, allow_nan=False)
+    content = json.dumps(_content(model), allow_nan=False)
     version = str(FORMAT_VERSION)
     header = {"lifemix": version, "content": content, "checksum": _checksum(version, content, tensors)}
     _write_whole(Path(path), tensors, header)
