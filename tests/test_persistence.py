@@ -335,15 +335,21 @@ def test_the_file_is_safetensors_and_json_without_pickle(saved):
 def test_a_failing_write_leaves_the_old_file_whole(saved, fitted, monkeypatch):
     before = saved.read_bytes()
 
-    def half(tensors, path, header):
-        path.write_bytes(b"half")
+    def full(descriptor):
+        os.ftruncate(descriptor, 100)
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("lifemix.persistence.save_file", half)
+    monkeypatch.setattr("lifemix.persistence.os.fsync", full)
     with pytest.raises(ModelFileError, match="cannot be written: no space left"):
         save(fitted, saved)
     assert saved.read_bytes() == before
     assert os.listdir(saved.parent) == [saved.name]
+
+
+def test_the_file_has_the_usual_permissions(saved):
+    other = saved.with_name("other")
+    other.touch()
+    assert saved.stat().st_mode == other.stat().st_mode
 
 
 def test_a_kill_before_the_move_leaves_the_old_file_whole(saved, fitted, monkeypatch):

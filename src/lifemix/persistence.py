@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
 from .errors import LifemixError, ModelFileError
@@ -73,11 +73,12 @@ def _write_whole(path: Path, tensors: dict[str, Tensor], header: dict[str, str])
     """Write beside the file first, and move it there when it is complete and on disk."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        save_file(tensors, partial, header)
-        with open(partial, "rb") as file:
+        with open(partial, "wb") as file:  # not save_file, which makes files that only their owner can read
+            file.write(serialize(tensors, header))
+            file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
-    except (SafetensorError, OSError) as error:
+    except OSError as error:
         raise ModelFileError(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
     finally:
         partial.unlink(missing_ok=True)

@@ -44,8 +44,8 @@ def _survival_target(y):
 # The same list, for readers, is in docs/decisions.md.
 CANNOT_HOLD = {
     "check_sample_weight_equivalence_on_dense_data": (
-        "a row of weight 2 stands once in the shuffled mini-batches and in the held-out part, two rows stand twice; the "
-        "two losses are equal (tests of the likelihood), the random paths of their minimisation are not"
+        "a row of weight 2 stands once in the shuffled mini-batches and in the held-out part, two rows stand twice; "
+        "the two losses are equal (tests of the likelihood), the random paths of their minimisation are not"
     ),
 }
 
