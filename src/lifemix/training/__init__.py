@@ -5,7 +5,8 @@ from __future__ import annotations
 from .checkpoint import Checkpoint
 from .config import Data, Job, TrainConfig
 from .fleet import Fit, Fleet
+from .module_fleet import ModuleFleet
 from .optimizers import OPTIMIZERS
 from .warm_start import warm_start
 
-__all__ = ["OPTIMIZERS", "Checkpoint", "Data", "Fit", "Fleet", "Job", "TrainConfig", "warm_start"]
+__all__ = ["OPTIMIZERS", "Checkpoint", "Data", "Fit", "Fleet", "Job", "ModuleFleet", "TrainConfig", "warm_start"]

@@ -43,7 +43,6 @@ class Fleet:
         self.randoms = [Randomness(job.seed) for job in jobs]
         self.fits = [Fit() for _ in jobs]
         self.running = list(range(len(jobs)))
-        self.best_buffers: dict[str, Tensor] = {}
         self.epoch = 0
         starts = [
             architecture.start(job.warm_start, config.spread, random.start)
@@ -110,14 +109,7 @@ class Fleet:
         for row, (number, loss) in enumerate(zip(self.running, (total / len(targets)).tolist(), strict=True)):
             if self._record(self.fits[number], loss, validation[row]):
                 self.best[row] = current[row]
-                self._keep_buffers()
         self._retire()
-
-    def _keep_buffers(self) -> None:
-        """Remember what a user's module keeps beside its parameters (running means) at its best epoch."""
-        module = self.architecture.module
-        if module is not None:
-            self.best_buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
 
     def inputs(self, rows: Tensor) -> Tensor:
         """Return the inputs of some rows of each model, ``[models, rows, inputs]``."""
@@ -194,9 +186,6 @@ class Fleet:
                 self.run_epoch()
                 if after_epoch is not None:
                     after_epoch(self)
-        if self.architecture.module is not None:
-            for name, buffer in self.architecture.module.named_buffers():
-                buffer.copy_(self.best_buffers.get(name, buffer))
         return self.fits
 
 
