@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from .errors import LifemixError, ModelFileError
 from .estimators import DeepSurvivalMachines
 from .estimators.network import FittedNetwork
+from .estimators.plan import architecture_of
 from .estimators.settings import check_settings
 from .estimators.timescale import TimeScale
 from .model import Architecture
@@ -176,7 +177,7 @@ def _restore_network(content: dict[str, Any], tensors: dict[str, Tensor], model:
     parameters = tensors["parameters"]
     n_architectures = model.n_members if content["has_encoder"] else 1
     example = torch.zeros(2, content["n_inputs"])
-    architectures = tuple(model._architecture(example, content["n_events"]) for _ in range(n_architectures))
+    architectures = tuple(architecture_of(model, example, content["n_events"]) for _ in range(n_architectures))
     _check_layout(content, architectures[0])
     if tuple(parameters.shape) != (model.n_members, architectures[0].layout.size) or parameters.dtype != torch.float32:
         raise ValueError(f"weights of shape {tuple(parameters.shape)} and type {parameters.dtype}")

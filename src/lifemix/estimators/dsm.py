@@ -11,22 +11,19 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import nn
 
 from ..distribution import CompetingDistribution, MixtureDistribution, check_times
 from ..metrics import concordance_td
 from ..model import Architecture
-from ..preprocessing import apply_preprocessor, learn_preprocessor, shape_of
+from ..preprocessing import apply_preprocessor, shape_of
 from ..splits import horizons
-from ..training import Data, TrainConfig
-from .encoders import copy_encoder
-from .inputs import check_known_events, check_weight, read_target, single_precision, training_rows, validation_rows
-from .jobs import make_jobs
+from ..target import Target
+from ..training import Fit
+from .inputs import check_known_events, check_weight, read_target
 from .members import train_members
 from .network import FittedNetwork
-from .sample import Sample
-from .settings import check_settings, choose_device
-from .timescale import TimeScale
+from .plan import Plan, make_plan
 
 __all__ = ["DeepSurvivalMachines"]
 
@@ -157,38 +154,24 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
         sample_weight: case weights; a row of weight 0 is left out altogether.
         validation_data: ``(X, y)`` to stop early on, rows that are not in X; otherwise a share of the rows is held out.
         """
-        check_settings(self)
-        device = choose_device(self.device)
-        X, target, weight = training_rows(X, y, sample_weight, self.t_max)
-        preprocessor = learn_preprocessor(self.preprocessor, X)
-        sample = Sample(apply_preprocessor(preprocessor, X, columns_required=False), target, weight)
-        if validation_data is not None:
-            X_held, held = validation_rows(validation_data, target.n_events, self.t_max)
-            sample = sample.with_held_out(apply_preprocessor(preprocessor, X_held, columns_required=False), held)
-        scale = TimeScale.learn(target)
-        architecture = self._architecture(single_precision(sample.matrix[:2]), target.n_events)
-        settled = self._is_settled(sample)
-        jobs = make_jobs(self, architecture, sample, scale, 0.0 if settled else self.validation_fraction)
-        observed = scale.observe(sample.target, sample.weight, torch.float32)
-        data = Data(single_precision(sample.matrix), observed).to(device)
-        config = TrainConfig(
-            objective=self.objective,
-            batch_size=int(self.batch_size),
-            max_epochs=0 if settled else int(self.max_epochs),
-            patience=int(self.patience),
-            optimizer=self.optimizer,
-            t_max=None if self.t_max is None else self.t_max / scale.unit,
+        X, plan = make_plan(self, X, y, sample_weight, validation_data)
+        fits, architectures = train_members(
+            plan.architecture, plan.data, plan.jobs, plan.config, self.checkpoint, bool(self.verbose)
         )
-        fits, architectures = train_members(architecture, data, jobs, config, self.checkpoint, bool(self.verbose))
+        return self._learn(X, plan, fits, architectures)
+
+    def _learn(self, X: Any, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]) -> Self:
+        """Take over what was planned and trained."""
+        target = plan.sample.training_target
         parameters = torch.stack([fit.parameters for fit in fits if fit.parameters is not None]).cpu()
-        self._network = FittedNetwork(architectures, parameters, scale)
+        self._network = FittedNetwork(architectures, parameters, plan.scale)
         self._training_target = target
-        self.preprocessor_ = preprocessor
+        self.preprocessor_ = plan.preprocessor
         self._learn_columns(X)
         self.n_events_ = target.n_events
-        self.time_unit_ = scale.unit
+        self.time_unit_ = plan.scale.unit
         self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
-        self.n_parameters_ = architecture.layout.size
+        self.n_parameters_ = plan.architecture.layout.size
         self.best_epoch_ = [fit.best_epoch for fit in fits]
         self.history_ = [
             {"member": member, "epoch": epoch, "train_loss": train, "validation_loss": held}
@@ -196,30 +179,6 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
             for epoch, (train, held) in enumerate(zip(fit.train_loss, fit.validation_loss, strict=True), 1)
         ]
         return self
-
-    def _architecture(self, example: Tensor, n_events: int) -> Architecture:
-        """Return the shape of the model for inputs like ``example``, ``[rows, inputs]``."""
-        module, width = None, 0
-        if self.encoder is not None:
-            module, width = copy_encoder(self.encoder, example)
-        return Architecture(
-            n_inputs=example.shape[1],
-            hidden=() if module is not None else tuple(int(width) for width in self.hidden),
-            k=int(self.k),
-            n_events=n_events,
-            primitive=self.primitive,
-            activation=self.activation,
-            shift_activation=self.shift_activation,
-            bias=bool(self.bias),
-            module=module,
-            module_width=width,
-        )
-
-    def _is_settled(self, sample: Sample) -> bool:
-        """Tell whether the warm start is the maximum already: one component, and inputs that do not vary."""
-        plain = self.k == 1 and self.discount == 1 and self.t_max is None and self.encoder is None
-        apart = sample.target.n_events == 1 or not sample.target.interval.any()
-        return plain and apart and not sample.varies
 
     # Prediction.
 
@@ -281,11 +240,15 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean C^td over the 25, 50 and 75 % quantiles of the training event times, and over events."""
-        target = read_target(X, y)
+        matrix, target = self._matrix(X), read_target(X, y)
+        return self._concordance(matrix, target)
+
+    def _concordance(self, matrix: Floats, target: Target) -> float:
+        law = self._network.distribution(matrix)
         values = []
         for event in range(1, self.n_events_ + 1):
             at = horizons(self._training_target, (0.25, 0.5, 0.75), event)
-            risk = self.predict_cumulative_incidence(X, at, event)
+            risk = law.cumulative_incidence(at, event)
             values += [
                 concordance_td(self._training_target, target, risk[:, i], float(t), event) for i, t in enumerate(at)
             ]

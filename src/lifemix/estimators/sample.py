@@ -34,6 +34,11 @@ class Sample:
         return Sample(np.concatenate([self.matrix, matrix]), Target(*both), weight, len(target))
 
     @property
+    def training_target(self) -> Target:
+        """The target without the given rows to hold out."""
+        return self.target.take(slice(0, len(self.target) - self.n_given))
+
+    @property
     def varies(self) -> bool:
         """Whether there is any input by which rows could differ."""
         return bool(self.matrix.any())
