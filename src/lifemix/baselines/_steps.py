@@ -1,0 +1,25 @@
+"""Right-continuous step functions of time, and the curves of proportional hazards on them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._checks import Floats
+
+__all__ = ["proportional_survival", "step_values"]
+
+
+def step_values(at: Floats, values: Floats, times: Floats, start: float) -> Floats:
+    """Return the step function with ``values`` (..., K) from the sorted times ``at`` on, and ``start`` before them.
+
+    The result has shape (..., n_times); the last value holds for ever.
+    """
+    place = np.searchsorted(at, times, side="right")
+    before = np.full((*values.shape[:-1], 1), start)
+    return np.asarray(np.concatenate([before, values], axis=-1)[..., place])
+
+
+def proportional_survival(baseline: Floats, eta: Floats) -> Floats:
+    """Return ``exp(-H(t) exp(eta))`` of shape (n, n_times) for the cumulative hazard ``baseline`` (n_times,)."""
+    with np.errstate(divide="ignore", over="ignore"):  # log 0 and exp of large numbers: survival 1 and 0, as it should
+        return np.asarray(np.exp(-np.exp(np.log(baseline)[None, :] + eta[:, None])))
