@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +19,7 @@ from ..target import Target, as_target
 from ._checks import Floats, check_event, check_target, check_times, check_weight, leave_zero
 from ._table import apply_preprocessor, learn_preprocessor, shape_of
 
-__all__ = ["SurvivalModel", "chunks"]
+__all__ = ["SurvivalModel", "chunks", "take_rows"]
 
 _CELLS = 4_000_000  # numbers in one block of a chunked computation: 32 MB
 _RISK_TIMES = 200
@@ -58,7 +58,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         target = leave_zero(target)
         kept = np.flatnonzero((weight > 0) & (target.time > 0))
         self._learn_columns(X, columns)
-        matrix = self._learn_matrix(X)[kept]
+        matrix = take_rows(self._learn_matrix(X), kept)
         target, weight = target.take(kept), weight[kept]
         if not (target.event > 0).any():
             raise InputError(f"sample_weight must be positive for some event; got {len(kept)} rows without one.")
@@ -116,8 +116,16 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     def _matrix(self, X: Any) -> Floats:
         check_is_fitted(self, "event_times_")
-        shape_of(X)
+        _, columns = shape_of(X)
+        return self._matrix_of(X, columns)
+
+    def _matrix_of(self, X: Any, columns: int) -> Floats:
         return apply_preprocessor(self.preprocessor_, X)
+
+
+def take_rows(x: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of a matrix or a DataFrame."""
+    return x.iloc[rows] if hasattr(x, "iloc") else x[rows]
 
 
 def chunks(rows: int, width: int) -> list[slice]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ._checks import Floats
 
-__all__ = ["ObservedRisk", "RiskSets", "SubdistributionRisk", "prefix_sums"]
+__all__ = ["ObservedRisk", "RiskSets", "SubdistributionRisk", "prefix_sums", "suffix_sums"]
 
 Ints = NDArray[np.intp]
 
@@ -25,7 +25,7 @@ class RiskSets(Protocol):
         """Return for each event time the sum of ``values`` (n, ...) over the rows at risk, of shape (K, ...)."""
 
     def over_times(self, values: Floats) -> Floats:
-        """Return for each row the sum of ``values`` (K,) over the event times at which it is at risk, (n,)."""
+        """Return for each row the sum of ``values`` (K, ...) over the event times at which it is at risk, (n, ...)."""
 
 
 class ObservedRisk:
@@ -74,8 +74,8 @@ class SubdistributionRisk:
     def over_times(self, values: Floats) -> Floats:
         """Sum over the event times up to exit, plus the weighted later ones after another kind of event."""
         sums = prefix_sums(values)[self.last]
-        later = suffix_sums(values * self.censoring)[self.last]
-        sums[self.other] += later[self.other] / self.at_exit[self.other]
+        later = suffix_sums((values.T * self.censoring).T)[self.last[self.other]]
+        sums[self.other] += (later.T / self.at_exit[self.other]).T
         return sums
 
 

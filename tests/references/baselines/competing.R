@@ -24,7 +24,7 @@ fine_gray <- lapply(1:3, function(k) {
   p <- predict(f, as.matrix(new))
   list(coef = unname(f$coef), standard_errors = sqrt(diag(f$var)), incidence = t(step(p[, 1], p[, -1], 0)))
 })
-csc <- CSC(Hist(time, event) ~ a + b + c, data)
+csc <- CSC(Hist(time, event) ~ a + b + c, data, control = coxph.control(eps = 1e-11, toler.chol = 1e-12))
 cause_specific <- lapply(1:3, function(k) {
   risk <- function(pl) predict(csc, newdata = new, times = times, cause = k, product.limit = pl)$absRisk
   list(product_limit = risk(TRUE), exponential = risk(FALSE))
