@@ -1,0 +1,124 @@
+"""Folds, validation rows, horizons and artificial censoring: the protocol of the paper's evaluation, all by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import SettingError, TargetError
+from .target import as_target
+
+__all__ = ["EventStratifiedKFold", "censor_artificially", "horizons", "train_validation_split"]
+
+Rows = NDArray[np.intp]
+Seed = int | np.random.Generator | None
+
+
+@dataclass(frozen=True)
+class EventStratifiedKFold:
+    """Split rows into folds with the same share of every kind of event and of censoring; a scikit-learn splitter.
+
+    Sizes of the folds differ by at most one row, and so do the counts of each event code.
+    ``cv=EventStratifiedKFold(5)`` works wherever scikit-learn takes a splitter, with any form of target.
+
+    n_splits: number of folds; the paper has 5, for METABRIC 10.
+    random_state: an integer gives the same folds at every call.
+    """
+
+    n_splits: int = 5
+    random_state: Seed = 0
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+        """Yield the sorted row numbers of training and test part for each fold; ``groups`` is not used."""
+        event = as_target(y).event
+        if not 2 <= self.n_splits <= len(event):
+            raise SettingError(
+                f"n_splits must be at least 2 and at most the number of rows, {len(event)}; got {self.n_splits}."
+            )
+        fold = np.empty(len(event), dtype=np.intp)
+        # Dealing out the rows like cards, one event code after the other.
+        fold[_shuffled_by_event(event, self.random_state)] = np.arange(len(event)) % self.n_splits
+        for i in range(self.n_splits):
+            yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds."""
+        return self.n_splits
+
+
+def train_validation_split(
+    y: Any, rows: ArrayLike | None = None, fraction: float = 0.2, random_state: Seed = 0
+) -> tuple[Rows, Rows]:
+    """Split rows into training and validation part with the same share of every event code.
+
+    rows: which rows of ``y`` to split, say the training part of a fold; all of them if None.
+    Returns two sorted arrays of row numbers of ``y``; the second has ``round(fraction * len(rows))`` of them.
+    """
+    event = as_target(y).event
+    chosen = np.arange(len(event)) if rows is None else np.asarray(rows, dtype=np.intp)
+    if not 0 < fraction < 1:
+        raise SettingError(f"fraction must lie between 0 and 1; got {fraction}.")
+    n_validation = round(fraction * len(chosen))
+    if not 0 < n_validation < len(chosen):
+        raise SettingError(
+            f"both parts need at least one row; got {n_validation} validation rows of {len(chosen)}. Change fraction "
+            f"({fraction}) or give more rows."
+        )
+    order = _shuffled_by_event(event[chosen], random_state)
+    # Evenly spaced among rows sorted by event code, so that every code gives its share.
+    taken = order[(np.arange(n_validation) * len(chosen) + len(chosen) // 2) // n_validation]
+    validation = np.zeros(len(chosen), dtype=bool)
+    validation[taken] = True
+    return np.sort(chosen[~validation]), np.sort(chosen[validation])
+
+
+def horizons(y: Any, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int = 1) -> NDArray[np.float64]:
+    """Return quantiles of the times of one event, censored rows left out: where the paper evaluates.
+
+    ``y`` is the whole data set, as in the paper. An event known to lie in an interval counts at its middle.
+    """
+    levels = np.asarray(quantiles, dtype=np.float64)
+    if not ((levels >= 0) & (levels <= 1)).all():
+        raise SettingError(f"quantiles must lie between 0 and 1; got {list(quantiles)}.")
+    target = as_target(y)
+    seen = (target.event == event) & (target.event > 0)
+    if not seen.any():
+        raise TargetError(f"horizons need rows with event {event}; got none among the codes {np.unique(target.event)}.")
+    times = np.where(target.interval, (target.time + target.upper) / 2, target.time)
+    return np.asarray(np.quantile(times[seen], levels), dtype=np.float64)
+
+
+def censor_artificially(y: Any, fraction: float, random_state: Seed = 0) -> NDArray[np.void]:
+    """Return the target with a random part of its events censored before they happened.
+
+    ``round(fraction * n)`` of the n uncensored rows get event 0 and a time uniform between ``entry`` (0 where there was
+    none) and their event time T, both ends left out. An event at time 0 leaves no room: it becomes a row censored at 0,
+    which carries nothing. Such censoring depends on T; the paper does it to the training rows only.
+    """
+    if not 0 <= fraction <= 1:
+        raise SettingError(f"fraction must lie between 0 and 1; got {fraction}.")
+    target = as_target(y)
+    if target.interval.any():
+        raise TargetError(
+            f"artificial censoring needs exact event times; got {int(target.interval.sum())} events known only to lie "
+            "in an interval. Leave these rows out."
+        )
+    rng = np.random.default_rng(random_state)
+    uncensored = np.flatnonzero(target.event)
+    rows = rng.permutation(uncensored)[: round(fraction * len(uncensored))]
+    time, event = target.time.copy(), target.event.copy()
+    start, end = target.entry[rows], time[rows]
+    drawn = start + (end - start) * rng.random(len(rows))
+    time[rows] = np.clip(drawn, np.minimum(np.nextafter(start, np.inf), end), np.maximum(np.nextafter(end, 0), start))
+    event[rows] = 0
+    return type(target)(event, time, target.entry, target.upper).to_array()
+
+
+def _shuffled_by_event(event: NDArray[np.int64], random_state: Seed) -> Rows:
+    """Return the row numbers sorted by event code, in random order within each code."""
+    shuffled = np.random.default_rng(random_state).permutation(len(event))
+    return shuffled[np.argsort(event[shuffled], kind="stable")]

@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from lifemix import make_target
+from lifemix.datasets import load_metabric, load_support
+from lifemix.errors import SettingError, TargetError
+from lifemix.splits import EventStratifiedKFold, censor_artificially, horizons, train_validation_split
+
+EVENTS = st.lists(st.integers(0, 3), min_size=10, max_size=60).map(np.array)
+
+
+def target(event):
+    return make_target(np.arange(1.0, len(event) + 1), event)
+
+
+def counts(event, rows):
+    return np.bincount(event[rows], minlength=4)
+
+
+@given(EVENTS, st.integers(2, 10), st.integers(0, 2**32 - 1))
+def test_every_row_is_tested_once_and_every_fold_has_its_share(event, n_splits, seed):
+    folds = list(EventStratifiedKFold(n_splits, seed).split(None, target(event)))
+    assert len(folds) == n_splits
+    assert np.sort(np.concatenate([test for _, test in folds])).tolist() == list(range(len(event)))
+    for train, test in folds:
+        assert np.sort(np.concatenate([train, test])).tolist() == list(range(len(event)))
+    tests = np.array([counts(event, test) for _, test in folds])
+    assert np.ptp(tests, axis=0).max() <= 1
+    assert np.ptp(tests.sum(axis=1)) <= 1
+
+
+@given(EVENTS, st.floats(0.1, 0.9), st.integers(0, 2**32 - 1))
+def test_validation_part_has_its_share_of_every_event(event, fraction, seed):
+    rows = np.arange(len(event))[::-1][: len(event) - 2]
+    train, validation = train_validation_split(target(event), rows, fraction, seed)
+    assert len(validation) == round(fraction * len(rows))
+    assert np.sort(np.concatenate([train, validation])).tolist() == sorted(rows)
+    share = len(validation) / len(rows)
+    assert np.abs(counts(event, validation) - share * counts(event, rows)).max() <= 1
+
+
+def test_folds_depend_on_the_seed_alone():
+    y = target(np.tile([0, 1], 50))
+    first, again, other = ([test.tolist() for _, test in EventStratifiedKFold(5, s).split(None, y)] for s in (0, 0, 1))
+    assert first == again
+    assert first != other
+    assert (
+        train_validation_split(y, random_state=0)[1].tolist() == train_validation_split(y, random_state=0)[1].tolist()
+    )
+    assert (
+        train_validation_split(y, random_state=0)[1].tolist() != train_validation_split(y, random_state=1)[1].tolist()
+    )
+
+
+def test_folds_are_random_within_an_event():
+    y = target(np.zeros(1000, dtype=int))
+    test = next(iter(EventStratifiedKFold(5).split(None, y)))[1]
+    assert stats.kstest(test / 1000, "uniform").pvalue > 0.01
+    assert len(np.unique(np.diff(test))) > 5
+
+
+class CountsEvents(DummyClassifier):
+    """Any estimator of scikit-learn, whose score tells which rows it got."""
+
+    def fit(self, X, y):
+        self.seen_ = y
+        return self
+
+    def score(self, X, y):
+        return (y["event"] == 1).mean()
+
+
+def test_is_a_splitter_of_scikit_learn():
+    y = target(np.array([0] * 60 + [1] * 40))
+    X = np.zeros((100, 1))
+    assert cross_val_score(CountsEvents(), X, y, cv=EventStratifiedKFold(4)).tolist() == [0.4] * 4
+    search = GridSearchCV(CountsEvents(), {"strategy": ["prior", "uniform"]}, cv=EventStratifiedKFold(5)).fit(X, y)
+    assert search.n_splits_ == 5
+
+
+def test_horizons_are_quantiles_of_the_event_times():
+    assert horizons(load_support().y).tolist() == [14, 58, 252]
+    np.testing.assert_allclose(horizons(load_metabric().y), [42.7, 85.9, 145.3], atol=0.05)
+    y = make_target([1, 2, 3, 4, 5, 60], [1, 2, 2, 2, 0, 1])
+    assert horizons(y, [0.5, 1.0], event=2).tolist() == [3, 4]
+    assert horizons(y, [0.5]).tolist() == [30.5]
+
+
+def test_horizons_take_the_middle_of_intervals():
+    assert horizons(make_target([1.0, 4.0], [1, 1], upper=[3.0, 4.0]), [0, 1]).tolist() == [2, 4]
+
+
+@given(EVENTS, st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_artificial_censoring_touches_a_fraction_of_the_events_only(event, fraction, seed):
+    y = target(event)
+    censored = censor_artificially(y, fraction, seed)
+    changed = censored != y
+    assert changed.sum() == round(fraction * (event > 0).sum())
+    assert (censored["event"][changed] == 0).all()
+    assert (event[changed] > 0).all()
+    assert (censored["time"][changed] < y["time"][changed]).all()
+    assert (censored["time"][changed] > 0).all()
+
+
+def test_artificial_censoring_is_uniform_before_the_event():
+    time = np.random.default_rng(0).uniform(1, 100, 20_000)
+    y = censor_artificially(make_target(time, np.ones(20_000, int)), 0.25, 1)
+    rows = y["event"] == 0
+    assert rows.sum() == 5_000
+    assert stats.kstest(y["time"][rows] / time[rows], "uniform").pvalue > 0.01
+    assert stats.ks_2samp(time[rows], time[~rows]).pvalue > 0.01  # the rows are chosen without regard to their time
+
+
+def test_artificial_censoring_leaves_late_entries_at_risk():
+    y = make_target([5.0, 6.0, 7.0], [1, 2, 0], entry=[4.9999, 0, 3])
+    censored = censor_artificially(y, 1.0)
+    assert censored["event"].tolist() == [0, 0, 0]
+    assert 4.9999 < censored["time"][0] < 5
+    assert censored["time"][2] == 7
+    assert censored["entry"].tolist() == [4.9999, 0, 3]
+
+
+def test_an_event_at_time_zero_becomes_a_row_censored_at_zero():
+    assert censor_artificially(make_target([0.0], [1]), 1.0).tolist() == [(0, 0.0)]
+
+
+Y = target(np.array([0, 1, 1, 0]))
+BAD = {
+    "one fold": (lambda: next(EventStratifiedKFold(1).split(None, Y)), SettingError, "at least 2 .* got 1"),
+    "more folds than rows": (lambda: next(EventStratifiedKFold(5).split(None, Y)), SettingError, "rows, 4; got 5"),
+    "fraction of one": (lambda: train_validation_split(Y, fraction=1.0), SettingError, "between 0 and 1; got 1.0"),
+    "empty part": (lambda: train_validation_split(Y, fraction=0.1), SettingError, "got 0 validation rows of 4"),
+    "quantile": (lambda: horizons(Y, [25]), SettingError, r"got \[25\]"),
+    "no such event": (lambda: horizons(Y, event=2), TargetError, "rows with event 2; got none"),
+    "censoring is no event": (lambda: horizons(Y, event=0), TargetError, "rows with event 0; got none"),
+    "negative fraction": (lambda: censor_artificially(Y, -0.1), SettingError, "between 0 and 1; got -0.1"),
+    "intervals": (
+        lambda: censor_artificially(make_target([1.0], [1], upper=[2.0]), 0.5),
+        TargetError,
+        "exact event times; got 1 events",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD.values(), ids=BAD.keys())
+def test_settings_that_cannot_be_used_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
