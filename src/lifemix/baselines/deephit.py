@@ -8,12 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..errors import SettingError
 from ..target import Target
 from ._base import SurvivalModel
 from ._checks import Floats, check_choice
+from ._grid import interval_ends
 from ._optional import optional_module
 from ._steps import interpolate
 from ._training import ACTIVATIONS, Schedule, seeded, split_rows, train
@@ -156,7 +158,7 @@ class DeepHit(SurvivalModel):
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         losses = optional_module("pycox.models.loss", "pycox", "DeepHit")
         block = optional_module("torchtuples.practical", "pycox", "DeepHit").DenseVanillaBlock
-        self.grid_ = _make_grid(self.event_times_, target, self.n_times, self.grid)
+        self.grid_ = interval_ends(target, self.n_times, self.grid)
         interval = _intervals(self.grid_, target)
         kept = np.flatnonzero(interval >= 0)
         target = target.take(kept)
@@ -228,15 +230,7 @@ def pairs(index: Tensor, event: Tensor) -> Tensor:
     return ((earlier | outlived) & (event[:, None] > 0)).float()
 
 
-def _make_grid(event_times: Floats, target: Target, n_times: int, grid: str) -> Floats:
-    """Return the ends of the intervals, the last one the last event time."""
-    if grid == "equidistant":
-        return np.linspace(0.0, event_times[-1], n_times + 1)[1:]
-    levels = np.linspace(0.0, 1.0, n_times + 1)[1:]
-    return np.unique(np.quantile(target.time[target.event > 0], levels, method="higher"))
-
-
-def _intervals(grid: Floats, target: Target) -> Any:
+def _intervals(grid: Floats, target: Target) -> NDArray[np.int64]:
     """Return for each event the interval it fell in, for each censored row the last one survived (none: -1)."""
     happened = np.searchsorted(grid, target.time, side="left")
     survived = np.searchsorted(grid, target.time, side="right") - 1
