@@ -1,0 +1,71 @@
+"""Antolini's time-dependent concordance: the order of the survival curves at the time of each event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InputError
+from .concordance import order_key
+from .inputs import Floats, check_event, check_horizon, check_horizons, check_probabilities, observed, status, undefined
+from .tree import compare
+
+__all__ = ["concordance_antolini"]
+
+
+def concordance_antolini(
+    y: Any, survival: ArrayLike, times: ArrayLike, event: int | None = 1, *, horizon: float | None = None
+) -> float:
+    """Antolini's concordance of predicted survival curves.
+
+    C^td = P(S_i(T_i) < S_j(T_i) | T_i < T_j, event i), pairs and ties as in ``concordance``: a subject censored at
+    T_i is compared, another with the event at T_i is not, and equal survival counts one half.
+
+    survival: (n, n_times), non-increasing step curves: between two times the curve has the value of the earlier one.
+    times: (n_times,), increasing, and reaching from the first to the last event that is counted.
+    event: other events are censorings; with competing risks give one minus the cumulative incidence. None for any
+    event.
+    horizon: only events up to it count; None for all.
+
+    A model that gives curves at any time is judged exactly with ``times`` the distinct event times of ``y``.
+    O(n_times n log n). Without a comparable pair the result is NaN, with a warning.
+    """
+    target = observed(y, "y", truncation=True)
+    grid = check_horizons(times)
+    curves = check_probabilities(survival, "survival")
+    if curves.shape != (len(target), len(grid)):
+        raise InputError(f"survival must have shape ({len(target)}, {len(grid)}), rows by times; got {curves.shape}.")
+    if (np.diff(grid) <= 0).any():
+        raise InputError("times must be strictly increasing, as the columns of survival.")
+    kind = status(target, check_event(event), rivals_censored=True)
+    limit = np.inf if horizon is None else check_horizon(horizon)
+    cases = np.flatnonzero((kind == 1) & (target.time <= limit))
+    _check_reach(target.time[cases], grid)
+
+    key = order_key(target.time, kind == 1)
+    column_of = np.searchsorted(grid, target.time[cases], side="right") - 1
+    agreeing, pairs = 0.0, 0.0
+    for column in np.unique(column_of):
+        rows = cases[column_of == column]
+        risk = -curves[:, column]
+        concordant, comparable = compare(key, risk, key[rows] + np.uint64(1), risk[rows])
+        if target.truncated.any():
+            absent = compare(target.entry, risk, target.time[rows], risk[rows])
+            concordant, comparable = concordant - absent[0], comparable - absent[1]
+        agreeing, pairs = agreeing + concordant.sum(), pairs + comparable.sum()
+    if not pairs > 0:
+        return undefined(f"no pair is comparable: {len(cases)} of {len(target)} rows have a counted event")
+    return float(agreeing / pairs)
+
+
+def _check_reach(event_times: Floats, grid: Floats) -> None:
+    if not len(event_times):
+        return
+    first, last = event_times.min(), event_times.max()
+    if first < grid[0] or last > grid[-1]:
+        raise InputError(
+            f"times must reach from the first to the last counted event, {first:g} to {last:g}; got {grid[0]:g} to "
+            f"{grid[-1]:g}. Predict at more times, for instance from 0, or give a horizon within them."
+        )

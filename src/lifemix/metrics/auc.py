@@ -1,0 +1,79 @@
+"""Time-dependent area under the ROC curve: do the cases of a horizon have higher risks than its controls."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InputError
+from .concordance import SKSURV_TOLERANCE
+from .inputs import Bools, Floats, check_horizons, check_risk, undefined
+from .weights import HorizonWeights, horizon_weights
+
+__all__ = ["auc_td"]
+
+
+def auc_td(
+    y_train: Any,
+    y_test: Any,
+    risk: ArrayLike,
+    horizons: ArrayLike,
+    event: int | None = 1,
+    *,
+    compat: Literal["sksurv"] | None = None,
+) -> Any:
+    """Cumulative/dynamic AUC at each horizon: P(risk of a case > risk of a control), ties counting one half.
+
+    Cases had the event up to t and weigh 1 / G(T_i-); controls were at risk after t, with weight 1 / G(t), or had
+    another event up to t, with weight 1 / G(T_j-). ``G`` is the Kaplan-Meier curve of the censoring times in
+    ``y_train``; with ``y_train`` equal to ``y_test`` this is ``riskRegression::Score`` in R.
+
+    risk: (n,) for all horizons alike, or (n, h); higher = earlier event.
+    horizons: (h,), or a number, for which the result is a float.
+    compat: ``"sksurv"`` gives the numbers of scikit-survival's ``cumulative_dynamic_auc``: cases weigh 1 / G(T_i),
+    other events are censored, and risks tie with the next smaller one within 1e-8.
+
+    NaN, with a warning, at horizons beyond the follow-up of either sample, or without a case or a control.
+    """
+    times = check_horizons(horizons)
+    weights = horizon_weights(y_train, y_test, times, event, compat)
+    values = _check_shape(np.asarray(risk), len(weights.time), len(times))
+    tolerance = SKSURV_TOLERANCE if compat else 0.0
+    order, ends = _by_risk(values[:, 0], tolerance)
+    areas = np.full(len(times), np.nan)
+    for column, horizon in enumerate(times):
+        if column and values.shape[1] > 1:
+            order, ends = _by_risk(values[:, column], tolerance)
+        if weights.defined[column]:
+            areas[column] = _area(weights, order, ends, float(horizon), float(weights.control[column]))
+    return float(areas[0]) if np.ndim(horizons) == 0 else areas
+
+
+def _area(weights: HorizonWeights, order: Any, last_of_tie: Bools, horizon: float, control_weight: float) -> float:
+    time = weights.time[order]
+    past = time <= horizon
+    case = weights.case[order] * past
+    control = np.where(past, weights.rival[order], control_weight)
+    cases = np.append(0.0, np.cumsum(case)[last_of_tie])
+    controls = np.append(0.0, np.cumsum(control)[last_of_tie])
+    if not (cases[-1] > 0 and controls[-1] > 0):
+        missing = "case" if not cases[-1] > 0 else "control"
+        return undefined(f"no {missing} at the horizon {horizon:g}")
+    # A case beats every control of a smaller risk, and half of those it ties with.
+    return float(np.diff(cases) @ (controls[1:] + controls[:-1]) / 2 / (cases[-1] * controls[-1]))
+
+
+def _by_risk(risk: Floats, tolerance: float) -> tuple[Any, Bools]:
+    """Return the rows in order of risk, and which of them end a run of ties."""
+    order = np.argsort(risk)
+    return order, np.append(np.diff(risk[order]) > tolerance, True)
+
+
+def _check_shape(risk: Any, n: int, width: int) -> Floats:
+    if risk.ndim == 2 and risk.shape == (n, width):
+        return check_risk(risk.reshape(-1), n * width).reshape(n, width)
+    if risk.shape != (n,):
+        raise InputError(f"risk must have shape ({n},), or ({n}, {width}) for one column a horizon; got {risk.shape}.")
+    return check_risk(risk, n)[:, None]

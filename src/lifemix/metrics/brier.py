@@ -1,0 +1,108 @@
+"""The Brier score: the mean squared distance between predicted survival and what happened, corrected for censoring."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InputError, SettingError
+from .inputs import Floats, check_choice, check_horizons, check_probabilities
+from .weights import HorizonWeights, horizon_weights
+
+__all__ = ["brier_score", "integrated_brier_score"]
+
+_BLOCK = 1 << 15  # values handled at a time, so that the intermediate arrays stay in the cache
+
+
+def brier_score(
+    y_train: Any,
+    y_test: Any,
+    survival: ArrayLike,
+    horizons: ArrayLike,
+    event: int | None = None,
+    *,
+    compat: Literal["sksurv"] | None = None,
+) -> Any:
+    """Brier score of predicted survival at each horizon; lower is better.
+
+    BS(t) = 1/n sum_i  [T_i <= t, event] S_i(t)^2 / G(T_i-)  +  [T_i > t] (1 - S_i(t))^2 / G(t),
+    with ``G`` the Kaplan-Meier curve of the censoring times in ``y_train``. With ``event=m`` the array is one minus
+    the cumulative incidence of m, and a row with another event up to t adds (1 - S_i(t))^2 / G(T_i-). With
+    ``y_train`` equal to ``y_test`` this is ``riskRegression::Score`` in R.
+
+    survival: (n, h), or (n,) for a single horizon.
+    horizons: (h,), or a number, for which the result is a float.
+    event: None for any event.
+    compat: ``"sksurv"`` gives the numbers of scikit-survival: G(T_i) in place of G(T_i-), other events censored.
+
+    NaN, with a warning, at horizons beyond the follow-up of either sample, or where no row of ``y_test`` has the event.
+    """
+    times = check_horizons(horizons)
+    weights = horizon_weights(y_train, y_test, times, event, compat)
+    values = _check_shape(check_probabilities(survival, "survival"), len(weights.time), len(times))
+    scores = _scores(weights, values, times)
+    return float(scores[0]) if np.ndim(horizons) == 0 else scores
+
+
+def integrated_brier_score(
+    y_train: Any,
+    y_test: Any,
+    survival: ArrayLike,
+    horizons: ArrayLike,
+    event: int | None = None,
+    *,
+    compat: Literal["sksurv"] | None = None,
+    rule: Literal["step", "trapezoid"] | None = None,
+) -> float:
+    """Mean Brier score over time, from its values at increasing horizons.
+
+    ``rule="step"``: (1 / t_h) sum_k BS(t_k) (t_{k+1} - t_k) with BS(0) = 0, from 0 to the last horizon, as
+    ``riskRegression::Score`` does; it needs a fine grid. ``rule="trapezoid"``: the trapezoidal rule from the first to
+    the last horizon, as scikit-survival does. None: the first, or with ``compat="sksurv"`` the second.
+
+    Other arguments as in ``brier_score``; at least two horizons. NaN, with a warning, if any of the scores is.
+    """
+    check_choice(rule, (None, "step", "trapezoid"), "rule")
+    times = check_horizons(horizons)
+    if len(times) < 2 or (np.diff(times) <= 0).any():
+        raise SettingError(f"horizons must be at least two, strictly increasing; got {_shorten(times)}.")
+    scores = np.asarray(brier_score(y_train, y_test, survival, times, event, compat=compat))
+    if np.isnan(scores).any():
+        return float("nan")
+    steps = np.diff(times)
+    if rule == "trapezoid" or (rule is None and compat == "sksurv"):
+        return float(steps @ (scores[1:] + scores[:-1]) / 2 / (times[-1] - times[0]))
+    return float(steps @ scores[:-1] / times[-1])
+
+
+def _scores(weights: HorizonWeights, survival: Floats, horizons: Floats) -> Floats:
+    """Add up the squared errors in blocks of rows; survival (n, h), result (h,)."""
+    n, width = survival.shape
+    seen, beyond = np.zeros(width), np.zeros(width)
+    has_rivals = bool(weights.rival.any())
+    step = max(1, _BLOCK // width)
+    for first in range(0, n, step):
+        rows = slice(first, first + step)
+        block = survival[rows]
+        past = weights.time[rows, None] <= horizons
+        alive_error = np.square(1 - block)
+        dead_error = np.square(block)
+        seen += weights.case[rows] @ (dead_error * past)
+        if has_rivals:
+            seen += weights.rival[rows] @ (alive_error * past)
+        beyond += (alive_error * ~past).sum(axis=0)
+    return np.where(weights.defined, (seen + beyond * weights.control) / n, np.nan)
+
+
+def _check_shape(survival: Floats, n: int, width: int) -> Floats:
+    if survival.ndim == 1 and width == 1:
+        survival = survival[:, None]
+    if survival.shape != (n, width):
+        raise InputError(f"survival must have shape ({n}, {width}), subjects by horizons; got {survival.shape}.")
+    return survival
+
+
+def _shorten(values: Floats) -> str:
+    return np.array2string(values, threshold=6, edgeitems=2)

@@ -1,0 +1,54 @@
+"""The distribution of censoring, by which the metrics weight what was seen.
+
+``G(t)`` is the probability of being uncensored after ``t``, estimated by Kaplan-Meier with the censorings as events.
+Where events and censorings share a time, the events come first and have left the risk set of the censorings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .inputs import Bools, Floats
+
+__all__ = ["CensoringCurve", "censoring_curve"]
+
+
+@dataclass(frozen=True, eq=False)
+class CensoringCurve:
+    """Kaplan-Meier curve of the censoring times: it falls at ``time`` and is ``values`` from there on.
+
+    ``values`` has one entry more than ``time``: the first, 1, holds before the first censoring. Nothing is known
+    beyond ``follow_up``, the last time of the sample: there the curve is NaN.
+    """
+
+    time: Floats
+    values: Floats
+    follow_up: float
+
+    def at(self, t: Floats) -> Floats:
+        """Return ``G(t)``, one value for each ``t``."""
+        return self._look_up(t, "right")
+
+    def before(self, t: Floats) -> Floats:
+        """Return ``G(t-)``, the value just before each ``t``."""
+        return self._look_up(t, "left")
+
+    def _look_up(self, t: Floats, side: str) -> Floats:
+        values = self.values[np.searchsorted(self.time, t, side=side)]  # type: ignore[call-overload]
+        values[t > self.follow_up] = np.nan
+        return np.asarray(values)
+
+
+def censoring_curve(time: Floats, censored: Bools) -> CensoringCurve:
+    """Estimate ``G(t) = prod_{u <= t} (1 - c(u) / (Y(u) - d(u)))`` of one sample; all arguments shape (n,).
+
+    ``c`` counts the censorings at ``u``, ``d`` the events at ``u``, ``Y`` the subjects with a time of at least ``u``.
+    """
+    losses = np.sort(time[censored])
+    events = np.sort(time[~censored])
+    at, first, count = np.unique(losses, return_index=True, return_counts=True)
+    at_risk = (len(losses) - first) + (len(events) - np.searchsorted(events, at, side="right"))
+    values = np.concatenate([[1.0], np.cumprod(1 - count / at_risk)])
+    return CensoringCurve(at, values, float(time.max()))

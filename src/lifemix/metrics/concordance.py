@@ -1,0 +1,179 @@
+"""Concordance: of two subjects, did the one with the higher risk have the event first.
+
+A pair is comparable when the event of one was seen while the other was still at risk. A subject censored at the time
+of an event was still at risk; two subjects with the event at one time are no pair. Tied risks count one half.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import SettingError
+from ..target import Target
+from .censoring import CensoringCurve, censoring_curve
+from .inputs import (
+    Floats,
+    Ints,
+    check_choice,
+    check_event,
+    check_horizon,
+    check_risk,
+    observed,
+    status,
+    undefined,
+)
+from .pairs import later_pairs, nearly_tied
+from .tree import compare
+
+__all__ = ["SKSURV_TOLERANCE", "concordance", "concordance_td", "order_key"]
+
+SKSURV_TOLERANCE = 1e-8
+
+
+def concordance(
+    y: Any,
+    risk: ArrayLike,
+    event: int | None = 1,
+    *,
+    horizon: float | None = None,
+    competing: Literal["censored", "wolbers"] = "censored",
+) -> float:
+    """Harrell's concordance, every comparable pair counting alike.
+
+    C = #(comparable and concordant) / #(comparable), as ``survival::concordance`` in R with its defaults.
+
+    y: n subjects, possibly left-truncated: a subject is compared with those at risk at the time of its event.
+    risk: (n,), higher = earlier event.
+    event, horizon, competing: as in ``concordance_td``.
+    Without a comparable pair the result is NaN, with a warning.
+    """
+    check_choice(competing, ("censored", "wolbers"), "competing")
+    target = observed(y, "y", truncation=competing == "censored")
+    values = check_risk(risk, len(target))
+    kind = status(target, check_event(event), rivals_censored=competing == "censored")
+    limit = np.inf if horizon is None else check_horizon(horizon)
+    if horizon is not None and limit > target.time.max():
+        return undefined(_beyond(limit, float(target.time.max())))
+    ones = np.ones(len(target))
+    return _ratio(target, kind, values, (kind == 1) & (target.time <= limit), ones, ones, 0.0)
+
+
+def concordance_td(
+    y_train: Any,
+    y_test: Any,
+    risk: ArrayLike,
+    horizon: float | None,
+    event: int | None = 1,
+    *,
+    competing: Literal["censored", "wolbers"] = "censored",
+    compat: Literal["sksurv"] | None = None,
+) -> float:
+    """Concordance up to a horizon, C^td(t), weighted by the inverse probability of censoring.
+
+    C^td(t) = P(risk_i > risk_j | T_i < T_j, T_i <= t, event i); the pair (i, j) has weight 1 / G(T_i-)^2, with ``G``
+    the Kaplan-Meier curve of the censoring times in ``y_train``. With ``y_train`` equal to ``y_test`` this is
+    ``survival::concordance(timewt = "n/G2", ymax = t)`` in R.
+
+    y_train, y_test: targets of any form, observed from the origin.
+    risk: (n,), higher = earlier event; for a time-dependent model its predicted incidence at the horizon.
+    horizon: t, or None for all of the follow-up (Uno's concordance).
+    event: the kind of event that counts; None for any.
+    competing: ``"censored"``: other events are censorings, for ``G`` too (the paper's sense). ``"wolbers"``: subjects
+    with another event stay at risk for ever, pairs with them weigh 1 / (G(T_i-) G(T_j-)) and ``G`` is of true
+    censorings.
+    compat: ``"sksurv"`` gives the numbers of scikit-survival's ``concordance_index_ipcw``: T_i < t, weights 1 /
+    G(T_i)^2, and risks within 1e-8 of each other tie.
+
+    NaN, with a warning, where no pair is comparable, where the horizon lies beyond the follow-up of both samples, or
+    where an event up to the horizon lies beyond the training follow-up, where ``G`` is unknown.
+    """
+    check_choice(competing, ("censored", "wolbers"), "competing")
+    check_choice(compat, (None, "sksurv"), "compat")
+    if compat and competing == "wolbers":
+        raise SettingError("compat='sksurv' knows no competing='wolbers'; use competing='censored', or compat=None.")
+    train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
+    values = check_risk(risk, len(test))
+    limit = np.inf if horizon is None else check_horizon(horizon)
+    follow_up = max(train.time.max(), test.time.max())
+    if horizon is not None and limit > follow_up:
+        return undefined(_beyond(limit, follow_up))
+
+    code, censor_rivals = check_event(event), competing == "censored"
+    kind = status(test, code, censor_rivals)
+    counted = (kind == 1) & (test.time < limit if compat else test.time <= limit)
+    curve = censoring_curve(train.time, status(train, code, censor_rivals) == 0)
+    seen = (kind == 2) | counted
+    chance = np.ones(len(test))
+    chance[seen] = curve.at(test.time[seen]) if compat else curve.before(test.time[seen])
+    if not (chance[counted] > 0).all():
+        return undefined(_unknown_weights(test.time[counted], chance[counted], curve))
+    tolerance = SKSURV_TOLERANCE if compat else 0.0
+    return _ratio(test, kind, values, counted, 1 / chance, _rival_weight(chance), tolerance)
+
+
+def order_key(time: Floats, case: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Return whole numbers that sort by time, the cases of one time before its other rows; shape (n,).
+
+    The bits of floats that are not negative sort as the floats do; the lowest bit is made free for the second
+    criterion.
+    """
+    return (time.view(np.uint64) << np.uint64(1)) | (~case).astype(np.uint64)
+
+
+def _ratio(
+    target: Target,
+    kind: Ints,
+    risk: Floats,
+    counted: NDArray[np.bool_],
+    weight: Floats,
+    rival_weight: Floats,
+    tolerance: float,
+) -> float:
+    """Return the concordant share of the comparable pairs of the counted cases.
+
+    A pair weighs weight_i^2, or weight_i rival_weight_j where j had another event before i.
+    """
+    time = target.time
+    key = order_key(time, kind == 1)
+    case_risk, case_weight = risk[counted], weight[counted] ** 2
+    concordant, comparable = (counts[counted] for counts in later_pairs(key, risk))
+    if tolerance:
+        near = nearly_tied(risk, tolerance)[counted]
+        after = key[counted][near] + np.uint64(1)
+        concordant[near] = compare(key, risk, after, case_risk[near], tolerance=tolerance)[0]
+    if target.truncated.any():  # those who enter at or after the event were not at risk
+        absent = compare(target.entry, risk, time[counted], case_risk, tolerance=tolerance)
+        concordant, comparable = concordant - absent[0], comparable - absent[1]
+    agreeing, pairs = case_weight @ concordant, case_weight @ comparable
+    rival = kind == 2
+    if rival.any():  # one at the very time of the event has been counted among the later ones
+        earlier = np.nextafter(-time[counted], np.inf)
+        concordant, comparable = compare(-time[rival], risk[rival], earlier, case_risk, rival_weight[rival])
+        agreeing, pairs = agreeing + weight[counted] @ concordant, pairs + weight[counted] @ comparable
+    if not pairs > 0:
+        return undefined(
+            f"no pair is comparable: of {len(target)} rows {int(counted.sum())} have a counted event, and no other "
+            "subject was at risk at the time of one"
+        )
+    return float(agreeing / pairs)
+
+
+def _rival_weight(chance: Floats) -> Floats:
+    # A rival event beyond the training follow-up is later than every counted event: its weight is never used.
+    return 1 / np.where(chance > 0, chance, np.inf)
+
+
+def _beyond(horizon: float, follow_up: float) -> str:
+    return f"the horizon {horizon:g} lies beyond the follow-up, which ends at {follow_up:g}"
+
+
+def _unknown_weights(time: Floats, chance: Floats, curve: CensoringCurve) -> str:
+    bad = ~(chance > 0)
+    return (
+        f"{int(bad.sum())} events before the horizon have no weight (the first at {time[bad].min():g}): the censoring "
+        f"distribution is known, and not zero, only up to {curve.follow_up:g}, the training follow-up. "
+        "Use an earlier horizon"
+    )

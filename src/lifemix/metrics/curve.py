@@ -1,0 +1,135 @@
+"""A step curve estimated from a sample, with its standard errors and confidence limits."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import norm
+
+from ..errors import LifemixWarning
+from ..target import Target
+from .inputs import Floats, Ints, check_choice, check_level, status
+
+__all__ = ["Curve", "RiskTable", "limits", "risk_table"]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A right-continuous step curve; every field but ``start`` has one value for each time.
+
+    ``time`` holds the distinct times of events and censorings, ``estimate`` the curve from there on, ``lower`` and
+    ``upper`` its pointwise confidence limits, ``at_risk`` and ``events`` what was counted. Before the first time the
+    curve is ``start``.
+    """
+
+    time: Floats
+    estimate: Floats
+    standard_error: Floats
+    lower: Floats
+    upper: Floats
+    at_risk: Ints
+    events: Ints
+    start: float
+
+    def at(self, t: ArrayLike) -> Floats:
+        """Return the curve at some times, in their shape; NaN, with a warning, beyond the last time of the sample."""
+        return self._look_up(self.estimate, self.start, t)
+
+    def standard_error_at(self, t: ArrayLike) -> Floats:
+        """Return the standard error at some times, in their shape."""
+        return self._look_up(self.standard_error, 0.0, t)
+
+    def limits_at(self, t: ArrayLike) -> tuple[Floats, Floats]:
+        """Return the lower and the upper confidence limit at some times, each in their shape."""
+        return self._look_up(self.lower, self.start, t), self._look_up(self.upper, self.start, t)
+
+    def _look_up(self, values: Floats, start: float, t: ArrayLike) -> Floats:
+        times = np.asarray(t, dtype=np.float64)
+        beyond = times > self.time[-1]
+        if beyond.any():
+            warnings.warn(
+                f"{int(beyond.sum())} times lie beyond the last of the sample, {self.time[-1]:g}, where the curve is "
+                "not known; the result is NaN.",
+                LifemixWarning,
+                stacklevel=3,
+            )
+        found = np.append(start, values)[np.searchsorted(self.time, times, side="right")]
+        return np.where(beyond, np.nan, found)
+
+
+@dataclass(frozen=True, eq=False)
+class RiskTable:
+    """What was counted at each distinct time: subjects at risk, events in question, other events; shape (n_times,)."""
+
+    time: Floats
+    at_risk: Ints
+    events: Ints
+    rivals: Ints
+
+
+def risk_table(target: Target, event: int | None) -> RiskTable:
+    """Count the subjects at risk and the events at each distinct time; a subject is at risk in (entry, time].
+
+    One who was there from the origin is at risk at time 0 too.
+    """
+    kind = status(target, event)
+    time, at = np.unique(target.time, return_inverse=True)
+    left = np.searchsorted(np.sort(target.time), time, side="left")
+    late = np.sort(target.entry[target.truncated])
+    entered = len(target) - len(late) + np.searchsorted(late, time, side="left")
+    table = RiskTable(
+        time,
+        (entered - left).astype(np.int64),
+        np.bincount(at[kind == 1], minlength=len(time)),
+        np.bincount(at[kind == 2], minlength=len(time)),
+    )
+    _warn_if_emptied(table)
+    return table
+
+
+def limits(
+    estimate: Floats, standard_error: Floats, level: float, transform: str, bounds: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """Return pointwise confidence limits, from a normal approximation on a transformed scale; all of shape (n_times,).
+
+    ``plain``: e -+ z se; ``log``: e exp(-+ z se / e); ``log-log``: e ^ exp(-+ z se / (e log e)). They are cut to
+    ``bounds``, which the true curve cannot leave. Where the estimate is at a bound, or its standard error 0, both
+    limits are the estimate.
+    """
+    check_choice(transform, tuple(_TRANSFORMS), "transform")
+    z = norm.isf((1 - check_level(level)) / 2)
+    fixed = (standard_error == 0) | (estimate <= bounds[0]) | (estimate >= bounds[1])
+    e, se = np.where(fixed, 0.5, estimate), np.where(fixed, 0.0, standard_error)
+    low, high = _TRANSFORMS[transform](e, z * se)
+    lower, upper = np.where(fixed, estimate, low), np.where(fixed, estimate, high)
+    unknown = np.isnan(standard_error)
+    lower[unknown], upper[unknown] = np.nan, np.nan
+    return np.clip(lower, *bounds), np.clip(upper, *bounds)
+
+
+def _log_log(e: Floats, width: Floats) -> tuple[Floats, Floats]:
+    ratio = np.exp(width / -(e * np.log(e)))
+    return e**ratio, e ** (1 / ratio)
+
+
+_TRANSFORMS: dict[str, Callable[[Floats, Floats], tuple[Floats, Floats]]] = {
+    "plain": lambda e, width: (e - width, e + width),
+    "log": lambda e, width: (e * np.exp(-width / e), e * np.exp(width / e)),
+    "log-log": _log_log,
+}
+
+
+def _warn_if_emptied(table: RiskTable) -> None:
+    gone = table.at_risk == table.events + table.rivals
+    early = np.flatnonzero(gone[:-1] & (table.at_risk[:-1] > 0))
+    if len(early):
+        warnings.warn(
+            f"all subjects at risk at {table.time[early[0]]:g} have an event then, before the others enter: the "
+            "estimate cannot recover from it. Consider starting the curve later, on the rows with a later time.",
+            LifemixWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,149 @@
+"""What every metric asks of its arguments, and how a value that the data cannot give is reported."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InputError, LifemixWarning, SettingError, TargetError
+from ..target import Target, as_target
+
+__all__ = [
+    "Bools",
+    "Floats",
+    "Ints",
+    "check_choice",
+    "check_event",
+    "check_horizon",
+    "check_horizons",
+    "check_level",
+    "check_probabilities",
+    "check_risk",
+    "observed",
+    "status",
+    "undefined",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+# A float32 network may give 1.0000001; anything further from [0, 1] is not a probability.
+_ROUNDING = 1e-6
+
+
+def observed(y: Any, name: str, truncation: bool = False) -> Target:
+    """Read a target whose events are known exactly; left-truncated rows only where the metric can use them."""
+    target = as_target(y)
+    if target.interval.any():
+        raise TargetError(
+            f"{name} must have exact or right-censored times for this metric; got {int(target.interval.sum())} events "
+            "known only to an interval. Evaluate the other rows, or use the model's log_likelihood."
+        )
+    if not truncation and target.truncated.any():
+        raise TargetError(
+            f"{name} must be observed from the origin: weights by the probability of censoring do not correct for late "
+            f"entry; got {int(target.truncated.sum())} left-truncated rows. Evaluate the other rows, or use "
+            "concordance, concordance_antolini, d_calibration or calibration_curve, which respect entry times."
+        )
+    return target
+
+
+def status(target: Target, event: int | None, rivals_censored: bool = False) -> Ints:
+    """Return 0 for censored, 1 for the event in question (None: any event), 2 for another event, one a row."""
+    if event is None:
+        return (target.event > 0).astype(np.int64)
+    other = 0 if rivals_censored else 2
+    return np.where(target.event == event, 1, np.where(target.event > 0, other, 0))
+
+
+def check_event(event: int | None) -> int | None:
+    """Return the kind of event as an integer >= 1; None stands for any event."""
+    if event is None:
+        return None
+    try:
+        code = operator.index(event)
+    except TypeError:
+        raise SettingError(f"event must be a whole number >= 1, or None for any event; got {event!r}.") from None
+    if isinstance(event, (bool, np.bool_)) or code < 1:
+        raise SettingError(f"event must be a whole number >= 1, or None for any event; got {event!r}.")
+    return code
+
+
+def check_choice(value: Any, choices: Sequence[Any], name: str) -> None:
+    """Refuse a value that is not among the choices."""
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise SettingError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+
+
+def check_level(level: float) -> float:
+    """Return a confidence level, which lies strictly between 0 and 1."""
+    if not 0 < level < 1:
+        raise SettingError(f"level must lie between 0 and 1, such as 0.95; got {level!r}.")
+    return float(level)
+
+
+def check_risk(risk: ArrayLike, n: int, name: str = "risk") -> Floats:
+    """Return one finite number a row, shape (n,)."""
+    values = _finite(risk, name)
+    if values.shape != (n,):
+        raise InputError(f"{name} must have one value a row, shape ({n},); got shape {values.shape}.")
+    return values
+
+
+def check_probabilities(values: ArrayLike, name: str) -> Floats:
+    """Return an array of probabilities, of any shape."""
+    array = _finite(values, name)
+    outside = (array < -_ROUNDING) | (array > 1 + _ROUNDING)
+    if outside.any():
+        raise InputError(
+            f"{name} must be probabilities in [0, 1]; got {array[outside].flat[0]} ({int(outside.sum())} such values). "
+            "Risk scores go to concordance_td and auc_td."
+        )
+    return array
+
+
+def check_horizon(horizon: float) -> float:
+    """Return one horizon, a finite number >= 0."""
+    if np.ndim(horizon) != 0:
+        raise SettingError(f"horizon must be one number; got an array of shape {np.shape(horizon)}.")
+    return float(check_horizons(horizon)[0])
+
+
+def check_horizons(horizons: ArrayLike) -> Floats:
+    """Return the horizons as an array, shape (h,); a single number gives shape (1,)."""
+    try:
+        values = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise SettingError(f"horizons must be numbers; got {horizons!r}.") from None
+    if values.ndim != 1 or values.size == 0:
+        raise SettingError(f"horizons must be a number or a 1-d array; got shape {values.shape}.")
+    bad = ~np.isfinite(values) | (values < 0)
+    if bad.any():
+        raise SettingError(f"horizons must be finite and >= 0; got {values[bad][0]}.")
+    return values
+
+
+def undefined(reason: str) -> float:
+    """Warn that the data cannot give a value, and return NaN."""
+    warnings.warn(f"{reason}; the result is NaN.", LifemixWarning, stacklevel=3)
+    return float("nan")
+
+
+def _finite(values: ArrayLike, name: str) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers; got {type(values).__name__}.") from None
+    bad = ~np.isfinite(array)
+    if bad.any():
+        raise InputError(
+            f"{name} must be finite; got {array[bad].flat[0]} ({int(bad.sum())} such values). "
+            "Look for missing covariates or a model that diverged."
+        )
+    return array
