@@ -44,6 +44,13 @@ def test_validation_part_has_its_share_of_every_event(event, fraction, seed):
     assert np.abs(counts(event, validation) - share * counts(event, rows)).max() <= 1
 
 
+def test_rows_to_split_may_be_a_mask():
+    y = target(np.tile([0, 1], 10))
+    mask = np.arange(20) >= 10
+    by_mask, by_number = (train_validation_split(y, rows) for rows in (mask, np.arange(10, 20)))
+    assert [part.tolist() for part in by_mask] == [part.tolist() for part in by_number]
+
+
 def test_folds_depend_on_the_seed_alone():
     y = target(np.tile([0, 1], 50))
     first, again, other = ([test.tolist() for _, test in EventStratifiedKFold(5, s).split(None, y)] for s in (0, 0, 1))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import SettingError, TargetError
-from .target import as_target
+from .target import Target, as_target
 
 __all__ = ["EventStratifiedKFold", "censor_artificially", "horizons", "train_validation_split"]
 
@@ -55,11 +55,11 @@ def train_validation_split(
 ) -> tuple[Rows, Rows]:
     """Split rows into training and validation part with the same share of every event code.
 
-    rows: which rows of ``y`` to split, say the training part of a fold; all of them if None.
+    rows: which rows of ``y`` to split, by number or mask, say the training part of a fold; all of them if None.
     Returns two sorted arrays of row numbers of ``y``; the second has ``round(fraction * len(rows))`` of them.
     """
     event = as_target(y).event
-    chosen = np.arange(len(event)) if rows is None else np.asarray(rows, dtype=np.intp)
+    chosen = np.arange(len(event)) if rows is None else np.arange(len(event))[np.asarray(rows)]
     if not 0 < fraction < 1:
         raise SettingError(f"fraction must lie between 0 and 1; got {fraction}.")
     n_validation = round(fraction * len(chosen))
@@ -115,7 +115,7 @@ def censor_artificially(y: Any, fraction: float, random_state: Seed = 0) -> NDAr
     drawn = start + (end - start) * rng.random(len(rows))
     time[rows] = np.clip(drawn, np.minimum(np.nextafter(start, np.inf), end), np.maximum(np.nextafter(end, 0), start))
     event[rows] = 0
-    return type(target)(event, time, target.entry, target.upper).to_array()
+    return Target(event, time, target.entry, target.upper).to_array()
 
 
 def _shuffled_by_event(event: NDArray[np.int64], random_state: Seed) -> Rows:

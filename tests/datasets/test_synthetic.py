@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
@@ -25,6 +25,7 @@ def test_incidences_and_survival_add_to_one(m1, m2, t):
     np.testing.assert_allclose(total, 1.0, rtol=1e-10)
 
 
+@settings(deadline=None)
 @given(st.floats(1, 2000), st.floats(1, 2000), TIMES, st.sampled_from([1, 2]))
 def test_incidence_is_the_integral_of_density_and_net_survival(m1, m2, t, event):
     mine, other = (m1, m2) if event == 1 else (m2, m1)

@@ -8,6 +8,7 @@ from .flchain import load_flchain
 from .frame import from_frame
 from .metabric import load_metabric
 from .metabric_causes import load_metabric_causes
+from .seer import load_seer
 from .support import load_support
 from .synthetic import load_synthetic, make_synthetic
 
@@ -18,6 +19,7 @@ __all__ = [
     "load_flchain",
     "load_metabric",
     "load_metabric_causes",
+    "load_seer",
     "load_support",
     "load_synthetic",
     "make_synthetic",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from .tabular import TabularPreprocessor
 
 __all__ = ["SUPPORT_NORMAL_VALUES", "TabularPreprocessor"]
 
-SUPPORT_NORMAL_VALUES: Mapping[str, float] = MappingProxyType(
-    {"alb": 3.5, "pafi": 333.3, "bili": 1.01, "crea": 1.01, "bun": 6.51, "wblc": 9.0, "urine": 2502.0}
-)
+SUPPORT_NORMAL_VALUES: Mapping[str, float] = {
+    "alb": 3.5,
+    "pafi": 333.3,
+    "bili": 1.01,
+    "crea": 1.01,
+    "bun": 6.51,
+    "wblc": 9.0,
+    "urine": 2502.0,
+}
 """What the paper (appendix on missing data) puts where these seven measurements of SUPPORT are missing."""

@@ -136,6 +136,8 @@ def _level_text(level: Any) -> str:
 def holds_numbers(name: str, values: pd.Series[Any]) -> bool:
     """Tell a column of numbers (booleans are 0 and 1) from one of labels; a pandas Categorical always holds labels."""
     dtype = values.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
+        return True
     if isinstance(dtype, pd.CategoricalDtype):
         return False
     if pd.api.types.is_object_dtype(dtype):
@@ -156,7 +158,10 @@ def to_floats(name: str, values: pd.Series[Any]) -> Floats:
     """Return a column of numbers as float64 with NaN where missing; infinite values are refused."""
     if pd.api.types.is_object_dtype(values.dtype):
         values = values.where(values.notna(), np.nan).astype(np.float64)
-    numbers: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    if isinstance(values.dtype, np.dtype):
+        numbers: Floats = values.to_numpy().astype(np.float64, copy=False)
+    else:
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     infinite = np.isinf(numbers)
     if infinite.any():
         row = int(np.flatnonzero(infinite)[0])

@@ -20,11 +20,11 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
     The columns of an array are called x0, x1, ...
     """
     if isinstance(X, pd.DataFrame):
-        names = [str(name) for name in X.columns]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
+        names = X.columns.map(str)
+        if not names.is_unique:
+            twice = sorted(set(names[names.duplicated()]))
             raise CovariateError(f"columns must have different names; got {twice} more than once. Rename them.")
-        return X.set_axis(names, axis=1), True
+        return (X if names.equals(X.columns) else X.set_axis(names, axis=1)), True
     if sparse.issparse(X):
         raise CovariateError(f"sparse matrices are not supported; got shape {X.shape}. Use X.toarray().")
     array = np.asarray(X)

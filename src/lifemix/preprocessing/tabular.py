@@ -63,8 +63,8 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         _check_size(frame)
         fills = self._checked_fills(frame)
         columns = [
-            learn_column(name, frame.iloc[:, i], fills.get(name), self.scale, self.missing_indicators, self.max_levels)
-            for i, name in enumerate(frame.columns)
+            learn_column(str(name), values, fills.get(str(name)), self.scale, self.missing_indicators, self.max_levels)
+            for name, values in frame.items()
         ]
         _warn_about_columns_without_effect(columns)
         self._learn(columns, named)
@@ -78,10 +78,10 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         frame = match_columns(frame, named, names, hasattr(self, "feature_names_in_"), type(self).__name__)
         result = np.zeros((len(frame), len(self.get_feature_names_out())), order="F")
         start = 0
-        for i, column in enumerate(self.columns_):
+        for column, (_, values) in zip(self.columns_, frame.items(), strict=True):
             width = len(column.outputs)
             if width:
-                _write(column, frame.iloc[:, i], result[:, start : start + width])
+                _write(column, values, result[:, start : start + width])
             start += width
         return result
 
@@ -173,38 +173,48 @@ def _warn_about_columns_without_effect(columns: list[Column]) -> None:
 
 def _write(column: Column, values: pd.Series[Any], out: Floats) -> None:
     """Write the numbers of one column into ``out`` of shape (n, outputs of the column), which is zero before."""
-    if column.indicator:
-        out[:, -1] = values.isna()
     if column.kind == "numeric":
-        out[:, 0] = _standardise(column, values)
+        missing = _write_numbers(column, values, out)
     elif column.kind == "categorical":
-        _write_levels(column, values, out)
+        missing = _write_levels(column, values, out)
+    else:
+        missing = values.isna().to_numpy()
+    if column.indicator:
+        out[:, -1] = missing
 
 
-def _standardise(column: Column, values: pd.Series[Any]) -> Floats:
+def _write_numbers(column: Column, values: pd.Series[Any], out: Floats) -> NDArray[np.bool_]:
+    """Write the standardised numbers; return which were missing."""
+    numbers = _as_in_training(column, values)
+    missing = np.isnan(numbers)
+    filled = np.where(missing, column.fill, numbers)
+    try:
+        with np.errstate(over="raise"):
+            out[:, 0] = (filled - column.mean) / column.scale
+    except FloatingPointError:
+        raise CovariateError(
+            f"column {column.name!r} has values too far from those of training (mean {column.mean}, standard deviation "
+            f"{column.scale}); got from {filled.min()} to {filled.max()}. Check its unit."
+        ) from None
+    return missing
+
+
+def _as_in_training(column: Column, values: pd.Series[Any]) -> Floats:
+    """Return a column of numbers; one that has turned into labels is refused."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(values.cat.categories.dtype)
-    if not values.isna().all() and not holds_numbers(column.name, values):
+    if not holds_numbers(column.name, values) and not values.isna().all():
         labels = values[values.map(lambda value: isinstance(value, str)).to_numpy(bool)]
         example = repr((labels if len(labels) else values.dropna()).iloc[0])
         raise CovariateError(
             f"column {column.name!r} held numbers in training; got {values.dtype} values such as {example}. "
             "Convert it, or use NaN where the value is unknown."
         )
-    numbers = to_floats(column.name, values)
-    numbers = np.where(np.isnan(numbers), column.fill, numbers)
-    try:
-        with np.errstate(over="raise"):
-            result: Floats = (numbers - column.mean) / column.scale
-    except FloatingPointError:
-        raise CovariateError(
-            f"column {column.name!r} has values too far from those of training (mean {column.mean}, standard deviation "
-            f"{column.scale}); got from {numbers.min()} to {numbers.max()}. Check its unit."
-        ) from None
-    return result
+    return to_floats(column.name, values)
 
 
-def _write_levels(column: Column, values: pd.Series[Any], out: Floats) -> None:
+def _write_levels(column: Column, values: pd.Series[Any], out: Floats) -> NDArray[np.bool_]:
+    """Write 1 in the column of each row's level; return which were missing."""
     levels = column.levels or ()
     codes, texts = factorize(column.name, values)
     position = {level: i for i, level in enumerate(levels)}
@@ -223,3 +233,5 @@ def _write_levels(column: Column, values: pd.Series[Any], out: Floats) -> None:
     place = lookup[codes]
     known = np.flatnonzero(place >= 0)
     out[known, place[known]] = 1.0
+    missing: NDArray[np.bool_] = codes < 0
+    return missing
