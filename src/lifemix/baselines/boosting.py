@@ -18,6 +18,7 @@ from ._steps import interpolate
 
 __all__ = ["GradientBoosting"]
 
+_BINS = 255  # as many as scikit-learn's trees tell apart
 _SMALLEST = 1e-12  # of a probability in the validation loss
 
 
@@ -42,7 +43,7 @@ class GradientBoosting(SurvivalModel):
 
     def __init__(
         self,
-        n_intervals: int = 32,
+        n_intervals: int = 16,
         learning_rate: float = 0.1,
         max_iter: int = 500,
         patience: int = 20,
@@ -73,6 +74,8 @@ class GradientBoosting(SurvivalModel):
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         self.grid_ = interval_ends(target, self.n_intervals, "quantiles")
+        self._cuts = [_bin_edges(column) for column in x.T]
+        x = self._binned(x)
         seed = int(np.random.default_rng(self.random_state).integers(2**31))
         training, validation = train_validation_split(target, fraction=self.validation_fraction, random_state=seed)
         self.n_iter_, self.history_ = self._search(
@@ -80,6 +83,11 @@ class GradientBoosting(SurvivalModel):
         )
         covariates, label, exposure = self._person_periods(x, target, weight, np.arange(len(target)))
         self._trees = self._booster(self.n_iter_, seed).fit(covariates, label, exposure)
+
+    def _binned(self, x: Floats) -> Floats:
+        """Return the number of the bin of each value: binned once here, not for each interval and search step again."""
+        columns = [np.searchsorted(cuts, column) for cuts, column in zip(self._cuts, x.T, strict=True)]
+        return np.column_stack(columns).astype(np.float64)
 
     def _booster(self, rounds: int, seed: int) -> Any:
         return HistGradientBoostingClassifier(
@@ -130,6 +138,7 @@ class GradientBoosting(SurvivalModel):
         n_intervals = len(self.grid_)
         at = np.concatenate([[0.0], self.grid_])
         parts = []
+        x = self._binned(x)
         for rows in chunks(len(x), n_intervals * (x.shape[1] + 1)):
             block = x[rows]
             covariates = np.column_stack(
@@ -141,6 +150,14 @@ class GradientBoosting(SurvivalModel):
             incidence = np.cumsum(before * hazard[:, :, event], axis=1)
             parts.append(interpolate(at, np.concatenate([np.zeros((len(block), 1)), incidence], axis=1), times))
         return np.concatenate(parts)
+
+
+def _bin_edges(column: Floats) -> Floats:
+    """Return the edges of at most 255 bins: between all values, or at quantiles where there are more."""
+    values = np.unique(column)
+    if len(values) > _BINS:
+        values = np.unique(np.quantile(column, np.linspace(0, 1, _BINS)))
+    return (values[1:] + values[:-1]) / 2
 
 
 def _in_columns(booster: Any, covariates: Floats, n_events: int) -> Floats:
