@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from .boosting import GradientBoosting
     from .cause_specific import CauseSpecific
     from .cox import CoxPH
-    from .deephit import DeepHit, deephit_settings
+    from .deephit import DeepHit
+    from .deephit_search import deephit_settings
     from .deepsurv import DeepSurv
     from .fine_gray import FineGray
     from .forest import RandomSurvivalForest
     from .nonparametric import AalenJohansen, KaplanMeier
     from .representations import NNMF, KernelPCA
+    from .selection import Selection, select_model
+    from .truth import TrueSynthetic
     from .vae import VAE
 
 __all__ = [
@@ -37,7 +40,10 @@ __all__ = [
     "KaplanMeier",
     "KernelPCA",
     "RandomSurvivalForest",
+    "Selection",
+    "TrueSynthetic",
     "deephit_settings",
+    "select_model",
 ]
 
 _HOMES = {
@@ -52,8 +58,11 @@ _HOMES = {
     "KernelPCA": "representations",
     "NNMF": "representations",
     "RandomSurvivalForest": "forest",
+    "Selection": "selection",
+    "TrueSynthetic": "truth",
     "VAE": "vae",
-    "deephit_settings": "deephit",
+    "deephit_settings": "deephit_search",
+    "select_model": "selection",
 }
 
 

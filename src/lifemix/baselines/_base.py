@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import InputError
 from ..target import Target, as_target
 from ._checks import Floats, check_event, check_target, check_times, check_weight, leave_zero
+from ._scoring import mean_concordance
 from ._table import apply_preprocessor, learn_preprocessor, shape_of
 
 __all__ = ["SurvivalModel", "chunks", "take_rows"]
@@ -62,6 +63,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         target, weight = target.take(kept), weight[kept]
         if not (target.event > 0).any():
             raise InputError(f"sample_weight must be positive for some event; got {len(kept)} rows without one.")
+        self._y_train = target.to_array()
         self.n_events_ = target.n_events
         self.event_times_ = np.unique(target.time[target.event > 0])
         self._fit(matrix, target, weight)
@@ -80,6 +82,14 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Floats:
         """Return a risk score of shape (n,), higher for an earlier event (of any kind)."""
         return self._risk(self._matrix(X))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the mean concordance C^td at the 25, 50 and 75 % quantiles of the event times of training.
+
+        Each kind of event counts alike, at its own quantiles; the censoring distribution is that of training.
+        """
+        check_is_fitted(self, "event_times_")
+        return mean_concordance(self, self._y_train, X, y)
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         raise NotImplementedError

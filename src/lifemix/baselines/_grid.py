@@ -18,5 +18,5 @@ def interval_ends(target: Target, count: int, kind: str) -> Floats:
     times = target.time[target.event > 0]
     levels = np.linspace(0.0, 1.0, count + 1)[1:]
     if kind == "equidistant":
-        return levels * times.max()
+        return np.asarray(levels * times.max())
     return np.unique(np.quantile(times, levels, method="higher"))

@@ -6,8 +6,8 @@ over the events, the logarithm is a sum of terms l, each at one event time k(l):
     sum over events of w_i x_i'b  -  sum over l of c_l log(S_k(l) - f_l D_k(l))
 
 Breslow: one term a time, c = the sum of the events' weights, f = 0. Efron: one term an event, c = the mean weight of
-the d events at that time, f = 0/d, 1/d, ..., (d-1)/d. Second moments over risk sets are never formed: the first part of
-the information is ``X' diag(r_i a_i) X`` with ``a_i`` the sum of c / (S - f D) over the terms at which row i is at risk.
+the d events at that time, f = 0/d, 1/d, ..., (d-1)/d. Second moments over risk sets are never formed: the first part
+of the information is ``X' diag(r_i a_i) X``, a_i the sum of c / (S - f D) over the terms at which row i is at risk.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Terms:
 
     def at_times(self, values: Floats) -> Floats:
         """Return the sums of values of terms at each event time."""
-        return np.bincount(self.time, values, self.n_times)
+        return np.bincount(self.time, values, self.n_times).astype(np.float64)
 
     def of_events(self, values: Floats) -> Floats:
         """Return the sums of values (n, ...) of rows over the events at each event time."""
@@ -55,7 +55,7 @@ def make_terms(event_times: Floats, time: Floats, happened: NDArray[np.bool_], w
     rows = rows[np.argsort(time[rows], kind="stable")]
     at = np.searchsorted(event_times, time[rows])
     n_times = len(event_times)
-    total = np.bincount(at, weight[rows], n_times)
+    total = np.bincount(at, weight[rows], n_times).astype(np.float64)
     if ties == "breslow":
         return Terms(rows, at, np.arange(n_times), total, np.zeros(n_times), n_times)
     count = np.bincount(at, minlength=n_times)
@@ -63,7 +63,9 @@ def make_terms(event_times: Floats, time: Floats, happened: NDArray[np.bool_], w
     return Terms(rows, at, at, (total / count)[at], place / count[at], n_times)
 
 
-def log_likelihood(beta: Floats, x: Floats, weight: Floats, sets: RiskSets, terms: Terms) -> tuple[float, Floats, Floats]:
+def log_likelihood(
+    beta: Floats, x: Floats, weight: Floats, sets: RiskSets, terms: Terms
+) -> tuple[float, Floats, Floats]:
     """Return the partial log-likelihood at ``beta``, its gradient and its information matrix."""
     eta = x @ beta
     shift = eta.max()
@@ -111,7 +113,7 @@ class LinearFit:
 def fit_linear(
     x: Floats, weight: Floats, sets: RiskSets, terms: Terms, penalty: float, max_iter: int, owner: str
 ) -> LinearFit:
-    """Maximise the partial likelihood less ``penalty / 2`` times the squared coefficients of the standardised columns."""
+    """Maximise the partial likelihood less ``penalty / 2`` times the squared coefficients of standardised columns."""
     center = np.average(x, axis=0, weights=weight)
     spread = np.sqrt(np.average((x - center) ** 2, axis=0, weights=weight))
     spread[spread <= 1e-12 * np.abs(center)] = 1.0  # a constant column, zero included: coefficient 0
@@ -142,8 +144,8 @@ def _warn_about(optimum: Optimum, max_iter: int, owner: str) -> None:
         return
     what = f"the coefficients of columns {infinite.tolist()} grow without end" if len(infinite) else "no convergence"
     warnings.warn(
-        f"{owner}: {what} after {optimum.n_iter} of max_iter={max_iter} steps. A column of which one level has no event "
-        "does that: the predictions are usable, those coefficients are not. Give a penalty, say 1, or drop the column.",
+        f"{owner}: {what} after {optimum.n_iter} of max_iter={max_iter} steps. A column of which one level has no "
+        "event does that: predictions are usable, those coefficients are not. Give a penalty, say 1, or drop it.",
         LifemixWarning,
         stacklevel=5,
     )

@@ -26,9 +26,9 @@ def proportional_survival(baseline: Floats, eta: Floats) -> Floats:
 
 
 def interpolate(at: Floats, values: Floats, times: Floats) -> Floats:
-    """Return the piecewise linear functions with ``values`` (n, K) at the sorted times ``at`` (K,), of shape (n, n_times).
+    """Return the piecewise linear functions with ``values`` (n, K) at the sorted times ``at`` (K,).
 
-    The last value holds for ever; ``at`` begins at 0.
+    The result has shape (n, n_times); the last value holds for ever; ``at`` begins at 0.
     """
     right = np.clip(np.searchsorted(at, times, side="right"), 1, len(at) - 1)
     share = np.clip((times - at[right - 1]) / (at[right] - at[right - 1]), 0.0, 1.0)

@@ -59,7 +59,7 @@ def _censoring_before(target: Target) -> Callable[[Floats], Floats]:
 def _influence(x: Floats, r: Floats, hazard: Floats, target: Target, sets: SubdistributionRisk, terms: Terms) -> Floats:
     """Return what each row adds to the score, the estimated censoring curve included, of shape (n, features).
 
-    Fine and Gray (1999), section 4: eta_i is the integral of (x_i - mean(t)) w_i(t) against the martingale of the event.
+    Fine and Gray (1999): eta_i, the integral of (x_i - mean(t)) w_i(t) against the martingale of the event, plus psi_i.
     """
     rx = r[:, None] * x
     means = sets.over_rows(rx) / sets.over_rows(r)[:, None]

@@ -35,7 +35,9 @@ def learn_preprocessor(preprocessor: Any, X: Any) -> Any:
         return AsItIs(X)
     if isinstance(preprocessor, str):
         if preprocessor != "auto":
-            raise SettingError(f"preprocessor must be 'auto', None or a scikit-learn transformer; got {preprocessor!r}.")
+            raise SettingError(
+                f"preprocessor must be 'auto', None or a scikit-learn transformer; got {preprocessor!r}."
+            )
         preprocessor = TabularPreprocessor()
     if not (hasattr(preprocessor, "fit") and hasattr(preprocessor, "transform")):
         raise SettingError(
@@ -62,7 +64,7 @@ def apply_preprocessor(fitted: Any, X: Any) -> Floats:
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise CovariateError(
-            f"X must be finite; got {matrix[row, column]} in row {row}, column {column} ({int(bad.sum())} such values). "
+            f"X must be finite; got {matrix[row, column]} in row {row}, column {column} ({int(bad.sum())} values). "
             "Use preprocessor='auto', which fills missing values, or fill them yourself."
         )
     return matrix

@@ -84,7 +84,7 @@ def train(
     while len(history) < schedule.max_epochs and len(history) - _best_epoch(history) <= schedule.patience:
         network.train()
         shuffled = training[torch.randperm(len(training))]
-        for rows in shuffled.split(schedule.batch_size or len(training)):
+        for rows in torch.split(shuffled, schedule.batch_size or len(training)):
             if len(rows) > 1:  # batch normalisation cannot take a single row
                 _step(optimizer, training_loss(rows))
         rates.step()

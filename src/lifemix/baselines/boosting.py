@@ -23,7 +23,7 @@ _SMALLEST = 1e-12  # of a probability in the validation loss
 
 
 class GradientBoosting(SurvivalModel):
-    """Boosted trees for the hazard in each interval of a grid: ``P(kind m in interval j | free of events before, x, j)``.
+    """Boosted trees for the hazard in each interval of a grid, ``P(kind m in interval j | no event before, x, j)``.
 
     A subject becomes one row for each interval it was at risk in, with the number of the interval as one more
     covariate, so that hazards need not be proportional; a row without event counts by the share of the interval that

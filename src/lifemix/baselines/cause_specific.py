@@ -27,7 +27,7 @@ class CauseSpecific(SurvivalModel):
     - ``rule="product_limit"``: S is the product of 1 - dH (0 from the first dH >= 1 on), and dF_m = S(u-) dH_m, where
       dH >= 1 the share as above. That is the rule of R's riskRegression::CSC.
 
-    Either way the incidences and S add up to 1 at all times. Survival of exactly 0 counts as the smallest positive number.
+    Either way the incidences and S add up to 1 at all times. A survival of 0 counts as the smallest normal number.
 
     estimator: any estimator with ``fit(X, y)`` and ``predict_survival_function(X, times)``.
     max_steps: with more event times than this the exponential rule takes so many of them, evenly spread; None: all.
@@ -92,7 +92,9 @@ class CauseSpecific(SurvivalModel):
     def _hazard_steps(estimator: Any, x: Any, grid: Floats) -> Floats:
         """Return how much the cumulative hazard of one model grows over each step of the grid, from 0 at time 0."""
         survival = np.asarray(estimator.predict_survival_function(x, grid), dtype=np.float64)
-        log_survival = np.maximum(np.log(survival, out=np.full_like(survival, _LOG_ZERO), where=survival > 0), _LOG_ZERO)
+        log_survival = np.maximum(
+            np.log(survival, out=np.full_like(survival, _LOG_ZERO), where=survival > 0), _LOG_ZERO
+        )
         return np.maximum(-np.diff(log_survival, axis=1, prepend=0.0), 0.0)  # negative only by rounding
 
     def _learn_matrix(self, X: Any) -> Any:

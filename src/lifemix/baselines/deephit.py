@@ -2,74 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..errors import SettingError
 from ..target import Target
 from ._base import SurvivalModel
 from ._checks import Floats, check_choice
+from ._deephit_network import DeepHitNetwork, intervals, pairs
 from ._grid import interval_ends
 from ._optional import optional_module
 from ._steps import interpolate
 from ._training import ACTIVATIONS, Schedule, seeded, split_rows, train
+from .deephit_search import DEEPHIT_PAPER
 
-__all__ = ["DEEPHIT_CHOICES", "DEEPHIT_PAPER", "DeepHit", "deephit_settings"]
+__all__ = ["DeepHit"]
 
 _ROWS = 1024  # the ranking loss compares all pairs of a block
-
-DEEPHIT_PAPER: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        name: dict(
-            zip(("shared_layers", "shared_nodes", "cause_layers", "cause_nodes", "activation", "alpha"), row, strict=True)
-        )
-        for name, row in {
-            "support": (3, 100, 3, 300, "elu", 0.1),
-            "metabric": (3, 100, 1, 100, "tanh", 5.0),
-            "synthetic": (3, 300, 2, 50, "elu", 0.1),
-            "seer": (1, 100, 2, 50, "elu", 0.5),
-        }.items()
-    }
-)
-"""What the paper's search chose for each data set (its table of DeepHit's hyperparameters)."""
-
-DEEPHIT_CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
-    {
-        "shared_layers": (1, 2, 3, 5),
-        "shared_nodes": (50, 100, 200, 300),
-        "cause_layers": (1, 2, 3, 5),
-        "cause_nodes": (50, 100, 200, 300),
-        "activation": ("relu", "elu", "tanh"),
-        "alpha": (0.1, 0.5, 1.0, 3.0, 5.0),
-    }
-)
-"""What the paper's search drew from."""
-
-
-def deephit_settings(
-    n_settings: int = 10, random_state: int | np.random.Generator | None = 0
-) -> list[dict[str, Any]]:
-    """Draw settings as the paper's random search does: each option at random from its list, ten times."""
-    rng = np.random.default_rng(random_state)
-    return [
-        {name: values[int(rng.integers(len(values)))] for name, values in DEEPHIT_CHOICES.items()}
-        for _ in range(n_settings)
-    ]
 
 
 class DeepHit(SurvivalModel):
     """The law of (interval, kind of event) as a softmax, from a shared network and one for each kind.
 
     The last outcome of the softmax is no event on the grid. Within an interval events are spread evenly (pycox's
-    ``const_pdf``): incidences are linear between grid points, 0 at time 0 and constant after the last point. The loss is
-    pycox's: likelihood + alpha * ranking loss, up to a factor. An event counts in the interval ``(c, c']`` in which it
-    falls; a censored row has survived the last grid point up to its time (before the first one it carries nothing).
+    ``const_pdf``): incidences are linear between grid points, 0 at time 0 and constant after the last point. The loss
+    is pycox's: likelihood + alpha * ranking loss, up to a factor. An event counts in the interval ``(c, c']`` that it
+    falls in; a censored row has survived the last grid point up to its time (before the first one it carries nothing).
 
     shared_layers, shared_nodes, cause_layers, cause_nodes, activation: the networks; each kind's takes the shared
         output and x.
@@ -159,7 +120,7 @@ class DeepHit(SurvivalModel):
         losses = optional_module("pycox.models.loss", "pycox", "DeepHit")
         block = optional_module("torchtuples.practical", "pycox", "DeepHit").DenseVanillaBlock
         self.grid_ = interval_ends(target, self.n_times, self.grid)
-        interval = _intervals(self.grid_, target)
+        interval = intervals(self.grid_, target)
         kept = np.flatnonzero(interval >= 0)
         target = target.take(kept)
         inputs = torch.from_numpy(x[kept]).float()
@@ -167,7 +128,7 @@ class DeepHit(SurvivalModel):
         loss_class = losses.DeepHitSingleLoss if self.n_events_ == 1 else losses.DeepHitLoss
         loss = loss_class(1.0 / (1.0 + self.alpha), self.sigma)
         with seeded(self.random_state) as seed:
-            self.network_ = _DeepHitNetwork(self, block, x.shape[1], self.n_events_, len(self.grid_))
+            self.network_ = DeepHitNetwork(self, block, x.shape[1], self.n_events_, len(self.grid_))
             training, validation = split_rows(target, self.validation_fraction, seed)
 
             def batch_loss(rows: Tensor) -> Tensor:
@@ -178,7 +139,7 @@ class DeepHit(SurvivalModel):
                 return value
 
             def validation_loss() -> Tensor:
-                parts = validation.split(_ROWS)
+                parts = torch.split(validation, _ROWS)
                 return torch.stack([batch_loss(rows) * len(rows) for rows in parts]).sum() / len(validation)
 
             self.history_ = train(self.network_, batch_loss, validation_loss, training, self._schedule())
@@ -190,48 +151,3 @@ class DeepHit(SurvivalModel):
             mass = flat.softmax(1)[:, :-1].reshape(outputs.shape)[:, event - 1]
         values = np.concatenate([np.zeros((len(x), 1)), np.cumsum(mass.numpy(), axis=1)], axis=1)
         return interpolate(np.concatenate([[0.0], self.grid_]), values, times)
-
-
-class _DeepHitNetwork(nn.Module):
-    """Inputs (n, features) to scores (n, kinds of event, intervals)."""
-
-    def __init__(self, settings: DeepHit, block: Any, features: int, n_events: int, n_times: int) -> None:
-        super().__init__()
-        options = {
-            "batch_norm": settings.batch_norm,
-            "dropout": settings.dropout,
-            "activation": ACTIVATIONS[settings.activation],
-        }
-
-        def layers(inputs: int, nodes: int, count: int) -> nn.Sequential:
-            return nn.Sequential(*[block(inputs if i == 0 else nodes, nodes, **options) for i in range(count)])
-
-        self.shared = layers(features, settings.shared_nodes, settings.shared_layers)
-        joined = settings.shared_nodes + features
-        self.causes = nn.ModuleList(
-            layers(joined, settings.cause_nodes, settings.cause_layers) for _ in range(n_events)
-        )
-        self.outputs = nn.ModuleList(nn.Linear(settings.cause_nodes, n_times) for _ in range(n_events))
-
-    def hidden(self, x: Tensor) -> Tensor:
-        """Return the last hidden layer of each kind, (n, kinds, cause_nodes)."""
-        joined = torch.cat([self.shared(x), x], dim=1)
-        return torch.stack([cause(joined) for cause in self.causes], dim=1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        hidden = self.hidden(x)
-        return torch.stack([output(hidden[:, m]) for m, output in enumerate(self.outputs)], dim=1)
-
-
-def pairs(index: Tensor, event: Tensor) -> Tensor:
-    """Return 1 where row i had an event and row j was still free of events then, else 0; shape (n, n)."""
-    earlier = index[:, None] < index[None, :]
-    outlived = (index[:, None] == index[None, :]) & (event[None, :] == 0)
-    return ((earlier | outlived) & (event[:, None] > 0)).float()
-
-
-def _intervals(grid: Floats, target: Target) -> NDArray[np.int64]:
-    """Return for each event the interval it fell in, for each censored row the last one survived (none: -1)."""
-    happened = np.searchsorted(grid, target.time, side="left")
-    survived = np.searchsorted(grid, target.time, side="right") - 1
-    return np.where(target.event > 0, happened, survived).astype(np.int64)

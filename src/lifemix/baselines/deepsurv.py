@@ -119,12 +119,14 @@ class DeepSurv(SurvivalModel):
             penalty = self.l2 / float(event[training].sum())
 
             def likelihood(rows: Tensor) -> Tensor:
-                return loss.cox_ph_loss(self.network_(inputs[rows]), time[rows], event[rows])
+                value: Tensor = loss.cox_ph_loss(self.network_(inputs[rows]), time[rows], event[rows])
+                return value
 
             def training_loss(rows: Tensor) -> Tensor | None:
                 if not event[rows].any():
                     return None
-                return likelihood(rows) + penalty * self.network_.net[-1].weight.square().sum()
+                weights: Tensor = self.network_.net[-1].weight
+                return likelihood(rows) + penalty * weights.square().sum()
 
             self.history_ = train(
                 self.network_, training_loss, lambda: likelihood(validation), training, self._schedule()

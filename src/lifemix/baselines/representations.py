@@ -60,7 +60,7 @@ class KernelPCA(Representation):
 class NNMF(Representation):
     """Non-negative factors of the table, whose columns are first brought to [0, 1].
 
-    The smallest and largest training value of a column become 0 and 1; new values beyond them are taken as 0 or 1, since
+    The smallest and largest training value of a column become 0 and 1; new values beyond them count as 0 or 1, since
     the factorisation needs values that are not negative.
 
     n_components, max_iter: as in scikit-learn's ``NMF``.

@@ -96,7 +96,8 @@ class _Autoencoder(nn.Module):
         mean, log_variance = self.encode(x)
         decoded = self.decoder(mean + (log_variance / 2).exp() * noise)
         divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum(1) / 2
-        return ((x - decoded).square().sum(1) / 2 + divergence).mean()
+        bound: Tensor = (x - decoded).square().sum(1) / 2 + divergence
+        return bound.mean()
 
 
 def _layers(sizes: tuple[int, ...]) -> nn.Sequential:
