@@ -36,6 +36,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     _several_events = False
     _takes_entry = False
     _takes_weights = False
+    _is_wrapper = False  # hands all rows on to other estimators
 
     n_events_: int
     event_times_: Floats
@@ -57,16 +58,19 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         weight = check_weight(sample_weight, rows, owner, self._takes_weights)
         self._check_settings()
         target = leave_zero(target)
-        kept = np.flatnonzero((weight > 0) & (target.time > 0))
         self._learn_columns(X, columns)
-        matrix = take_rows(self._learn_matrix(X), kept)
-        target, weight = target.take(kept), weight[kept]
-        if not (target.event > 0).any():
+        matrix = self._learn_matrix(X)
+        kept = np.flatnonzero((weight > 0) & (target.time > 0))
+        useful = target.take(kept)
+        if not (useful.event > 0).any():
             raise InputError(f"sample_weight must be positive for some event; got {len(kept)} rows without one.")
-        self._y_train = target.to_array()
-        self.n_events_ = target.n_events
-        self.event_times_ = np.unique(target.time[target.event > 0])
-        self._fit(matrix, target, weight)
+        self._y_train = useful.to_array()
+        self.n_events_ = useful.n_events
+        self.event_times_ = np.unique(useful.time[useful.event > 0])
+        if self._is_wrapper:
+            self._fit(matrix, target, weight)
+        else:
+            self._fit(matrix[kept], useful, weight[kept])
         return self
 
     def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:
@@ -77,7 +81,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
         """Return ``P(T <= t, kind = event | x)`` of shape (n, n_times); one kind of event: one minus survival."""
         at, x = check_times(times), self._matrix(X)
-        return self._incidence(x, at, check_event(event, self.n_events_))
+        return np.minimum(self._incidence(x, at, check_event(event, self.n_events_)), 1.0)  # above 1 only by rounding
 
     def predict(self, X: Any) -> Floats:
         """Return a risk score of shape (n,), higher for an earlier event (of any kind)."""

@@ -38,6 +38,7 @@ class CauseSpecific(SurvivalModel):
     _several_events = True
     _takes_entry = True
     _takes_weights = True
+    _is_wrapper = True
 
     def __init__(self, estimator: Any, rule: str = "exponential", max_steps: int | None = 1000) -> None:
         self.estimator = estimator
