@@ -40,7 +40,10 @@ def test_product_limit_is_equal_to_csc_of_r(event):
 
 
 def test_the_two_rules_differ_by_the_size_of_the_steps():
-    both = [CauseSpecific(CoxPH(preprocessor=None), rule=rule).fit(DATA["x"], Y) for rule in ("exponential", "product_limit")]
+    both = [
+        CauseSpecific(CoxPH(preprocessor=None), rule=rule).fit(DATA["x"], Y)
+        for rule in ("exponential", "product_limit")
+    ]
     a, b = (model.predict_cumulative_incidence(NEW, TIMES, 1) for model in both)
     assert 1e-4 < np.abs(a - b).max() < 0.02
 

@@ -17,7 +17,9 @@ from lifemix.errors import CovariateError, InputError, SettingError, TargetError
 from lifemix.metrics import concordance
 
 DEEPSURV = baselines.DeepSurv(hidden=(16,), max_epochs=8, batch_size=64)
-DEEPHIT = baselines.DeepHit(shared_nodes=16, cause_nodes=16, n_times=10, max_epochs=8, batch_size=64, learning_rate=0.01)
+DEEPHIT = baselines.DeepHit(
+    shared_nodes=16, cause_nodes=16, n_times=10, max_epochs=8, batch_size=64, learning_rate=0.01
+)
 BOOSTING = baselines.GradientBoosting(n_intervals=5, max_iter=20, min_samples_leaf=10)
 FOREST = baselines.RandomSurvivalForest(n_trees=8, max_depth=4)
 

@@ -13,7 +13,9 @@ DATA = {name: np.array(values) for name, values in REFERENCE["data"].items()}
 TIMES = np.array(REFERENCE["times"])
 
 
-@pytest.mark.parametrize(("name", "entry", "weight"), [("kaplan_meier", False, False), ("kaplan_meier_weighted_truncated", True, True)])
+@pytest.mark.parametrize(
+    ("name", "entry", "weight"), [("kaplan_meier", False, False), ("kaplan_meier_weighted_truncated", True, True)]
+)
 def test_kaplan_meier_is_equal_to_r(name, entry, weight):
     y = make_target(DATA["time"], DATA["event"] > 0, DATA["entry"] if entry else None)
     model = KaplanMeier().fit(DATA["x"], y, DATA["weight"] if weight else None)

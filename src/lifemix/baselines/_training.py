@@ -81,7 +81,7 @@ def train(
     rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1.0 / (1.0 + schedule.decay * epoch))
     history: list[float] = []
     best, best_weights = np.inf, copy.deepcopy(network.state_dict())
-    while len(history) < schedule.max_epochs and len(history) - _best_epoch(history) <= schedule.patience:
+    while len(history) < schedule.max_epochs and len(history) - _best_epoch(history) < schedule.patience:
         network.train()
         shuffled = training[torch.randperm(len(training))]
         for rows in torch.split(shuffled, schedule.batch_size or len(training)):

@@ -98,7 +98,7 @@ class DeepHit(SurvivalModel):
         """Return the last hidden layers of all kinds of event, side by side: (n, kinds * cause_nodes)."""
         x = torch.from_numpy(self._matrix(X)).float()
         with torch.no_grad():
-            hidden: Tensor = self.network_.hidden(x)
+            hidden: Tensor = self.network_.eval().hidden(x)
         return hidden.flatten(1).double().numpy()
 
     def _check_settings(self) -> None:
@@ -146,7 +146,7 @@ class DeepHit(SurvivalModel):
 
     def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
         with torch.no_grad():
-            outputs = self.network_(torch.from_numpy(x).float()).double()
+            outputs = self.network_.eval()(torch.from_numpy(x).float()).double()
             flat = torch.cat([outputs.flatten(1), torch.zeros(len(x), 1, dtype=torch.float64)], dim=1)
             mass = flat.softmax(1)[:, :-1].reshape(outputs.shape)[:, event - 1]
         values = np.concatenate([np.zeros((len(x), 1)), np.cumsum(mass.numpy(), axis=1)], axis=1)

@@ -150,7 +150,7 @@ class DeepSurv(SurvivalModel):
     @staticmethod
     def _run(network: nn.Module, x: Floats) -> Floats:
         with torch.no_grad():
-            outputs: Tensor = network(torch.from_numpy(x).float())
+            outputs: Tensor = network.eval()(torch.from_numpy(x).float())
         return outputs.double().numpy()
 
 
