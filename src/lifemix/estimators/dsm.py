@@ -243,7 +243,7 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
         return_std: also the standard deviation over the members of the ensemble.
         """
-        times = check_times(times)
+        times = check_times(times, warn_unsorted=True)
         if not return_std:
             return self.predict_distribution(X).survival(times)
         matrix = self._matrix(X)
@@ -252,7 +252,8 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
         """Return the probability that the event comes first and by each time, ``(n_rows, n_times)``."""
-        return self.predict_distribution(X).cumulative_incidence(check_times(times), event)
+        times = check_times(times, warn_unsorted=True)
+        return self.predict_distribution(X).cumulative_incidence(times, event)
 
     def predict(self, X: Any) -> Floats:
         """Return a risk score, higher for an earlier event: minus the mean time up to the last training event."""
@@ -281,11 +282,11 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean C^td over the 25, 50 and 75 % quantiles of the training event times, and over events."""
-        target = read_target(X, y)
+        target, distribution = read_target(X, y), self.predict_distribution(X)
         values = []
         for event in range(1, self.n_events_ + 1):
             at = horizons(self._training_target, (0.25, 0.5, 0.75), event)
-            risk = self.predict_cumulative_incidence(X, at, event)
+            risk = distribution.cumulative_incidence(at, event)
             values += [
                 concordance_td(self._training_target, target, risk[:, i], float(t), event) for i, t in enumerate(at)
             ]
