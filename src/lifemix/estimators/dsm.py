@@ -202,7 +202,7 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
         return_std: also the standard deviation over the members of the ensemble.
         """
-        times = check_times(times)
+        times = check_times(times, warn_unsorted=True)
         if not return_std:
             return self.predict_distribution(X).survival(times)
         matrix = self._matrix(X)
@@ -211,7 +211,8 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
         """Return the probability that the event comes first and by each time, ``(n_rows, n_times)``."""
-        return self.predict_distribution(X).cumulative_incidence(check_times(times), event)
+        times = check_times(times, warn_unsorted=True)
+        return self.predict_distribution(X).cumulative_incidence(times, event)
 
     def predict(self, X: Any) -> Floats:
         """Return a risk score, higher for an earlier event: minus the mean time up to the last training event."""

@@ -16,11 +16,13 @@ __all__ = ["copy_encoder"]
 def copy_encoder(encoder: nn.Module, example: Tensor) -> tuple[nn.Module, int]:
     """Return a copy in single precision, and the number of features that it gives for ``example`` ``[rows, inputs]``.
 
-    The copy is what is trained; the module that the user gave stays as it is.
+    The copy is what is trained; the module that the user gave stays as it is. Lazy layers start from a fixed seed.
     """
     module = copy.deepcopy(encoder).float().cpu().eval()
     try:
-        features = module(example)
+        with torch.random.fork_rng(devices=[]):  # lazy layers draw their starting weights now
+            torch.random.default_generator.manual_seed(0)
+            features = module(example)
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         raise SettingError(
             f"encoder must take inputs of shape [rows, {example.shape[1]}], as many columns as the preprocessor gives; "

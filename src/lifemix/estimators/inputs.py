@@ -53,6 +53,8 @@ def validation_rows(validation_data: Any, n_events: int, t_max: float | None) ->
     X, y = validation_data
     target = read_target(X, y, "validation_data: ")
     check_known_events(target, n_events, "validation_data")
+    if not ((target.time > 0) | (target.event > 0)).any():
+        raise TargetError("validation_data has no row that says anything: all are censored at time 0. Give other rows.")
     _check_t_max(target, t_max)
     return X, target
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..distribution import CompetingDistribution, MixtureDistribution
+from ..errors import CovariateError
 from ..likelihood import contributions
 from ..model import Architecture
 from ..primitives import LogLocationScale, Mixture
@@ -22,6 +23,7 @@ __all__ = ["FittedNetwork"]
 
 Floats = NDArray[np.float64]
 _ROWS_AT_ONCE = 1 << 16  # rows of all members together that pass the network at once
+_LARGEST_LOG = 600.0  # exp of it is a float64, and so are products with times
 _LIKELIHOOD_ROWS_AT_ONCE = 1 << 12  # an interval under competing risks takes a hundred numbers a row
 
 
@@ -64,7 +66,9 @@ class FittedNetwork:
 
         parts = torch.stack(self._apply(matrix, stacked)).double()  # [members, rows, 3, events, k]
         log_weights = torch.log_softmax(parts[:, :, 0], dim=-1)
-        return Mixture(log_weights, self.architectures[0].law(parts[:, :, 1], parts[:, :, 2]))
+        law = self.architectures[0].law(parts[:, :, 1], parts[:, :, 2])
+        _refuse_degenerate(law)
+        return Mixture(log_weights, law)
 
     def distribution(self, matrix: Floats) -> MixtureDistribution | CompetingDistribution:
         """Return one distribution a row, in the user's unit of time."""
@@ -116,3 +120,14 @@ class FittedNetwork:
         """Return the architectures with the parameters ``[members, ...]`` that go with each."""
         parts = [self.parameters] if len(self.architectures) == 1 else self.parameters.split(1)
         return list(zip(self.architectures, parts, strict=True))
+
+
+def _refuse_degenerate(law: LogLocationScale) -> None:
+    """Refuse rows so far away that a component has left the range of numbers; an unbounded shift has no end."""
+    inside = (law.location.abs() < _LARGEST_LOG) & (law.log_precision.abs() < _LARGEST_LOG)  # false for NaN, too
+    rows = (~inside).sum(dim=(0, 2, 3)).nonzero()[:, 0]
+    if len(rows):
+        raise CovariateError(
+            f"X must lie near the training rows; got {len(rows)} rows, the first is row {int(rows[0])}, so far away "
+            f"that a component's location or shape is beyond exp({_LARGEST_LOG:.0f}). Check the units of the columns."
+        )
