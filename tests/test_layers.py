@@ -11,6 +11,7 @@ ROOT = Path(lifemix.__file__).parent
 LEVELS = {
     "errors": 0,
     "target": 1,
+    "checks": 1,
     "datasets": 2,
     "preprocessing": 2,
     "splits": 2,

@@ -87,8 +87,8 @@ class Architecture:
         log_weights, first, second = gate_and_parameters(parameters, representation, activation_function(self.act))
         return Mixture(log_weights, self.law(first, second))
 
-    def start(self, warm_start: Tensor, spread: float, rng: np.random.Generator) -> Tensor:
-        """Draw starting parameters of one model, ``[parameters]``.
+    def start(self, warm_start: Tensor, spread: float, rng: np.random.Generator, trained: bool = True) -> Tensor:
+        """Draw starting parameters of one model, ``[parameters]``; one that will not be trained is the warm start.
 
         warm_start: location and log precision of each event, ``[events, 2]``. The components start from there, their
         locations ``spread`` standard deviations of log time apart on average, or they would stay identical.
@@ -98,7 +98,7 @@ class Architecture:
         for name, view in self.layout.views(flat).items():
             if name in given:
                 view.copy_(given[name])
-            elif name.startswith("encoder") or name == "heads":
+            elif name.startswith("encoder") or (name == "heads" and trained):
                 fan_in = self.width if name == "heads" else self._fan_in(name)
                 view.copy_(uniform_start(tuple(view.shape[1:]), fan_in, rng))
         shape = (self.n_events, self.k)

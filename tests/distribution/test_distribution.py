@@ -260,7 +260,7 @@ def test_large_inputs_are_evaluated_in_chunks_with_the_same_result(monkeypatch):
     [
         (lambda d: d.survival([-1.0]), r"t must be finite and >= 0; got -1\.0"),
         (lambda d: d.survival([np.nan]), "t must be finite"),
-        (lambda d: d.survival([[1.0]]), "one-dimensional"),
+        (lambda d: d.survival([[1.0]]), "a number or a vector of at least one; got shape"),
         (lambda d: d.quantile(1.5), "from 0 to 1; got 1.5"),
         (lambda d: d.given([1.0, 2.0]), r"one per row \(3\)"),
         (lambda d: d.given(-1.0), "s must be finite and >= 0"),

@@ -183,9 +183,9 @@ def test_events_that_the_model_does_not_know_are_refused(quick, single, competin
     model = quick().fit(*single)
     with pytest.raises(TargetError, match=r"y has event 2; the training rows have 1\.\.1 only.*code the event as cens"):
         model.log_likelihood(*competing)
-    with pytest.raises(InputError, match="event must be 1"):
+    with pytest.raises(InputError, match=r"event must be a whole number in 1\.\.1, the kinds seen in fit; got 2"):
         model.predict_cumulative_incidence(single.X, TIMES, event=2)
-    with pytest.raises(InputError, match="event must be one of 1 to 2; got 3"):
+    with pytest.raises(InputError, match=r"event must be a whole number in 1\.\.2.*got 3"):
         quick().fit(*competing).predict_cumulative_incidence(competing.X, TIMES, event=3)
 
 
@@ -369,7 +369,7 @@ def test_misshapen_tables_are_refused(quick, single, X, message):
     if X.shape != (240, 0):
         with pytest.raises(CovariateError, match=message):
             model.predict(X)
-    with pytest.raises(InputError, match=message if len(X) else "same rows; got 0 in X"):
+    with pytest.raises(InputError, match=message if len(X) else "X must have at least one row; got 0"):
         quick().fit(X, single.y)
 
 
@@ -431,7 +431,7 @@ BAD_SETTINGS = {
     "hidden": (100, r"hidden must be a sequence of widths such as \(100,\) or \(\); got 100"),
     "bias": ("no", "bias must be True or False; got 'no'"),
     "encoder": ("mlp", "encoder must be an nn.Module or None; got str"),
-    "preprocessor": ("standard", "preprocessor must be 'auto', None or a transformer; got 'standard'"),
+    "preprocessor": ("standard", "preprocessor must be 'auto', None or a scikit-learn transformer; got 'standard'"),
     "device": ("abacus", "device 'abacus' cannot be used.*Try 'auto' or 'cpu'"),
     "random_state": (-1, "random_state must be a whole number >= 0"),
     "checkpoint": (3, "checkpoint must be a folder or None; got 3"),

@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import check_event, check_times
 from ..errors import InputError
+from ..preprocessing import apply_preprocessor, learn_preprocessor, shape_of
 from ..target import Target, as_target
-from ._checks import Floats, check_event, check_target, check_times, check_weight, leave_zero
+from ._checks import Floats, check_target, check_weight, leave_zero
 from ._scoring import mean_concordance
-from ._table import apply_preprocessor, learn_preprocessor, shape_of
 
 __all__ = ["SurvivalModel", "chunks", "take_rows"]
 
@@ -75,12 +76,12 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:
         """Return ``P(T > t | x)``, T the time of the first event of any kind, of shape (n, n_times)."""
-        at, x = check_times(times), self._matrix(X)
+        at, x = check_times(times, warn_unsorted=True), self._matrix(X)
         return self._survival(x, at)
 
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
         """Return ``P(T <= t, kind = event | x)`` of shape (n, n_times); one kind of event: one minus survival."""
-        at, x = check_times(times), self._matrix(X)
+        at, x = check_times(times, warn_unsorted=True), self._matrix(X)
         return np.minimum(self._incidence(x, at, check_event(event, self.n_events_)), 1.0)  # above 1 only by rounding
 
     def predict(self, X: Any) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InputError, SettingError, TargetError
 from ..target import Target
 
-__all__ = ["Floats", "check_choice", "check_target", "check_times", "check_weight", "leave_zero"]
+__all__ = ["Floats", "check_choice", "check_target", "check_weight", "leave_zero"]
 
 Floats = NDArray[np.float64]
 
@@ -73,17 +73,6 @@ def check_weight(sample_weight: ArrayLike | None, n: int, owner: str, weights: b
         row = int(np.flatnonzero(bad)[0])
         raise InputError(f"sample_weight must be finite and >= 0; got {weight[row]} at row {row} ({bad.sum()} rows).")
     return weight
-
-
-def check_times(times: ArrayLike) -> Floats:
-    """Return the times of a prediction as a 1-d array; a number is one time."""
-    array = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    if array.ndim != 1 or len(array) == 0:
-        raise InputError(f"times must be a number or a 1-d array with at least one value; got shape {array.shape}.")
-    bad = ~np.isfinite(array) | (array < 0)
-    if bad.any():
-        raise InputError(f"times must be finite and >= 0; got {array[bad][0]} ({int(bad.sum())} such values).")
-    return array
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

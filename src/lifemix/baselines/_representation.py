@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import SettingError
+from ..preprocessing import apply_preprocessor, learn_preprocessor, shape_of
 from ._checks import Floats
-from ._table import apply_preprocessor, learn_preprocessor, shape_of
 
 __all__ = ["Representation"]
 

@@ -111,5 +111,5 @@ def _best_epoch(history: list[float]) -> int:
 def _step(optimizer: torch.optim.Optimizer, loss: Tensor | None) -> None:
     if loss is not None:
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()

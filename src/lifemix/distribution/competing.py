@@ -13,8 +13,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ..checks import check_event, check_times
 from ..primitives import Mixture
-from .base import SurvivalDistribution, check_event, check_times
+from .base import SurvivalDistribution
 from .quadrature import integrate
 from .single import MixtureDistribution
 

@@ -9,8 +9,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ..checks import check_event, check_times
 from ..primitives import Mixture, Primitive
-from .base import SurvivalDistribution, check_event, check_times
+from .base import SurvivalDistribution
 
 __all__ = ["MixtureDistribution"]
 
@@ -51,8 +52,7 @@ class MixtureDistribution(SurvivalDistribution):
 
     def net(self, event: int = 1) -> MixtureDistribution:
         """Return the distribution of one event by itself: with one kind of event, this one."""
-        if event != 1:
-            raise InputError(f"event must be 1, there is only one kind; got {event}.")
+        check_event(event, 1)
         return self
 
     def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> Floats:
@@ -108,7 +108,8 @@ class MixtureDistribution(SurvivalDistribution):
 
         def mix(law: Self) -> Tensor:
             mixture = law._over_times()
-            return (mixture.components.log_survival(times).exp_() @ mixture.log_weights.exp().transpose(1, 2))[..., 0]
+            curve = mixture.components.log_survival(times).exp_() @ mixture.log_weights.exp().transpose(1, 2)
+            return torch.where(times[..., 0] == 0, 1.0, curve[..., 0].clamp_(max=1.0))
 
         return self._by_chunk(mix, times.shape[1])
 

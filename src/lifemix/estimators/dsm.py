@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from ..distribution import CompetingDistribution, MixtureDistribution, check_times
+from ..checks import check_times
+from ..distribution import CompetingDistribution, MixtureDistribution
 from ..metrics import concordance_td
 from ..model import Architecture
 from ..preprocessing import apply_preprocessor, shape_of

@@ -21,7 +21,7 @@ def copy_encoder(encoder: nn.Module, example: Tensor) -> tuple[nn.Module, int]:
     module = copy.deepcopy(encoder).float().cpu().eval()
     try:
         with torch.random.fork_rng(devices=[]):  # lazy layers draw their starting weights now
-            torch.random.default_generator.manual_seed(0)
+            torch.default_generator.manual_seed(0)
             features = module(example)
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         raise SettingError(

@@ -65,6 +65,6 @@ class Sample:
             f"{np.bincount(self.target.event[usable])[1:].tolist()}. Training runs for max_epochs on all rows; "
             "set validation_fraction=0 to choose this.",
             LifemixWarning,
-            stacklevel=4,
+            stacklevel=7,
         )
         return usable, usable[:0]

@@ -45,7 +45,9 @@ def learn_preprocessor(preprocessor: Any, X: Any) -> Any:
         return AsItIs.of(X)
     if isinstance(preprocessor, str):
         if preprocessor != "auto":
-            raise SettingError(f"preprocessor must be 'auto', None or a transformer; got {preprocessor!r}.")
+            raise SettingError(
+                f"preprocessor must be 'auto', None or a scikit-learn transformer; got {preprocessor!r}."
+            )
         preprocessor = TabularPreprocessor()
     if not (hasattr(preprocessor, "fit") and hasattr(preprocessor, "transform")):
         raise SettingError(
@@ -86,4 +88,6 @@ def shape_of(X: Any) -> tuple[int, int]:
             f"X must be a table of two dimensions; got shape {tuple(shape)}. Reshape your data: X.reshape(-1, 1) if it "
             "is one column, X.reshape(1, -1) if it is one row."
         )
+    if shape[0] == 0:
+        raise CovariateError("X must have at least one row; got 0. Check how the rows were selected.")
     return int(shape[0]), int(shape[1])

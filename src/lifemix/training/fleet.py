@@ -45,7 +45,7 @@ class Fleet:
         self.running = list(range(len(jobs)))
         self.epoch = 0
         starts = [
-            architecture.start(job.warm_start, config.spread, random.start)
+            architecture.start(job.warm_start, config.spread, random.start, trained=config.max_epochs > 0)
             for job, random in zip(jobs, self.randoms, strict=True)
         ]
         self.best = torch.stack(starts).to(data.x)  # [models, parameters]
