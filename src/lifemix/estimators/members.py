@@ -40,6 +40,8 @@ def train_members(
             checkpoints.append(checkpoint)
         fits += _train(fleet, checkpoint, verbose)
         architectures.append(fleet.architecture)
+    if config.max_epochs == 0:
+        _silence_heads(architecture, fits)
     _check_finite(fits)
     for checkpoint in checkpoints:
         checkpoint.remove()
@@ -63,6 +65,13 @@ def _train(fleet: Fleet, checkpoint: Checkpoint | None, verbose: bool) -> list[F
             show(state)
 
         return fleet.train(after_epoch)
+
+
+def _silence_heads(architecture: Architecture, fits: Sequence[Fit]) -> None:
+    """Let models that are not trained be their warm start: the heads begin at random, for training to begin from."""
+    for fit in fits:
+        if fit.parameters is not None:
+            architecture.layout.views(fit.parameters[None])["heads"].zero_()
 
 
 def _check_finite(fits: Sequence[Fit]) -> None:
