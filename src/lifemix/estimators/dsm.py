@@ -282,11 +282,11 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean C^td over the 25, 50 and 75 % quantiles of the training event times, and over events."""
-        target = read_target(X, y)
+        target, distribution = read_target(X, y), self.predict_distribution(X)
         values = []
         for event in range(1, self.n_events_ + 1):
             at = horizons(self._training_target, (0.25, 0.5, 0.75), event)
-            risk = self.predict_cumulative_incidence(X, at, event)
+            risk = distribution.cumulative_incidence(at, event)
             values += [
                 concordance_td(self._training_target, target, risk[:, i], float(t), event) for i, t in enumerate(at)
             ]
