@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,11 +11,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..errors import LifemixWarning, SettingError
+from ..errors import SettingError
 from ..likelihood import check_objective
 from ..networks import activation_function
 from ..primitives import primitive_class
 from ..training import OPTIMIZERS
+from .warning import warn_user
 
 __all__ = ["check_settings", "choose_device", "root_seed"]
 
@@ -50,11 +50,9 @@ def check_settings(estimator: Any) -> None:
         raise SettingError(f"bias must be True or False; got {estimator.bias!r}.")
     _check_checkpoint(estimator)
     if estimator.dropout > 0 and (estimator.encoder is not None or len(tuple(estimator.hidden)) == 0):
-        warnings.warn(
+        warn_user(
             f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop units "
-            "from. Put nn.Dropout into the encoder, or set dropout=0.",
-            LifemixWarning,
-            stacklevel=3,
+            "from. Put nn.Dropout into the encoder, or set dropout=0."
         )
 
 
