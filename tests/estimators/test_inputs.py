@@ -378,6 +378,7 @@ def test_misshapen_tables_are_refused(quick, single, X, message):
 METHODS = {
     "survival": lambda model, X, times: model.predict_survival_function(X, times),
     "incidence": lambda model, X, times: model.predict_cumulative_incidence(X, times, 1),
+    "survival with its spread": lambda model, X, times: model.predict_survival_function(X, times, return_std=True)[0],
 }
 
 
@@ -397,7 +398,7 @@ def test_times_of_prediction(quick, request, data, method):
             method(model, X, bad)
     with pytest.warns(LifemixWarning, match="times are not sorted; the results come in the order given") as caught:
         unsorted = method(model, X, TIMES[::-1])
-    assert len(caught) == 1
+    assert [warning.filename for warning in caught] == [__file__]
     np.testing.assert_allclose(unsorted, expected[:, ::-1], rtol=1e-9)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -472,8 +473,9 @@ def test_bad_encoders_are_refused(quick, single, encoder, message):
 
 @pytest.mark.parametrize("settings", [{"hidden": ()}, {"encoder": nn.Linear(3, 4)}], ids=str)
 def test_dropout_without_a_layer_to_drop_from_warns(quick, single, settings):
-    with pytest.warns(LifemixWarning, match="dropout=0.5 has no effect"):
+    with pytest.warns(LifemixWarning, match="dropout=0.5 has no effect") as caught:
         quick(dropout=0.5, **settings).fit(*single)
+    assert caught[0].filename == __file__
 
 
 def test_a_failed_refit_leaves_the_model_as_it_was(quick, single, mixed_table):

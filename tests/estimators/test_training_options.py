@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lifelines import WeibullFitter
 from torch import nn
 
 from lifemix import DeepSurvivalMachines, make_target
@@ -163,11 +164,26 @@ def test_patience_is_respected(quick, single, patience):
     assert len(model.history_) == min(30, model.best_epoch_[0] + patience)
 
 
-def test_no_epoch_at_all_is_the_start(quick, single):
+def test_no_epoch_at_all_is_the_warm_start(quick, single):
     model = quick(max_epochs=0).fit(*single)
     assert model.history_ == []
     assert model.best_epoch_ == [0]
-    assert_probabilities(model.predict_survival_function(single.X, TIMES))
+    survival = model.predict_survival_function(single.X, TIMES)
+    assert_probabilities(survival)
+    assert np.ptp(survival, axis=0).max() == 0
+
+
+@pytest.mark.filterwarnings("ignore:no column varies")
+@pytest.mark.parametrize(
+    "settings", [{}, {"hidden": ()}, {"hidden": (5, 4)}, {"bias": False}, {"n_members": 2}], ids=str
+)
+def test_without_covariates_one_component_is_the_maximum_likelihood_fit(quick, single, settings):
+    """Against lifelines' way of writing it: S(t) = exp(-(t / lambda) ** rho)."""
+    y = single.y
+    law = quick(k=1, **settings).fit(np.ones((240, 2)), y).predict_distribution(np.ones((1, 2)))
+    fitted = WeibullFitter().fit(y["time"], y["event"])
+    expected = np.exp(-((np.array(TIMES) / fitted.lambda_) ** fitted.rho_))
+    np.testing.assert_allclose(law.survival(TIMES)[0], expected, atol=1e-5)
 
 
 # Options.

@@ -21,7 +21,7 @@ def copy_encoder(encoder: nn.Module, example: Tensor) -> tuple[nn.Module, int]:
     module = copy.deepcopy(encoder).float().cpu().eval()
     try:
         with torch.random.fork_rng(devices=[]):  # lazy layers draw their starting weights now
-            torch.default_generator.manual_seed(0)
+            torch.set_rng_state(torch.Generator().manual_seed(0).get_state())
             features = module(example)
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         raise SettingError(

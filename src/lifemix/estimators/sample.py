@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LifemixWarning
 from ..splits import train_validation_split
 from ..target import Target
+from .warning import warn_user
 
 __all__ = ["Sample"]
 
@@ -60,11 +59,9 @@ class Sample:
             kinds = set(range(1, self.target.n_events + 1))
             if all(kinds <= set(self.target.event[part].tolist()) for part in (train, held_out)):
                 return train, held_out
-        warnings.warn(
+        warn_user(
             f"too few events to hold rows out: {len(usable)} rows, counts by kind "
             f"{np.bincount(self.target.event[usable])[1:].tolist()}. Training runs for max_epochs on all rows; "
-            "set validation_fraction=0 to choose this.",
-            LifemixWarning,
-            stacklevel=7,
+            "set validation_fraction=0 to choose this."
         )
         return usable, usable[:0]

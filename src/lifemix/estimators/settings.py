@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,11 +11,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..errors import LifemixWarning, SettingError
+from ..errors import SettingError
 from ..likelihood import check_objective
 from ..networks import activation_function
 from ..primitives import primitive_class
 from ..training import OPTIMIZERS
+from .warning import warn_user
 
 __all__ = ["check_settings", "choose_device", "root_seed"]
 
@@ -48,14 +48,23 @@ def check_settings(estimator: Any) -> None:
         _number("t_max", estimator.t_max, 0, sys.float_info.max)
     if not isinstance(estimator.bias, (bool, np.bool_)):
         raise SettingError(f"bias must be True or False; got {estimator.bias!r}.")
-    if estimator.checkpoint is not None and not isinstance(estimator.checkpoint, (str, os.PathLike)):
-        raise SettingError(f"checkpoint must be a folder or None; got {estimator.checkpoint!r}.")
+    _check_checkpoint(estimator)
     if estimator.dropout > 0 and (estimator.encoder is not None or len(tuple(estimator.hidden)) == 0):
-        warnings.warn(
+        warn_user(
             f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop units "
-            "from. Put nn.Dropout into the encoder, or set dropout=0.",
-            LifemixWarning,
-            stacklevel=3,
+            "from. Put nn.Dropout into the encoder, or set dropout=0."
+        )
+
+
+def _check_checkpoint(estimator: Any) -> None:
+    if estimator.checkpoint is None:
+        return
+    if not isinstance(estimator.checkpoint, (str, os.PathLike)):
+        raise SettingError(f"checkpoint must be a folder or None; got {estimator.checkpoint!r}.")
+    if estimator.random_state is None:
+        raise SettingError(
+            "checkpoint needs a seed; got random_state=None. Set random_state to a number: a killed fit can only go on "
+            "with the same random numbers."
         )
 
 
