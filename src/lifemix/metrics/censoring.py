@@ -7,10 +7,12 @@ Where events and censorings share a time, the events come first and have left th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from .inputs import Bools, Floats
+from .lookup import look_up
 
 __all__ = ["CensoringCurve", "censoring_curve"]
 
@@ -35,10 +37,10 @@ class CensoringCurve:
         """Return ``G(t-)``, the value just before each ``t``."""
         return self._look_up(t, "left")
 
-    def _look_up(self, t: Floats, side: str) -> Floats:
-        values = self.values[np.searchsorted(self.time, t, side=side)]  # type: ignore[call-overload]
+    def _look_up(self, t: Floats, side: Literal["left", "right"]) -> Floats:
+        values = self.values[look_up(self.time, t, side)]
         values[t > self.follow_up] = np.nan
-        return np.asarray(values)
+        return values
 
 
 def censoring_curve(time: Floats, censored: Bools) -> CensoringCurve:
@@ -48,7 +50,8 @@ def censoring_curve(time: Floats, censored: Bools) -> CensoringCurve:
     """
     losses = np.sort(time[censored])
     events = np.sort(time[~censored])
-    at, first, count = np.unique(losses, return_index=True, return_counts=True)
+    first = np.flatnonzero(np.diff(losses, prepend=-1.0))
+    at, count = losses[first], np.diff(first, append=len(losses))
     at_risk = (len(losses) - first) + (len(events) - np.searchsorted(events, at, side="right"))
     values = np.concatenate([[1.0], np.cumprod(1 - count / at_risk)])
     return CensoringCurve(at, values, float(time.max()))

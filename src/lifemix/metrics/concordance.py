@@ -25,12 +25,14 @@ from .inputs import (
     status,
     undefined,
 )
+from .lookup import look_up
 from .pairs import later_pairs, nearly_tied
 from .tree import compare
 
 __all__ = ["SKSURV_TOLERANCE", "concordance", "concordance_td", "order_key"]
 
 SKSURV_TOLERANCE = 1e-8
+Indices = NDArray[np.intp]
 
 
 def concordance(
@@ -58,7 +60,8 @@ def concordance(
     if horizon is not None and limit > target.time.max():
         return undefined(_beyond(limit, float(target.time.max())))
     ones = np.ones(len(target))
-    return _ratio(target, kind, values, (kind == 1) & (target.time <= limit), ones, ones, 0.0)
+    cases = np.flatnonzero((kind == 1) & (target.time <= limit))
+    return _ratio(target, kind, values, cases, ones, ones, 0.0)
 
 
 def concordance_td(
@@ -103,15 +106,15 @@ def concordance_td(
 
     code, censor_rivals = check_event(event), competing == "censored"
     kind = status(test, code, censor_rivals)
-    counted = (kind == 1) & (test.time < limit if compat else test.time <= limit)
+    cases = np.flatnonzero((kind == 1) & (test.time < limit if compat else test.time <= limit))
     curve = censoring_curve(train.time, status(train, code, censor_rivals) == 0)
-    seen = (kind == 2) | counted
     chance = np.ones(len(test))
-    chance[seen] = curve.at(test.time[seen]) if compat else curve.before(test.time[seen])
-    if not (chance[counted] > 0).all():
-        return undefined(_unknown_weights(test.time[counted], chance[counted], curve))
+    for rows in (cases, np.flatnonzero(kind == 2)):
+        chance[rows] = curve.at(test.time[rows]) if compat else curve.before(test.time[rows])
+    if not (chance[cases] > 0).all():
+        return undefined(_unknown_weights(test.time[cases], chance[cases], curve))
     tolerance = SKSURV_TOLERANCE if compat else 0.0
-    return _ratio(test, kind, values, counted, 1 / chance, _rival_weight(chance), tolerance)
+    return _ratio(test, kind, values, cases, 1 / chance, _rival_weight(chance), tolerance)
 
 
 def order_key(time: Floats, case: NDArray[np.bool_]) -> NDArray[np.uint64]:
@@ -124,41 +127,48 @@ def order_key(time: Floats, case: NDArray[np.bool_]) -> NDArray[np.uint64]:
 
 
 def _ratio(
-    target: Target,
-    kind: Ints,
-    risk: Floats,
-    counted: NDArray[np.bool_],
-    weight: Floats,
-    rival_weight: Floats,
-    tolerance: float,
+    target: Target, kind: Ints, risk: Floats, cases: Indices, weight: Floats, rival_weight: Floats, tolerance: float
 ) -> float:
-    """Return the concordant share of the comparable pairs of the counted cases.
+    """Return the concordant share of the comparable pairs of some cases, given by their row numbers.
 
     A pair weighs weight_i^2, or weight_i rival_weight_j where j had another event before i.
     """
     time = target.time
     key = order_key(time, kind == 1)
-    case_risk, case_weight = risk[counted], weight[counted] ** 2
-    concordant, comparable = (counts[counted] for counts in later_pairs(key, risk))
+    case_time, case_risk, case_weight = time[cases], risk[cases], weight[cases]
+    concordant, comparable = _later(key, risk, cases)
     if tolerance:
-        near = nearly_tied(risk, tolerance)[counted]
-        after = key[counted][near] + np.uint64(1)
+        near = np.flatnonzero(nearly_tied(risk, tolerance)[cases])
+        after = key[cases[near]] + np.uint64(1)
         concordant[near] = compare(key, risk, after, case_risk[near], tolerance=tolerance)[0]
     if target.truncated.any():  # those who enter at or after the event were not at risk
-        absent = compare(target.entry, risk, time[counted], case_risk, tolerance=tolerance)
+        absent = compare(target.entry, risk, case_time, case_risk, tolerance=tolerance)
         concordant, comparable = concordant - absent[0], comparable - absent[1]
-    agreeing, pairs = case_weight @ concordant, case_weight @ comparable
-    rival = kind == 2
-    if rival.any():  # one at the very time of the event has been counted among the later ones
-        earlier = np.nextafter(-time[counted], np.inf)
+    agreeing, pairs = case_weight**2 @ concordant, case_weight**2 @ comparable
+    rival = np.flatnonzero(kind == 2)
+    if len(rival):  # one at the very time of the event has been counted among the later ones
+        earlier = np.nextafter(-case_time, np.inf)
         concordant, comparable = compare(-time[rival], risk[rival], earlier, case_risk, rival_weight[rival])
-        agreeing, pairs = agreeing + weight[counted] @ concordant, pairs + weight[counted] @ comparable
+        agreeing, pairs = agreeing + case_weight @ concordant, pairs + case_weight @ comparable
     if not pairs > 0:
         return undefined(
-            f"no pair is comparable: of {len(target)} rows {int(counted.sum())} have a counted event, and no other "
+            f"no pair is comparable: of {len(target)} rows {len(cases)} have a counted event, and no other "
             "subject was at risk at the time of one"
         )
     return float(agreeing / pairs)
+
+
+def _later(key: NDArray[np.uint64], risk: Floats, cases: Indices) -> tuple[Floats, Floats]:
+    """Compare every case with the rows of a larger key; results of shape (number of cases,)."""
+    inside = key <= key[cases].max(initial=0)
+    near, far = np.flatnonzero(inside), np.sort(risk[np.flatnonzero(~inside)])
+    concordant, comparable = np.empty(len(key)), np.empty(len(key))
+    concordant[near], comparable[near] = later_pairs(key[near], risk[near])
+    if not len(far):
+        return concordant[cases], comparable[cases]
+    # The far rows are later than every case, so that their order does not matter.
+    below, up_to_ties = look_up(far, risk[cases], "left"), look_up(far, risk[cases], "right")
+    return concordant[cases] + (below + up_to_ties) / 2, comparable[cases] + len(far)
 
 
 def _rival_weight(chance: Floats) -> Floats:

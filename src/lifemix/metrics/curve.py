@@ -112,7 +112,7 @@ def limits(
 
 
 def _log_log(e: Floats, width: Floats) -> tuple[Floats, Floats]:
-    ratio = np.exp(width / -(e * np.log(e)))
+    ratio = np.exp(np.minimum(width / -(e * np.log(e)), 700.0))  # beyond that the limits are 0 and 1 anyway
     return e**ratio, e ** (1 / ratio)
 
 

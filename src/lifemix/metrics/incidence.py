@@ -11,6 +11,8 @@ from .inputs import Floats, check_choice, check_event, observed
 
 __all__ = ["aalen_johansen"]
 
+_ROUNDING = 1e-13
+
 
 def aalen_johansen(
     y: Any,
@@ -50,13 +52,11 @@ def _variance(table: RiskTable, before: Floats, kept: Floats, estimate: Floats, 
     own, other = before + estimate * slope, estimate * slope
     own_variance, other_variance, covariance = _jump_variances(table, form)
 
-    def moment(left: Floats, right: Floats, weight: Floats) -> Floats:
-        # sum over s <= t of weight (left - slope F(t)) (right - slope F(t))
-        constant, linear = np.cumsum(weight * left * right), np.cumsum(weight * slope * (left + right))
-        return np.asarray(constant - estimate * linear + estimate**2 * np.cumsum(weight * slope**2))
-
-    total = moment(own, own, own_variance) + moment(other, other, other_variance) + 2 * moment(own, other, covariance)
-    return np.maximum(total, 0.0)  # rounding may leave -1e-18 where it is 0
+    constant = np.cumsum(own_variance * own**2 + other_variance * other**2 + 2 * covariance * own * other)
+    linear = np.cumsum(slope * (own_variance * own + other_variance * other + covariance * (own + other)))
+    square = np.cumsum(slope**2 * (own_variance + other_variance + 2 * covariance))
+    total = constant - 2 * estimate * linear + estimate**2 * square
+    return np.where(total > _ROUNDING * constant, total, 0.0)  # what is left of the difference is rounding
 
 
 def _jump_variances(table: RiskTable, form: str) -> tuple[Floats, Floats, Floats]:

@@ -32,12 +32,13 @@ def later_pairs(key: NDArray[Any], risk: Floats) -> tuple[Floats, Floats]:
     moment, level = moment[order], level[order]
     ranked = np.sort((level << bits) | np.arange(n))
     by_rank = ranked & ((1 << bits) - 1)
-    level, moment_by_rank = ranked >> bits, moment[by_rank]
+    level = ranked >> bits
 
-    tied = np.empty(n, dtype=np.int64)
-    tied[by_rank] = _run_ends(level) - _run_ends((level << bits) | moment_by_rank)
+    counts = later_and_lower(by_rank).astype(np.float64)
+    if n and level[-1] + 1 < n:  # some risks are equal
+        counts[by_rank] += (_run_ends(level) - _run_ends((level << bits) | moment[by_rank])) / 2
     concordant, comparable = np.empty(n), np.empty(n)
-    concordant[order] = later_and_lower(by_rank) + tied / 2
+    concordant[order] = counts
     comparable[order] = n - _run_ends(moment)
     return concordant, comparable
 
@@ -67,17 +68,10 @@ def later_and_lower(by_rank: NDArray[Any]) -> NDArray[Any]:
 
 def nearly_tied(risk: Floats, tolerance: float) -> NDArray[np.bool_]:
     """Return which rows have another row whose risk differs from theirs, but by no more than the tolerance."""
-    order = np.argsort(risk)
-    ranked = risk[order]
-    gap = np.diff(ranked)
-    near = (gap > 0) & (gap <= tolerance)
-    group = _run_numbers(ranked)
-    touched = np.zeros(len(risk), dtype=np.bool_)
-    touched[group[:-1][near]] = True
-    touched[group[1:][near]] = True
-    rows = np.empty(len(risk), dtype=np.bool_)
-    rows[order] = touched[group]
-    return rows
+    ordered = np.sort(risk)
+    gap = np.diff(ordered)
+    near = np.flatnonzero((gap > 0) & (gap <= tolerance))
+    return np.isin(risk, ordered[np.union1d(near, near + 1)])
 
 
 def _side_by_side(left: NDArray[Any], right: NDArray[Any], half: int) -> NDArray[Any]:

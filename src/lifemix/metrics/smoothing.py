@@ -48,8 +48,8 @@ def smooth_risk(target: Target, risk: Floats, horizon: float, event: int | None,
 def spline_basis(x: Floats, quantiles: tuple[float, ...]) -> Floats:
     """Return the columns of a restricted cubic spline, each of mean 0 and spread 1; shape (n, k - 1) for k knots.
 
-    It is linear beyond its outer knots. The knots lie at quantiles of x. Where fewer than three are distinct only the linear term is left, and no
-    column where all x are equal.
+    It is linear beyond its outer knots, which lie at quantiles of x. Where fewer than three are distinct only the
+    linear term is left, and no column where all x are equal.
     """
     knots = np.unique(np.quantile(x, quantiles))
     columns = [x]
@@ -99,7 +99,7 @@ def _sums(sample: _Sample, coefficients: Floats) -> tuple[Floats, Floats, Floats
     rivals = np.vstack([np.zeros(columns.shape[1]), np.cumsum(columns * sample.rival_weight[:, None], axis=0)])
     total = later[sample.first] + sample.chance[:, None] * rivals[sample.first]
     p = z.shape[1]
-    return total[:, 0], total[:, 1 : 1 + p], total[:, 1 + p :].reshape(-1, p, p)
+    return total[:, 0], total[:, 1 : 1 + p], total[:, 1 + p :].reshape(len(total), p, p)
 
 
 def _maximise(sample: _Sample) -> Floats | None:

@@ -7,12 +7,13 @@ All cases move at once, in numpy: O((n + q) log n) time and linear memory for n 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .inputs import Floats
+from .lookup import look_up
 
 __all__ = ["compare", "sum_beyond"]
 
@@ -36,12 +37,12 @@ def compare(
     if len(case_key) <= len(point_key).bit_length():  # too few to pay for the tree
         return _compare_each(point_key, point_risk, case_key, case_risk, point_weight, tolerance)
     order = np.argsort(point_key)
-    start = _look_up(point_key[order], case_key, "left")
+    start = look_up(point_key[order], case_key, "left")
     risk = point_risk[order]
     by_risk = np.argsort(risk)
     ranked = risk[by_risk]
-    low = _look_up(ranked, _edge(case_risk, tolerance, -np.inf), "left")
-    high = _look_up(ranked, _edge(case_risk, tolerance, np.inf), "right")
+    low = look_up(ranked, _edge(case_risk, tolerance, -np.inf), "left")
+    high = look_up(ranked, _edge(case_risk, tolerance, np.inf), "right")
     weight = None if point_weight is None else point_weight[order]
 
     ties = np.flatnonzero(high > low)
@@ -107,14 +108,6 @@ def _running(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     sums = np.zeros(len(values) + 1, dtype=dtype)
     np.cumsum(values, out=sums[1:])
     return sums
-
-
-def _look_up(ordered: NDArray[Any], wanted: NDArray[Any], side: Literal["left", "right"]) -> Indices:
-    """Return ``searchsorted(ordered, wanted, side)``; looking up in order is several times faster."""
-    order = np.argsort(wanted)
-    found = np.empty(len(wanted), dtype=np.intp)
-    found[order] = np.searchsorted(ordered, wanted[order], side=side)
-    return found
 
 
 def _edge(wanted: Floats, tolerance: float, towards: float) -> Floats:

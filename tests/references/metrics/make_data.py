@@ -22,13 +22,8 @@ def draw(rng, n, whole_times):
     entry = np.where(late, np.floor(time * rng.random(n) * 0.6 * 1e6) / 1e6, 0.0)
     if whole_times:
         entry = np.floor(entry)
-    return {
-        "x": x,
-        "time": time,
-        "event": event,
-        "entry": entry,
-        "risk": np.round(x[:, 0] + 0.3 * rng.normal(size=n), 1),
-    }
+    risk = np.round(x[:, 0] + 0.3 * rng.normal(size=n), 1)
+    return {"x": x, "time": time, "event": event, "entry": entry, "risk": risk}
 
 
 def incidence(data, horizons, event):

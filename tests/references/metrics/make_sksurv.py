@@ -63,10 +63,9 @@ def main():
         for train in (name, "train"):
             for event in (1, 2):
                 result[f"{name}/{train}/{event}"] = weighted(data, train, event)
-    data["test"] = "tied"
-    tied = data["tied"]
+    rows = data["continuous"]
     time, estimate, limits = cumulative_incidence_competing_risks(
-        np.asarray(tied["event"]), np.asarray(tied["time"]), conf_type="log-log", var_type="Aalen"
+        np.asarray(rows["event"]), np.asarray(rows["time"]), conf_type="log-log", var_type="Aalen"
     )
     result["incidence"] = {
         "time": time.tolist(),

@@ -1,0 +1,18 @@
+"""Binary search for many values at once."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["look_up"]
+
+
+def look_up(ordered: NDArray[Any], wanted: NDArray[Any], side: Literal["left", "right"]) -> NDArray[np.intp]:
+    """Return ``searchsorted(ordered, wanted, side)``, shape of wanted; look-ups in order are several times faster."""
+    order = np.argsort(wanted)
+    found = np.empty(len(wanted), dtype=np.intp)
+    found[order] = np.searchsorted(ordered, wanted[order], side=side)
+    return found
