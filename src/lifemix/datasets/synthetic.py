@@ -13,7 +13,7 @@ from ..target import make_target
 from .base import Dataset
 from .synthetic_truth import LIMIT, SyntheticTruth
 
-__all__ = ["load_synthetic", "make_synthetic"]
+__all__ = ["load_synthetic", "make_synthetic", "synthetic_means"]
 
 Floats = NDArray[np.float64]
 
@@ -92,14 +92,19 @@ def load_synthetic(path: str | PathLike[str]) -> Dataset:
     )
 
 
+def synthetic_means(x: Floats) -> Floats:
+    """Return the means m_1, m_2 of the two exponential times for covariates ``x`` (n, 12), of shape (n, 2)."""
+    square = (x[:, :4] @ _GAMMA_3) ** 2
+    return np.column_stack([square + x[:, 4:8] @ _GAMMA_1, square + x[:, 8:] @ _GAMMA_2])
+
+
 def _draw(n: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     """Return covariates (n, 12), the mean of each event's exponential (n, 2) and both times (n, 2)."""
     accepted: list[tuple[Floats, Floats, Floats]] = []
     missing = n
     while missing > 0:
         x = rng.standard_normal((2 * missing + 10, 12))  # about 62 % are accepted
-        square = (x[:, :4] @ _GAMMA_3) ** 2
-        means = np.column_stack([square + x[:, 4:8] @ _GAMMA_1, square + x[:, 8:] @ _GAMMA_2])
+        means = synthetic_means(x)
         times = means * rng.standard_exponential(means.shape)
         kept = np.flatnonzero((means > 0).all(axis=1) & (times < LIMIT).all(axis=1))[:missing]
         accepted.append((x[kept], means[kept], times[kept]))

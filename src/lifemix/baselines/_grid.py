@@ -1,0 +1,22 @@
+"""The intervals of the models in discrete time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..target import Target
+from ._checks import Floats
+
+__all__ = ["interval_ends"]
+
+
+def interval_ends(target: Target, count: int, kind: str) -> Floats:
+    """Return the ends of at most ``count`` intervals from 0 to the last event time.
+
+    kind: ``"quantiles"`` of the times of all events, or ``"equidistant"``.
+    """
+    times = target.time[target.event > 0]
+    levels = np.linspace(0.0, 1.0, count + 1)[1:]
+    if kind == "equidistant":
+        return np.asarray(levels * times.max())
+    return np.unique(np.quantile(times, levels, method="higher"))

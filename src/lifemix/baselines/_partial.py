@@ -1,0 +1,151 @@
+"""The partial likelihood over risk sets, its derivatives and its maximum, in time and memory linear in the rows.
+
+With ``r_i = w_i exp(x_i'b)`` and, at the k-th distinct event time, ``S_k`` the sum of r over the risk set and ``D_k``
+over the events, the logarithm is a sum of terms l, each at one event time k(l):
+
+    sum over events of w_i x_i'b  -  sum over l of c_l log(S_k(l) - f_l D_k(l))
+
+Breslow: one term a time, c = the sum of the events' weights, f = 0. Efron: one term an event, c = the mean weight of
+the d events at that time, f = 0/d, 1/d, ..., (d-1)/d. Second moments over risk sets are never formed: the first part
+of the information is ``X' diag(r_i a_i) X``, a_i the sum of c / (S - f D) over the terms at which row i is at risk.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LifemixWarning
+from ._checks import Floats
+from ._newton import Optimum, maximise, pseudo_inverse
+from ._risk_sets import RiskSets
+
+__all__ = ["LinearFit", "Terms", "fit_linear", "hazard_increments", "log_likelihood", "make_terms"]
+
+_INFINITE = 1e-3  # a last step so large, in standard deviations, with no gain: the maximum is at infinity
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The events, in order of time, and the terms they make: for each term its time k, c and f."""
+
+    rows: NDArray[np.intp]
+    row_time: NDArray[np.intp]
+    time: NDArray[np.intp]
+    weight: Floats
+    fraction: Floats
+    n_times: int
+
+    def at_times(self, values: Floats) -> Floats:
+        """Return the sums of values of terms at each event time."""
+        return np.bincount(self.time, values, self.n_times).astype(np.float64)
+
+    def of_events(self, values: Floats) -> Floats:
+        """Return the sums of values (n, ...) of rows over the events at each event time."""
+        starts = np.searchsorted(self.row_time, np.arange(self.n_times))
+        return np.add.reduceat(values[self.rows], starts, axis=0)
+
+
+def make_terms(event_times: Floats, time: Floats, happened: NDArray[np.bool_], weight: Floats, ties: str) -> Terms:
+    """Return the terms of Breslow's or Efron's likelihood."""
+    rows = np.flatnonzero(happened)
+    rows = rows[np.argsort(time[rows], kind="stable")]
+    at = np.searchsorted(event_times, time[rows])
+    n_times = len(event_times)
+    total = np.bincount(at, weight[rows], n_times).astype(np.float64)
+    if ties == "breslow":
+        return Terms(rows, at, np.arange(n_times), total, np.zeros(n_times), n_times)
+    count = np.bincount(at, minlength=n_times)
+    place = np.arange(len(at)) - (np.cumsum(count) - count)[at]
+    return Terms(rows, at, at, (total / count)[at], place / count[at], n_times)
+
+
+def log_likelihood(
+    beta: Floats, x: Floats, weight: Floats, sets: RiskSets, terms: Terms
+) -> tuple[float, Floats, Floats]:
+    """Return the partial log-likelihood at ``beta``, its gradient and its information matrix."""
+    eta = x @ beta
+    shift = eta.max()
+    r = weight * np.exp(eta - shift)
+    rx = r[:, None] * x
+    remaining = sets.over_rows(r)[terms.time] - terms.fraction * terms.of_events(r)[terms.time]
+    if not (remaining > 0).all():  # underflow, far from the maximum: Newton's step is halved
+        return -np.inf, np.zeros_like(beta), np.eye(len(beta))
+    rows = terms.rows
+    value = weight[rows] @ (eta[rows] - shift) - terms.weight @ np.log(remaining)
+    hazard = terms.weight / remaining
+    exposure = sets.over_times(terms.at_times(hazard))
+    exposure[rows] -= terms.at_times(hazard * terms.fraction)[terms.row_time]
+    gradient = weight[rows] @ x[rows] - exposure @ rx
+    means = sets.over_rows(rx)[terms.time] - terms.fraction[:, None] * terms.of_events(rx)[terms.time]
+    means /= remaining[:, None]
+    information = (rx * exposure[:, None]).T @ x - (means * terms.weight[:, None]).T @ means
+    return float(value), gradient, information
+
+
+def hazard_increments(eta: Floats, weight: Floats, sets: RiskSets, terms: Terms) -> Floats:
+    """Return the hazard of a subject with eta = 0 at each event time, the sum of c / (S - f D) over its terms."""
+    r = weight * np.exp(eta)
+    remaining = sets.over_rows(r)[terms.time] - terms.fraction * terms.of_events(r)[terms.time]
+    return terms.at_times(terms.weight / remaining)
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """The maximum of a partial likelihood, in the user's columns; ``information`` is that of ``coef``."""
+
+    coef: Floats
+    center: Floats
+    information: Floats
+    covariance: Floats
+    log_likelihood: float
+    log_likelihood_null: float
+    n_iter: int
+
+    def linear_predictor(self, x: Floats) -> Floats:
+        """Return ``(x - center)'coef`` of shape (n,)."""
+        return np.asarray((x - self.center) @ self.coef)
+
+
+def fit_linear(
+    x: Floats, weight: Floats, sets: RiskSets, terms: Terms, penalty: float, max_iter: int, owner: str
+) -> LinearFit:
+    """Maximise the partial likelihood less ``penalty / 2`` times the squared coefficients of standardised columns."""
+    center = np.average(x, axis=0, weights=weight)
+    spread = np.sqrt(np.average((x - center) ** 2, axis=0, weights=weight))
+    spread[spread <= 1e-12 * np.abs(center)] = 1.0  # a constant column, zero included: coefficient 0
+    z = (x - center) / spread
+
+    def objective(beta: Floats) -> tuple[float, Floats, Floats]:
+        value, gradient, information = log_likelihood(beta, z, weight, sets, terms)
+        ridge = penalty * np.eye(len(beta))
+        return value - float(beta @ ridge @ beta) / 2, gradient - ridge @ beta, information + ridge
+
+    optimum = maximise(objective, np.zeros(z.shape[1]), max_iter)
+    _warn_about(optimum, max_iter, owner)
+    beta, scales = optimum.parameters, np.outer(spread, spread)
+    return LinearFit(
+        coef=beta / spread,
+        center=center,
+        information=optimum.information * scales,
+        covariance=pseudo_inverse(optimum.information) / scales,
+        log_likelihood=optimum.value + penalty / 2 * float(beta @ beta),
+        log_likelihood_null=optimum.start_value,
+        n_iter=optimum.n_iter,
+    )
+
+
+def _warn_about(optimum: Optimum, max_iter: int, owner: str) -> None:
+    infinite = np.flatnonzero(np.abs(optimum.last_step) > _INFINITE)
+    if optimum.converged and len(infinite) == 0:
+        return
+    what = f"the coefficients of columns {infinite.tolist()} grow without end" if len(infinite) else "no convergence"
+    warnings.warn(
+        f"{owner}: {what} after {optimum.n_iter} of max_iter={max_iter} steps. A column of which one level has no "
+        "event does that: predictions are usable, those coefficients are not. Give a penalty, say 1, or drop it.",
+        LifemixWarning,
+        stacklevel=5,
+    )

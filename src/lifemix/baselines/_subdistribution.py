@@ -1,0 +1,93 @@
+"""The subdistribution hazard of one kind of event: its regression and its robust variance, in linear time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..target import Target
+from ._checks import Floats
+from ._partial import LinearFit, Terms, fit_linear, hazard_increments, make_terms
+from ._risk_sets import SubdistributionRisk, prefix_sums, suffix_sums
+from ._steps import proportional_survival, step_values
+
+__all__ = ["Cause", "fit_cause"]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One kind of event: its coefficients, their robust standard errors and its baseline."""
+
+    linear: LinearFit
+    standard_errors: Floats
+    event_times: Floats
+    cumulative_hazard: Floats
+
+    def incidence(self, x: Floats, times: Floats) -> Floats:
+        """Return the cumulative incidence of shape (n, n_times)."""
+        baseline = step_values(self.event_times, self.cumulative_hazard, times, 0.0)
+        return 1.0 - proportional_survival(baseline, self.linear.linear_predictor(x))
+
+
+def fit_cause(x: Floats, target: Target, event: int, penalty: float, max_iter: int) -> Cause:
+    """Fit the regression of one kind of event."""
+    time, happened, weight = target.time, target.event == event, np.ones(len(target))
+    other = (target.event > 0) & ~happened
+    times = np.unique(time[happened])
+    censoring = _censoring_before(target)
+    at_exit = censoring(time)
+    sets = SubdistributionRisk(times, time, other, censoring(times), at_exit)
+    terms = make_terms(times, time, happened, weight, "breslow")
+    fit = fit_linear(x, weight, sets, terms, penalty, max_iter, f"FineGray, event {event}")
+    eta = fit.linear_predictor(x)
+    increments = hazard_increments(eta, weight, sets, terms)
+    influence = _influence(x - fit.center, np.exp(eta), increments, target, sets, terms)
+    covariance = fit.covariance @ (influence.T @ influence) @ fit.covariance
+    return Cause(fit, np.sqrt(np.diag(covariance)), times, np.cumsum(increments))
+
+
+def _censoring_before(target: Target) -> Callable[[Floats], Floats]:
+    """Return the function G(t-) of the Kaplan-Meier curve of the censoring."""
+    at, counts = np.unique(target.time[target.event == 0], return_counts=True)
+    at_risk = len(target) - np.searchsorted(np.sort(target.time), at, side="left")
+    curve = np.concatenate([[1.0], np.cumprod(1.0 - counts / at_risk)])
+    return lambda times: curve[np.searchsorted(at, times, side="left")]
+
+
+def _influence(x: Floats, r: Floats, hazard: Floats, target: Target, sets: SubdistributionRisk, terms: Terms) -> Floats:
+    """Return what each row adds to the score, the estimated censoring curve included, of shape (n, features).
+
+    Fine and Gray (1999): eta_i, the integral of (x_i - mean(t)) w_i(t) against the martingale of the event, plus psi_i.
+    """
+    rx = r[:, None] * x
+    means = sets.over_rows(rx) / sets.over_rows(r)[:, None]
+    eta = r[:, None] * sets.over_times(means * hazard[:, None]) - rx * sets.over_times(hazard)[:, None]
+    eta[terms.rows] += x[terms.rows] - means[terms.row_time]
+    return eta + _censoring_influence(rx, r, means, hazard * sets.censoring, target, sets, terms)
+
+
+def _censoring_influence(
+    rx: Floats, r: Floats, means: Floats, weighted: Floats, target: Target, sets: SubdistributionRisk, terms: Terms
+) -> Floats:
+    """Return psi_i: the integral of q(u) / (rows at risk at u) against the martingale of the censoring, (n, features).
+
+    q(u) is the derivative of the score by the censoring hazard at u, which acts through rows with another kind of event
+    before u: the sum over them of r / G(T-) times the integral of (x - mean(t)) G(t-) dH(t) from u on.
+    """
+    censored = target.event == 0
+    at, counts = np.unique(target.time[censored], return_counts=True)
+    gone = np.searchsorted(target.time[sets.other], at, side="left")
+    share = 1.0 / sets.at_exit[sets.other]
+    gone_r = prefix_sums(r[sets.other] * share)[gone]
+    gone_rx = prefix_sums(rx[sets.other] * share[:, None])[gone]
+    later = np.searchsorted(np.unique(target.time[terms.rows]), at, side="left")
+    q = gone_rx * suffix_sums(weighted)[later][:, None]
+    q -= gone_r[:, None] * suffix_sums(weighted[:, None] * means)[later]
+    at_risk = len(target) - np.searchsorted(np.sort(target.time), at, side="left")
+    q /= at_risk[:, None]
+    until = np.searchsorted(at, target.time, side="right")
+    psi = -prefix_sums(q * (counts / at_risk)[:, None])[until]
+    psi[censored] += q[until[censored] - 1]
+    return psi

@@ -1,0 +1,167 @@
+"""Gradient boosting of discrete-time hazards, on scikit-learn's histogram trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from ..errors import SettingError
+from ..splits import train_validation_split
+from ..target import Target
+from ._base import SurvivalModel, chunks
+from ._checks import Floats
+from ._grid import interval_ends
+from ._steps import interpolate
+
+__all__ = ["GradientBoosting"]
+
+_BINS = 255  # as many as scikit-learn's trees tell apart
+_SMALLEST = 1e-12  # of a probability in the validation loss
+
+
+class GradientBoosting(SurvivalModel):
+    """Boosted trees for the hazard in each interval of a grid, ``P(kind m in interval j | no event before, x, j)``.
+
+    A subject becomes one row for each interval it was at risk in, with the number of the interval as one more
+    covariate, so that hazards need not be proportional; a row without event counts by the share of the interval that
+    was observed. The number of trees is the best for a held-out part of the subjects; the model is then fitted to all.
+    Within an interval events are spread evenly; after the last event time the curves stay where they are.
+
+    n_intervals: ended by quantiles of the event times.
+    learning_rate, max_leaf_nodes, min_samples_leaf, l2, max_features: as in scikit-learn.
+    max_iter: most rounds; patience: rounds without gain that end the search, looked at every tenth round.
+
+    Fitted: ``grid_`` (the ends of the intervals), ``n_iter_``, ``history_`` (validation loss every tenth round).
+    """
+
+    _several_events = True
+    _takes_entry = True
+    _takes_weights = True
+
+    def __init__(
+        self,
+        n_intervals: int = 16,
+        learning_rate: float = 0.1,
+        max_iter: int = 500,
+        patience: int = 20,
+        max_leaf_nodes: int = 16,
+        min_samples_leaf: int = 50,
+        l2: float = 1.0,
+        max_features: float = 0.5,
+        validation_fraction: float = 0.2,
+        random_state: int | np.random.Generator | None = 0,
+        preprocessor: Any = "auto",
+    ) -> None:
+        self.n_intervals = n_intervals
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.patience = patience
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2 = l2
+        self.max_features = max_features
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.preprocessor = preprocessor
+
+    def _check_settings(self) -> None:
+        for name in ("n_intervals", "max_iter", "patience"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"{name} must be at least 1; got {getattr(self, name)!r}.")
+
+    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+        self.grid_ = interval_ends(target, self.n_intervals, "quantiles")
+        self._cuts = [_bin_edges(column) for column in x.T]
+        x = self._binned(x)
+        seed = int(np.random.default_rng(self.random_state).integers(2**31))
+        training, validation = train_validation_split(target, fraction=self.validation_fraction, random_state=seed)
+        self.n_iter_, self.history_ = self._search(
+            self._person_periods(x, target, weight, training), self._person_periods(x, target, weight, validation), seed
+        )
+        covariates, label, exposure = self._person_periods(x, target, weight, np.arange(len(target)))
+        self._trees = self._booster(self.n_iter_, seed).fit(covariates, label, exposure)
+
+    def _binned(self, x: Floats) -> Floats:
+        """Return the number of the bin of each value: binned once here, not for each interval and search step again."""
+        columns = [np.searchsorted(cuts, column) for cuts, column in zip(self._cuts, x.T, strict=True)]
+        return np.column_stack(columns).astype(np.float64)
+
+    def _booster(self, rounds: int, seed: int) -> Any:
+        return HistGradientBoostingClassifier(
+            learning_rate=self.learning_rate,
+            max_iter=rounds,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
+            l2_regularization=self.l2,
+            max_features=self.max_features,
+            early_stopping=False,
+            warm_start=True,
+            random_state=seed,
+        )
+
+    def _search(self, training: Any, validation: Any, seed: int) -> tuple[int, list[float]]:
+        """Return the best number of rounds, and the validation loss after every tenth."""
+        booster = self._booster(1, seed)
+        covariates, label, exposure = validation
+        history: list[float] = []
+        rounds = list(range(min(10, self.max_iter), self.max_iter + 1, 10))
+        for count in rounds:
+            booster.set_params(max_iter=count).fit(*training)
+            probability = _in_columns(booster, covariates, self.n_events_)[np.arange(len(label)), label]
+            history.append(-float(exposure @ np.log(np.maximum(probability, _SMALLEST)) / exposure.sum()))
+            if count - rounds[int(np.argmin(history))] >= self.patience:
+                break
+        return rounds[int(np.argmin(history))], history
+
+    def _person_periods(
+        self, x: Floats, target: Target, weight: Floats, rows: NDArray[np.intp]
+    ) -> tuple[Floats, NDArray[np.int64], Floats]:
+        """Return covariates, outcome (0 none, 1..M) and weight of each interval of each of the rows."""
+        ends = self.grid_
+        starts = np.concatenate([[0.0], ends[:-1]])
+        entry, time, event = target.entry[rows], target.time[rows], target.event[rows]
+        first = np.searchsorted(ends, entry, side="right")
+        last = np.searchsorted(ends, time, side="left")
+        count = np.maximum(np.minimum(last + 1, len(ends)) - first, 0)
+        subject = np.repeat(np.arange(len(rows)), count)
+        interval = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count) + first[subject]
+        happened = (interval == last[subject]) & (event[subject] > 0)
+        observed = np.minimum(time[subject], ends[interval]) - np.maximum(entry[subject], starts[interval])
+        exposure = np.where(happened, 1.0, observed / (ends - starts)[interval])
+        label = np.where(happened, event[subject], 0)
+        return np.column_stack([x[rows[subject]], interval]), label, exposure * weight[rows[subject]]
+
+    def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+        n_intervals = len(self.grid_)
+        at = np.concatenate([[0.0], self.grid_])
+        parts = []
+        x = self._binned(x)
+        for rows in chunks(len(x), n_intervals * (x.shape[1] + 1)):
+            block = x[rows]
+            covariates = np.column_stack(
+                [np.repeat(block, n_intervals, axis=0), np.tile(np.arange(n_intervals), len(block))]
+            )
+            hazard = _in_columns(self._trees, covariates, self.n_events_).reshape(len(block), n_intervals, -1)
+            free = np.cumprod(hazard[:, :, 0], axis=1)
+            before = np.concatenate([np.ones((len(block), 1)), free[:, :-1]], axis=1)
+            incidence = np.cumsum(before * hazard[:, :, event], axis=1)
+            parts.append(interpolate(at, np.concatenate([np.zeros((len(block), 1)), incidence], axis=1), times))
+        return np.concatenate(parts)
+
+
+def _bin_edges(column: Floats) -> Floats:
+    """Return the edges of at most 255 bins: between all values, or at quantiles where there are more."""
+    values = np.unique(column)
+    if len(values) > _BINS:
+        values = np.unique(np.quantile(column, np.linspace(0, 1, _BINS)))
+    return (values[1:] + values[:-1]) / 2
+
+
+def _in_columns(booster: Any, covariates: Floats, n_events: int) -> Floats:
+    """Return the probabilities of the outcomes 0..M, also where some outcome was not among the rows."""
+    probability = np.zeros((len(covariates), n_events + 1))
+    probability[:, booster.classes_] = booster.predict_proba(covariates)
+    return probability

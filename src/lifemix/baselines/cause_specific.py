@@ -1,0 +1,105 @@
+"""Any model of one kind of event as a model of competing risks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..errors import SettingError
+from ..target import Target
+from ._base import SurvivalModel, chunks
+from ._checks import Floats, check_choice
+
+__all__ = ["CauseSpecific"]
+
+_LOG_ZERO = float(np.log(np.finfo(np.float64).tiny))
+
+
+class CauseSpecific(SurvivalModel):
+    """One model for each kind of event, the other kinds censored, and the incidences that they imply together.
+
+    With H_m = -log of the survival curve of model m, H their sum, on the grid of all event times (and times asked for):
+
+    - ``rule="exponential"``: S = exp(-H), and of each step S(u-) - S(u) kind m gets the share dH_m / dH. One kind
+      gives back the model itself, and it is the exact integral where the hazards keep their ratio within a step.
+    - ``rule="product_limit"``: S is the product of 1 - dH (0 from the first dH >= 1 on), and dF_m = S(u-) dH_m, where
+      dH >= 1 the share as above. That is the rule of R's riskRegression::CSC.
+
+    Either way the incidences and S add up to 1 at all times. A survival of 0 counts as the smallest normal number.
+
+    estimator: any estimator with ``fit(X, y)`` and ``predict_survival_function(X, times)``.
+    max_steps: with more event times than this the exponential rule takes so many of them, evenly spread; None: all.
+
+    Fitted: ``estimators_[event]``, whose survival curves are the net ones.
+    """
+
+    _several_events = True
+    _takes_entry = True
+    _takes_weights = True
+    _is_wrapper = True
+
+    def __init__(self, estimator: Any, rule: str = "exponential", max_steps: int | None = 1000) -> None:
+        self.estimator = estimator
+        self.rule = rule
+        self.max_steps = max_steps
+
+    def _check_settings(self) -> None:
+        check_choice("rule", self.rule, ("exponential", "product_limit"))
+        if self.max_steps is not None and self.max_steps < 1:
+            raise SettingError(f"max_steps must be at least 1, or None for all event times; got {self.max_steps!r}.")
+        missing = [name for name in ("fit", "predict_survival_function") if not hasattr(self.estimator, name)]
+        if missing:
+            raise SettingError(f"estimator needs {' and '.join(missing)}; got {type(self.estimator).__name__}.")
+
+    def _fit(self, x: Any, target: Target, weight: Floats) -> None:
+        weights = {} if (weight == 1).all() else {"sample_weight": weight}
+        self.estimators_ = {}
+        for event in range(1, self.n_events_ + 1):
+            own = Target((target.event == event).astype(np.int64), target.time, target.entry, target.upper)
+            self.estimators_[event] = clone(self.estimator).fit(x, own.to_array(), **weights)
+
+    def _survival(self, x: Any, times: Floats) -> Floats:
+        return self._curves(x, times, None)
+
+    def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
+        return self._curves(x, times, event)
+
+    def _curves(self, x: Any, times: Floats, event: int | None) -> Floats:
+        """Return the survival curves (event None) or incidences of shape (n, n_times)."""
+        steps = self.event_times_
+        if self.rule == "exponential" and self.max_steps is not None and len(steps) > self.max_steps:
+            steps = np.quantile(steps, np.linspace(0, 1, self.max_steps), method="nearest")
+        grid = np.union1d(steps[steps <= times.max()], times)
+        place = np.searchsorted(grid, times)
+        blocks = [
+            self._on_grid(x[rows], grid, event)[:, place] for rows in chunks(len(x), len(grid) * (self.n_events_ + 3))
+        ]
+        return np.concatenate(blocks)
+
+    def _on_grid(self, x: Any, grid: Floats, event: int | None) -> Floats:
+        steps = {m: self._hazard_steps(estimator, x, grid) for m, estimator in self.estimators_.items()}
+        total = np.sum(list(steps.values()), axis=0)  # dH
+        lost = -np.expm1(-total) if self.rule == "exponential" else np.minimum(total, 1.0)
+        survival = np.cumprod(1.0 - lost, axis=1)
+        if event is None:
+            return survival
+        before = np.concatenate([np.ones((len(survival), 1)), survival[:, :-1]], axis=1)
+        share = np.divide(steps[event], total, out=np.zeros_like(total), where=total > 0)
+        return np.cumsum(before * lost * share, axis=1)
+
+    @staticmethod
+    def _hazard_steps(estimator: Any, x: Any, grid: Floats) -> Floats:
+        """Return how much the cumulative hazard of one model grows over each step of the grid, from 0 at time 0."""
+        survival = np.asarray(estimator.predict_survival_function(x, grid), dtype=np.float64)
+        log_survival = np.maximum(
+            np.log(survival, out=np.full_like(survival, _LOG_ZERO), where=survival > 0), _LOG_ZERO
+        )
+        return np.maximum(-np.diff(log_survival, axis=1, prepend=0.0), 0.0)  # negative only by rounding
+
+    def _learn_matrix(self, X: Any) -> Any:
+        return self._matrix_of(X, self.n_features_in_)
+
+    def _matrix_of(self, X: Any, columns: int) -> Any:
+        return X if hasattr(X, "shape") else np.asarray(X, dtype=object)

@@ -1,0 +1,82 @@
+"""Cox's proportional hazards regression, equal to R's ``coxph`` and ``survfit``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import SettingError
+from ..target import Target
+from ._base import SurvivalModel
+from ._checks import Floats, check_choice
+from ._partial import LinearFit, fit_linear, hazard_increments, make_terms
+from ._risk_sets import ObservedRisk
+from ._steps import proportional_survival, step_values
+
+__all__ = ["CoxPH"]
+
+
+class CoxPH(SurvivalModel):
+    """Cox regression: ``S(t | x) = exp(-H0(t) exp((x - mean)'coef))``, H0 a step function.
+
+    Late entry and case weights are used. Collinear columns (all levels of a category are) share their effect, of all
+    equal maxima the one of least norm; R drops columns instead, with the same predictions.
+
+    ties: ``"efron"`` or ``"breslow"``, for the likelihood.
+    baseline: the same for H0; None: as ``ties``. R's ``survfit`` calls them ``ctype`` 2 and 1.
+    penalty: ridge, half of it times the squared coefficients of the standardised columns is taken off the likelihood.
+    max_iter: most Newton steps.
+
+    Fitted: ``coef_`` and ``standard_errors_`` (features after preprocessing,), ``log_likelihood_`` and
+    ``log_likelihood_null_`` (partial, without the penalty), ``baseline_cumulative_hazard_`` at ``event_times_`` for the
+    mean subject.
+    """
+
+    _takes_entry = True
+    _takes_weights = True
+
+    def __init__(
+        self,
+        ties: str = "efron",
+        baseline: str | None = None,
+        penalty: float = 0.0,
+        max_iter: int = 100,
+        preprocessor: Any = "auto",
+    ) -> None:
+        self.ties = ties
+        self.baseline = baseline
+        self.penalty = penalty
+        self.max_iter = max_iter
+        self.preprocessor = preprocessor
+
+    def _check_settings(self) -> None:
+        check_choice("ties", self.ties, ("efron", "breslow"))
+        if self.baseline is not None:
+            check_choice("baseline", self.baseline, ("efron", "breslow"))
+        if not self.penalty >= 0:
+            raise SettingError(f"penalty must be a number >= 0; got {self.penalty!r}.")
+        if self.max_iter < 1:
+            raise SettingError(f"max_iter must be at least 1; got {self.max_iter!r}.")
+
+    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+        times, happened = self.event_times_, target.event > 0
+        sets = ObservedRisk(times, target.time, target.entry)
+        terms = make_terms(times, target.time, happened, weight, self.ties)
+        fit = fit_linear(x, weight, sets, terms, self.penalty, self.max_iter, type(self).__name__)
+        baseline_terms = make_terms(times, target.time, happened, weight, self.baseline or self.ties)
+        increments = hazard_increments(fit.linear_predictor(x), weight, sets, baseline_terms)
+        self._linear: LinearFit = fit
+        self.coef_ = fit.coef
+        self.standard_errors_ = np.sqrt(np.diag(fit.covariance))
+        self.log_likelihood_ = fit.log_likelihood
+        self.log_likelihood_null_ = fit.log_likelihood_null
+        self.n_iter_ = fit.n_iter
+        self.baseline_cumulative_hazard_ = np.cumsum(increments)
+
+    def _survival(self, x: Floats, times: Floats) -> Floats:
+        baseline = step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)
+        return proportional_survival(baseline, self._linear.linear_predictor(x))
+
+    def _risk(self, x: Floats) -> Floats:
+        return self._linear.linear_predictor(x)

@@ -1,0 +1,153 @@
+"""DeepHit: the probability of each kind of event in each of a grid of intervals, on pycox."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..errors import SettingError
+from ..target import Target
+from ._base import SurvivalModel
+from ._checks import Floats, check_choice
+from ._deephit_network import DeepHitNetwork, intervals, pairs
+from ._grid import interval_ends
+from ._optional import optional_module
+from ._steps import interpolate
+from ._training import ACTIVATIONS, Schedule, seeded, split_rows, train
+from .deephit_search import DEEPHIT_PAPER
+
+__all__ = ["DeepHit"]
+
+_ROWS = 1024  # the ranking loss compares all pairs of a block
+
+
+class DeepHit(SurvivalModel):
+    """The law of (interval, kind of event) as a softmax, from a shared network and one for each kind.
+
+    The last outcome of the softmax is no event on the grid. Within an interval events are spread evenly (pycox's
+    ``const_pdf``): incidences are linear between grid points, 0 at time 0 and constant after the last point. The loss
+    is pycox's: likelihood + alpha * ranking loss, up to a factor. An event counts in the interval ``(c, c']`` that it
+    falls in; a censored row has survived the last grid point up to its time (before the first one it carries nothing).
+
+    shared_layers, shared_nodes, cause_layers, cause_nodes, activation: the networks; each kind's takes the shared
+        output and x.
+    alpha: weight of the ranking loss against the likelihood, as the paper has it; pycox's own is 1 / (1 + alpha).
+    sigma: of the ranking loss.
+    n_times, grid: number of intervals, ended by ``"quantiles"`` of the event times or ``"equidistant"``.
+    Others as in ``DeepSurv``.
+
+    Fitted: ``network_``, ``history_``, ``grid_`` (the ends of the intervals).
+    """
+
+    _several_events = True
+
+    def __init__(
+        self,
+        shared_layers: int = 1,
+        shared_nodes: int = 100,
+        cause_layers: int = 1,
+        cause_nodes: int = 100,
+        activation: str = "relu",
+        alpha: float = 0.5,
+        sigma: float = 0.1,
+        n_times: int = 50,
+        grid: str = "quantiles",
+        dropout: float = 0.1,
+        batch_norm: bool = True,
+        weight_decay: float = 0.0,
+        learning_rate: float = 1e-3,
+        decay: float = 0.0,
+        batch_size: int = 256,
+        max_epochs: int = 512,
+        patience: int = 10,
+        validation_fraction: float = 0.2,
+        random_state: int | np.random.Generator | None = 0,
+        preprocessor: Any = "auto",
+    ) -> None:
+        self.shared_layers = shared_layers
+        self.shared_nodes = shared_nodes
+        self.cause_layers = cause_layers
+        self.cause_nodes = cause_nodes
+        self.activation = activation
+        self.alpha = alpha
+        self.sigma = sigma
+        self.n_times = n_times
+        self.grid = grid
+        self.dropout = dropout
+        self.batch_norm = batch_norm
+        self.weight_decay = weight_decay
+        self.learning_rate = learning_rate
+        self.decay = decay
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.preprocessor = preprocessor
+
+    @classmethod
+    def paper(cls, dataset: str, **settings: Any) -> Self:
+        """Return the paper's choice for support, metabric, synthetic or seer; ``settings`` replace or add options."""
+        check_choice("dataset", dataset, tuple(DEEPHIT_PAPER))
+        return cls(**{**DEEPHIT_PAPER[dataset], **settings})
+
+    def transform(self, X: Any) -> Floats:
+        """Return the last hidden layers of all kinds of event, side by side: (n, kinds * cause_nodes)."""
+        x = torch.from_numpy(self._matrix(X)).float()
+        with torch.no_grad():
+            hidden: Tensor = self.network_.eval().hidden(x)
+        return hidden.flatten(1).double().numpy()
+
+    def _check_settings(self) -> None:
+        check_choice("activation", self.activation, tuple(ACTIVATIONS))
+        check_choice("grid", self.grid, ("quantiles", "equidistant"))
+        for name in ("shared_layers", "shared_nodes", "cause_layers", "cause_nodes", "n_times"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"{name} must be at least 1; got {getattr(self, name)!r}.")
+        for name in ("alpha", "sigma"):
+            if not getattr(self, name) > 0:
+                raise SettingError(f"{name} must be above 0; got {getattr(self, name)!r}.")
+
+    def _schedule(self) -> Schedule:
+        return Schedule(
+            self.learning_rate, self.decay, self.weight_decay, self.batch_size, self.max_epochs, self.patience
+        )
+
+    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+        losses = optional_module("pycox.models.loss", "pycox", "DeepHit")
+        block = optional_module("torchtuples.practical", "pycox", "DeepHit").DenseVanillaBlock
+        self.grid_ = interval_ends(target, self.n_times, self.grid)
+        interval = intervals(self.grid_, target)
+        kept = np.flatnonzero(interval >= 0)
+        target = target.take(kept)
+        inputs = torch.from_numpy(x[kept]).float()
+        index, event = torch.from_numpy(interval[kept]), torch.from_numpy(target.event)
+        loss_class = losses.DeepHitSingleLoss if self.n_events_ == 1 else losses.DeepHitLoss
+        loss = loss_class(1.0 / (1.0 + self.alpha), self.sigma)
+        with seeded(self.random_state) as seed:
+            self.network_ = DeepHitNetwork(self, block, x.shape[1], self.n_events_, len(self.grid_))
+            training, validation = split_rows(target, self.validation_fraction, seed)
+
+            def batch_loss(rows: Tensor) -> Tensor:
+                outputs = self.network_(inputs[rows])
+                if self.n_events_ == 1:
+                    outputs = outputs[:, 0]
+                value: Tensor = loss(outputs, index[rows], event[rows], pairs(index[rows], event[rows]))
+                return value
+
+            def validation_loss() -> Tensor:
+                parts = torch.split(validation, _ROWS)
+                return torch.stack([batch_loss(rows) * len(rows) for rows in parts]).sum() / len(validation)
+
+            self.history_ = train(self.network_, batch_loss, validation_loss, training, self._schedule())
+
+    def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+        with torch.no_grad():
+            outputs = self.network_.eval()(torch.from_numpy(x).float()).double()
+            flat = torch.cat([outputs.flatten(1), torch.zeros(len(x), 1, dtype=torch.float64)], dim=1)
+            mass = flat.softmax(1)[:, :-1].reshape(outputs.shape)[:, event - 1]
+        values = np.concatenate([np.zeros((len(x), 1)), np.cumsum(mass.numpy(), axis=1)], axis=1)
+        return interpolate(np.concatenate([[0.0], self.grid_]), values, times)

@@ -1,0 +1,51 @@
+"""The law that the paper's simulated data are drawn from, as a model: the ceiling for every other one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..datasets.synthetic import synthetic_means
+from ..datasets.synthetic_truth import SyntheticTruth
+from ..errors import CovariateError, TargetError
+from ..target import Target
+from ._base import SurvivalModel
+from ._checks import Floats
+
+__all__ = ["TrueSynthetic"]
+
+
+class TrueSynthetic(SurvivalModel):
+    """The true survival and incidences of ``datasets.make_synthetic``; ``fit`` learns nothing.
+
+    rounded: the law of the times rounded to integers, as they are in the data by default (survival at 0 is then
+    below 1); otherwise that of the times before rounding.
+    """
+
+    _several_events = True
+    preprocessor = None
+
+    def __init__(self, rounded: bool = False) -> None:
+        self.rounded = rounded
+
+    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+        if self.n_events_ != 2 or x.shape[1] != 12:
+            raise TargetError(
+                f"TrueSynthetic knows the data of make_synthetic, 12 covariates and 2 kinds of event; got {x.shape[1]} "
+                f"and {self.n_events_}."
+            )
+
+    def _survival(self, x: Floats, times: Floats) -> Floats:
+        return self._truth(x).survival(times)
+
+    def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+        return self._truth(x).cumulative_incidence(times, event)
+
+    def _truth(self, x: Floats) -> SyntheticTruth:
+        means = synthetic_means(x)
+        if not (means > 0).all():
+            row = int(np.flatnonzero((means <= 0).any(axis=1))[0])
+            raise CovariateError(
+                f"make_synthetic draws only rows with positive mean times; got {means[row].tolist()} at row {row}. "
+                "Give rows of make_synthetic as they are, unscaled."
+            )
+        return SyntheticTruth(means, np.empty(0, dtype=[]), self.rounded)

@@ -1,0 +1,202 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lifemix import make_target
+from lifemix.baselines import CoxPH
+from lifemix.baselines._partial import log_likelihood, make_terms
+from lifemix.baselines._risk_sets import ObservedRisk
+from lifemix.errors import LifemixWarning, SettingError
+
+REFERENCE = json.loads((Path(__file__).parent.parent / "references/baselines/cox.json").read_text())
+DATA = {name: np.array(values) for name, values in REFERENCE["data"].items()}
+CASES = REFERENCE["cases"]
+
+
+def target_of(case):
+    return make_target(DATA["time"], DATA["event"], DATA["entry"] if case["truncated"] else None)
+
+
+def fit(case, **options):
+    model = CoxPH(ties=case["ties"], preprocessor=None, **options)
+    return model.fit(DATA["x"], target_of(case), DATA["weight"] if case["weighted"] else None)
+
+
+def case_name(case):
+    return "-".join([case["ties"], *(key for key in ("truncated", "weighted") if case[key])])
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_name)
+def test_equal_to_coxph_of_r(case):
+    model = fit(case)
+    np.testing.assert_allclose(model.coef_, case["coef"], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(model.standard_errors_, case["standard_errors"], rtol=0, atol=1e-9)
+    assert model.log_likelihood_ == pytest.approx(case["log_likelihood"], abs=1e-9)
+    assert model.log_likelihood_null_ == pytest.approx(case["log_likelihood_null"], abs=1e-9)
+
+
+@pytest.mark.parametrize("baseline", ["breslow", "efron"])
+@pytest.mark.parametrize("case", CASES, ids=case_name)
+def test_equal_to_survfit_of_r(case, baseline):
+    curves = fit(case, baseline=baseline).predict_survival_function(np.array(REFERENCE["new"]), REFERENCE["times"])
+    np.testing.assert_allclose(curves, case[baseline], rtol=0, atol=1e-9)
+
+
+def test_the_baseline_follows_the_ties_unless_told():
+    times = REFERENCE["times"]
+    for case in CASES[:1] + CASES[4:5]:
+        same = fit(case, baseline=case["ties"]).predict_survival_function(DATA["x"], times)
+        np.testing.assert_array_equal(fit(case).predict_survival_function(DATA["x"], times), same)
+
+
+@st.composite
+def problems(draw):
+    """Draw a small problem with ties, late entries and weights, and a point to look at."""
+    n = draw(st.integers(4, 12))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    time = rng.integers(1, 6, n).astype(float)
+    event = rng.random(n) < 0.7
+    event[0] = True
+    entry = np.where(rng.random(n) < 0.4, np.floor(time * rng.random(n)), 0.0)
+    return rng.normal(size=(n, 2)), time, event, entry, rng.uniform(0.2, 3, n), rng.normal(size=2)
+
+
+@given(problems())
+def test_likelihood_is_the_one_written_out_row_by_row(problem):
+    x, time, event, entry, weight, beta = problem
+    event_times = np.unique(time[event])
+    sets = ObservedRisk(event_times, time, entry)
+    r = weight * np.exp(x @ beta)
+    breslow = efron = 0.0
+    for t in event_times:
+        risk, dead = r[(entry < t) & (t <= time)].sum(), (time == t) & event
+        breslow += weight[dead] @ (x[dead] @ beta) - weight[dead].sum() * np.log(risk)
+        parts = [np.log(risk - k / dead.sum() * r[dead].sum()) for k in range(dead.sum())]
+        efron += weight[dead] @ (x[dead] @ beta) - weight[dead].mean() * np.sum(parts)
+    for ties, expected in (("breslow", breslow), ("efron", efron)):
+        terms = make_terms(event_times, time, event, weight, ties)
+        assert log_likelihood(beta, x, weight, sets, terms)[0] == pytest.approx(expected, abs=1e-9)
+
+
+@given(problems(), st.sampled_from(["breslow", "efron"]))
+def test_gradient_and_information_are_the_derivatives(problem, ties):
+    x, time, event, entry, weight, beta = problem
+    event_times = np.unique(time[event])
+    arguments = (x, weight, ObservedRisk(event_times, time, entry), make_terms(event_times, time, event, weight, ties))
+    _, gradient, information = log_likelihood(beta, *arguments)
+    step = 1e-5
+    for j, direction in enumerate(np.eye(2) * step):
+        above, below = log_likelihood(beta + direction, *arguments), log_likelihood(beta - direction, *arguments)
+        assert gradient[j] == pytest.approx((above[0] - below[0]) / (2 * step), abs=1e-5)
+        np.testing.assert_allclose(information[j], -(above[1] - below[1]) / (2 * step), atol=1e-5)
+
+
+@settings(max_examples=25)
+@given(st.floats(1e-6, 1e6), st.floats(-1e3, 1e3), st.floats(1e-6, 1e6))
+def test_units_of_columns_and_time_do_not_matter(scale, shift, unit):
+    y = make_target(DATA["time"], DATA["event"])
+    moved = DATA["x"] * np.array([scale, 1, 1]) + np.array([shift, 0, 0])
+    one = CoxPH(preprocessor=None).fit(DATA["x"], y)
+    other = CoxPH(preprocessor=None).fit(moved, make_target(DATA["time"] * unit, DATA["event"]))
+    assert other.coef_[0] * scale == pytest.approx(one.coef_[0], rel=1e-5)
+    times = np.unique(DATA["time"])
+    np.testing.assert_allclose(
+        other.predict_survival_function(moved, times * unit), one.predict_survival_function(DATA["x"], times), atol=1e-6
+    )
+
+
+def test_collinear_columns_predict_like_a_full_rank_design():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 3, 120)
+    every = np.column_stack([DATA["x"][:, 0], np.eye(3)[level], np.ones(120)])
+    y = make_target(DATA["time"], DATA["event"])
+    redundant = CoxPH(preprocessor=None).fit(every, y)
+    reduced = CoxPH(preprocessor=None).fit(every[:, :3], y)
+    times = [1.0, 5.0, 20.0]
+    np.testing.assert_allclose(
+        redundant.predict_survival_function(every, times), reduced.predict_survival_function(every[:, :3], times)
+    )
+    assert redundant.log_likelihood_ == pytest.approx(reduced.log_likelihood_, abs=1e-9)
+    assert redundant.coef_[4] == 0
+
+
+def test_categories_and_missing_values_agree_with_dummies_made_by_hand():
+    rng = np.random.default_rng(1)
+    level = rng.choice(["p", "q", "r"], 120)
+    age = np.where(rng.random(120) < 0.2, np.nan, DATA["x"][:, 0])
+    y = make_target(DATA["time"], DATA["event"])
+    automatic = CoxPH().fit(pd.DataFrame({"age": age, "level": level}), y)
+    missing = np.isnan(age)
+    by_hand = np.column_stack([np.where(missing, 0.0, age), missing, level == "q", level == "r"]).astype(float)
+    reduced = CoxPH(preprocessor=None).fit(by_hand, y)
+    assert automatic.log_likelihood_ == pytest.approx(reduced.log_likelihood_, abs=1e-8)
+
+
+def test_an_endless_coefficient_is_announced_and_a_penalty_ends_it():
+    x = np.column_stack([DATA["x"][:, 0], DATA["event"] == 0]).astype(float)  # no event where the second column is 1
+    y = make_target(DATA["time"], DATA["event"])
+    with pytest.warns(LifemixWarning, match=r"CoxPH: the coefficients of columns \[1\] grow without end"):
+        CoxPH(preprocessor=None).fit(x, y)
+    model = CoxPH(preprocessor=None, penalty=1.0).fit(x, y)
+    assert -5 < model.coef_[1] < -1
+
+
+def test_too_few_steps_are_announced():
+    with pytest.warns(LifemixWarning, match="after 1 of max_iter=1 steps"):
+        CoxPH(preprocessor=None, max_iter=1).fit(DATA["x"], make_target(DATA["time"], DATA["event"]))
+
+
+def test_penalty_shrinks_and_its_score_is_zero():
+    y = make_target(DATA["time"], DATA["event"])
+    free, held = (CoxPH(preprocessor=None, penalty=p).fit(DATA["x"], y) for p in (0.0, 10.0))
+    assert np.abs(held.coef_).sum() < np.abs(free.coef_).sum()
+    assert held.log_likelihood_ < free.log_likelihood_
+    event_times = np.unique(DATA["time"][DATA["event"] == 1])
+    ones = np.ones(120)
+    arguments = (
+        ObservedRisk(event_times, DATA["time"], np.zeros(120)),
+        make_terms(event_times, DATA["time"], DATA["event"] == 1, ones, "efron"),
+    )
+    spread = DATA["x"].std(axis=0)
+    _, gradient, _ = log_likelihood(held.coef_, DATA["x"], ones, *arguments)
+    np.testing.assert_allclose(gradient, 10.0 * held.coef_ * spread**2, rtol=1e-6)
+
+
+def test_an_event_at_the_origin_counts_at_the_first_event_time():
+    time, event = DATA["time"].copy(), DATA["event"].copy()
+    first = np.unique(time[event == 1])[0]
+    time[:2], event[:2] = 0.0, [1, 0]
+    moved = time.copy()
+    moved[0] = first
+    a = CoxPH(preprocessor=None).fit(DATA["x"], make_target(time, event))
+    kept = np.arange(120) != 1  # censored at 0: carries nothing
+    b = CoxPH(preprocessor=None).fit(DATA["x"][kept], make_target(moved[kept], event[kept]))
+    np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-12)
+
+
+def test_huge_covariates_do_not_overflow():
+    model = CoxPH(preprocessor=None).fit(DATA["x"], make_target(DATA["time"], DATA["event"]))
+    far = np.array([[1e6, 0, 0], [-1e6, 0, 0]])
+    np.testing.assert_array_equal(model.predict_survival_function(far, [0.0, 20.0]), [[1, 0], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ties": "exact"}, "ties must be one of 'efron', 'breslow'; got 'exact'"),
+        ({"baseline": "weibull"}, "baseline must be one of"),
+        ({"penalty": -1.0}, r"penalty must be a number >= 0; got -1\.0"),
+        ({"penalty": np.nan}, "penalty must be a number >= 0; got nan"),
+        ({"max_iter": 0}, "max_iter must be at least 1; got 0"),
+        ({"preprocessor": "scale"}, "preprocessor must be 'auto', None or a scikit-learn transformer; got 'scale'"),
+        ({"preprocessor": 3}, "preprocessor must be 'auto', None or have fit and transform; got int"),
+    ],
+)
+def test_bad_settings_are_refused(options, message):
+    with pytest.raises(SettingError, match=message):
+        CoxPH(**options).fit(DATA["x"], make_target(DATA["time"], DATA["event"]))
