@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, metrics
-    from .estimators import DeepSurvivalMachines
+    from .estimators import DeepSurvivalMachines, FleetSearchCV
     from .persistence import load, save
     from .target import make_target
 
 __version__ = "0.1.0"
-__all__ = ["DeepSurvivalMachines", "datasets", "load", "make_target", "metrics", "save"]
+__all__ = ["DeepSurvivalMachines", "FleetSearchCV", "datasets", "load", "make_target", "metrics", "save"]
 
 _HOMES = {
     "DeepSurvivalMachines": ".estimators",
+    "FleetSearchCV": ".estimators",
     "load": ".persistence",
     "make_target": ".target",
     "save": ".persistence",

@@ -32,7 +32,8 @@ class Architecture:
     """The shape of a model. Models of one shape are trained together, as rows of one matrix of parameters.
 
     A ``module`` (any ``nn.Module`` that maps ``[rows, inputs]`` to ``[rows, width]``) takes the place of the encoder;
-    its parameters become part of the row, and there is one model then.
+    its parameters become part of the row, and there is one model then. Parameters that are frozen (``requires_grad``
+    false) stay in the module as they are.
     """
 
     n_inputs: int
@@ -69,7 +70,7 @@ class Architecture:
         if self.module is None:
             encoder = encoder_shapes(self.n_inputs, self.hidden, self.bias)
         else:
-            encoder = {f"{_MODULE}{name}": tuple(p.shape) for name, p in self.module.named_parameters()}
+            encoder = {name: tuple(p.shape) for name, p in self._module_parameters().items()}
         return Layout({**encoder, **head_shapes(self.width, self.n_events, self.k, self.bias)})
 
     def represent(self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
@@ -93,9 +94,7 @@ class Architecture:
         locations ``spread`` standard deviations of log time apart on average, or they would stay identical.
         """
         flat = torch.zeros(1, self.layout.size, dtype=torch.float64)
-        given = (
-            {} if self.module is None else {_MODULE + name: p.detach() for name, p in self.module.named_parameters()}
-        )
+        given = self._module_parameters()
         for name, view in self.layout.views(flat).items():
             if name in given:
                 view.copy_(given[name])
@@ -113,6 +112,18 @@ class Architecture:
     def base_of(self, warm_start: Tensor) -> Tensor:
         """Return the two parameters of the primitive at a warm start, ``[events, 2]``: where the prior is centred."""
         return torch.stack(self.law.from_location(warm_start[:, 0], warm_start[:, 1]).parameters, dim=1)
+
+    def module_state(self) -> dict[str, Tensor]:
+        """Return what the module keeps beside the parameters that are trained: its buffers and frozen parameters."""
+        if self.module is None:
+            return {}
+        frozen = {name: p.detach() for name, p in self.module.named_parameters() if not p.requires_grad}
+        return dict(self.module.named_buffers()) | frozen
+
+    def _module_parameters(self) -> dict[str, Tensor]:
+        if self.module is None:
+            return {}
+        return {_MODULE + name: p.detach() for name, p in self.module.named_parameters() if p.requires_grad}
 
     def _fan_in(self, name: str) -> int:
         layer = int(name.split(".")[1])

@@ -2,14 +2,14 @@
 
 The header holds the format version, the class, its options and what was learnt apart from the weights (columns,
 filling, coding, unit of time); the tensors are the weights, and the training times and events that ``score`` needs. A
-checksum over both tells a damaged or altered file.
+checksum over all of it tells a damaged or altered file.
 """
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,15 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
 from .errors import LifemixError, ModelFileError
 from .estimators import DeepSurvivalMachines
-from .estimators.preparation import TimeScale
+from .estimators.network import FittedNetwork
+from .estimators.plan import architecture_of
+from .estimators.settings import check_settings
+from .estimators.timescale import TimeScale
 from .model import Architecture
 from .preprocessing import AsItIs, TabularPreprocessor
 from .target import Target
@@ -40,53 +43,67 @@ def save(model: DeepSurvivalMachines, path: str | os.PathLike[str]) -> None:
     The weights of an encoder of your own are written, its code is not: ``load(path, encoder=...)`` brings the two
     together. A transformer of your own cannot be written without pickle and is refused.
     """
-    if type(model).__name__ not in _CLASSES:
-        raise ModelFileError(f"save writes {sorted(_CLASSES)}; got {type(model).__name__}. Use joblib.")
+    if type(model) not in _CLASSES.values():
+        raise ModelFileError(
+            f"save writes models of {sorted(_CLASSES)}; got {type(model).__name__}. Pickle it with joblib instead."
+        )
     if not hasattr(model, "n_events_"):
         raise ModelFileError("save needs a fitted model; got one that is not. Call fit first.")
     tensors = _tensors(model)
-    content = json.dumps(_header(model), sort_keys=True)
-    header = {"lifemix": str(FORMAT_VERSION), "content": content, "checksum": _checksum(content, tensors)}
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        save_file(tensors, partial, header)
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+    content = json.dumps(_content(model), allow_nan=False)
+    version = str(FORMAT_VERSION)
+    header = {"lifemix": version, "content": content, "checksum": _checksum(version, content, tensors)}
+    _write_whole(Path(path), tensors, header)
 
 
 def load(path: str | os.PathLike[str], encoder: nn.Module | None = None) -> DeepSurvivalMachines:
     """Read a model that ``save`` wrote; its predictions are the same bit for bit.
 
-    encoder: for a model with an encoder of your own, a module of the same shape; it gets the saved weights.
+    encoder: for a model with an encoder of your own, a module of the same shape; a copy of it gets the saved weights.
     """
     header, tensors = _read(Path(path))
-    content = json.loads(header["content"])
     try:
-        return _restore(content, tensors, encoder)
+        return _restore(json.loads(header["content"]), tensors, encoder)
     except LifemixError:
         raise
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} does not hold what a model needs: {error!r}. Save the model again.") from None
 
 
-def _header(model: DeepSurvivalMachines) -> dict[str, Any]:
-    scale = model._time_scale
+def _write_whole(path: Path, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
+    """Write beside the file first, and move it there when it is complete and on disk."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(partial, "wb") as file:  # not save_file, which makes files that only their owner can read
+            file.write(serialize(tensors, header))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _content(model: DeepSurvivalMachines) -> dict[str, Any]:
+    network = model._network
+    architecture = network.architectures[0]
+    names = getattr(model, "feature_names_in_", None)
+    history = [{name: None if math.isnan(v) else v for name, v in record.items()} for record in model.history_]
     return {
         "class": type(model).__name__,
         "options": _options(model),
         "preprocessor": _preprocessor_state(model.preprocessor_),
-        "has_encoder": model.encoder is not None,
-        "module_width": model._architectures[0].module_width,
-        "n_inputs": model._architectures[0].n_inputs,
+        "has_encoder": architecture.module is not None,
+        "layout": {name: list(shape) for name, shape in architecture.layout.shapes.items()},
+        "n_inputs": architecture.n_inputs,
         "n_events": model.n_events_,
         "n_features": model.n_features_in_,
-        "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
-        "time_scale": [scale.unit, scale.first_event],
+        "feature_names": None if names is None else names.tolist(),
+        "time_scale": [network.scale.unit, network.scale.first_event],
         "last_event_time": model.last_event_time_,
         "best_epoch": model.best_epoch_,
-        "history": model.history_,
+        "history": history,
     }
 
 
@@ -96,17 +113,18 @@ def _options(model: DeepSurvivalMachines) -> dict[str, Any]:
     for name in ("encoder", "checkpoint"):
         options.pop(name)
     options["hidden"] = [int(width) for width in model.hidden]
-    if not isinstance(options["random_state"], (int, np.integer)):
-        options["random_state"] = None
-    if not (options["preprocessor"] is None or isinstance(options["preprocessor"], str)):
-        options["preprocessor"] = "auto"  # one of ours, whose state follows
+    options["device"] = str(model.device)
+    if not isinstance(model.random_state, (int, np.integer)):
+        options["random_state"] = None  # a generator has moved on
+    if isinstance(model.preprocessor, TabularPreprocessor):
+        options["preprocessor"] = "tabular"  # its settings are in the state of the fitted one
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
 
 
 def _preprocessor_state(fitted: Any) -> dict[str, Any]:
-    if isinstance(fitted, TabularPreprocessor):
+    if type(fitted) is TabularPreprocessor:
         return {"kind": "tabular", **fitted.to_state()}
-    if isinstance(fitted, AsItIs):
+    if type(fitted) is AsItIs:
         return {"kind": "as it is", "names": fitted.names, "named": fitted.named}
     raise ModelFileError(
         f"a {type(fitted).__name__} cannot be written without pickle. Transform X before fit and use "
@@ -115,60 +133,76 @@ def _preprocessor_state(fitted: Any) -> dict[str, Any]:
 
 
 def _restore_preprocessor(state: dict[str, Any]) -> Any:
-    kind = state.pop("kind")
-    return TabularPreprocessor.from_state(state) if kind == "tabular" else AsItIs(state["names"], state["named"])
+    if state["kind"] == "tabular":
+        return TabularPreprocessor.from_state(state)
+    if state["kind"] == "as it is":
+        return AsItIs(state["names"], state["named"])
+    raise ValueError(f"unknown preprocessor {state['kind']!r}")
 
 
 def _tensors(model: DeepSurvivalMachines) -> dict[str, Tensor]:
-    tensors = {"parameters": model._parameters.contiguous()}
+    tensors = {"parameters": model._network.parameters}
     for name in _FIELDS:
-        tensors[f"training.{name}"] = torch.as_tensor(np.ascontiguousarray(getattr(model._training_target, name)))
-    for member, architecture in enumerate(model._architectures):
-        if architecture.module is not None:
-            for name, buffer in architecture.module.named_buffers():
-                tensors[f"buffer.{member}.{name}"] = buffer.detach().cpu().contiguous()
-    return tensors
+        tensors[f"training.{name}"] = torch.as_tensor(getattr(model._training_target, name))
+    for member, architecture in enumerate(model._network.architectures):
+        for name, values in architecture.module_state().items():
+            tensors[f"module.{member}.{name}"] = values.cpu()
+    return {name: tensor.clone().contiguous() for name, tensor in tensors.items()}
 
 
 def _restore(content: dict[str, Any], tensors: dict[str, Tensor], encoder: nn.Module | None) -> DeepSurvivalMachines:
+    if content["has_encoder"] != (encoder is not None):
+        has, do = ("an", "Use load(path, encoder=...)") if encoder is None else ("no", "Leave encoder out")
+        raise ModelFileError(f"this model has {has} encoder of its own; got {type(encoder).__name__}. {do}.")
+    preprocessor = _restore_preprocessor(content["preprocessor"])
     options = content["options"] | {"hidden": tuple(content["options"]["hidden"])}
-    if content["has_encoder"] and encoder is None:
-        raise ModelFileError("this model has an encoder of its own; got none. Use load(path, encoder=...).")
-    model = _CLASSES[content["class"]](**options, encoder=encoder if content["has_encoder"] else None)
-    model.preprocessor_ = _restore_preprocessor(content["preprocessor"])
+    if options["preprocessor"] == "tabular":
+        options["preprocessor"] = TabularPreprocessor(**preprocessor.get_params())
+    model = _CLASSES[content["class"]](**options, encoder=encoder)
+    check_settings(model)
+    model._network = _restore_network(content, tensors, model)
+    model._training_target = Target(*(tensors[f"training.{name}"].numpy() for name in _FIELDS))
+    model.preprocessor_ = preprocessor
     model.n_features_in_, model.n_events_ = content["n_features"], content["n_events"]
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array(content["feature_names"], dtype=object)
-    model._time_scale = TimeScale(*content["time_scale"])
-    model.time_unit_ = model._time_scale.unit
-    model.last_event_time_ = content["last_event_time"]
-    model.best_epoch_, model.history_ = content["best_epoch"], content["history"]
-    model._training_target = Target(*(tensors[f"training.{name}"].numpy() for name in _FIELDS))
-    model._parameters = tensors["parameters"]
-    model._architectures = _architectures(content, model, tensors)
-    model.n_parameters_ = model._architectures[0].layout.size
-    if model._parameters.shape[1] != model.n_parameters_:
-        raise ModelFileError(
-            f"the file has {model._parameters.shape[1]} weights a member, this encoder needs {model.n_parameters_}. "
-            "Give a module of the shape that was saved."
-        )
+    model.time_unit_, model.last_event_time_ = model._network.scale.unit, content["last_event_time"]
+    model.n_parameters_ = model._network.architectures[0].layout.size
+    model.best_epoch_ = content["best_epoch"]
+    model.history_ = [{name: np.nan if v is None else v for name, v in record.items()} for record in content["history"]]
     return model
 
 
-def _architectures(
-    content: dict[str, Any], model: DeepSurvivalMachines, tensors: dict[str, Tensor]
-) -> list[Architecture]:
-    """Return one architecture, or one a member where each has an encoder of its own."""
-    n_inputs, n_events, width = content["n_inputs"], content["n_events"], content["module_width"]
-    if model.encoder is None:
-        return [model._architecture(n_inputs, n_events, None, width)]
-    result = []
-    for member in range(len(model._parameters)):
-        module = copy.deepcopy(model.encoder).float().eval()
-        for name, buffer in module.named_buffers():
-            buffer.copy_(tensors[f"buffer.{member}.{name}"])
-        result.append(model._architecture(n_inputs, n_events, module, width))
-    return result
+def _restore_network(content: dict[str, Any], tensors: dict[str, Tensor], model: DeepSurvivalMachines) -> FittedNetwork:
+    parameters = tensors["parameters"]
+    n_architectures = model.n_members if content["has_encoder"] else 1
+    example = torch.zeros(2, content["n_inputs"])
+    architectures = tuple(architecture_of(model, example, content["n_events"]) for _ in range(n_architectures))
+    _check_layout(content, architectures[0])
+    if tuple(parameters.shape) != (model.n_members, architectures[0].layout.size) or parameters.dtype != torch.float32:
+        raise ValueError(f"weights of shape {tuple(parameters.shape)} and type {parameters.dtype}")
+    for member, architecture in enumerate(architectures):
+        for name, values in architecture.module_state().items():
+            saved = tensors[f"module.{member}.{name}"]
+            if saved.shape != values.shape:
+                raise ModelFileError(
+                    f"{name} of the encoder has shape {tuple(values.shape)}; the file has {tuple(saved.shape)}. Give a "
+                    "module of the shape that was saved."
+                )
+            values.copy_(saved)
+    return FittedNetwork(architectures, parameters, TimeScale(*content["time_scale"]))
+
+
+def _check_layout(content: dict[str, Any], architecture: Architecture) -> None:
+    here = {name: list(shape) for name, shape in architecture.layout.shapes.items()}
+    saved = content["layout"]
+    differ = [name for name in {**saved, **here} if saved.get(name) != here.get(name)]
+    if differ:
+        name = differ[0]
+        raise ModelFileError(
+            f"the weights {name!r} have shape {saved.get(name)} in the file and {here.get(name)} in this model. Give a "
+            "module of the shape that was saved."
+        )
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
@@ -181,20 +215,19 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
         raise ModelFileError(f"there is no file {path}. Check the path.") from None
     except (SafetensorError, OSError, UnicodeDecodeError) as error:
         raise ModelFileError(f"{path} is no model file, or part of one: {error}. Save the model again.") from None
-    if "lifemix" not in header or "content" not in header:
+    version, content = header.get("lifemix"), header.get("content")
+    if version is None or content is None:
         raise ModelFileError(f"{path} is a safetensors file, but not of lifemix. Expected what lifemix.save wrote.")
-    if not header["lifemix"].isdigit() or int(header["lifemix"]) > FORMAT_VERSION:
-        raise ModelFileError(
-            f"{path} has format {header['lifemix']}; this version reads up to {FORMAT_VERSION}. Update lifemix."
-        )
-    if header.get("checksum") != _checksum(header["content"], tensors):
+    if version.isdecimal() and int(version) > FORMAT_VERSION:
+        raise ModelFileError(f"{path} has format {version}; this version reads up to {FORMAT_VERSION}. Update lifemix.")
+    if header.get("checksum") != _checksum(version, content, tensors):
         raise ModelFileError(f"{path} was altered or damaged: its checksum does not fit. Save the model again.")
     return header, tensors
 
 
-def _checksum(content: str, tensors: dict[str, Tensor]) -> str:
-    digest = hashlib.sha256(content.encode())
-    for name in sorted(tensors):
-        digest.update(name.encode())
-        digest.update(tensors[name].numpy().tobytes())
+def _checksum(version: str, content: str, tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256(f"{version}\n{content}\n".encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()

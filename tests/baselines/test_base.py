@@ -90,6 +90,13 @@ def test_interpolation_is_that_of_numpy(times):
     np.testing.assert_allclose(interpolate(at, values, np.array(times)), expected, atol=1e-12)
 
 
+def test_the_risk_score_is_minus_the_restricted_mean():
+    model = KaplanMeier().fit(np.zeros((3, 1)), make_target([1.0, 2.0, 4.0], [1, 1, 1]))
+    steps = np.array([1.0, 2 / 3, 1 / 3, 0.0])  # at 0, 1, 2, 4; trapezoids between them
+    expected = -((steps[0] + steps[1]) / 2 + (steps[1] + steps[2]) / 2 + (steps[2] + steps[3]) / 2 * 2)
+    assert model.predict(np.zeros((1, 1)))[0] == pytest.approx(expected)
+
+
 def test_newton_halves_steps_that_go_too_far():
     def objective(z):
         value = -float(np.logaddexp(z[0], -z[0]))  # flat far out: a full step from 3 overshoots

@@ -2,8 +2,9 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
@@ -58,6 +59,7 @@ def test_one_kind_gives_back_the_model_itself(estimator):
     )
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=5))
 def test_hazards_in_constant_ratio_are_integrated_exactly(times):
     model = CauseSpecific(Exponential()).fit(DATA["x"], Y)
@@ -93,6 +95,14 @@ def test_blocks_of_rows_and_fewer_steps_change_little(monkeypatch):
     np.testing.assert_allclose(
         model.set_params(max_steps=100).predict_cumulative_incidence(x, [0.2, 0.5], 1), whole, atol=1e-3
     )
+
+
+def test_rows_of_a_table_are_taken_by_position_whatever_its_index(monkeypatch):
+    X = pd.DataFrame(DATA["x"], index=np.arange(len(Y))[::-1] + 0.5)
+    model = CauseSpecific(CoxPH()).fit(X, Y)
+    whole = model.predict(X)
+    monkeypatch.setattr(_base, "_CELLS", 5000)
+    np.testing.assert_allclose(model.predict(X), whole, atol=1e-12)
 
 
 def test_a_survival_of_exactly_zero_leaves_finite_incidences():

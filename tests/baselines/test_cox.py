@@ -66,6 +66,7 @@ def problems(draw):
     return rng.normal(size=(n, 2)), time, event, entry, rng.uniform(0.2, 3, n), rng.normal(size=2)
 
 
+@settings(deadline=None)
 @given(problems())
 def test_likelihood_is_the_one_written_out_row_by_row(problem):
     x, time, event, entry, weight, beta = problem
@@ -83,6 +84,7 @@ def test_likelihood_is_the_one_written_out_row_by_row(problem):
         assert log_likelihood(beta, x, weight, sets, terms)[0] == pytest.approx(expected, abs=1e-9)
 
 
+@settings(deadline=None)
 @given(problems(), st.sampled_from(["breslow", "efron"]))
 def test_gradient_and_information_are_the_derivatives(problem, ties):
     x, time, event, entry, weight, beta = problem
@@ -96,7 +98,7 @@ def test_gradient_and_information_are_the_derivatives(problem, ties):
         np.testing.assert_allclose(information[j], -(above[1] - below[1]) / (2 * step), atol=1e-5)
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(st.floats(1e-6, 1e6), st.floats(-1e3, 1e3), st.floats(1e-6, 1e6))
 def test_units_of_columns_and_time_do_not_matter(scale, shift, unit):
     y = make_target(DATA["time"], DATA["event"])

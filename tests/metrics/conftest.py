@@ -5,8 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from lifemix import make_target
+
+settings.register_profile("no deadline", deadline=None)  # a busy machine is no failure
+settings.load_profile("no deadline")
 
 FOLDER = Path(__file__).parents[1] / "references" / "metrics"
 

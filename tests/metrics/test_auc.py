@@ -97,7 +97,7 @@ class TestLimits:
             assert np.isnan(auc_td(self.TRAIN, test, [1, 2, 3], 1.0))
         with pytest.warns(LifemixWarning, match="no control at the horizon 3"):
             assert np.isnan(auc_td(self.TRAIN, test, [1, 2, 3], 3.0))
-        with pytest.warns(LifemixWarning, match="no row has the event"):
+        with pytest.warns(LifemixWarning, match="no row of y_test has the event"):
             assert np.isnan(auc_td(self.TRAIN, ([1.0, 2.0], [0, 0]), [1, 2], 1.0))
 
     def test_horizons_beyond_the_follow_up_are_nan(self):

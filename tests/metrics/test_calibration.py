@@ -66,7 +66,7 @@ class TestCurve:
             calibration_curve(y, [3.0, 0.1], 1.0)
         with pytest.raises(InputError, match="one value a row"):
             calibration_curve(y, [0.1], 1.0)
-        with pytest.raises(SettingError, match="bins must be at least 1; got 0"):
+        with pytest.raises(SettingError, match="bins must be a whole number and at least 1; got 0"):
             calibration_curve(y, [0.1, 0.2], 1.0, bins=0)
 
 
@@ -117,6 +117,15 @@ class TestIntegratedIndex:
         risk = np.linspace(0.9, 0.1, 20)  # the events come exactly in order of risk
         with pytest.warns(LifemixWarning, match="could not be fitted: its likelihood has no maximum"):
             assert np.isnan(integrated_calibration_index(y, risk, 10.0))
+
+    def test_an_outlying_risk_does_not_break_the_fit(self, rng):
+        n = 500
+        rate = np.exp(rng.normal(size=n))
+        risk = 1 - np.exp(-rate)
+        risk[0] = 1 - 1e-7
+        risk[1:4] = 2e-8
+        y = (rng.exponential(1 / rate), np.ones(n, int))
+        assert integrated_calibration_index(y, risk, 1.0) < 0.1
 
     def test_limits(self):
         y = ([1.0, 2.0, 3.0], [0, 0, 2])

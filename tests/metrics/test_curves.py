@@ -78,10 +78,8 @@ class TestIdentities:
     def test_for_one_kind_of_event_aalen_johansen_is_kaplan_meier(self, y):
         incidence, survival = aalen_johansen(y, None, variance="greenwood"), kaplan_meier(y)
         np.testing.assert_allclose(incidence.estimate, 1 - survival.estimate, atol=1e-12)
-        alive = survival.estimate > 1e-9
-        np.testing.assert_allclose(
-            incidence.standard_error[alive], survival.standard_error[alive], rtol=1e-6, atol=1e-8
-        )
+        alive = survival.estimate > 1e-3
+        np.testing.assert_allclose(incidence.standard_error[alive], survival.standard_error[alive], rtol=1e-5)
 
     @given(targets(truncated=True), st.sampled_from(["log-log", "log", "plain"]))
     @pytest.mark.filterwarnings("ignore::lifemix.errors.LifemixWarning")

@@ -86,7 +86,7 @@ def test_bad_arguments_are_refused():
         d_calibration(y, np.full((2, 2), 0.5))
     with pytest.raises(InputError, match="probabilities"):
         d_calibration(y, [0.5, -0.1])
-    with pytest.raises(SettingError, match="bins must be at least 2; got 1"):
+    with pytest.raises(SettingError, match="bins must be a whole number and at least 2; got 1"):
         d_calibration(y, [0.5, 0.5], bins=1)
     with pytest.raises(TargetError, match="interval"):
         d_calibration(make_target([1.0], [1], upper=[2.0]), [0.5])

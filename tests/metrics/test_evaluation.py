@@ -100,11 +100,11 @@ def test_test_times_beyond_the_training_follow_up_do_not_crash(single):
     assert not table["value"].isna().any()
 
 
-@pytest.mark.filterwarnings("always::lifemix.errors.LifemixWarning")
 def test_horizons_beyond_the_follow_up_are_nan_and_the_rest_stands(single):
     y_train, X, y = single
-    with pytest.warns(LifemixWarning, match="follow-up"):
+    with pytest.warns(LifemixWarning) as caught:
         table = evaluate(Exponential(), y_train, X, y, [0.5, 1e6])
+    assert any("followed up to" in str(warning.message) for warning in caught)
     assert np.isfinite(value(table, "brier", horizon=0.5))
     assert np.isnan(value(table, "brier", horizon=1e6))
     assert np.isnan(value(table, "integrated_brier"))

@@ -1,5 +1,7 @@
 import ast
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,3 +28,11 @@ def test_every_module_lists_what_it_offers(name):
     }
     assert defined <= set(module.__all__)
     assert all(hasattr(module, listed) for listed in module.__all__)
+
+
+def test_the_metrics_need_neither_torch_nor_the_optional_packages():
+    names = ("torch", "sksurv", "sklearn", "lifelines")
+    code = f"import sys, lifemix.metrics; print([name for name in {names} if name in sys.modules])"
+    source = Path(metrics.__file__).parents[2]
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=source, check=True)
+    assert result.stdout.strip() == "[]"

@@ -31,12 +31,12 @@ def test_intervals_cover_the_true_concordance(rng):
     x = rng.normal(size=200_000)
     truth = concordance((rng.exponential(np.exp(-2 * x)), np.ones(200_000, int)), x)
     hits = 0
-    for seed in range(60):
+    for seed in range(40):
         x = rng.normal(size=80)
         y = (rng.exponential(np.exp(-2 * x)), np.ones(80, int))
         result = bootstrap(concordance, y, x, n_resamples=100, level=0.9, random_state=seed)
         hits += result.lower <= truth <= result.upper
-    assert 45 <= hits <= 60
+    assert 28 <= hits <= 40
 
 
 def test_rows_of_target_and_predictions_are_drawn_together(sample):
@@ -100,7 +100,7 @@ def test_bad_arguments_are_refused(sample):
     y, risk = sample
     with pytest.raises(InputError, match=r"must have 300 rows, as y has; got shape \(299,\)"):
         bootstrap(concordance, y, risk[1:])
-    with pytest.raises(SettingError, match="n_resamples must be at least 2; got 1"):
+    with pytest.raises(SettingError, match="n_resamples must be a whole number and at least 2; got 1"):
         bootstrap(concordance, y, risk, n_resamples=1)
     with pytest.raises(SettingError, match="level must lie between"):
         bootstrap(concordance, y, risk, level=1.0)

@@ -10,7 +10,7 @@ from lifemix.target import as_target
 from lifemix.training import Data, Fleet, Job, TrainConfig, warm_start
 from lifemix.training.batches import Randomness, dropout_masks, shuffled_rows, steps_per_epoch
 from lifemix.training.fused import Fused
-from lifemix.training.gradients import Autograd
+from lifemix.training.gradients import Autograd, Parameters
 from lifemix.training.optimizers import make_optimizer
 
 N = 120
@@ -73,9 +73,10 @@ def test_written_out_gradient_equals_autograd(primitive, objective, events, hidd
     results = []
     for way in (Fused(architecture, config), Autograd(architecture, config)):
         target = way.targets(observed, fleet.settings)[1]
-        loss, gradient = way.loss_and_gradient(fleet.values, fleet.settings, fleet.inputs(rows[:, 1]), target, masks)
-        held_out = way.held_out(fleet.values, fleet.settings, fleet.inputs(rows[:, 0]), observed.take((slice(None), 0)))
-        results.append((loss, gradient, held_out))
+        x, first = fleet.inputs(rows[:, 1]), fleet.inputs(rows[:, 0])
+        loss = way.loss_and_gradient(fleet.parameters, fleet.slopes, fleet.settings, x, target, masks)
+        held_out = way.held_out(fleet.parameters, fleet.settings, first, observed.take((slice(None), 0)))
+        results.append((loss, fleet.slopes.flat.clone(), held_out))
     for ours, reference in zip(*results, strict=True):
         np.testing.assert_allclose(ours, reference, rtol=1e-8, atol=1e-10)
 
@@ -88,13 +89,16 @@ def test_gradient_is_the_difference_quotient():
     target = fleet.gradient.targets(observed, fleet.settings)[0]
 
     def loss(values):
-        return fleet.gradient.loss_and_gradient(values, fleet.settings, data.x[None, :40], target, None)
+        at = Parameters(architecture.layout, values, 1)
+        x = data.x[None, :40]
+        return fleet.gradient.loss_and_gradient(at, fleet.slopes, fleet.settings, x, target, None)
 
-    _, gradient = loss(fleet.values)
+    loss(fleet.values)
+    gradient = fleet.slopes.flat.clone()
     for place in range(0, len(gradient), 7):
         step = torch.zeros_like(fleet.values)
         step[place] = 1e-6
-        quotient = (loss(fleet.values + step)[0] - loss(fleet.values - step)[0]) / 2e-6
+        quotient = (loss(fleet.values + step) - loss(fleet.values - step)) / 2e-6
         np.testing.assert_allclose(gradient[place], quotient[0], rtol=1e-5, atol=1e-8)
 
 

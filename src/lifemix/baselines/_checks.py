@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InputError, SettingError, TargetError
 from ..target import Target
 
-__all__ = ["Floats", "check_choice", "check_event", "check_target", "check_times", "check_weight", "leave_zero"]
+__all__ = ["Floats", "check_choice", "check_target", "check_times", "check_weight", "leave_zero"]
 
 Floats = NDArray[np.float64]
 
@@ -84,13 +84,6 @@ def check_times(times: ArrayLike) -> Floats:
     if bad.any():
         raise InputError(f"times must be finite and >= 0; got {array[bad][0]} ({int(bad.sum())} such values).")
     return array
-
-
-def check_event(event: Any, n_events: int) -> int:
-    """Return the kind of event as a number in 1..n_events."""
-    if isinstance(event, (bool, np.bool_)) or event not in range(1, n_events + 1):
-        raise InputError(f"event must be a whole number in 1..{n_events}, the kinds seen in fit; got {event!r}.")
-    return int(event)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LifemixWarning
+from ..errors import InputError, LifemixWarning
 from ._checks import Floats
 from ._newton import Optimum, maximise, pseudo_inverse
 from ._risk_sets import RiskSets
@@ -95,11 +95,10 @@ def hazard_increments(eta: Floats, weight: Floats, sets: RiskSets, terms: Terms)
 
 @dataclass(frozen=True)
 class LinearFit:
-    """The maximum of a partial likelihood, in the user's columns; ``information`` is that of ``coef``."""
+    """The maximum of a partial likelihood, in the user's columns."""
 
     coef: Floats
     center: Floats
-    information: Floats
     covariance: Floats
     log_likelihood: float
     log_likelihood_null: float
@@ -125,13 +124,17 @@ def fit_linear(
         return value - float(beta @ ridge @ beta) / 2, gradient - ridge @ beta, information + ridge
 
     optimum = maximise(objective, np.zeros(z.shape[1]), max_iter)
+    if not np.isfinite(optimum.value):
+        raise InputError(
+            f"{owner}: the weights differ too much to add them up; got from {weight.min()} to {weight.max()}. "
+            "Leave out the rows that weigh next to nothing."
+        )
     _warn_about(optimum, max_iter, owner)
-    beta, scales = optimum.parameters, np.outer(spread, spread)
+    beta = optimum.parameters
     return LinearFit(
         coef=beta / spread,
         center=center,
-        information=optimum.information * scales,
-        covariance=pseudo_inverse(optimum.information) / scales,
+        covariance=pseudo_inverse(optimum.information) / np.outer(spread, spread),
         log_likelihood=optimum.value + penalty / 2 * float(beta @ beta),
         log_likelihood_null=optimum.start_value,
         n_iter=optimum.n_iter,

@@ -78,4 +78,6 @@ def shape_of(X: Any) -> tuple[int, int]:
             f"X must be a table of two dimensions; got shape {tuple(shape)}. Reshape your data: X.reshape(-1, 1) if it "
             "is one column, X.reshape(1, -1) if it is one row."
         )
+    if shape[0] == 0:
+        raise CovariateError("X must have at least one row; got 0. Check how the rows were selected.")
     return int(shape[0]), int(shape[1])

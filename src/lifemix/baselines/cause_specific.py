@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from ..errors import SettingError
 from ..target import Target
-from ._base import SurvivalModel, chunks
+from ._base import SurvivalModel, chunks, take_rows
 from ._checks import Floats, check_choice
 
 __all__ = ["CauseSpecific"]
@@ -73,10 +73,8 @@ class CauseSpecific(SurvivalModel):
             steps = np.quantile(steps, np.linspace(0, 1, self.max_steps), method="nearest")
         grid = np.union1d(steps[steps <= times.max()], times)
         place = np.searchsorted(grid, times)
-        blocks = [
-            self._on_grid(x[rows], grid, event)[:, place] for rows in chunks(len(x), len(grid) * (self.n_events_ + 3))
-        ]
-        return np.concatenate(blocks)
+        blocks = chunks(len(x), len(grid) * (self.n_events_ + 3))
+        return np.concatenate([self._on_grid(take_rows(x, rows), grid, event)[:, place] for rows in blocks])
 
     def _on_grid(self, x: Any, grid: Floats, event: int | None) -> Floats:
         steps = {m: self._hazard_steps(estimator, x, grid) for m, estimator in self.estimators_.items()}

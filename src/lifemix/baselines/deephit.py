@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..errors import SettingError
 from ..target import Target
-from ._base import SurvivalModel
+from ._base import SurvivalModel, chunks
 from ._checks import Floats, check_choice
 from ._deephit_network import DeepHitNetwork, intervals, pairs
 from ._grid import interval_ends
@@ -145,6 +145,10 @@ class DeepHit(SurvivalModel):
             self.history_ = train(self.network_, batch_loss, validation_loss, training, self._schedule())
 
     def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+        width = self.n_events_ * len(self.grid_)
+        return np.concatenate([self._block(x[rows], times, event) for rows in chunks(len(x), width)])
+
+    def _block(self, x: Floats, times: Floats, event: int) -> Floats:
         with torch.no_grad():
             outputs = self.network_.eval()(torch.from_numpy(x).float()).double()
             flat = torch.cat([outputs.flatten(1), torch.zeros(len(x), 1, dtype=torch.float64)], dim=1)

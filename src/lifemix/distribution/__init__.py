@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .base import SurvivalDistribution, check_times
+from .base import SurvivalDistribution, check_event, check_times
 from .competing import CompetingDistribution
 from .single import MixtureDistribution
 
-__all__ = ["CompetingDistribution", "MixtureDistribution", "SurvivalDistribution", "check_times"]
+__all__ = ["CompetingDistribution", "MixtureDistribution", "SurvivalDistribution", "check_event", "check_times"]

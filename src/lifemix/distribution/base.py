@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
@@ -11,24 +12,46 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ..errors import InputError
+from ..errors import InputError, LifemixWarning
 from .root import invert
 
-__all__ = ["SurvivalDistribution", "check_times"]
+__all__ = ["SurvivalDistribution", "check_event", "check_times"]
 
 Floats = NDArray[np.float64]
 _CHUNK = 1 << 21  # numbers in the largest temporary array
 
 
-def check_times(times: ArrayLike, name: str = "times") -> Floats:
-    """Return times as a vector; they must be finite and not negative."""
-    array = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    if array.ndim != 1:
-        raise InputError(f"{name} must be a number or one-dimensional; got shape {array.shape}.")
-    if not np.isfinite(array).all() or (array < 0).any():
-        bad = array[~np.isfinite(array) | (array < 0)][0]
-        raise InputError(f"{name} must be finite and >= 0; got {bad}.")
+def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = False) -> Floats:
+    """Return times as a vector; they must be finite numbers and not negative.
+
+    warn_unsorted: for arguments that look like a grid, where another order is probably a slip.
+    """
+    try:
+        array = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers; {error}.") from None
+    if array.ndim != 1 or len(array) == 0:
+        raise InputError(f"{name} must be a number or a vector of at least one; got shape {array.shape}.")
+    bad = ~np.isfinite(array) | (array < 0)
+    if bad.any():
+        raise InputError(
+            f"{name} must be finite and >= 0; got {array[bad][0]} ({int(bad.sum())} such values). "
+            "Times count from the origin of the target's times."
+        )
+    if warn_unsorted and (np.diff(array) < 0).any():
+        warnings.warn(
+            f"{name} are not sorted; the results come in the order given. Sort them if a curve is meant.",
+            LifemixWarning,
+            stacklevel=3,
+        )
     return array
+
+
+def check_event(event: Any, n_events: int) -> int:
+    """Return the kind of event as a number in 1..n_events."""
+    if isinstance(event, (bool, np.bool_)) or event not in range(1, n_events + 1):
+        raise InputError(f"event must be a whole number in 1..{n_events}, the kinds seen in fit; got {event!r}.")
+    return int(event)
 
 
 class SurvivalDistribution(ABC):
@@ -182,8 +205,11 @@ class SurvivalDistribution(ABC):
         return value if self._since is None else torch.where(t < self._since_column(), 0.0, value)
 
     def _log_survival_since(self, t: Tensor) -> Tensor:
+        """Return ``log S(t)``, given survival to ``since``: exactly 0 up to there, and never above by rounding."""
         value = self._log_survival(self._no_earlier(t))
-        return value if self._since is None else value - self._log_survival_at_since()
+        if self._since is not None:
+            value = value - self._log_survival_at_since()
+        return torch.where(t <= self._since_column(), 0.0, value.clamp(max=0.0))
 
     def _invert(self, log_s: Tensor) -> Tensor:
         """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``."""

@@ -13,9 +13,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ..errors import InputError
 from ..primitives import Mixture
-from .base import SurvivalDistribution, check_times
+from .base import SurvivalDistribution, check_event, check_times
 from .quadrature import integrate
 from .single import MixtureDistribution
 
@@ -52,7 +51,7 @@ class CompetingDistribution(SurvivalDistribution):
 
         The mean of the members' net laws, each member weighted by its probability of survival to ``since``.
         """
-        self._check_event(event)
+        event = check_event(event, self.n_events)
         own = self._mixtures.map(lambda values: values[:, :, event - 1])  # [members, rows, k]
         log_weights = own.log_weights
         if self._since is not None:
@@ -67,7 +66,7 @@ class CompetingDistribution(SurvivalDistribution):
 
         The integral of ``f_m(s) prod_{j != m} S_j(s)``. With all events, ``sum_m F_m(t) + S(t) = 1``.
         """
-        self._check_event(event)
+        event = check_event(event, self.n_events)
         return self.cumulative_incidences(t)[event - 1]
 
     def cumulative_incidences(self, t: ArrayLike) -> Floats:
@@ -99,10 +98,6 @@ class CompetingDistribution(SurvivalDistribution):
         ]
         times = np.concatenate(latent, axis=1).reshape(len(self), n, self.n_events)
         return times.min(-1), times.argmin(-1) + 1
-
-    def _check_event(self, event: int) -> None:
-        if event not in range(1, self.n_events + 1):
-            raise InputError(f"event must be one of 1 to {self.n_events}; got {event!r}.")
 
     @property
     def _width(self) -> int:

@@ -9,9 +9,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ..errors import InputError
 from ..primitives import Mixture, Primitive
-from .base import SurvivalDistribution, check_times
+from .base import SurvivalDistribution, check_event, check_times
 
 __all__ = ["MixtureDistribution"]
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -14,26 +11,23 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import nn
 
 from ..distribution import CompetingDistribution, MixtureDistribution, check_times
-from ..errors import InputError, SettingError
-from ..likelihood import contributions
 from ..metrics import concordance_td
 from ..model import Architecture
-from ..preprocessing import apply_preprocessor, learn_preprocessor, shape_of
-from ..primitives import Mixture
+from ..preprocessing import apply_preprocessor, shape_of
 from ..splits import horizons
-from ..target import Target, as_target
-from ..training import Checkpoint, Fleet, TrainConfig
-from .preparation import TimeScale, check_target, check_weight, make_data, make_jobs
-from .progress import progress_bar
-from .settings import check_settings, choose_device, root_seed
+from ..target import Target
+from ..training import Fit
+from .inputs import check_known_events, check_weight, read_target
+from .members import train_members
+from .network import FittedNetwork
+from .plan import Plan, make_plan
 
 __all__ = ["DeepSurvivalMachines"]
 
 Floats = NDArray[np.float64]
-_ROWS_AT_ONCE = 1 << 16  # rows of all members together that pass the network at once
 
 
 class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -157,156 +151,41 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
     ) -> Self:
         """Fit to a table and a target (see ``make_target``).
 
+        sample_weight: case weights; a row of weight 0 is left out altogether.
         validation_data: ``(X, y)`` to stop early on, rows that are not in X; otherwise a share of the rows is held out.
         """
-        check_settings(self)
-        device = choose_device(self.device)
-        target = as_target(y)
-        n_rows, n_columns = shape_of(X)
-        if n_rows != len(target):
-            raise InputError(f"X and y must have the same rows; got {n_rows} in X and {len(target)} in y.")
-        if n_rows < 2:
-            raise InputError(f"a model needs at least 2 rows, better hundreds; got n_samples = {n_rows}.")
-        check_target(target, self.t_max)
-        weight = check_weight(sample_weight, target)
-        self.preprocessor_ = learn_preprocessor(self.preprocessor, X)
-        self._learn_columns(X, n_columns)
-        matrix = apply_preprocessor(self.preprocessor_, X, columns_required=False)
-        scale = TimeScale.learn(target)
-        rows = None
-        if validation_data is not None:
-            matrix, target, weight, rows = self._append(matrix, target, weight, validation_data)
-        architecture = self._architecture(matrix.shape[1], target.n_events, *self._own_encoder(matrix))
-        settled = self._nothing_to_train(matrix)
-        seeds = np.random.SeedSequence(root_seed(self.random_state)).generate_state(self.n_members)
-        if settled and rows is None:
-            rows = torch.arange(len(target)), torch.empty(0, dtype=torch.long)
-        jobs = make_jobs(self, architecture, scale, target, weight, seeds, rows)
-        data = make_data(matrix, scale.observe(target, weight, torch.float32)).to(device)
-        config = TrainConfig(
-            objective=self.objective,
-            batch_size=int(self.batch_size),
-            max_epochs=0 if settled else int(self.max_epochs),
-            patience=int(self.patience),
-            optimizer=self.optimizer,
-            t_max=None if self.t_max is None else self.t_max / scale.unit,
+        X, plan = make_plan(self, X, y, sample_weight, validation_data)
+        fits, architectures = train_members(
+            plan.architecture, plan.data, plan.jobs, plan.config, self.checkpoint, bool(self.verbose)
         )
-        self._train(architecture, data, jobs, config)
-        self._time_scale = scale
+        return self._learn(X, plan, fits, architectures)
+
+    def _learn(self, X: Any, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]) -> Self:
+        """Take over what was planned and trained."""
+        target = plan.sample.training_target
+        parameters = torch.stack([fit.parameters for fit in fits if fit.parameters is not None]).cpu()
+        self._network = FittedNetwork(architectures, parameters, plan.scale)
+        self._training_target = target
+        self.preprocessor_ = plan.preprocessor
+        self._learn_columns(X)
         self.n_events_ = target.n_events
-        self.time_unit_ = scale.unit
-        own = target if rows is None else target.take(rows[0].numpy())
-        self._training_target = own
-        self.last_event_time_ = float(np.nanmax(np.where(own.event > 0, np.fmax(own.time, own.upper), np.nan)))
-        return self
-
-    def _append(
-        self, matrix: Floats, target: Target, weight: Floats, validation_data: tuple[Any, Any]
-    ) -> tuple[Floats, Target, Floats, tuple[Tensor, Tensor]]:
-        """Put the given validation rows behind the training rows."""
-        X_held, y_held = validation_data
-        held = as_target(y_held)
-        if held.n_events > target.n_events:
-            raise InputError(f"validation_data has event {held.n_events}; training has 1..{target.n_events} only.")
-        held_matrix = apply_preprocessor(self.preprocessor_, X_held, columns_required=False)
-        if len(held_matrix) != len(held):
-            raise InputError(f"validation_data: X has {len(held_matrix)} rows, y has {len(held)}.")
-        n = len(target)
-        fields = ("event", "time", "entry", "upper")
-        both = Target(*(np.concatenate([getattr(target, name), getattr(held, name)]) for name in fields))
-        weights = np.concatenate([weight, np.ones(len(held))])
-        usable = (weights > 0) & ((both.time > 0) | (both.event > 0))
-        index = np.arange(len(both))
-        rows = (torch.as_tensor(index[:n][usable[:n]]), torch.as_tensor(index[n:][usable[n:]]))
-        return np.concatenate([matrix, held_matrix]), both, weights, rows
-
-    def _own_encoder(self, matrix: Floats) -> tuple[nn.Module | None, int]:
-        """Return a copy of the user's encoder and the number of features that it gives."""
-        if self.encoder is None:
-            return None, 0
-        module = copy.deepcopy(self.encoder).float().cpu().eval()
-        with torch.no_grad():
-            example: Tensor = module(torch.as_tensor(matrix[:2], dtype=torch.float32))
-        if example.dim() != 2 or len(example) != len(matrix[:2]):
-            raise SettingError(f"encoder must give one row of features a row; got shape {tuple(example.shape)}.")
-        return module, example.shape[1]
-
-    def _architecture(self, n_inputs: int, n_events: int, module: nn.Module | None, width: int) -> Architecture:
-        return Architecture(
-            n_inputs=n_inputs,
-            hidden=() if module is not None else tuple(int(width) for width in self.hidden),
-            k=int(self.k),
-            n_events=n_events,
-            primitive=self.primitive,
-            activation=self.activation,
-            shift_activation=self.shift_activation,
-            bias=bool(self.bias),
-            module=module,
-            module_width=width,
-        )
-
-    def _nothing_to_train(self, matrix: Floats) -> bool:
-        """Tell whether the warm start is the maximum already: one component, and inputs that do not vary."""
-        constant = matrix.shape[1] == 0 or not matrix.any()
-        return constant and self.k == 1 and self.discount == 1 and self.t_max is None and self.encoder is None
-
-    def _train(self, architecture: Architecture, data: Any, jobs: list[Any], config: TrainConfig) -> None:
-        # A module of the user's is trained alone; several members one after the other.
-        groups = [jobs] if architecture.module is None else [[job] for job in jobs]
-        fits, modules = [], []
-        for number, group in enumerate(groups):
-            one = architecture
-            if architecture.module is not None:
-                one = self._with_module(architecture, copy.deepcopy(architecture.module))
-            with torch.random.fork_rng(devices=[]) if one.module is not None else nullcontext():
-                if one.module is not None:
-                    torch.manual_seed(group[0].seed)
-                    one.module.to(data.x.device)
-                fits += self._train_group(one, data, group, config, number)
-            modules.append(one.module)
-        self._architectures = [self._with_module(architecture, module) for module in modules]
-        self._parameters = torch.stack([fit.parameters for fit in fits]).cpu()
-        self.n_parameters_ = architecture.layout.size
+        self.time_unit_ = plan.scale.unit
+        self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
+        self.n_parameters_ = plan.architecture.layout.size
         self.best_epoch_ = [fit.best_epoch for fit in fits]
         self.history_ = [
             {"member": member, "epoch": epoch, "train_loss": train, "validation_loss": held}
             for member, fit in enumerate(fits)
             for epoch, (train, held) in enumerate(zip(fit.train_loss, fit.validation_loss, strict=True), 1)
         ]
-
-    def _train_group(
-        self, architecture: Architecture, data: Any, jobs: list[Any], config: TrainConfig, number: int
-    ) -> list[Any]:
-        fleet = Fleet(architecture, data, jobs, config)
-        checkpoint = None
-        if self.checkpoint is not None:
-            checkpoint = Checkpoint(os.path.join(self.checkpoint, f"part-{number}"), fleet)
-            checkpoint.restore(fleet)
-        with progress_bar(self.verbose, config.max_epochs, len(jobs)) as show:
-
-            def after_epoch(state: Fleet) -> None:
-                if checkpoint is not None:
-                    checkpoint.save_if_due(state)
-                show(state)
-
-            fits = fleet.train(after_epoch)
-        if checkpoint is not None:
-            checkpoint.remove()
-        return fits
+        return self
 
     # Prediction.
 
     def predict_distribution(self, X: Any) -> MixtureDistribution | CompetingDistribution:
         """Return one distribution a row, with ``survival``, ``quantile``, ``mean``, ``given``, ``net`` and more."""
-        mixtures = self._mixtures(self._matrix(X))  # [members, rows, events, k]
-        law = mixtures.components
-        location = law.location + np.log(self.time_unit_)  # type: ignore[attr-defined]
-        mixtures = Mixture(mixtures.log_weights, type(law).from_location(location, law.log_precision))  # type: ignore[attr-defined]
-        if self.n_events_ > 1:
-            return CompetingDistribution(mixtures)
-        side_by_side = mixtures.map(lambda values: values[:, :, 0].transpose(0, 1).flatten(1))
-        log_weights = side_by_side.log_weights - np.log(len(self._parameters))
-        return MixtureDistribution(Mixture(log_weights, side_by_side.components))
+        matrix = self._matrix(X)
+        return self._network.distribution(matrix)
 
     @overload
     def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats: ...
@@ -323,15 +202,17 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
         return_std: also the standard deviation over the members of the ensemble.
         """
-        times = check_times(times)
+        times = check_times(times, warn_unsorted=True)
         if not return_std:
             return self.predict_distribution(X).survival(times)
-        members = np.stack([member.survival(times) for member in self._by_member(X)])
+        matrix = self._matrix(X)
+        members = np.stack([member.distribution(matrix).survival(times) for member in self._network.members()])
         return members.mean(0), members.std(0)
 
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
         """Return the probability that the event comes first and by each time, ``(n_rows, n_times)``."""
-        return self.predict_distribution(X).cumulative_incidence(check_times(times), event)
+        times = check_times(times, warn_unsorted=True)
+        return self.predict_distribution(X).cumulative_incidence(times, event)
 
     def predict(self, X: Any) -> Floats:
         """Return a risk score, higher for an earlier event: minus the mean time up to the last training event."""
@@ -339,16 +220,13 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def transform(self, X: Any) -> Floats:
         """Return the learnt representation, ``(n_rows, hidden[-1])``; of an ensemble, the members' side by side."""
-        check_is_fitted(self, "n_events_")
         matrix = self._matrix(X)
-        parts = self._through_network(matrix, lambda architecture, parameters, x: architecture.represent(parameters, x))
-        return np.concatenate([part.numpy() for part in parts], axis=1).astype(np.float64)
+        return self._network.represent(matrix)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns of ``transform``."""
         check_is_fitted(self, "n_events_")
-        width = self._architectures[0].width
-        members = len(self._parameters)
+        width, members = self._network.width, len(self._network)
         names = [f"dsm{i}" if members == 1 else f"dsm{m}_{i}" for m in range(members) for i in range(width)]
         return np.array(names, dtype=object)
 
@@ -357,89 +235,36 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
         The likelihood of an ensemble is that of its averaged joint law.
         """
-        matrix, target = self._matrix(X), as_target(y)
-        if len(matrix) != len(target):
-            raise InputError(f"X and y must have the same rows; got {len(matrix)} in X and {len(target)} in y.")
-        if target.n_events > self.n_events_:
-            raise InputError(f"y has event {target.n_events}; the model knows 1..{self.n_events_}.")
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        mixtures = self._mixtures(matrix)
-        observed = self._time_scale.observe(target, weight)
-        terms = contributions(mixtures, observed.take(torch.arange(len(target)).expand(len(self._parameters), -1)))
-        by_member = terms.total()
-        share = torch.zeros_like(by_member)
-        if observed.entry is not None and observed.truncated is not None:
-            entry = observed.entry[:, None].expand(-1, self.n_events_)
-            share = torch.where(observed.truncated, mixtures.log_survival(entry).sum(-1), 0.0)
-        rows = torch.logsumexp(by_member + torch.log_softmax(share, dim=0), dim=0)
-        return float((observed.weight * rows).sum())
+        matrix, target = self._matrix(X), read_target(X, y)
+        check_known_events(target, self.n_events_, "y")
+        return self._network.log_likelihood(matrix, target, check_weight(sample_weight, target))
 
-    def score(self, X: Any, y: Any, sample_weight: None = None) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """Return the mean C^td over the 25, 50 and 75 % quantiles of the training event times, and over events."""
-        target = as_target(y)
+        matrix, target = self._matrix(X), read_target(X, y)
+        return self._concordance(matrix, target)
+
+    def _concordance(self, matrix: Floats, target: Target) -> float:
+        law = self._network.distribution(matrix)
         values = []
         for event in range(1, self.n_events_ + 1):
             at = horizons(self._training_target, (0.25, 0.5, 0.75), event)
-            risk = self.predict_cumulative_incidence(X, at, event)
+            risk = law.cumulative_incidence(at, event)
             values += [
                 concordance_td(self._training_target, target, risk[:, i], float(t), event) for i, t in enumerate(at)
             ]
         return float(np.mean(values))
 
-    # Shared by the predictions.
-
     def _matrix(self, X: Any) -> Floats:
         check_is_fitted(self, "n_events_")
         return apply_preprocessor(self.preprocessor_, X, columns_required=False)
 
-    @torch.no_grad()
-    def _through_network(self, matrix: Floats, function: Any) -> list[Tensor]:
-        """Apply a function of the network to all rows; return a result ``[rows, ...]`` for each member."""
-        x = make_data(matrix, None).x  # type: ignore[arg-type]
-        results: list[Tensor] = []
-        several = len(self._architectures) > 1
-        for number, architecture in enumerate(self._architectures):
-            flat = self._parameters[number : number + 1] if several else self._parameters
-            if architecture.module is not None:
-                architecture.module.cpu().eval()
-            parameters = architecture.layout.views(flat)
-            size = max(1, _ROWS_AT_ONCE // len(flat))
-            parts = [function(architecture, parameters, part.expand(len(flat), -1, -1)) for part in x.split(size)]
-            results += list(torch.cat(parts, dim=1))
-        return results
-
-    def _mixtures(self, matrix: Floats) -> Mixture:
-        """Return the members' mixtures in the model's unit of time, ``[members, rows, events, k]``, in float64."""
-
-        def stacked(architecture: Architecture, parameters: dict[str, Tensor], x: Tensor) -> Tensor:
-            mixture = architecture.mixtures(parameters, x)
-            return torch.stack([mixture.log_weights, *mixture.components.parameters], dim=2)
-
-        parts = torch.stack(self._through_network(matrix, stacked)).double()  # [members, rows, 3, events, k]
-        log_weights = torch.log_softmax(parts[:, :, 0], dim=-1)
-        return Mixture(log_weights, self._architectures[0].law(parts[:, :, 1], parts[:, :, 2]))
-
-    def _by_member(self, X: Any) -> list[MixtureDistribution | CompetingDistribution]:
-        """Return the distributions of each member by itself."""
-        members = []
-        for number in range(len(self._parameters)):
-            one = copy.copy(self)
-            one._parameters = self._parameters[number : number + 1]
-            several = len(self._architectures) > 1
-            one._architectures = self._architectures[number : number + 1] if several else self._architectures
-            members.append(one.predict_distribution(X))
-        return members
-
-    def _learn_columns(self, X: Any, n_columns: int) -> None:
-        self.n_features_in_ = n_columns
+    def _learn_columns(self, X: Any) -> None:
+        self.n_features_in_ = shape_of(X)[1]
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-
-    @staticmethod
-    def _with_module(architecture: Architecture, module: nn.Module | None) -> Architecture:
-        return replace(architecture, module=module)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..training import Fleet
 
-__all__ = ["progress_bar"]
+__all__ = ["progress_bar", "task_bar"]
 
 
 @contextmanager
@@ -32,3 +32,18 @@ def progress_bar(shown: bool, max_epochs: int, n_models: int) -> Iterator[Callab
             progress.update(task, completed=fleet.epoch if fleet.running else max_epochs, state=state)
 
         yield show
+
+
+@contextmanager
+def task_bar(shown: bool, total: int, title: str) -> Iterator[Callable[[int], None]]:
+    """Yield a function to call with the number of tasks just done."""
+    if not shown:
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress
+
+    columns = [*Progress.get_default_columns(), MofNCompleteColumn()]
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=total)
+        yield lambda done: progress.advance(task, done)

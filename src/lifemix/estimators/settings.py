@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import os
+import sys
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,13 +12,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..errors import SettingError
+from ..errors import LifemixWarning, SettingError
 from ..likelihood import check_objective
 from ..networks import activation_function
 from ..primitives import primitive_class
 from ..training import OPTIMIZERS
 
 __all__ = ["check_settings", "choose_device", "root_seed"]
+
+
+_HUGE = 1e30
 
 
 def check_settings(estimator: Any) -> None:
@@ -31,7 +36,7 @@ def check_settings(estimator: Any) -> None:
     for name, least in {"k": 1, "n_members": 1, "batch_size": 1, "max_epochs": 0, "patience": 1}.items():
         _whole(name, getattr(estimator, name), least)
     for name in ("prior_strength", "head_prior", "weight_decay"):
-        _number(name, getattr(estimator, name), 0, math.inf)
+        _number(name, getattr(estimator, name), 0, _HUGE)
     _number("discount", estimator.discount, 0, 1)
     _number("dropout", estimator.dropout, 0, 0.95)
     _number("validation_fraction", estimator.validation_fraction, 0, 0.9)
@@ -40,7 +45,18 @@ def check_settings(estimator: Any) -> None:
     if estimator.encoder is not None and not isinstance(estimator.encoder, nn.Module):
         raise SettingError(f"encoder must be an nn.Module or None; got {type(estimator.encoder).__name__}.")
     if estimator.t_max is not None:
-        _number("t_max", estimator.t_max, 0, math.inf)
+        _number("t_max", estimator.t_max, 0, sys.float_info.max)
+    if not isinstance(estimator.bias, (bool, np.bool_)):
+        raise SettingError(f"bias must be True or False; got {estimator.bias!r}.")
+    if estimator.checkpoint is not None and not isinstance(estimator.checkpoint, (str, os.PathLike)):
+        raise SettingError(f"checkpoint must be a folder or None; got {estimator.checkpoint!r}.")
+    if estimator.dropout > 0 and (estimator.encoder is not None or len(tuple(estimator.hidden)) == 0):
+        warnings.warn(
+            f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop units "
+            "from. Put nn.Dropout into the encoder, or set dropout=0.",
+            LifemixWarning,
+            stacklevel=3,
+        )
 
 
 def _whole(name: str, value: object, least: int) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
-from ..errors import InputError, SettingError
-from .inputs import Floats, check_event, check_probabilities, observed, status
+from ..errors import InputError
+from .inputs import Floats, check_count, check_event, check_probabilities, observed, status
 
 __all__ = ["DCalibration", "d_calibration"]
 
@@ -43,8 +43,7 @@ def d_calibration(y: Any, survival: ArrayLike, event: int | None = None, *, bins
     values = np.clip(check_probabilities(survival, "survival"), 0.0, 1.0)  # takes off what rounding may have added
     if values.shape != (len(target),):
         raise InputError(f"survival must have one value a row, ({len(target)},): S_i(T_i); got shape {values.shape}.")
-    if bins < 2:
-        raise SettingError(f"bins must be at least 2; got {bins}.")
+    check_count(bins, 2, "bins")
     seen = kind == 1
     part = np.minimum((values * bins).astype(np.int64), bins - 1)
     counts = np.bincount(part[seen], minlength=bins) + _spread(values[~seen], bins)

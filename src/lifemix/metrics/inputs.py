@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +17,7 @@ __all__ = [
     "Floats",
     "Ints",
     "check_choice",
+    "check_count",
     "check_event",
     "check_horizon",
     "check_horizons",
@@ -66,26 +66,27 @@ def check_event(event: int | None) -> int | None:
     """Return the kind of event as an integer >= 1; None stands for any event."""
     if event is None:
         return None
-    try:
-        code = operator.index(event)
-    except TypeError:
-        raise SettingError(f"event must be a whole number >= 1, or None for any event; got {event!r}.") from None
-    if isinstance(event, (bool, np.bool_)) or code < 1:
-        raise SettingError(f"event must be a whole number >= 1, or None for any event; got {event!r}.")
-    return code
+    return check_count(event, 1, "event (None stands for any event)")
 
 
 def check_choice(value: Any, choices: Sequence[Any], name: str) -> None:
     """Refuse a value that is not among the choices."""
-    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+    if not (value is None or isinstance(value, str)) or value not in choices:
         raise SettingError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
 
 def check_level(level: float) -> float:
     """Return a confidence level, which lies strictly between 0 and 1."""
-    if not 0 < level < 1:
+    if not isinstance(level, (int, float)) or not 0 < level < 1:
         raise SettingError(f"level must lie between 0 and 1, such as 0.95; got {level!r}.")
     return float(level)
+
+
+def check_count(value: int, minimum: int, name: str) -> int:
+    """Return a whole number that is at least the minimum."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
+        raise SettingError(f"{name} must be a whole number and at least {minimum}; got {value!r}.")
+    return int(value)
 
 
 def check_risk(risk: ArrayLike, n: int, name: str = "risk") -> Floats:

@@ -107,6 +107,7 @@ def _maximise(sample: _Sample) -> Floats | None:
     b = np.zeros(sample.basis.shape[1])
     observed = sample.basis[sample.is_case].sum(axis=0)
 
+    @np.errstate(over="ignore", invalid="ignore")  # a step too far gives NaN, and is halved
     def evaluate(b: Floats) -> tuple[float, Floats, Floats]:
         s0, s1, s2 = _sums(sample, b)
         mean = s1 / s0[:, None]

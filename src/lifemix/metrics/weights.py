@@ -69,6 +69,8 @@ def _inverse(chance: Floats) -> Floats:
 def _warn(undefined: Floats, last: float, any_case: bool) -> None:
     if not len(undefined):
         return
-    reason = f"the follow-up of y_train and y_test together reaches to {last:g}" if any_case else "no row has the event"
+    reason = "no row of y_test has the event"
+    if any_case:
+        reason = f"both samples are followed up to {last:g} only, or all that are left in y_train are censored there"
     listed = ", ".join(f"{t:g}" for t in undefined[:5]) + (", ..." if len(undefined) > 5 else "")
     warnings.warn(f"not defined at the horizons {listed}: {reason}; the result is NaN.", LifemixWarning, stacklevel=4)

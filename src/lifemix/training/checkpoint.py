@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,39 +16,36 @@ import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from torch import Tensor
 
 from ..errors import ModelFileError
 from .fleet import Fit, Fleet
+from .module_fleet import ModuleFleet
 
 __all__ = ["Checkpoint"]
 
-_NAME = "lifemix-checkpoint.safetensors"
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Checkpoint:
     """A place for the state of one fleet; it belongs to one set of data and settings, by their fingerprint."""
 
-    def __init__(self, folder: str | os.PathLike[str], fleet: Fleet, every: int = 1) -> None:
-        self.path = Path(folder) / _NAME
+    def __init__(self, path: str | os.PathLike[str], fleet: Fleet, every: int = 1) -> None:
+        self.path = Path(path)
         self.every = every
         self.fingerprint = _fingerprint(fleet)
 
+    @property
+    def _partial(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.part")
+
     def save_if_due(self, fleet: Fleet) -> None:
-        """Write the state every so many epochs."""
-        if fleet.epoch % self.every == 0 and fleet.running:
+        """Write the state every so many epochs, and when all models have stopped."""
+        if fleet.epoch % self.every == 0 or not fleet.running:
             self.save(fleet)
 
     def save(self, fleet: Fleet) -> None:
         """Write the state; a kill while writing leaves the file before it whole."""
-        tensors = {"values": fleet.values, "best": fleet.best, "torch_random": torch.get_rng_state()}
-        tensors |= {f"moment.{i}": moment for i, moment in enumerate(fleet.optimizer.moments)}
-        for number, fit in enumerate(fleet.fits):
-            if fit.parameters is not None:
-                tensors[f"done.{number}"] = fit.parameters
-        if fleet.architecture.module is not None:
-            tensors |= {f"buffer.{name}": buffer for name, buffer in fleet.architecture.module.named_buffers()}
-            tensors |= {f"best_buffer.{name}": buffer for name, buffer in fleet.best_buffers.items()}
         state = {
             "epoch": fleet.epoch,
             "steps": fleet.optimizer.steps,
@@ -57,10 +54,10 @@ class Checkpoint:
             "randoms": [[r.shuffle.bit_generator.state, r.dropout.bit_generator.state] for r in fleet.randoms],
         }
         header = {"format": str(_FORMAT), "fingerprint": self.fingerprint, "state": json.dumps(state)}
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in _tensors(fleet).items()}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self.path.with_suffix(f".{os.getpid()}.part")
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, partial, header)
-        os.replace(partial, self.path)
+        save_file(tensors, self._partial, header)
+        os.replace(self._partial, self.path)
 
     def restore(self, fleet: Fleet) -> bool:
         """Put the fleet where the file says, if there is one; a file of another fit is refused."""
@@ -85,9 +82,21 @@ class Checkpoint:
     def remove(self) -> None:
         """Remove the file: the fit is done."""
         self.path.unlink(missing_ok=True)
+        self._partial.unlink(missing_ok=True)
 
 
-def _put_back(fleet: Fleet, state: dict[str, Any], tensors: dict[str, Any]) -> None:
+def _tensors(fleet: Fleet) -> dict[str, Tensor]:
+    tensors = {"values": fleet.values, "best": fleet.best}
+    tensors |= {f"moment.{i}": moment for i, moment in enumerate(fleet.optimizer.moments)}
+    tensors |= {f"done.{i}": fit.parameters for i, fit in enumerate(fleet.fits) if fit.parameters is not None}
+    if isinstance(fleet, ModuleFleet):
+        tensors |= {f"random.{i}": state for i, state in enumerate(fleet.random_states)}
+        tensors |= {f"buffer.{name}": buffer for name, buffer in fleet.buffers().items()}
+        tensors |= {f"best_buffer.{name}": buffer for name, buffer in fleet.best_buffers.items()}
+    return tensors
+
+
+def _put_back(fleet: Fleet, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     device = fleet.values.device
     fleet.epoch, fleet.running = state["epoch"], state["running"]
     fleet.values, fleet.best = tensors["values"].to(device), tensors["best"].to(device)
@@ -99,22 +108,28 @@ def _put_back(fleet: Fleet, state: dict[str, Any], tensors: dict[str, Any]) -> N
         fit.parameters = None if done is None else done.to(device)
     for random, (shuffle, dropout) in zip(fleet.randoms, state["randoms"], strict=True):
         random.shuffle.bit_generator.state, random.dropout.bit_generator.state = shuffle, dropout
-    if fleet.architecture.module is not None:
-        torch.set_rng_state(tensors["torch_random"])
-        for name, buffer in fleet.architecture.module.named_buffers():
-            buffer.copy_(tensors[f"buffer.{name}"])
-            fleet.best_buffers[name] = tensors[f"best_buffer.{name}"].to(device)
-    fleet.gather_settings()
+    if isinstance(fleet, ModuleFleet):
+        fleet.random_states = [tensors[f"random.{i}"] for i in range(len(fleet.random_states))]
+        fleet.put_buffers({name: tensors[f"buffer.{name}"] for name in fleet.best_buffers})
+        fleet.best_buffers = {name: tensors[f"best_buffer.{name}"].to(device) for name in fleet.best_buffers}
+    if fleet.running:
+        fleet.gather_settings()
 
 
 def _fingerprint(fleet: Fleet) -> str:
-    """Return a hash of the data, the jobs and the settings."""
+    """Return a hash of the data, the jobs, the settings and where a new fleet starts."""
     digest = hashlib.sha256()
     config = [asdict(fleet.config), str(fleet.architecture)]
     jobs = [[value for value in astuple(job) if not isinstance(value, torch.Tensor)] for job in fleet.jobs]
     digest.update(json.dumps([config, jobs], sort_keys=True, default=str).encode())
-    arrays = [fleet.data.x, fleet.data.observed.time, fleet.data.observed.event, fleet.data.observed.weight]
+    observed = fleet.data.observed
+    arrays = [fleet.data.x, fleet.values, *(getattr(observed, field.name) for field in fields(observed))]
     arrays += [rows for job in fleet.jobs for rows in (job.train_rows, job.validation_rows, job.warm_start)]
+    if isinstance(fleet, ModuleFleet):
+        arrays += list(fleet.best_buffers.values())
     for array in arrays:
-        digest.update(np.ascontiguousarray(array.cpu().numpy()).tobytes())
+        if array is not None:
+            digest.update(f"{array.dtype}{tuple(array.shape)}".encode())
+            digest.update(np.ascontiguousarray(array.detach().cpu().numpy()).tobytes())
+        digest.update(b";")
     return digest.hexdigest()

@@ -14,8 +14,9 @@ from ..model import Architecture
 from .batches import Randomness, dropout_masks, shuffled_rows
 from .config import Data, Job, TrainConfig
 from .fused import Fused
-from .gradients import Autograd, Gradient, Settings
+from .gradients import Autograd, Gradient, Parameters, Settings
 from .optimizers import make_optimizer
+from .threads import threads_for
 
 __all__ = ["Fit", "Fleet"]
 
@@ -42,7 +43,6 @@ class Fleet:
         self.randoms = [Randomness(job.seed) for job in jobs]
         self.fits = [Fit() for _ in jobs]
         self.running = list(range(len(jobs)))
-        self.best_buffers: dict[str, Tensor] = {}
         self.epoch = 0
         starts = [
             architecture.start(job.warm_start, config.spread, random.start)
@@ -56,7 +56,9 @@ class Fleet:
         self.gather_settings()
 
     def gather_settings(self) -> None:
-        """Stack what differs between the running models."""
+        """Stack what differs between the running models, and name the parts of their vectors."""
+        self.parameters = Parameters(self.architecture.layout, self.values, len(self.running))
+        self.slopes = Parameters(self.architecture.layout, torch.empty_like(self.values), len(self.running))
         jobs = [self.jobs[number] for number in self.running]
 
         def column(name: str) -> Tensor:
@@ -107,14 +109,7 @@ class Fleet:
         for row, (number, loss) in enumerate(zip(self.running, (total / len(targets)).tolist(), strict=True)):
             if self._record(self.fits[number], loss, validation[row]):
                 self.best[row] = current[row]
-                self._keep_buffers()
         self._retire()
-
-    def _keep_buffers(self) -> None:
-        """Remember what a user's module keeps beside its parameters (running means) at its best epoch."""
-        module = self.architecture.module
-        if module is not None:
-            self.best_buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
 
     def inputs(self, rows: Tensor) -> Tensor:
         """Return the inputs of some rows of each model, ``[models, rows, inputs]``."""
@@ -122,20 +117,12 @@ class Fleet:
 
     def step(self, x: Tensor, target: Any, masks: list[Tensor] | None) -> Tensor:
         """Move every model down the gradient of its loss; return the losses before the step, ``[models]``."""
-        loss, gradient = self.gradient.loss_and_gradient(self.values, self.settings, x, target, masks)
-        self._clip(gradient)
-        self.optimizer.update(self.values, gradient, self.settings.learning_rate, self.settings.decay)
+        loss = self.gradient.loss_and_gradient(self.parameters, self.slopes, self.settings, x, target, masks)
+        norms, longest = self.slopes.norms(), self.config.max_gradient_norm
+        if float(norms.max()) > longest:
+            self.slopes.scale((longest / norms).clamp(max=1.0))
+        self.optimizer.update(self.values, self.slopes.flat, self.settings.learning_rate, self.settings.decay)
         return loss
-
-    def _clip(self, gradient: Tensor) -> None:
-        """Shorten the gradients of models where they are longer than allowed."""
-        blocks = self.architecture.layout.blocks(gradient, len(self.running)).values()
-        norms = torch.stack([torch.linalg.vector_norm(block.flatten(1), dim=1) for block in blocks])
-        norm = torch.linalg.vector_norm(norms, dim=0)
-        if float(norm.max()) > self.config.max_gradient_norm:
-            scale = (self.config.max_gradient_norm / norm).clamp(max=1.0)
-            for block in blocks:
-                block.mul_(scale.view(-1, *[1] * (block.dim() - 1)))
 
     @torch.no_grad()
     def validation_loss(self) -> list[float]:
@@ -152,7 +139,7 @@ class Fleet:
         for part, here in zip(rows.split(size, dim=1), present.split(size, dim=1), strict=True):
             observed = self.data.observed.take(part)
             observed = observed.reweighted(observed.weight * here)
-            losses += self.gradient.held_out(self.values, self.settings, self.inputs(part), observed)
+            losses += self.gradient.held_out(self.parameters, self.settings, self.inputs(part), observed)
             weights += observed.weight.double().sum(1)
         return (losses / weights).tolist()
 
@@ -194,13 +181,11 @@ class Fleet:
         """Train until every model has stopped."""
         if self.epoch >= self.config.max_epochs:
             self._retire()
-        while self.running:
-            self.run_epoch()
-            if after_epoch is not None:
-                after_epoch(self)
-        if self.architecture.module is not None:
-            for name, buffer in self.architecture.module.named_buffers():
-                buffer.copy_(self.best_buffers.get(name, buffer))
+        with threads_for(3.0 * self.config.batch_size * self.values.numel()):
+            while self.running:
+                self.run_epoch()
+                if after_epoch is not None:
+                    after_epoch(self)
         return self.fits
 
 

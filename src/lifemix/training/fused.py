@@ -22,7 +22,7 @@ from ..likelihood import Observations, head_penalty
 from ..model import Architecture
 from ..primitives.stable import LOG_LIMIT
 from .config import TrainConfig
-from .gradients import Settings
+from .gradients import Parameters, Settings
 
 __all__ = ["Fused"]
 
@@ -89,12 +89,16 @@ class Fused:
 
     @torch.no_grad()
     def loss_and_gradient(
-        self, values: Tensor, settings: Settings, x: Tensor, target: _Target, masks: list[Tensor] | None
-    ) -> tuple[Tensor, Tensor]:
-        """Return the loss of each model and its gradient."""
-        parameters = self.architecture.layout.blocks(values, len(x))
-        gradient = torch.empty_like(values)
-        slots = self.architecture.layout.blocks(gradient, len(x))
+        self,
+        values: Parameters,
+        gradient: Parameters,
+        settings: Settings,
+        x: Tensor,
+        target: _Target,
+        masks: list[Tensor] | None,
+    ) -> Tensor:
+        """Return the loss of each model; write its gradient."""
+        parameters, slots = values.blocks, gradient.blocks
         hidden = self._encode(parameters, x, masks)
         logits, shifts, law = self._heads(parameters, hidden[-1])
         by_out = torch.empty(*shifts.shape[:2], 3, *shifts.shape[3:], dtype=x.dtype, device=x.device)
@@ -110,7 +114,7 @@ class Fused:
         by_out = by_out.flatten(1, 3)  # [models, events * 3 * k, rows]
         torch.bmm(hidden[-1].transpose(1, 2), by_out.transpose(1, 2), out=slots["heads"])
         self._backward(parameters, slots, hidden, by_out.transpose(1, 2), masks)
-        return loss + self._penalties(parameters, slots, settings), gradient
+        return loss + self._penalties(parameters, slots, settings)
 
     def _likelihood(self, logits: Tensor, law: Any, target: _Target, by_out: Tensor) -> Tensor:
         """Return the log-likelihood ``[models, events, 1, rows]``; write its derivatives into by_out."""
@@ -196,10 +200,9 @@ class Fused:
             above = parameters[f"encoder.{layer}.weight"]
 
     @torch.no_grad()
-    def held_out(self, values: Tensor, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
+    def held_out(self, values: Parameters, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
         """Return minus the weighted sum of the objective."""
-        parameters = self.architecture.layout.blocks(values, len(x))
-        logits, _, law = self._heads(parameters, self._encode(parameters, x, None)[-1])
+        logits, _, law = self._heads(values.blocks, self._encode(values.blocks, x, None)[-1])
         happened = self._happened(observed)
         z = law.log_precision.clamp(max=LOG_LIMIT).exp_() * (torch.log(observed.time)[:, None, None] - law.location)
         value = law.standard(z, happened)[0] + happened * law.log_precision

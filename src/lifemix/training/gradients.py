@@ -11,9 +11,10 @@ from torch import Tensor
 
 from ..likelihood import Observations, base_penalty, combined_loss, contributions, head_penalty
 from ..model import Architecture
+from ..networks import Layout
 from .config import TrainConfig
 
-__all__ = ["Autograd", "Gradient", "Settings"]
+__all__ = ["Autograd", "Gradient", "Parameters", "Settings"]
 
 _LIMIT = 1e15  # of a derivative, so that float32 can hold the squares
 
@@ -31,6 +32,26 @@ class Settings:
     decay: Tensor | None  # one a parameter
 
 
+class Parameters:
+    """The parameters of a fleet, or numbers beside them such as a gradient: one vector, and its named parts."""
+
+    def __init__(self, layout: Layout, flat: Tensor, n_models: int) -> None:
+        self.flat, self.n_models = flat, n_models
+        self.blocks = layout.blocks(flat, n_models)
+
+    def norms(self) -> Tensor:
+        """Return the length of each model's part, ``[models]``."""
+        if self.n_models == 1:
+            return torch.linalg.vector_norm(self.flat)[None]
+        parts = [torch.linalg.vector_norm(block.flatten(1), dim=1) for block in self.blocks.values()]
+        return torch.linalg.vector_norm(torch.stack(parts), dim=0)
+
+    def scale(self, factors: Tensor) -> None:
+        """Multiply each model's part by a number, ``[models]``."""
+        for block in self.blocks.values():
+            block.mul_(factors.view(-1, *[1] * (block.dim() - 1)))
+
+
 class Gradient(Protocol):
     """One way to compute what a training step needs."""
 
@@ -38,11 +59,17 @@ class Gradient(Protocol):
         """Prepare the observations ``[models, steps, rows]`` of an epoch, once; return one target a step."""
 
     def loss_and_gradient(
-        self, values: Tensor, settings: Settings, x: Tensor, target: Any, masks: list[Tensor] | None
-    ) -> tuple[Tensor, Tensor]:
-        """Return ``[models]`` and the gradient in the layout of the values; x is ``[models, rows, inputs]``."""
+        self,
+        values: Parameters,
+        gradient: Parameters,
+        settings: Settings,
+        x: Tensor,
+        target: Any,
+        masks: list[Tensor] | None,
+    ) -> Tensor:
+        """Return the losses ``[models]`` and write their gradient; x is ``[models, rows, inputs]``."""
 
-    def held_out(self, values: Tensor, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
+    def held_out(self, values: Parameters, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
         """Return minus the weighted sum of the objective over rows, without penalties, ``[models]``."""
 
 
@@ -57,21 +84,28 @@ class Autograd:
         return [observed.take((slice(None), step)) for step in range(observed.time.shape[1])]
 
     def loss_and_gradient(
-        self, values: Tensor, settings: Settings, x: Tensor, target: Observations, masks: list[Tensor] | None
-    ) -> tuple[Tensor, Tensor]:
-        """Return the loss of each model and its gradient."""
-        leaf = values.detach().requires_grad_()
+        self,
+        values: Parameters,
+        gradient: Parameters,
+        settings: Settings,
+        x: Tensor,
+        target: Observations,
+        masks: list[Tensor] | None,
+    ) -> Tensor:
+        """Return the loss of each model; write its gradient."""
+        leaf = values.flat.detach().requires_grad_()
         parameters = self.architecture.layout.blocks(leaf, len(x))
         mixtures = self.architecture.mixtures(parameters, x, masks)
         terms = contributions(mixtures, target, self.config.objective, self.config.t_max)
         prior = base_penalty(parameters["base"], settings.prior_centre)
         loss = combined_loss(terms, target.weight, settings.discount, settings.prior_strength, prior)
         loss = loss + settings.head_prior * head_penalty(parameters["heads"])
-        (gradient,) = torch.autograd.grad(loss.sum(), leaf)
-        return loss.detach(), gradient.clamp_(-_LIMIT, _LIMIT)
+        (found,) = torch.autograd.grad(loss.sum(), leaf)
+        torch.clamp(found, -_LIMIT, _LIMIT, out=gradient.flat)
+        return loss.detach()
 
-    def held_out(self, values: Tensor, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
+    def held_out(self, values: Parameters, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
         """Return minus the weighted sum of the objective."""
-        mixtures = self.architecture.mixtures(self.architecture.layout.blocks(values, len(x)), x)
+        mixtures = self.architecture.mixtures(values.blocks, x)
         terms = contributions(mixtures, observed, self.config.objective, self.config.t_max)
         return -(observed.weight * terms.total(settings.discount[:, None])).double().sum(1)

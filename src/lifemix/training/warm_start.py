@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..likelihood import Observations, contributions
 from ..primitives import LogLocationScale, Mixture
+from .threads import threads_for
 
 __all__ = ["warm_start"]
 
@@ -22,12 +23,13 @@ _LOG_PRECISION_RANGE = (-6.0, 6.0)  # shapes 0.0025 to 400: where all times are 
 def warm_start(law: type[LogLocationScale], observed: Observations, n_events: int) -> Tensor:
     """Return location and log precision of each event, ``[events, 2]``; other events count as censoring."""
     fits = []
-    for event in range(1, n_events + 1):
-        own = observed.event == event
-        alone = replace(observed, event=own.long())
-        if observed.interval is not None:
-            alone = replace(alone, interval=observed.interval & own)
-        fits.append(_fit(law, alone))
+    with threads_for(200.0 * len(observed)):
+        for event in range(1, n_events + 1):
+            own = observed.event == event
+            alone = replace(observed, event=own.long())
+            if observed.interval is not None:
+                alone = replace(alone, interval=observed.interval & own)
+            fits.append(_fit(law, alone))
     return torch.stack(fits)
 
 

@@ -1,0 +1,37 @@
+"""An encoder of the user's: copied, and checked on a few rows, before anything is built on it."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import SettingError
+
+__all__ = ["copy_encoder"]
+
+
+@torch.no_grad()
+def copy_encoder(encoder: nn.Module, example: Tensor) -> tuple[nn.Module, int]:
+    """Return a copy in single precision, and the number of features that it gives for ``example`` ``[rows, inputs]``.
+
+    The copy is what is trained; the module that the user gave stays as it is. Lazy layers start from a fixed seed.
+    """
+    module = copy.deepcopy(encoder).float().cpu().eval()
+    try:
+        with torch.random.fork_rng(devices=[]):  # lazy layers draw their starting weights now
+            torch.random.default_generator.manual_seed(0)
+            features = module(example)
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        raise SettingError(
+            f"encoder must take inputs of shape [rows, {example.shape[1]}], as many columns as the preprocessor gives; "
+            f"got {type(error).__name__}: {error}. Change its first layer (nn.LazyLinear finds the number by itself)."
+        ) from error
+    shape = tuple(features.shape) if isinstance(features, Tensor) else type(features).__name__
+    if not isinstance(features, Tensor) or features.dim() != 2 or len(features) != len(example) or not features.numel():
+        raise SettingError(
+            f"encoder must give one row of features a row, shape [{len(example)}, width]; got {shape}. "
+            "Flatten its output, or pick the part of it to use."
+        )
+    return module, int(features.shape[1])

@@ -1,0 +1,137 @@
+"""Checks of what a user passes to an estimator: rows, events, weights, the size of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
+from torch import Tensor
+
+from ..errors import CovariateError, InputError, SettingError, TargetError
+from ..preprocessing import shape_of
+from ..target import Target, as_target
+
+__all__ = [
+    "check_known_events",
+    "check_weight",
+    "read_target",
+    "single_precision",
+    "training_rows",
+    "validation_rows",
+]
+
+Floats = NDArray[np.float64]
+_LARGEST = 1e30  # leaves room below the largest float32 for sums over columns
+
+
+def training_rows(X: Any, y: Any, sample_weight: ArrayLike | None, t_max: float | None) -> tuple[Any, Target, Floats]:
+    """Return the table, the target and the case weights of the rows that count: those of positive weight."""
+    target = read_target(X, y)
+    _check_kinds(target)
+    weight = check_weight(sample_weight, target)
+    rows = np.flatnonzero(weight > 0)
+    unweighted = sorted(set(target.event.tolist()) - set(target.event[rows].tolist()) - {0})
+    if unweighted:
+        raise InputError(
+            f"sample_weight must be positive for some row of every kind of event; got only zeros for {unweighted}."
+        )
+    if len(rows) < len(target):
+        X, target, weight = _safe_indexing(X, rows), target.take(rows), weight[rows]
+    if len(target) < 2:
+        raise InputError(f"a model needs at least 2 rows, better hundreds; got n_samples = {len(target)}.")
+    _check_t_max(target, t_max)
+    return X, target, weight
+
+
+def validation_rows(validation_data: Any, n_events: int, t_max: float | None) -> tuple[Any, Target]:
+    """Return the table and the target that the user gave to stop early on."""
+    if not isinstance(validation_data, (tuple, list)) or len(validation_data) != 2:
+        raise InputError(f"validation_data must be a pair (X, y); got {type(validation_data).__name__}.")
+    X, y = validation_data
+    target = read_target(X, y, "validation_data: ")
+    check_known_events(target, n_events, "validation_data")
+    if not ((target.time > 0) | (target.event > 0)).any():
+        raise TargetError("validation_data has no row that says anything: all are censored at time 0. Give other rows.")
+    _check_t_max(target, t_max)
+    return X, target
+
+
+def read_target(X: Any, y: Any, where: str = "") -> Target:
+    """Return the target of a table; both must have the same rows."""
+    if y is None:
+        raise TargetError("fit requires y to be passed, but the target y is None. Use make_target(time, event).")
+    target = as_target(y)
+    n_rows = shape_of(X)[0]
+    if n_rows != len(target):
+        raise InputError(
+            f"{where}X and y must have the same rows; got {n_rows} in X and {len(target)} in y. "
+            "Select the rows of both together."
+        )
+    return target
+
+
+def _check_kinds(target: Target) -> None:
+    """Refuse a training target from which some kind of event cannot be learnt."""
+    counts = np.bincount(target.event, minlength=2)[1:]
+    if not counts.any():
+        raise TargetError(
+            f"all {len(target)} rows are censored; expected some events (codes 1..M). Check how events are coded."
+        )
+    missing = [kind for kind, count in enumerate(counts, 1) if count == 0]
+    if missing:
+        raise TargetError(
+            f"event kinds must be 1..M without gaps; got codes up to {len(counts)} but no row with {missing}. "
+            "Number the kinds anew, or add rows."
+        )
+
+
+def check_known_events(target: Target, n_events: int, where: str) -> None:
+    """Refuse kinds of event that the model does not have."""
+    if target.n_events > n_events:
+        raise TargetError(
+            f"{where} has event {target.n_events}; the training rows have 1..{n_events} only. Leave these rows out, or "
+            "code the event as censored (0)."
+        )
+
+
+def _check_t_max(target: Target, t_max: float | None) -> None:
+    """Refuse a limit that lies before some time."""
+    last = float(np.fmax(target.time, target.upper).max())
+    if t_max is not None and last >= t_max:
+        raise SettingError(f"t_max must lie beyond every time; got {t_max}, the last time is {last}. Raise it.")
+
+
+def check_weight(sample_weight: ArrayLike | None, target: Target) -> Floats:
+    """Return one case weight a row."""
+    if sample_weight is None:
+        return np.ones(len(target))
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sample_weight must be numbers, one a row; {error}.") from None
+    if weight.shape != (len(target),):
+        raise InputError(
+            f"sample_weight must have one value a row, shape ({len(target)},); got shape {weight.shape}. Reshape it."
+        )
+    bad = ~np.isfinite(weight) | (weight < 0)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"sample_weight must be finite and >= 0; got {weight[row]} at row {row} ({int(bad.sum())} such rows). "
+            "Use 0 to leave a row out."
+        )
+    return weight
+
+
+def single_precision(matrix: Floats) -> Tensor:
+    """Return the inputs of a network in float32."""
+    largest = np.abs(matrix).max(initial=0.0)
+    if largest > _LARGEST:
+        raise CovariateError(
+            f"X is too large for single precision; got {largest}, expected at most {_LARGEST}. Scale it, or use "
+            "preprocessor='auto'."
+        )
+    return torch.as_tensor(np.ascontiguousarray(matrix, dtype=np.float32))

@@ -1,0 +1,133 @@
+"""What a fit has learnt of the network: from inputs to representations, mixtures and predicted distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..distribution import CompetingDistribution, MixtureDistribution
+from ..errors import CovariateError
+from ..likelihood import contributions
+from ..model import Architecture
+from ..primitives import LogLocationScale, Mixture
+from ..target import Target
+from .inputs import single_precision
+from .timescale import TimeScale
+
+__all__ = ["FittedNetwork"]
+
+Floats = NDArray[np.float64]
+_ROWS_AT_ONCE = 1 << 16  # rows of all members together that pass the network at once
+_LARGEST_LOG = 600.0  # exp of it is a float64, and so are products with times
+_LIKELIHOOD_ROWS_AT_ONCE = 1 << 12  # an interval under competing risks takes a hundred numbers a row
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNetwork:
+    """The members of an ensemble, or the one of a single model, in a unit of time of their own.
+
+    The members share one architecture, unless each has its own copy of an encoder of the user's.
+    """
+
+    architectures: tuple[Architecture, ...]
+    parameters: Tensor  # [members, parameters], float32
+    scale: TimeScale
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    @property
+    def width(self) -> int:
+        """The number of features of the representation of one member."""
+        return self.architectures[0].width
+
+    def members(self) -> list[FittedNetwork]:
+        """Return every member by itself."""
+        if len(self.architectures) == 1:
+            return [replace(self, parameters=row) for row in self.parameters.split(1)]
+        return [replace(self, architectures=(one,), parameters=row) for one, row in self._pairs()]
+
+    def represent(self, matrix: Floats) -> Floats:
+        """Return the representation, ``(n_rows, width)``; the members' stand side by side."""
+        parts = self._apply(matrix, lambda architecture, parameters, x: architecture.represent(parameters, x))
+        return torch.cat(parts, dim=1).double().numpy()
+
+    def mixtures(self, matrix: Floats) -> Mixture:
+        """Return the members' mixtures in the model's unit of time, ``[members, rows, events, k]``, in float64."""
+
+        def stacked(architecture: Architecture, parameters: dict[str, Tensor], x: Tensor) -> Tensor:
+            mixture = architecture.mixtures(parameters, x)
+            return torch.stack([mixture.log_weights, *mixture.components.parameters], dim=2)
+
+        parts = torch.stack(self._apply(matrix, stacked)).double()  # [members, rows, 3, events, k]
+        log_weights = torch.log_softmax(parts[:, :, 0], dim=-1)
+        law = self.architectures[0].law(parts[:, :, 1], parts[:, :, 2])
+        _refuse_degenerate(law)
+        return Mixture(log_weights, law)
+
+    def distribution(self, matrix: Floats) -> MixtureDistribution | CompetingDistribution:
+        """Return one distribution a row, in the user's unit of time."""
+        mixtures = self.mixtures(matrix)
+        own = mixtures.components
+        assert isinstance(own, LogLocationScale)
+        mixtures = Mixture(
+            mixtures.log_weights, own.from_location(own.location + np.log(self.scale.unit), own.log_precision)
+        )
+        if self.architectures[0].n_events > 1:
+            return CompetingDistribution(mixtures)
+        side_by_side = mixtures.map(lambda values: values[:, :, 0].transpose(0, 1).flatten(1))
+        return MixtureDistribution(Mixture(side_by_side.log_weights - np.log(len(self)), side_by_side.components))
+
+    def log_likelihood(self, matrix: Floats, target: Target, weight: Floats) -> float:
+        """Return the weighted sum over rows of the log-likelihood of the averaged joint law, in the user's unit."""
+        size = max(1, _LIKELIHOOD_ROWS_AT_ONCE // len(self))
+        parts = [slice(start, start + size) for start in range(0, len(target), size)]
+        return sum(self._log_likelihood(matrix[rows], target.take(rows), weight[rows]) for rows in parts)
+
+    @torch.no_grad()
+    def _log_likelihood(self, matrix: Floats, target: Target, weight: Floats) -> float:
+        mixtures, observed = self.mixtures(matrix), self.scale.observe(target, weight)
+        by_member = contributions(mixtures, observed.take(torch.arange(len(target)).expand(len(self), -1))).total()
+        share = torch.zeros_like(by_member)  # log S(entry): a member counts as far as it lets the row come under view
+        if observed.entry is not None and observed.truncated is not None:
+            entry = observed.entry[:, None].expand(mixtures.log_weights.shape[1:3])
+            share = torch.where(observed.truncated, mixtures.log_survival(entry).sum(-1), 0.0)
+        rows = torch.logsumexp(by_member + torch.log_softmax(share, dim=0), dim=0)
+        return float((observed.weight * rows).sum())
+
+    @torch.no_grad()
+    def _apply(
+        self, matrix: Floats, function: Callable[[Architecture, dict[str, Tensor], Tensor], Tensor]
+    ) -> list[Tensor]:
+        """Apply a function of the network to all rows; return a result ``[rows, ...]`` for each member."""
+        x = single_precision(matrix)
+        results: list[Tensor] = []
+        for architecture, flat in self._pairs():
+            if architecture.module is not None:
+                architecture.module.cpu().eval()
+            parameters = architecture.layout.views(flat)
+            size = max(1, _ROWS_AT_ONCE // len(flat))
+            parts = [function(architecture, parameters, part.expand(len(flat), -1, -1)) for part in x.split(size)]
+            results += list(torch.cat(parts, dim=1))
+        return results
+
+    def _pairs(self) -> list[tuple[Architecture, Tensor]]:
+        """Return the architectures with the parameters ``[members, ...]`` that go with each."""
+        parts = [self.parameters] if len(self.architectures) == 1 else self.parameters.split(1)
+        return list(zip(self.architectures, parts, strict=True))
+
+
+def _refuse_degenerate(law: LogLocationScale) -> None:
+    """Refuse rows so far away that a component has left the range of numbers; an unbounded shift has no end."""
+    inside = (law.location.abs() < _LARGEST_LOG) & (law.log_precision.abs() < _LARGEST_LOG)  # false for NaN, too
+    rows = (~inside).sum(dim=(0, 2, 3)).nonzero()[:, 0]
+    if len(rows):
+        raise CovariateError(
+            f"X must lie near the training rows; got {len(rows)} rows, the first is row {int(rows[0])}, so far away "
+            f"that a component's location or shape is beyond exp({_LARGEST_LOG:.0f}). Check the units of the columns."
+        )

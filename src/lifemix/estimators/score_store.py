@@ -1,0 +1,56 @@
+"""Finished scores of a search, one JSON line each, so that a killed search goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+__all__ = ["ScoreStore"]
+
+_NOT_PART_OF_A_MODEL = ("verbose", "checkpoint", "device")
+
+
+class ScoreStore:
+    """Scores by model and fold; what was scored on other data, folds or settings is never taken up."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None, data: Any) -> None:
+        self.path = None if folder is None else Path(folder) / "scores.jsonl"
+        self.known: dict[str, dict[str, float]] = {}
+        if self.path is None:
+            return
+        self.data = joblib.hash(data)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.exists():
+            records = map(_parsed, self.path.read_text(encoding="utf-8").splitlines())
+            self.known = {record["key"]: record["result"] for record in records if record is not None}
+
+    def _key(self, model: Any, fold: int) -> str:
+        options = {name: v for name, v in model.get_params().items() if name not in _NOT_PART_OF_A_MODEL}
+        return str(joblib.hash((self.data, options, fold)))
+
+    def get(self, model: Any, fold: int) -> dict[str, float] | None:
+        """Return what is known of a model on a fold."""
+        return None if self.path is None else self.known.get(self._key(model, fold))
+
+    def put(self, model: Any, candidate: Mapping[str, Any], fold: int, result: dict[str, float]) -> None:
+        """Write a score down at once; the candidate is for the reader of the file."""
+        if self.path is None:
+            return
+        shown = {name: str(value) for name, value in candidate.items()}
+        record = {"key": self._key(model, fold), "candidate": shown, "fold": fold, "result": result}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    """Read one record; the last line of a killed run may be cut off."""
+    try:
+        record: dict[str, Any] = json.loads(line)
+    except json.JSONDecodeError:
+        return None
+    return record if {"key", "result"} <= record.keys() else None

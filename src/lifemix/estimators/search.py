@@ -1,0 +1,266 @@
+"""Search over settings by cross-validation, many models in one matrix product.
+
+Every (candidate, fold) is planned like a fit of its own. Plans whose models have the same shape train together as
+fleets; fleets go to joblib, whose backends (processes here, Dask or Ray on a cluster) are how a search leaves one
+machine.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import SettingError
+from ..preprocessing import apply_preprocessor
+from ..splits import EventStratifiedKFold
+from ..target import Target, as_target
+from .dsm import DeepSurvivalMachines
+from .fleets import Planned, group, train_fleet
+from .inputs import check_weight
+from .plan import Memo, make_plan
+from .progress import task_bar
+from .results import cv_results
+from .score_store import ScoreStore
+from .settings import check_settings
+
+__all__ = ["FleetSearchCV"]
+
+SCORES = ("concordance", "log_likelihood")
+
+
+@dataclass(frozen=True, eq=False)
+class _Test:
+    """The held-out fold of a plan."""
+
+    X: Any
+    y: Any
+    matrix: NDArray[np.float64]
+    target: Target
+
+    @classmethod
+    def of(cls, preprocessor: Any, X: Any, target: Target) -> _Test:
+        """Read a table with what was learnt on the training rows."""
+        return cls(X, target.to_array(), apply_preprocessor(preprocessor, X, columns_required=False), target)
+
+
+class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """What scikit-learn's ``GridSearchCV`` does, for ``DeepSurvivalMachines``, in fleets.
+
+    param_grid: lists of values by name, or several such dictionaries; with ``n_iter`` also distributions to draw from.
+    n_iter: where given, that many candidates are drawn at random (by ``random_state``) instead of the whole grid.
+    scoring: ``"concordance"`` (the estimator's ``score``, also None), ``"log_likelihood"`` (mean a row), or a function
+    of (estimator, X, y).
+    cv: a number of folds, stratified by event; a scikit-learn splitter; or pairs of row numbers.
+    refit: whether to fit the best candidate on all rows.
+    n_jobs: fleets at a time, as in joblib. max_fleet: the most models that train together.
+    folder: where finished scores are kept, one line each, so that a killed search goes on where it was.
+
+    Fitted: ``cv_results_``, ``best_params_``, ``best_score_``, ``best_index_``, ``best_estimator_``, ``n_splits_``,
+    ``refit_time_``.
+    """
+
+    def __init__(
+        self,
+        estimator: DeepSurvivalMachines,
+        param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        *,
+        n_iter: int | None = None,
+        scoring: str | Callable[[Any, Any, Any], float] | None = None,
+        cv: Any = 5,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        max_fleet: int = 32,
+        folder: str | os.PathLike[str] | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.n_iter = n_iter
+        self.scoring = scoring
+        self.cv = cv
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.max_fleet = max_fleet
+        self.folder = folder
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Score every candidate on every fold, and fit the best on all rows; weights count in training only."""
+        score = _scorer(self.scoring)
+        candidates = self._candidates()
+        models = [self._model(candidate) for candidate in candidates]
+        target = as_target(y)
+        folds = self._folds(X, target)
+        weight = check_weight(sample_weight, target)
+        store = ScoreStore(self.folder, (X, target.to_array(), weight, folds, _name(self.scoring)))
+        known = {
+            (number, fold): found
+            for number, model in enumerate(models)
+            for fold in range(len(folds))
+            if (found := store.get(model, fold)) is not None
+        }
+        planned = list(self._plan(models, X, target, weight, folds, known))
+        fleets = group(planned, int(self.max_fleet))
+        with task_bar(bool(self.verbose), len(planned), "cross-validation") as show:
+            for results in self._run(fleets, score):
+                for (candidate, fold), result in results.items():
+                    known[candidate, fold] = result
+                    store.put(models[candidate], candidates[candidate], fold, result)
+                show(len(results))
+        self.cv_results_ = cv_results(candidates, known, len(folds))
+        self.n_splits_ = len(folds)
+        self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_params_ = candidates[self.best_index_]
+        if self.refit:
+            start = time.perf_counter()
+            self.best_estimator_ = self._model(self.best_params_).fit(X, y, sample_weight)
+            self.refit_time_ = time.perf_counter() - start
+        return self
+
+    def _candidates(self) -> list[dict[str, Any]]:
+        if self.n_iter is None:
+            return list(ParameterGrid(self.param_grid))
+        return list(ParameterSampler(self.param_grid, self.n_iter, random_state=self.random_state))
+
+    def _model(self, candidate: Mapping[str, Any]) -> DeepSurvivalMachines:
+        if not isinstance(self.estimator, DeepSurvivalMachines):
+            raise SettingError(
+                f"FleetSearchCV searches over DeepSurvivalMachines; got {type(self.estimator).__name__}. "
+                "Use scikit-learn's GridSearchCV for other models."
+            )
+        model: DeepSurvivalMachines = clone(self.estimator).set_params(**candidate)
+        check_settings(model)
+        return model
+
+    def _folds(self, X: Any, target: Target) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        splitter = EventStratifiedKFold(self.cv) if isinstance(self.cv, int) else check_cv(self.cv)
+        return [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, target.to_array())]
+
+    def _plan(
+        self,
+        models: Sequence[DeepSurvivalMachines],
+        X: Any,
+        target: Target,
+        weight: NDArray[np.float64],
+        folds: Sequence[Any],
+        known: Mapping[Any, Any],
+    ) -> Iterator[Planned]:
+        """Plan what is not known yet; plans on the same fold share what does not depend on the candidate."""
+        for fold, (train, test) in enumerate(folds):
+            memo = Memo()
+            table, own, held_out = _safe_indexing(X, train), target.take(train), target.take(test)
+            for number, model in enumerate(models):
+                if (number, fold) in known:
+                    continue
+                kept, plan = make_plan(model, table, own, weight[train], memo=memo)
+                key = ("test", id(plan.preprocessor))
+                if key not in memo.known:
+                    memo.known[key] = _Test.of(plan.preprocessor, _safe_indexing(X, test), held_out)
+                yield Planned((number, fold), model, kept, plan, memo.known[key])
+
+    def _run(self, fleets: list[list[Planned]], score: Callable[..., float]) -> Iterator[dict[tuple[int, int], Any]]:
+        if self.n_jobs in (None, 1):
+            yield from (_train_and_score(fleet, score) for fleet in fleets)
+            return
+        parallel = joblib.Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+        yield from parallel(joblib.delayed(_train_and_score)(fleet, score) for fleet in fleets)
+
+    # The best estimator's methods.
+
+    def _best(self) -> DeepSurvivalMachines:
+        check_is_fitted(self, "cv_results_")
+        if not hasattr(self, "best_estimator_"):
+            raise SettingError("refit=False: no model was fitted on all rows. Use refit=True, or fit best_params_.")
+        return self.best_estimator_
+
+    def predict(self, X: Any) -> Any:
+        """Return the best estimator's risk scores."""
+        return self._best().predict(X)
+
+    def predict_distribution(self, X: Any) -> Any:
+        """Return the best estimator's distributions."""
+        return self._best().predict_distribution(X)
+
+    def predict_survival_function(self, X: Any, times: Any) -> Any:
+        """Return the best estimator's survival curves."""
+        return self._best().predict_survival_function(X, times)
+
+    def predict_cumulative_incidence(self, X: Any, times: Any, event: int = 1) -> Any:
+        """Return the best estimator's cumulative incidences."""
+        return self._best().predict_cumulative_incidence(X, times, event)
+
+    def transform(self, X: Any) -> Any:
+        """Return the best estimator's representation."""
+        return self._best().transform(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the best estimator's score, by the same measure as the search."""
+        model = self._best()
+        return _scorer(self.scoring)(model, _Test.of(model.preprocessor_, X, as_target(y)))
+
+
+def _train_and_score(fleet: list[Planned], score: Callable[..., float]) -> dict[tuple[int, int], dict[str, float]]:
+    """Train one fleet and score its models on their folds."""
+    start = time.perf_counter()
+    fits = train_fleet([planned.plan for planned in fleet])
+    seconds = (time.perf_counter() - start) / len(fleet)
+    results = {}
+    for planned, (own, architectures) in zip(fleet, fits, strict=True):
+        start = time.perf_counter()
+        model = planned.model._learn(planned.X, planned.plan, own, architectures)
+        value = score(model, planned.test)
+        results[planned.key] = {
+            "test_score": float(value),
+            "fit_time": seconds,
+            "score_time": time.perf_counter() - start,
+        }
+    return results
+
+
+def _scorer(scoring: Any) -> Callable[[Any, _Test], float]:
+    if scoring is None or scoring == "concordance":
+        return _concordance
+    if scoring == "log_likelihood":
+        return _log_likelihood
+    if callable(scoring):
+        return _Custom(scoring)
+    raise SettingError(
+        f"scoring must be one of {list(SCORES)}, a function of (estimator, X, y) or None; got {scoring!r}."
+    )
+
+
+def _name(scoring: Any) -> str:
+    """Return a name of the measure that is the same in the next run."""
+    return str(getattr(scoring, "__qualname__", scoring or "concordance"))
+
+
+def _concordance(model: DeepSurvivalMachines, test: _Test) -> float:
+    return model._concordance(test.matrix, test.target)
+
+
+def _log_likelihood(model: DeepSurvivalMachines, test: _Test) -> float:
+    return model._network.log_likelihood(test.matrix, test.target, np.ones(len(test.target))) / len(test.target)
+
+
+@dataclass(frozen=True)
+class _Custom:
+    """A user's scorer; a class, so that it can be sent to another process."""
+
+    function: Callable[[Any, Any, Any], float]
+
+    def __call__(self, model: DeepSurvivalMachines, test: _Test) -> float:
+        return self.function(model, test.X, test.y)

@@ -1,0 +1,166 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import loguniform
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GridSearchCV
+
+from lifemix import DeepSurvivalMachines, FleetSearchCV, make_target
+from lifemix.errors import SettingError
+from lifemix.estimators import search as search_module
+from lifemix.splits import EventStratifiedKFold
+
+BASE = DeepSurvivalMachines(hidden=(6,), k=2, max_epochs=4, batch_size=64, learning_rate=1e-2)
+GRID = {
+    "learning_rate": [1e-2, 1e-3],
+    "discount": [0.5, 1.0],
+    "dropout": [0.0, 0.3],
+    "hidden": [(6,), (5, 4)],
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(240, 3)), columns=["a", "b", "c"])
+    X["kind"] = rng.choice(["u", "v"], 240)
+    X.loc[::17, "b"] = np.nan
+    time = rng.weibull(1.5, 240) * np.exp(0.8 * X["a"]) + 0.01
+    return X, make_target(time, rng.integers(0, 2, 240))
+
+
+@pytest.fixture(scope="module")
+def searched(data):
+    return FleetSearchCV(BASE, GRID, cv=EventStratifiedKFold(3)).fit(*data)
+
+
+def test_scores_equal_those_of_grid_search(data, searched):
+    reference = GridSearchCV(BASE, GRID, cv=EventStratifiedKFold(3)).fit(*data)
+    assert set(reference.cv_results_) == set(searched.cv_results_)
+    assert searched.cv_results_["params"] == reference.cv_results_["params"]
+    for name in ("split0_test_score", "split2_test_score", "mean_test_score", "std_test_score"):
+        np.testing.assert_allclose(searched.cv_results_[name], reference.cv_results_[name], atol=5e-3)
+    assert searched.n_splits_ == 3
+
+
+def test_best_estimator_is_the_best_candidate_fitted_on_all_rows(data, searched):
+    X, y = data
+    best = clone(BASE).set_params(**searched.best_params_).fit(X, y)
+    times = [0.5, 1.0]
+    np.testing.assert_array_equal(
+        searched.predict_survival_function(X, times), best.predict_survival_function(X, times)
+    )
+    assert searched.score(X, y) == best.score(X, y)
+    assert searched.best_score_ == searched.cv_results_["mean_test_score"].max()
+    assert searched.transform(X).shape == (240, searched.best_params_["hidden"][-1])
+
+
+def test_models_of_one_shape_train_together(data, monkeypatch):
+    sizes = []
+    train_fleet = search_module.train_fleet
+
+    def counted(plans):
+        sizes.append(len(plans))
+        return train_fleet(plans)
+
+    monkeypatch.setattr(search_module, "train_fleet", counted)
+    FleetSearchCV(BASE, GRID, cv=3, refit=False, max_fleet=10).fit(*data)
+    assert sum(sizes) == 16 * 3
+    assert max(sizes) <= 10
+    assert len(sizes) < 16
+
+
+def test_ensembles_and_likelihood(data):
+    X, y = data
+    found = FleetSearchCV(BASE, {"n_members": [1, 3]}, cv=2, scoring="log_likelihood", refit=False, max_fleet=4).fit(
+        X, y
+    )
+    (train, test), *_ = EventStratifiedKFold(2).split(X, y)
+    for number, members in enumerate((1, 3)):
+        alone = clone(BASE).set_params(n_members=members).fit(X.iloc[train], y[train])
+        expected = alone.log_likelihood(X.iloc[test], y[test]) / len(test)
+        np.testing.assert_allclose(found.cv_results_["split0_test_score"][number], expected, rtol=1e-4)
+    with pytest.raises(SettingError, match="refit=False"):
+        found.predict(X)
+
+
+def test_random_search_draws_from_distributions_by_seed(data):
+    X, y = data
+    space = {"learning_rate": loguniform(1e-4, 1e-1), "k": [1, 2]}
+    first, second, other = (
+        FleetSearchCV(BASE, space, n_iter=3, cv=2, refit=False, random_state=seed).fit(X, y) for seed in (1, 1, 2)
+    )
+    assert len(first.cv_results_["params"]) == 3
+    assert first.cv_results_["params"] == second.cv_results_["params"] != other.cv_results_["params"]
+    np.testing.assert_array_equal(first.cv_results_["mean_test_score"], second.cv_results_["mean_test_score"])
+
+
+def test_a_search_that_was_cut_off_goes_on_where_it_was(data, tmp_path, searched):
+    X, y = data
+    arguments = {"cv": EventStratifiedKFold(3), "refit": False, "folder": tmp_path, "max_fleet": 8}
+    done = 0
+
+    def score_then_die(model, X, y):
+        nonlocal done
+        done += 1
+        if done > 20:
+            raise KeyboardInterrupt
+        return model.score(X, y)
+
+    with pytest.raises(KeyboardInterrupt):
+        FleetSearchCV(BASE, GRID, scoring=Named(score_then_die), **arguments).fit(X, y)
+    lines = (tmp_path / "scores.jsonl").read_text().splitlines()
+    assert 0 < len(lines) <= 20
+    with (tmp_path / "scores.jsonl").open("a") as file:
+        file.write('{"key": "cut o')
+    count = 0
+
+    def score(model, X, y):
+        nonlocal count
+        count += 1
+        return model.score(X, y)
+
+    resumed = FleetSearchCV(BASE, GRID, scoring=Named(score), **arguments).fit(X, y)
+    assert count == 48 - len(lines)
+    np.testing.assert_allclose(
+        resumed.cv_results_["mean_test_score"], searched.cv_results_["mean_test_score"], atol=5e-3
+    )
+
+
+class Named:
+    """A scorer that is the same scorer in two runs."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, model, X, y):
+        return self.function(model, X, y)
+
+    def __str__(self):
+        return "named"
+
+
+def test_processes_give_the_same_scores(data, searched):
+    found = FleetSearchCV(BASE, GRID, cv=EventStratifiedKFold(3), refit=False, n_jobs=2).fit(*data)
+    np.testing.assert_allclose(found.cv_results_["mean_test_score"], searched.cv_results_["mean_test_score"], atol=5e-3)
+
+
+def test_competing_risks(data):
+    X, y = data
+    both = make_target(y["time"], np.arange(240) % 3)
+    found = FleetSearchCV(BASE, {"k": [1, 2]}, cv=2).fit(X, both)
+    assert found.predict_cumulative_incidence(X, [1.0], event=2).shape == (240, 1)
+
+
+@pytest.mark.parametrize(
+    ("search", "message"),
+    [
+        (FleetSearchCV(BASE, {"k": [0]}), "k must be a whole number of at least 1; got 0"),
+        (FleetSearchCV(BASE, {"k": [1]}, scoring="auc"), "scoring must be one of"),
+        (FleetSearchCV(RandomForestClassifier(), {"max_depth": [1]}), "searches over DeepSurvivalMachines"),
+    ],
+)
+def test_bad_settings_are_refused_before_any_work(data, search, message):
+    with pytest.raises(SettingError, match=message):
+        search.fit(*data)
