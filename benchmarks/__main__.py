@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from .harness import machine, one_thread, result_path, save
+from .tables import Table, plot_ratios, ratio_tables
 
 NAMES = ("step", "predict", "metrics", "growth", "fit", "grid")
 
@@ -17,17 +18,22 @@ def run_benchmark(name: str, quick: bool) -> None:
     one_thread()
     facts = machine()
     results = module.run(quick)
-    for table in module.tables(results):
+    for table in tables_of(module, results):
         print(f"\n{table.text()}", flush=True)
     written = [save(name, quick, facts, results), _draw(name, quick, module, results)]
     print(f"\nwritten: {', '.join(path.name for path in written)} in benchmarks/results\n", flush=True)
+
+
+def tables_of(module: Any, results: Any) -> list[Table]:
+    """Return the tables of a benchmark; one without a form of its own is a list of ratios."""
+    return getattr(module, "tables", ratio_tables)(results)
 
 
 def _draw(name: str, quick: bool, module: Any, results: Any) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")
-    module.plot(results, figure)
+    getattr(module, "plot", plot_ratios)(results, figure)
     path = result_path(name, quick, "png")
     figure.savefig(path, dpi=100)
     return path
@@ -36,7 +42,9 @@ def _draw(name: str, quick: bool, module: Any, results: Any) -> Any:
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split(":")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones; all if none is named: {', '.join(NAMES)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which ones; all if none is named: {', '.join(NAMES)}"
+    )
     parser.add_argument("--quick", action="store_true", help="smaller runs, minutes at most, kept apart as NAME.quick")
     parser.add_argument("--report", action="store_true", help="only write the kept numbers into docs/performance.md")
     options = parser.parse_args()

@@ -26,8 +26,9 @@ from lifemix.splits import EventStratifiedKFold, horizons
 from lifemix.target import as_target
 
 from .auton import AutonDSM
-from .harness import Table, clock, main_of, median, one_thread
+from .harness import clock, main_of, median, one_thread
 from .peers import PycoxDeepHit, PycoxDeepSurv, SksurvCox
+from .tables import Table
 
 __all__ = ["plot", "run", "tables"]
 

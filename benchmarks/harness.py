@@ -9,7 +9,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -21,12 +21,11 @@ import torch
 
 __all__ = [
     "RESULTS",
-    "Table",
     "Timing",
     "alternate",
     "clock",
     "main_of",
-    "number",
+    "median",
     "one_thread",
     "result_path",
     "save",
@@ -42,48 +41,6 @@ class Timing:
 
     wall: float
     cpu: float
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table as it is printed and as it stands in docs/performance.md."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    note: str = ""
-
-    def text(self) -> str:
-        """Return the table in columns of equal width."""
-        cells = [list(self.columns), *[[number(value) for value in row] for row in self.rows]]
-        widths = [max(len(row[place]) for row in cells) for place in range(len(self.columns))]
-        lines = ["  ".join(_aligned(row, widths)).rstrip() for row in cells]
-        return "\n".join([self.title, *lines, *([self.note] if self.note else [])])
-
-    def markdown(self) -> str:
-        """Return the table for a page."""
-        head = "| " + " | ".join(self.columns) + " |"
-        rule = "|" + "|".join(["---"] + ["---:"] * (len(self.columns) - 1)) + "|"
-        body = ["| " + " | ".join(number(value) for value in row) + " |" for row in self.rows]
-        return "\n".join([f"**{self.title}**", "", head, rule, *body, *(["", self.note] if self.note else [])])
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    return [row[0].ljust(widths[0]), *[cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]]
-
-
-def number(value: Any) -> str:
-    """Return a value with three or four significant digits; a dash where there is none."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "-"
-    if isinstance(value, str | bool):
-        return str(value)
-    if isinstance(value, int | np.integer):
-        return f"{value:,}"
-    if value != 0 and abs(value) < 1e-3:
-        return f"{value:.2e}"
-    digits = 4 if abs(value) < 1 else 3 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
-    return f"{value:,.{digits}f}"
 
 
 def one_thread() -> None:

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from lifemix import DeepSurvivalMachines, make_target
 
 from .auton import AutonDSM
-from .harness import Table, alternate, clock, main_of, one_thread
+from .harness import alternate, clock, main_of, one_thread
 from .memory import in_own_process
+from .tables import Table
 
 __all__ = ["plot", "run", "tables", "task"]
 

@@ -11,25 +11,27 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any
 
 import torch
 
 from lifemix import datasets
-from lifemix.estimators.preparation import TimeScale, make_data
+from lifemix.estimators.timescale import TimeScale
 from lifemix.model import Architecture
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target
-from lifemix.training import Fleet, Job, TrainConfig, warm_start
+from lifemix.training import Data, Fleet, Job, TrainConfig, warm_start
 from lifemix.training.batches import shuffled_rows
 
-from .harness import Table, alternate, main_of, one_thread
+from .harness import alternate, main_of, one_thread
+from .tables import Table
 
 __all__ = ["plot", "run", "tables"]
 
-BATCH, HIDDEN, K = 100, 100, 4
+BATCH, HIDDEN, K, STEPS = 100, 100, 4, 60
 SIZES = (1, 4, 16, 64)
 
 
@@ -40,11 +42,11 @@ def make_fleet(n_models: int) -> Fleet:
     scale = TimeScale.learn(y)
     start = warm_start(PRIMITIVES["weibull"], scale.observe(y), 1)
     order = torch.randperm(len(y), generator=torch.Generator().manual_seed(0))
-    jobs = [Job(order[:6200], order[6200:7300], start, seed=seed) for seed in range(n_models)]
-    architecture = Architecture(X.shape[1], (HIDDEN,), K, 1, "weibull")
-    return Fleet(
-        architecture, make_data(X, scale.observe(y, None, torch.float32)), jobs, TrainConfig(batch_size=BATCH)
-    )
+    nothing = torch.empty(0, dtype=torch.long)
+    jobs = [Job(order[: STEPS * BATCH], nothing, start, seed=seed) for seed in range(n_models)]
+    inputs = Data(torch.as_tensor(X, dtype=torch.float32).contiguous(), scale.observe(y, None, torch.float32))
+    config = TrainConfig(batch_size=BATCH, max_epochs=10**9)
+    return Fleet(Architecture(X.shape[1], (HIDDEN,), K, 1, "weibull"), inputs, jobs, config)
 
 
 def whole_step(fleet: Fleet) -> Callable[[], None]:
@@ -58,14 +60,6 @@ def whole_step(fleet: Fleet) -> Callable[[], None]:
         fleet.step(fleet.inputs(rows[:, number]), targets[number], None)
 
     return step
-
-
-def gradient_only(fleet: Fleet) -> Callable[[], None]:
-    """Return a function that computes loss and gradient of one batch, without the optimiser."""
-    rows, _ = shuffled_rows(fleet.jobs, fleet.randoms, BATCH)
-    target = fleet.gradient.targets(fleet.data.observed.take(rows), fleet.settings)[0]
-    x = fleet.inputs(rows[:, 0])
-    return lambda: fleet.gradient.loss_and_gradient(fleet.values, fleet.settings, x, target, None) and None
 
 
 def bare_products(n_models: int, n_inputs: int) -> Callable[[], None]:
@@ -88,37 +82,45 @@ def bare_products(n_models: int, n_inputs: int) -> Callable[[], None]:
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Return the best milliseconds of a step, of its gradient and of the products, for each size of fleet."""
+    """Return the best seconds of a step, of an epoch by its steps and of the products, for each size of fleet."""
     one_thread()
     results = {}
     for n_models in SIZES:
         fleet = make_fleet(n_models)
-        calls = {
-            "products": bare_products(n_models, fleet.data.x.shape[1]),
-            "step": whole_step(fleet),
-            "gradient": gradient_only(fleet),
+        calls = {"products": bare_products(n_models, fleet.data.x.shape[1]), "step": whole_step(fleet)}
+        calls = {name: partial(repeat, call, STEPS) for name, call in calls.items()}
+        times = alternate({**calls, "epoch": make_fleet(n_models).run_epoch}, repeats=5 if quick else 25)
+        results[str(n_models)] = {
+            name: {kind: seconds / STEPS for kind, seconds in found.items()} for name, found in times.items()
         }
-        loops = max(8, (60 if quick else 240) // n_models)
-        results[str(n_models)] = alternate(calls, repeats=7 if quick else 25, loops=loops)
     return results
+
+
+def repeat(call: Callable[[], None], times: int) -> None:
+    """Call a function several times."""
+    for _ in range(times):
+        call()
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
     """Return one line a size of fleet."""
-    columns = ["models", "products, ms", "gradient, ms", "step, ms", "step, ms a model", "step / products", "(CPU)"]
+    columns = ["models", "products, ms", "step, ms", "step, ms a model", "step / products", "(CPU)"]
+    columns.append("epoch / products")
     rows = []
     for n_models, times in results.items():
-        products, gradient, step = (1e3 * times[name]["wall"] for name in ("products", "gradient", "step"))
+        products, step, epoch = (1e3 * times[name]["wall"] for name in ("products", "step", "epoch"))
         cpu = times["step"]["cpu"] / times["products"]["cpu"]
-        rows.append([int(n_models), products, gradient, step, step / int(n_models), step / products, cpu])
-    return [Table("A training step (SUPPORT, batch 100, hidden 100, K = 4)", columns, rows)]
+        size = int(n_models)
+        rows.append([size, products, step, step / size, step / products, cpu, epoch / products])
+    note = "epoch: a whole epoch without held-out rows by its steps, so shuffling and preparing the batches included."
+    return [Table("A training step (SUPPORT, batch 100, hidden 100, K = 4)", columns, rows, note)]
 
 
 def plot(results: dict[str, Any], figure: Any) -> None:
     """Show the time a model and step against the size of the fleet."""
     axes = figure.subplots()
     sizes = [int(n_models) for n_models in results]
-    for name in ("step", "gradient", "products"):
+    for name in ("epoch", "step", "products"):
         axes.plot(sizes, [1e3 * results[str(n)][name]["wall"] / n for n in sizes], "o-", label=name)
     axes.set(xscale="log", yscale="log", xlabel="models in the fleet", ylabel="ms a step and model", xticks=sizes)
     axes.set_xticklabels(sizes)
