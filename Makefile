@@ -18,11 +18,11 @@ demo: $(READY)  ## fit and evaluate on SUPPORT, write a report page
 	$(BIN)/python examples/support.py
 
 test: $(READY)  ## the whole test suite
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 check: $(READY)  ## style, types, import direction
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples scripts
+	$(BIN)/ruff format --check src tests benchmarks examples scripts
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_layers.py
 
