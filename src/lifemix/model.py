@@ -25,6 +25,7 @@ from .primitives import LogLocationScale, Mixture, primitive_class
 __all__ = ["Architecture"]
 
 _MODULE = "module."
+_HEADS_START = 0.3  # of the usual scale: at the start the covariates hardly move the warm start
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ class Architecture:
             elif name.startswith("encoder") or (name == "heads" and trained):
                 fan_in = self.width if name == "heads" else self._fan_in(name)
                 view.copy_(uniform_start(tuple(view.shape[1:]), fan_in, rng))
+        self.layout.views(flat)["heads"].mul_(_HEADS_START)
         shape = (self.n_events, self.k)
         steps = np.linspace(-1, 1, self.k) if self.k > 1 else np.zeros(1)
         scatter = spread * (steps + 0.1 * rng.standard_normal(shape)) if self.k > 1 else np.zeros(shape)

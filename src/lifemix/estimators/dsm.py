@@ -41,8 +41,8 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
         primitive: ``"weibull"``, ``"lognormal"`` (the paper's) or ``"loglogistic"``.
         k: components of each event's mixture.
         hidden: widths of the encoder's layers; ``()`` is the linear model.
-        activation: of the encoder. shift_activation: the paper's ``act``; None takes the paper's choice by primitive,
-        ``"identity"`` leaves the shifts unbounded.
+        activation: of the encoder. shift_activation: the paper's ``act``; ``"identity"`` leaves the shifts unbounded,
+        None takes the paper's choice by primitive: SELU, or Tanh for the log-normal.
         bias: whether encoder and gate have biases (the paper's have none).
         encoder: an ``nn.Module`` from inputs ``[rows, columns]`` to ``[rows, features]`` in place of ``hidden``.
     Loss
@@ -76,7 +76,7 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
         random_state: int | None = 0,
         *,
         activation: str = "relu6",
-        shift_activation: str | None = None,
+        shift_activation: str | None = "identity",
         bias: bool = True,
         encoder: nn.Module | None = None,
         dropout: float = 0.0,
