@@ -202,7 +202,7 @@ def test_global_random_state_is_left_alone(quick, single, encoder):
     expected = np.random.random(3), torch.rand(3)
     np.random.seed(3)
     torch.manual_seed(3)
-    quick(dropout=0.0 if encoder else 0.2, encoder=encoder).fit(*single).predict(single.X)
+    quick(dropout=0.2 if encoder is None else 0.0, encoder=encoder).fit(*single).predict(single.X)
     np.testing.assert_array_equal(np.random.random(3), expected[0])
     assert torch.equal(torch.rand(3), expected[1])
 
