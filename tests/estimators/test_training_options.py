@@ -197,8 +197,8 @@ OPTIONS = [
     {"dropout": 0.5},
     {"weight_decay": 0.1},
     {"head_prior": 0.1},
-    {"t_max": 1e3},
-    {"t_max": 1e3, "objective": "elbo"},
+    {"t_max": 100.0},
+    {"t_max": 100.0, "objective": "elbo"},
     {"discount": 0.0},
     {"discount": 0.5},
     {"hidden": ()},
@@ -217,7 +217,7 @@ SAME_AS_DEFAULT = [
     {"optimizer": "adam"},
     {"activation": "relu6"},
     {"activation": "relu"},  # nothing reaches 6 here
-    {"shift_activation": "selu"},
+    {"shift_activation": "identity"},
     {"primitive": "weibull", "objective": "exact"},
     {"device": "cpu"},
 ]
@@ -266,7 +266,7 @@ def test_weight_decay_shrinks_the_weights(quick, single):
         quick(weight_decay=decay, max_epochs=30, patience=30, validation_fraction=0).fit(*single)
         for decay in (0.0, 5.0)
     )
-    assert np.std(decayed.predict(single.X)) < 0.5 * np.std(free.predict(single.X))
+    assert np.std(decayed.predict(single.X)) < 0.7 * np.std(free.predict(single.X))
 
 
 def test_prior_holds_the_base_values_at_the_warm_start(quick, single):
