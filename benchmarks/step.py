@@ -84,16 +84,16 @@ def bare_products(n_models: int, n_inputs: int) -> Callable[[], None]:
 def run(quick: bool) -> dict[str, Any]:
     """Return the best seconds of a step, of an epoch by its steps and of the products, for each size of fleet."""
     one_thread()
-    results = {}
+    sizes = {}
     for n_models in SIZES:
         fleet = make_fleet(n_models)
         calls = {"products": bare_products(n_models, fleet.data.x.shape[1]), "step": whole_step(fleet)}
         calls = {name: partial(repeat, call, STEPS) for name, call in calls.items()}
         times = alternate({**calls, "epoch": make_fleet(n_models).run_epoch}, repeats=5 if quick else 25)
-        results[str(n_models)] = {
+        sizes[str(n_models)] = {
             name: {kind: seconds / STEPS for kind, seconds in found.items()} for name, found in times.items()
         }
-    return results
+    return {"sizes": sizes, "profile": {str(n_models): profile(n_models)[:12] for n_models in (1, 16)}}
 
 
 def repeat(call: Callable[[], None], times: int) -> None:
@@ -107,50 +107,54 @@ def tables(results: dict[str, Any]) -> list[Table]:
     columns = ["models", "products, ms", "step, ms", "step, ms a model", "step / products", "(CPU)"]
     columns.append("epoch / products")
     rows = []
-    for n_models, times in results.items():
+    for n_models, times in results["sizes"].items():
         products, step, epoch = (1e3 * times[name]["wall"] for name in ("products", "step", "epoch"))
         cpu = times["step"]["cpu"] / times["products"]["cpu"]
         size = int(n_models)
         rows.append([size, products, step, step / size, step / products, cpu, epoch / products])
     note = "epoch: a whole epoch without held-out rows by its steps, so shuffling and preparing the batches included."
-    return [Table("A training step (SUPPORT, batch 100, hidden 100, K = 4)", columns, rows, note)]
+    steps = Table("A training step (SUPPORT, batch 100, hidden 100, K = 4)", columns, rows, note)
+    return [steps, *[profile_table(n_models, calls) for n_models, calls in results["profile"].items()]]
+
+
+def profile_table(n_models: str, calls: list[list[Any]]) -> Table:
+    """Return the profile of a step as a table."""
+    columns = ["call", "calls a step", "µs a step", "share"]
+    return Table(f"Where the time of a step goes, {n_models} model(s); with the profiler's own cost", columns, calls)
 
 
 def plot(results: dict[str, Any], figure: Any) -> None:
     """Show the time a model and step against the size of the fleet."""
     axes = figure.subplots()
-    sizes = [int(n_models) for n_models in results]
+    times = results["sizes"]
+    sizes = [int(n_models) for n_models in times]
     for name in ("epoch", "step", "products"):
-        axes.plot(sizes, [1e3 * results[str(n)][name]["wall"] / n for n in sizes], "o-", label=name)
+        axes.plot(sizes, [1e3 * times[str(n)][name]["wall"] / n for n in sizes], "o-", label=name)
     axes.set(xscale="log", yscale="log", xlabel="models in the fleet", ylabel="ms a step and model", xticks=sizes)
     axes.set_xticklabels(sizes)
     axes.legend()
 
 
-def profile(n_models: int = 16, steps: int = 60) -> str:
-    """Return what takes the time of a step, by PyTorch's profiler."""
-    one_thread()
-    from torch.profiler import ProfilerActivity
-    from torch.profiler import profile as record
-
+def profile(n_models: int, steps: int = 60) -> list[list[Any]]:
+    """Return what takes the time of a step by PyTorch's profiler: call, calls, microseconds, share of the whole."""
     step = whole_step(make_fleet(n_models))
     step()
-    with record(activities=[ProfilerActivity.CPU]) as measured:
-        for _ in range(steps):
-            step()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as measured:
+        repeat(step, steps)
     entries = sorted(measured.key_averages(), key=lambda entry: -entry.self_cpu_time_total)
     total = sum(entry.self_cpu_time_total for entry in entries)
-    rows = [
+    return [
         [entry.key, entry.count // steps, entry.self_cpu_time_total / steps, entry.self_cpu_time_total / total]
-        for entry in entries[:25]
+        for entry in entries[:30]
     ]
-    return Table(f"Profile of a step, {n_models} models", ["call", "a step", "µs a step", "share"], rows).text()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--profile", action="store_true")
     if parser.parse_known_args()[0].profile:
-        print(profile(), profile(1), sep="\n\n")
+        one_thread()
+        for size in (1, 16):
+            print(profile_table(str(size), profile(size)).text(), end="\n\n")
     else:
         main_of("step", __doc__)
