@@ -115,6 +115,17 @@ class Architecture:
         """Return the two parameters of the primitive at a warm start, ``[events, 2]``: where the prior is centred."""
         return torch.stack(self.law.from_location(warm_start[:, 0], warm_start[:, 1]).parameters, dim=1)
 
+    @torch.no_grad()
+    def fill_module(self, row: Tensor) -> None:
+        """Give the module itself the values of a model, ``[1, parameters]``.
+
+        ``represent`` lends the module its values for the time of a call; with the same values underneath, calls from
+        several threads do not disturb each other.
+        """
+        values = self.layout.views(row)
+        for name, parameter in self._module_parameters().items():
+            parameter.copy_(values[name][0])
+
     def module_state(self) -> dict[str, Tensor]:
         """Return what the module keeps beside the parameters that are trained: its buffers and frozen parameters."""
         if self.module is None:

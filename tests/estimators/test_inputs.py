@@ -112,6 +112,32 @@ def test_no_column_at_all_without_preprocessor(quick, single):
     assert np.ptp(survival, axis=0).max() == 0
 
 
+ODD_TARGETS = {
+    "tiny unit": lambda y: frame(y, time=y["time"] * 1e-150),
+    "huge unit": lambda y: frame(y, time=y["time"] * 1e150),
+    "equal times": lambda y: frame(y, time=1.0, event=1),
+    "one late": lambda y: frame(y, time=np.r_[1e9, y["time"][1:]]),
+    "one early": lambda y: frame(y, time=np.r_[1e-9, y["time"][1:]]),
+    "many at the origin": lambda y: frame(y, time=np.where(np.arange(240) % 3, y["time"], 0.0)),
+    "whole numbers": lambda y: frame(y, time=np.round(y["time"])),
+    "all left-censored": lambda y: frame(y, time=0.0, event=1, upper=y["time"]),
+    "grouped": lambda y: frame(y, time=np.floor(y["time"]), event=1, upper=np.floor(y["time"]) + 1),
+    "late entry": lambda y: frame(y, entry=y["time"] * 0.99),
+    "all events": lambda y: frame(y, event=1),
+    "many kinds": lambda y: frame(y, event=np.arange(240) % 7),
+}
+
+
+@pytest.mark.parametrize("change", ODD_TARGETS.values(), ids=ODD_TARGETS.keys())
+def test_odd_targets_give_finite_models(quick, single, change):
+    y = change(single.y)
+    model = quick(max_epochs=10).fit(single.X, y)
+    times = np.quantile(np.fmax(y["time"], y.get("upper", 0.0)), [0.0, 0.25, 0.75, 1.0])
+    assert is_survival(model.predict_survival_function(single.X[:20], times))
+    assert np.isfinite(model.predict(single.X[:20])).all()
+    assert np.isfinite(model.log_likelihood(single.X, y))
+
+
 # Bad targets. The parser's own tests are in tests/test_target.py; here is what reaches a user of the model.
 
 

@@ -1,6 +1,8 @@
 """Every option of training does what it says: held-out rows, early stopping, losses, encoders, ensembles, the paper."""
 
 import copy
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -341,6 +343,20 @@ def test_frozen_parameters_of_an_encoder_stay(quick, single):
         .fit(np.zeros((240, 4)) + np.arange(4), single.y)
         .n_parameters_
     )
+
+
+def test_predictions_from_several_threads_do_not_disturb_each_other(quick, single):
+    layers = [nn.Linear(3, 16), *(part for _ in range(4) for part in (nn.ReLU(), nn.Linear(16, 16)))]
+    model = quick(encoder=nn.Sequential(*layers), learning_rate=0.05, max_epochs=10).fit(*single)
+    expected = model.transform(single.X)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            results = list(pool.map(lambda _: model.transform(single.X), range(200)))
+    finally:
+        sys.setswitchinterval(before)
+    assert all(np.array_equal(result, expected) for result in results)
 
 
 def test_encoder_members_differ(quick, single):

@@ -38,6 +38,12 @@ class FittedNetwork:
     parameters: Tensor  # [members, parameters], float32
     scale: TimeScale
 
+    def __post_init__(self) -> None:
+        for architecture, rows in self._pairs():
+            if architecture.module is not None:
+                architecture.module.cpu().eval()
+                architecture.fill_module(rows)
+
     def __len__(self) -> int:
         return len(self.parameters)
 
@@ -108,8 +114,6 @@ class FittedNetwork:
         x = single_precision(matrix)
         results: list[Tensor] = []
         for architecture, flat in self._pairs():
-            if architecture.module is not None:
-                architecture.module.cpu().eval()
             parameters = architecture.layout.views(flat)
             size = max(1, _ROWS_AT_ONCE // len(flat))
             parts = [function(architecture, parameters, part.expand(len(flat), -1, -1)) for part in x.split(size)]
