@@ -8,7 +8,7 @@ from lifemix.model import Architecture
 from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target
 from lifemix.training import Data, Fleet, Job, TrainConfig, warm_start
-from lifemix.training.batches import Randomness, dropout_masks, shuffled_rows, steps_per_epoch
+from lifemix.training.batches import Randomness, dropout_bytes, dropout_masks, shuffled_rows, steps_per_epoch
 from lifemix.training.fused import Fused
 from lifemix.training.gradients import Autograd, Parameters
 from lifemix.training.optimizers import make_optimizer
@@ -68,8 +68,8 @@ def test_written_out_gradient_equals_autograd(primitive, objective, events, hidd
     rows, present = shuffled_rows(jobs, fleet.randoms, 40)
     observed = data.observed.take(rows)
     observed = observed.reweighted(observed.weight * present)
-    masks = dropout_masks(jobs, fleet.randoms, rows.shape[2], hidden, torch.device("cpu"))
-    masks = None if masks is None else [mask.double() for mask in masks]
+    masks = dropout_masks(dropout_bytes(jobs), fleet.randoms, rows.shape[2], hidden, torch.device("cpu"))
+    masks = [mask.double() for mask in masks]
     results = []
     for way in (Fused(architecture, config), Autograd(architecture, config)):
         target = way.targets(observed, fleet.settings)[1]
@@ -146,7 +146,7 @@ def test_batches_cover_every_row_once_and_are_of_nearly_equal_size():
 
 def test_dropout_leaves_out_the_asked_share_and_keeps_the_mean():
     job = Job(torch.arange(3), torch.empty(0), torch.zeros(1, 2), seed=0, dropout=0.25)
-    (mask,) = dropout_masks([job], [Randomness(0)], 400, [500], torch.device("cpu"))
+    (mask,) = dropout_masks(dropout_bytes([job]), [Randomness(0)], 400, [500], torch.device("cpu"))
     np.testing.assert_allclose((mask == 0).float().mean(), 0.25, atol=0.005)
     np.testing.assert_allclose(mask.mean(), 1, atol=0.005)
 

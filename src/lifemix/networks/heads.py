@@ -16,7 +16,7 @@ __all__ = ["gate_and_parameters", "head_shapes"]
 
 def head_shapes(width: int, n_events: int, k: int, bias: bool) -> dict[str, tuple[int, ...]]:
     """Return names and shapes; ``heads`` holds w, zeta, xi of every event, ``base`` the two base values."""
-    shapes: dict[str, tuple[int, ...]] = {"heads": (width, n_events * 3 * k)}
+    shapes: dict[str, tuple[int, ...]] = {"heads": (n_events * 3 * k, width)}
     if bias:
         shapes["gate_bias"] = (n_events, k)
     shapes["base"] = (n_events, 2, k)
@@ -29,7 +29,7 @@ def gate_and_parameters(
     """Return log weights and the two parameters, each ``[models, rows, events, k]``."""
     base = parameters["base"]  # [models, events, 2, k]
     n_events, k = base.shape[1], base.shape[3]
-    out = (representation @ parameters["heads"]).unflatten(-1, (n_events, 3, k))
+    out = (representation @ parameters["heads"].transpose(1, 2)).unflatten(-1, (n_events, 3, k))
     logits = out[..., 0, :]
     if "gate_bias" in parameters:
         logits = logits + parameters["gate_bias"][:, None]

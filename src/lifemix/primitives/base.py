@@ -120,6 +120,11 @@ class LogLocationScale(Primitive):
         ``log f(t) = standard(z, 1) + log dz/dt``: with this the training step has its gradient in closed form.
         """
 
+    @staticmethod
+    @abstractmethod
+    def standard_survival(z: Tensor) -> Tensor:
+        """Return S as a function of z; z may be overwritten: the fast way to many curves at once."""
+
     def z(self, t: Tensor) -> Tensor:
         """Return the standardised log time."""
         return standardise(torch.log(t), self.location, self.log_precision)

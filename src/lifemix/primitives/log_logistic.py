@@ -45,6 +45,10 @@ class LogLogistic(LogLocationScale):
         times = 1 + happened
         return happened * z + times * logsigmoid(-z), happened - times * torch.sigmoid(z)
 
+    @staticmethod
+    def standard_survival(z: Tensor) -> Tensor:
+        return z.neg_().sigmoid_()
+
     def log_survival(self, t: Tensor) -> Tensor:
         return logsigmoid(-self.z(t))
 

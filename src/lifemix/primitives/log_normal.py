@@ -51,6 +51,10 @@ class LogNormal(LogLocationScale):
         seen = happened > 0
         return torch.where(seen, log_density, log_survival), -torch.where(seen, z, hazard)
 
+    @staticmethod
+    def standard_survival(z: Tensor) -> Tensor:
+        return torch.erfc(z.mul_(math.sqrt(0.5))).mul_(0.5)
+
     def z(self, t: Tensor) -> Tensor:
         return -saturate(-saturate(super().z(t), _Z_LIMIT), _Z_LIMIT)
 

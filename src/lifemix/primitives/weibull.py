@@ -44,6 +44,10 @@ class Weibull(LogLocationScale):
         hazard_so_far = z.exp()
         return happened * z - hazard_so_far, happened - hazard_so_far
 
+    @staticmethod
+    def standard_survival(z: Tensor) -> Tensor:
+        return z.clamp_(max=LOG_LIMIT).exp_().neg_().exp_()
+
     def log_cumulative_hazard(self, t: Tensor) -> Tensor:
         """``log H(t) = shape * log(t / scale)``."""
         return saturate(self.z(t))

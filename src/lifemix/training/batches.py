@@ -14,7 +14,7 @@ from torch import Tensor
 
 from .config import Job
 
-__all__ = ["Randomness", "dropout_masks", "shuffled_rows", "steps_per_epoch"]
+__all__ = ["Randomness", "dropout_bytes", "dropout_masks", "shuffled_rows", "steps_per_epoch"]
 
 
 class Randomness:
@@ -50,16 +50,19 @@ def shuffled_rows(jobs: Sequence[Job], randoms: Sequence[Randomness], batch_size
     return rows, present
 
 
+def dropout_bytes(jobs: Sequence[Job]) -> Tensor | None:
+    """Return for each model how many of the 256 values of a byte leave a unit out; None where no model drops any."""
+    out = torch.tensor([round(256 * job.dropout) for job in jobs])
+    return out if bool((out > 0).any()) else None
+
+
 def dropout_masks(
-    jobs: Sequence[Job], randoms: Sequence[Randomness], n_rows: int, widths: Sequence[int], device: torch.device
-) -> list[Tensor] | None:
-    """Draw one mask a layer: 0 where a unit is left out, else one over the share that is kept; None without dropout.
+    out: Tensor, randoms: Sequence[Randomness], n_rows: int, widths: Sequence[int], device: torch.device
+) -> list[Tensor]:
+    """Draw one mask a layer: 0 where a unit is left out, else one over the share that is kept.
 
     Random bytes decide, so the share is a multiple of 1 / 256.
     """
-    out = torch.tensor([round(256 * job.dropout) for job in jobs])
-    if not widths or not bool((out > 0).any()):
-        return None
     masks = []
     scale = (256 / (256 - out)).to(torch.float32)[:, None, None]
     for width in widths:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..model import Architecture
-from .batches import Randomness, dropout_masks, shuffled_rows
+from .batches import Randomness, dropout_bytes, dropout_masks, shuffled_rows
 from .config import Data, Job, TrainConfig
 from .fused import Fused
 from .gradients import Autograd, Gradient, Parameters, Settings
@@ -100,8 +100,11 @@ class Fleet:
         observed = self.data.observed.take(rows)
         targets = self.gradient.targets(observed.reweighted(observed.weight * present), self.settings)
         total = torch.zeros(len(jobs), device=self.values.device)
+        left_out = dropout_bytes(jobs) if self.architecture.hidden else None
         for step, target in enumerate(targets):
-            masks = dropout_masks(jobs, randoms, rows.shape[2], self.architecture.hidden, rows.device)
+            masks = None
+            if left_out is not None:
+                masks = dropout_masks(left_out, randoms, rows.shape[2], self.architecture.hidden, rows.device)
             total += self.step(self.inputs(rows[:, step]), target, masks)
         self.epoch += 1
         validation = self.validation_loss()
@@ -118,9 +121,7 @@ class Fleet:
     def step(self, x: Tensor, target: Any, masks: list[Tensor] | None) -> Tensor:
         """Move every model down the gradient of its loss; return the losses before the step, ``[models]``."""
         loss = self.gradient.loss_and_gradient(self.parameters, self.slopes, self.settings, x, target, masks)
-        norms, longest = self.slopes.norms(), self.config.max_gradient_norm
-        if float(norms.max()) > longest:
-            self.slopes.scale((longest / norms).clamp(max=1.0))
+        self.slopes.shorten(self.config.max_gradient_norm)
         self.optimizer.update(self.values, self.slopes.flat, self.settings.learning_rate, self.settings.decay)
         return loss
 

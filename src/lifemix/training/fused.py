@@ -112,7 +112,7 @@ class Fused:
         if self.act_derivative is not None:
             by_parameter.copy_(self.act_derivative(by_parameter, shifts))
         by_out = by_out.flatten(1, 3)  # [models, events * 3 * k, rows]
-        torch.bmm(hidden[-1].transpose(1, 2), by_out.transpose(1, 2), out=slots["heads"])
+        torch.bmm(by_out, hidden[-1], out=slots["heads"])
         self._backward(parameters, slots, hidden, by_out.transpose(1, 2), masks)
         return loss + self._penalties(parameters, slots, settings)
 
@@ -158,7 +158,7 @@ class Fused:
     def _heads(self, parameters: dict[str, Tensor], representation: Tensor) -> tuple[Tensor, Tensor, Any]:
         """Return logits ``[models, events, k, rows]``, the shifts after ``act`` and the primitives."""
         base = parameters["base"]  # [models, events, 2, k]
-        out = torch.bmm(parameters["heads"].transpose(1, 2), representation.transpose(1, 2))
+        out = torch.bmm(parameters["heads"], representation.transpose(1, 2))
         out = out.unflatten(1, (base.shape[1], 3, base.shape[3]))
         logits = out[:, :, 0]
         if "gate_bias" in parameters:
@@ -187,7 +187,7 @@ class Fused:
         """Carry the derivative from the heads back through the encoder."""
         above = parameters["heads"]
         for layer in reversed(range(len(self.architecture.hidden))):
-            out = torch.bmm(out, above.transpose(1, 2))
+            out = torch.bmm(out, above)
             value = hidden[layer + 1]
             if masks is not None:
                 out.mul_(masks[layer])
@@ -197,7 +197,7 @@ class Fused:
             if f"encoder.{layer}.bias" in slots:
                 torch.sum(out, dim=1, out=slots[f"encoder.{layer}.bias"])
             torch.bmm(hidden[layer].transpose(1, 2), out, out=slots[f"encoder.{layer}.weight"])
-            above = parameters[f"encoder.{layer}.weight"]
+            above = parameters[f"encoder.{layer}.weight"].transpose(1, 2)
 
     @torch.no_grad()
     def held_out(self, values: Parameters, settings: Settings, x: Tensor, observed: Observations) -> Tensor:

@@ -39,15 +39,12 @@ class Parameters:
         self.flat, self.n_models = flat, n_models
         self.blocks = layout.blocks(flat, n_models)
 
-    def norms(self) -> Tensor:
-        """Return the length of each model's part, ``[models]``."""
-        if self.n_models == 1:
-            return torch.linalg.vector_norm(self.flat)[None]
+    def shorten(self, longest: float) -> None:
+        """Scale down the parts of models that are longer than allowed; where all together are not, none is."""
+        if float(torch.linalg.vector_norm(self.flat)) <= longest:
+            return
         parts = [torch.linalg.vector_norm(block.flatten(1), dim=1) for block in self.blocks.values()]
-        return torch.linalg.vector_norm(torch.stack(parts), dim=0)
-
-    def scale(self, factors: Tensor) -> None:
-        """Multiply each model's part by a number, ``[models]``."""
+        factors = (longest / torch.linalg.vector_norm(torch.stack(parts), dim=0)).clamp(max=1.0)
         for block in self.blocks.values():
             block.mul_(factors.view(-1, *[1] * (block.dim() - 1)))
 

@@ -41,9 +41,37 @@ class Optimizer(ABC):
 
 
 class Adam(Optimizer):
-    """Adam, the paper's optimiser (Kingma and Ba 2014), with its usual constants."""
+    """Adam, the paper's optimiser (Kingma and Ba 2014), with its usual constants.
+
+    Where all models have one learning rate, PyTorch's kernel does the whole step in one pass over memory.
+    """
 
     n_moments = 2
+
+    def update(self, values: Tensor, gradient: Tensor, learning_rate: Tensor | float, decay: Tensor | None) -> None:
+        """Move the values in place."""
+        if isinstance(learning_rate, Tensor) or decay is not None:
+            super().update(values, gradient, learning_rate, decay)
+            return
+        self.steps += 1
+        mean, square = self.moments
+        torch._fused_adam_(
+            [values],
+            [gradient],
+            [mean],
+            [square],
+            [],
+            [torch.tensor(float(self.steps))],
+            lr=learning_rate,
+            beta1=0.9,
+            beta2=0.999,
+            weight_decay=0.0,
+            eps=1e-8,
+            amsgrad=False,
+            maximize=False,
+            grad_scale=None,
+            found_inf=None,
+        )
 
     def step_parts(self, gradient: Tensor) -> tuple[Tensor, Tensor, float]:
         """Return the mean over the root of the mean square, both corrected for their start at 0."""

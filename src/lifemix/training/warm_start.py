@@ -5,6 +5,7 @@ Newton's method on (location, log precision) in double precision: a few passes o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -17,6 +18,7 @@ from .threads import threads_for
 __all__ = ["warm_start"]
 
 _MAX_STEPS = 100
+_BLOCK = 1 << 15  # rows whose derivatives are taken at once
 _LOG_PRECISION_RANGE = (-6.0, 6.0)  # shapes 0.0025 to 400: where all times are equal the best shape is infinite
 
 
@@ -77,14 +79,32 @@ def _ascent_step(gradient: Tensor, curvature: Tensor) -> Tensor:
 
 
 def _log_likelihood(law: type[LogLocationScale], observed: Observations, point: Tensor) -> Tensor:
-    primitive = law.from_location(point[0].reshape(1, 1, 1), point[1].reshape(1, 1, 1))  # [rows, events, k]
-    one = Mixture(torch.zeros_like(primitive.location), primitive)
-    return (observed.weight * contributions(one, observed).total()).sum() / observed.weight.sum()
+    """Return the mean log-likelihood a unit of weight."""
+    total = sum(_block(law, part, point) for part in _blocks(observed))
+    return torch.as_tensor(total) / observed.weight.sum()
 
 
 def _derivatives(law: type[LogLocationScale], observed: Observations, point: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    at = point.detach().requires_grad_()
-    value = _log_likelihood(law, observed, at)
-    (gradient,) = torch.autograd.grad(value, at, create_graph=True)
-    rows = [torch.autograd.grad(part, at, retain_graph=True)[0] for part in gradient]
-    return value.detach(), gradient.detach(), torch.stack(rows)
+    """Return value, gradient and matrix of second derivatives, summed over blocks of rows."""
+    value, gradient, curvature = torch.zeros(()).double(), torch.zeros(2).double(), torch.zeros(2, 2).double()
+    for part in _blocks(observed):
+        at = point.detach().requires_grad_()
+        here = _block(law, part, at)
+        (slope,) = torch.autograd.grad(here, at, create_graph=True)
+        rows = [torch.autograd.grad(entry, at, retain_graph=True)[0] for entry in slope]
+        value, gradient, curvature = value + here.detach(), gradient + slope.detach(), curvature + torch.stack(rows)
+    weight = observed.weight.sum()
+    return value / weight, gradient / weight, curvature / weight
+
+
+def _blocks(observed: Observations) -> Iterator[Observations]:
+    """Yield the rows in parts, so that memory does not grow with their number."""
+    for start in range(0, len(observed), _BLOCK):
+        yield observed.take(slice(start, start + _BLOCK))
+
+
+def _block(law: type[LogLocationScale], observed: Observations, point: Tensor) -> Tensor:
+    """Return the weighted sum of the log-likelihood of some rows."""
+    primitive = law.from_location(point[0].reshape(1, 1, 1), point[1].reshape(1, 1, 1))  # [rows, events, k]
+    one = Mixture(torch.zeros_like(primitive.location), primitive)
+    return (observed.weight * contributions(one, observed).total()).sum()
