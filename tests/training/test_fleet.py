@@ -205,3 +205,26 @@ def test_warm_start_is_a_maximum_of_the_likelihood(primitive):
         _, gradient, curvature = _derivatives(law, alone, fits[event - 1])
         assert gradient.abs().max() < 1e-8
         assert (torch.linalg.eigvalsh(curvature) < 0).all()
+
+
+def test_a_gradient_that_is_no_number_is_not_followed():
+    layout = Architecture(2, (), 2, 1, "weibull", bias=False).layout
+    slopes = Parameters(layout, torch.full((2 * layout.size,), 3.0), 2)
+    slopes.blocks["heads"][1, 0, 0] = torch.nan
+    slopes.shorten(1.0)
+    first, second = layout.unpack(slopes.flat, 2)
+    np.testing.assert_allclose(first.norm(), 1.0, rtol=1e-6)
+    assert not second.any()
+
+
+def test_a_held_out_loss_that_is_no_number_is_never_the_best():
+    data = sample(1, torch.float32)
+    architecture = Architecture(5, (4,), 2, 1, "weibull")
+    fleet = Fleet(architecture, data, jobs_for(data, architecture.law, 1, [{}]), TrainConfig(patience=3))
+    fleet.run_epoch()
+    best = fleet.best.clone()
+    fleet.values.fill_(torch.nan)
+    (fit,) = fleet.train()
+    assert fit.best_epoch == 1
+    assert len(fit.train_loss) == 4
+    assert torch.equal(fit.parameters, best[0])

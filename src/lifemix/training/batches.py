@@ -32,7 +32,7 @@ def steps_per_epoch(n_rows: int, batch_size: int) -> int:
 def shuffled_rows(jobs: Sequence[Job], randoms: Sequence[Randomness], batch_size: int) -> tuple[Tensor, Tensor]:
     """Return the rows of every step of an epoch, ``[models, steps, rows]``, and which of them count.
 
-    A model whose rows do not fill a batch has row 0 in the places that are left, and it does not count there.
+    Where its rows do not fill a batch, a model has its first row in the places that are left; it does not count there.
     """
     steps = steps_per_epoch(len(jobs[0].train_rows), batch_size)
     size = max(math.ceil(len(job.train_rows) / steps) for job in jobs)
@@ -40,6 +40,7 @@ def shuffled_rows(jobs: Sequence[Job], randoms: Sequence[Randomness], batch_size
     present = torch.zeros(len(jobs), steps, size, dtype=torch.bool)
     for model, (job, random) in enumerate(zip(jobs, randoms, strict=True)):
         order = job.train_rows[torch.from_numpy(random.shuffle.permutation(len(job.train_rows)))]
+        rows[model] = job.train_rows[0]
         long, short = len(order) % steps, len(order) // steps  # as torch.tensor_split: the first parts have one more
         cut = long * (short + 1)
         if long:

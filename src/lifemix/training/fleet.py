@@ -110,7 +110,8 @@ class Fleet:
         validation = self.validation_loss()
         current = self.architecture.layout.unpack(self.values, len(jobs))
         for row, (number, loss) in enumerate(zip(self.running, (total / len(targets)).tolist(), strict=True)):
-            if self._record(self.fits[number], loss, validation[row]):
+            held_out = len(jobs[row].validation_rows) > 0
+            if self._record(self.fits[number], loss, validation[row], held_out):
                 self.best[row] = current[row]
         self._retire()
 
@@ -144,14 +145,14 @@ class Fleet:
             weights += observed.weight.double().sum(1)
         return (losses / weights).tolist()
 
-    def _record(self, fit: Fit, train_loss: float, validation_loss: float) -> bool:
-        """Write down an epoch; tell whether it is the best so far."""
+    def _record(self, fit: Fit, train_loss: float, validation_loss: float, held_out: bool) -> bool:
+        """Write down an epoch; tell whether it is the best so far, or the last where no row is held out to judge."""
         fit.train_loss.append(train_loss)
         fit.validation_loss.append(validation_loss)
-        better = np.isnan(validation_loss) or validation_loss < fit.best_loss
+        better = not held_out or validation_loss < fit.best_loss
         if better:
             fit.best_loss, fit.best_epoch = validation_loss, self.epoch
-        return bool(better)
+        return better
 
     def _retire(self) -> None:
         """Let the models go that have not become better for long enough."""

@@ -44,7 +44,11 @@ class Parameters:
         if float(torch.linalg.vector_norm(self.flat)) <= longest:
             return
         parts = [torch.linalg.vector_norm(block.flatten(1), dim=1) for block in self.blocks.values()]
-        factors = (longest / torch.linalg.vector_norm(torch.stack(parts), dim=0)).clamp(max=1.0)
+        norms = torch.linalg.vector_norm(torch.stack(parts), dim=0)
+        factors = (longest / norms).clamp(max=1.0)
+        if not bool(torch.isfinite(norms).all()):  # a step that is no number is not taken
+            self.flat.nan_to_num_(nan=0.0, posinf=0.0, neginf=0.0)
+            factors = torch.where(torch.isfinite(norms), factors, 0.0)
         for block in self.blocks.values():
             block.mul_(factors.view(-1, *[1] * (block.dim() - 1)))
 
