@@ -14,7 +14,7 @@ from ..model import Architecture
 from .batches import Randomness, dropout_bytes, dropout_masks, shuffled_rows
 from .config import Data, Job, TrainConfig
 from .fused import Fused
-from .gradients import Autograd, Gradient, Parameters, Settings
+from .gradients import Autograd, Gradient, Parameters, Settings, penalties
 from .optimizers import make_optimizer
 from .threads import threads_for
 
@@ -68,7 +68,7 @@ class Fleet:
         self.settings = Settings(
             learning_rate=self._learning_rate(column("learning_rate")),
             discount=column("discount"),
-            prior_strength=column("prior_strength"),
+            twice_prior=2 * column("prior_strength").view(-1, 1, 1, 1),
             head_prior=column("head_prior"),
             any_head_prior=any(job.head_prior > 0 for job in jobs),
             prior_centre=torch.stack(centres).to(self.data.x),
@@ -106,10 +106,11 @@ class Fleet:
             if left_out is not None:
                 masks = dropout_masks(left_out, randoms, rows.shape[2], self.architecture.hidden, rows.device)
             total += self.step(self.inputs(rows[:, step]), target, masks)
+        losses = total / len(targets) + penalties(self.parameters.blocks, self.settings)
         self.epoch += 1
         validation = self.validation_loss()
         current = self.architecture.layout.unpack(self.values, len(jobs))
-        for row, (number, loss) in enumerate(zip(self.running, (total / len(targets)).tolist(), strict=True)):
+        for row, (number, loss) in enumerate(zip(self.running, losses.tolist(), strict=True)):
             held_out = len(jobs[row].validation_rows) > 0
             if self._record(self.fits[number], loss, validation[row], held_out):
                 self.best[row] = current[row]

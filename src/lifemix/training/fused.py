@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ..likelihood import Observations, head_penalty
+from ..likelihood import Observations
 from ..model import Architecture
 from ..primitives.stable import LOG_LIMIT
 from .config import TrainConfig
@@ -59,6 +59,10 @@ class Fused:
         self.architecture, self.exact = architecture, config.objective == "exact"
         self.activation, self.derivative = _ACTIVATIONS[architecture.activation]
         self.act, self.act_derivative = _ACTIVATIONS[architecture.act]
+        # Location and log precision are the law's parameters up to order and sign, and so are their derivatives.
+        order = architecture.law.from_location(torch.tensor(1.0), torch.tensor(2.0)).parameters
+        self.location_at, self.precision_at = (1, 2) if abs(order[0]) == 1 else (2, 1)
+        self.precision_falls = bool(order[self.precision_at - 1] < 0)
 
     @staticmethod
     def usable(architecture: Architecture, config: TrainConfig, observed: Observations) -> bool:
@@ -97,14 +101,12 @@ class Fused:
         target: _Target,
         masks: list[Tensor] | None,
     ) -> Tensor:
-        """Return the loss of each model; write its gradient."""
+        """Return the loss of each model without the penalties; write the gradient with them."""
         parameters, slots = values.blocks, gradient.blocks
         hidden = self._encode(parameters, x, masks)
         logits, shifts, law = self._heads(parameters, hidden[-1])
-        by_out = torch.empty(*shifts.shape[:2], 3, *shifts.shape[3:], dtype=x.dtype, device=x.device)
+        by_out = torch.empty((len(x), self.architecture.n_events, 3, *logits.shape[2:]), dtype=x.dtype, device=x.device)
         log_likelihood = self._likelihood(logits, law, target, by_out)
-        loss = target.constant + (target.share * log_likelihood).flatten(1).sum(1)
-
         by_parameter = by_out[:, :, 1:]
         torch.sum(by_parameter, dim=-1, out=slots["base"])
         if "gate_bias" in slots:
@@ -114,34 +116,27 @@ class Fused:
         by_out = by_out.flatten(1, 3)  # [models, events * 3 * k, rows]
         torch.bmm(by_out, hidden[-1], out=slots["heads"])
         self._backward(parameters, slots, hidden, by_out.transpose(1, 2), masks)
-        return loss + self._penalties(parameters, slots, settings)
+        slots["base"].addcmul_(parameters["base"] - settings.prior_centre[..., None], settings.twice_prior)
+        if settings.any_head_prior:
+            slots["heads"].addcmul_(parameters["heads"], settings.head_prior.view(-1, 1, 1))
+        return (target.share * log_likelihood).sum((1, 2, 3)).add_(target.constant)
 
     def _likelihood(self, logits: Tensor, law: Any, target: _Target, by_out: Tensor) -> Tensor:
         """Return the log-likelihood ``[models, events, 1, rows]``; write its derivatives into by_out."""
         precision = law.log_precision.clamp(max=LOG_LIMIT).exp_()
         z = (target.log_time - law.location).mul_(precision)
         value, slope = law.standard(z, target.happened)
-        value = torch.addcmul(value, target.happened, law.log_precision)
+        value.addcmul_(target.happened, law.log_precision)
         total, by_value, by_logit = self._mix(logits, value)
         torch.mul(by_logit, target.share, out=by_out[:, :, 0])
         by_value = by_value * target.share
         by_z = slope.mul_(by_value)
-        by_precision = torch.addcmul(by_value.mul_(target.happened), by_z, z)
-        by_location = by_z.mul_(precision).neg_()
-        # Location and log precision are the parameters of the law up to order and sign, and so are the derivatives.
-        for place, part in enumerate(type(law).from_location(by_location, by_precision).parameters, 1):
-            torch.clamp(part, -_LIMIT, _LIMIT, out=by_out[:, :, place])
+        by_precision = torch.addcmul(by_value.mul_(target.happened), by_z, z, out=by_out[:, :, self.precision_at])
+        if self.precision_falls:
+            by_precision.neg_()
+        torch.mul(by_z, precision, out=by_out[:, :, self.location_at]).neg_()
+        by_out.clamp_(-_LIMIT, _LIMIT)
         return total
-
-    def _penalties(self, parameters: dict[str, Tensor], slots: dict[str, Tensor], settings: Settings) -> Tensor:
-        """Return the priors' part of the loss and add their derivatives to the gradient."""
-        gap = parameters["base"] - settings.prior_centre[..., None]
-        slots["base"].addcmul_(gap, 2 * settings.prior_strength.view(-1, 1, 1, 1))
-        penalty = settings.prior_strength * gap.square_().flatten(1).sum(1)
-        if settings.any_head_prior:
-            slots["heads"].addcmul_(parameters["heads"], settings.head_prior.view(-1, 1, 1))
-            penalty = penalty + settings.head_prior * head_penalty(parameters["heads"])
-        return penalty
 
     def _encode(self, parameters: dict[str, Tensor], x: Tensor, masks: list[Tensor] | None) -> list[Tensor]:
         """Return the inputs and the output of every layer, dropout included."""
@@ -169,10 +164,12 @@ class Fused:
 
     def _mix(self, logits: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the log-likelihood ``[models, events, 1, rows]`` and its derivatives by values and logits."""
-        gate, weights = _log_sum(logits)
+        weights = torch.softmax(logits, 2)
         if self.exact:
-            joint, responsibility = _log_sum(logits + value)
-            return joint - gate, responsibility, responsibility - weights
+            joint = logits + value
+            total = torch.logsumexp(joint, 2, keepdim=True) - torch.logsumexp(logits, 2, keepdim=True)
+            responsibility = torch.softmax(joint, 2)
+            return total, responsibility, responsibility - weights
         total = (weights * value).sum(2, keepdim=True)
         return total, weights, (value - total).mul_(weights)
 
@@ -214,11 +211,3 @@ class Fused:
 def _known(observed: Observations, weight: Tensor) -> Tensor:
     """Return the part of the log-likelihood that has no parameter: ``log dz/dt`` without the precision."""
     return torch.where(observed.event > 0, weight * (observed.log_width - torch.log(observed.time)), 0.0)
-
-
-def _log_sum(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Return log-sum-exp and softmax over the components, the third axis."""
-    top = values.amax(2, keepdim=True)
-    parts = (values - top).exp_()
-    total = parts.sum(2, keepdim=True)
-    return total.log().add_(top), parts.div_(total)

@@ -14,7 +14,7 @@ from ..model import Architecture
 from ..networks import Layout
 from .config import TrainConfig
 
-__all__ = ["Autograd", "Gradient", "Parameters", "Settings"]
+__all__ = ["Autograd", "Gradient", "Parameters", "Settings", "penalties"]
 
 _LIMIT = 1e15  # of a derivative, so that float32 can hold the squares
 
@@ -25,11 +25,17 @@ class Settings:
 
     learning_rate: Tensor | float  # a number where all models have the same, else one a parameter
     discount: Tensor
-    prior_strength: Tensor
+    twice_prior: Tensor  # [models, 1, 1, 1]: two times the strength of the prior of the base values
     head_prior: Tensor
     any_head_prior: bool
     prior_centre: Tensor  # [models, events, 2]
     decay: Tensor | None  # one a parameter
+
+
+def penalties(parameters: dict[str, Tensor], settings: Settings) -> Tensor:
+    """Return the priors' part of the loss of each model, ``[models]``."""
+    prior = settings.twice_prior.flatten() / 2 * base_penalty(parameters["base"], settings.prior_centre)
+    return prior + settings.head_prior * head_penalty(parameters["heads"])
 
 
 class Parameters:
@@ -68,7 +74,10 @@ class Gradient(Protocol):
         target: Any,
         masks: list[Tensor] | None,
     ) -> Tensor:
-        """Return the losses ``[models]`` and write their gradient; x is ``[models, rows, inputs]``."""
+        """Return the losses ``[models]``, without the penalties, and write the gradient of both.
+
+        x is ``[models, rows, inputs]``.
+        """
 
     def held_out(self, values: Parameters, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
         """Return minus the weighted sum of the objective over rows, without penalties, ``[models]``."""
@@ -93,15 +102,13 @@ class Autograd:
         target: Observations,
         masks: list[Tensor] | None,
     ) -> Tensor:
-        """Return the loss of each model; write its gradient."""
+        """Return the loss of each model without the penalties; write the gradient with them."""
         leaf = values.flat.detach().requires_grad_()
         parameters = self.architecture.layout.blocks(leaf, len(x))
         mixtures = self.architecture.mixtures(parameters, x, masks)
         terms = contributions(mixtures, target, self.config.objective, self.config.t_max)
-        prior = base_penalty(parameters["base"], settings.prior_centre)
-        loss = combined_loss(terms, target.weight, settings.discount, settings.prior_strength, prior)
-        loss = loss + settings.head_prior * head_penalty(parameters["heads"])
-        (found,) = torch.autograd.grad(loss.sum(), leaf)
+        loss = combined_loss(terms, target.weight, settings.discount)
+        (found,) = torch.autograd.grad((loss + penalties(parameters, settings)).sum(), leaf)
         torch.clamp(found, -_LIMIT, _LIMIT, out=gradient.flat)
         return loss.detach()
 
