@@ -80,7 +80,7 @@ def curves(model: DeepSurvivalMachines, X: pd.DataFrame) -> plt.Figure:
         axes.plot(days, mean[row], color=colour, label=f"{patient['age']:.0f} years, {patient['dzgroup']}")
         axes.fill_between(days, mean[row] - spread[row], mean[row] + spread[row], color=colour, alpha=0.2, lw=0)
     axes.set(xlabel="days since study entry", ylabel="probability of survival", ylim=(0, 1), xlim=(0, 1500))
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
@@ -97,7 +97,7 @@ def risk_groups(model: DeepSurvivalMachines, X: pd.DataFrame, y: np.ndarray) -> 
         axes.plot(days, predicted[group == number].mean(0), color=colour, ls="--")
     axes.set(xlabel="days since study entry", ylabel="survival (solid: observed, dashed: predicted)")
     axes.set(ylim=(0, 1), xlim=(0, 1500))
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
@@ -124,7 +124,7 @@ def main() -> None:
 <h1>Deep Survival Machines on SUPPORT</h1>
 <p>{len(data.X):,} seriously ill patients, {data.X.shape[1]} covariates, followed until death or censoring. Learnt from
 {len(train):,} of them, evaluated on the other {len(test):,}. The horizons are the quartiles of the times of death.</p>
-<div class="scroll">{result.round(3).to_html(border=0)}</div>
+<div class="scroll">{result.round(3).to_html(border=0, index_names=False)}</div>
 <p class="note">C^td: share of pairs ranked rightly up to the horizon, higher is better. Brier score: mean squared error
 of the predicted survival, lower is better. Both are weighted for censoring.</p>
 <h2>Four held-out patients</h2>{picture(curves(best, held_out))}
