@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -66,10 +67,16 @@ def _train(fleet: Fleet, checkpoint: Checkpoint | None, verbose: bool) -> list[F
 
 
 def _check_finite(fits: Sequence[Fit]) -> None:
-    weights = torch.stack([fit.parameters for fit in fits if fit.parameters is not None])
-    bad = (~torch.isfinite(weights).all(dim=1)).nonzero()[:, 0].tolist()
+    bad = [fit for fit in fits if _diverged(fit)]
     if bad:
         raise SettingError(
-            f"training diverged: the weights of {len(bad)} of {len(fits)} models are not finite after "
-            f"{len(fits[bad[0]].train_loss)} epochs. Lower learning_rate, or scale X (preprocessor='auto' does)."
+            f"training diverged: the weights or the loss of {len(bad)} of {len(fits)} models are not finite after "
+            f"{len(bad[0].train_loss)} epochs. Lower learning_rate, or scale X (preprocessor='auto' does)."
         )
+
+
+def _diverged(fit: Fit) -> bool:
+    """Tell whether a fit has no epoch to go back to: by its held-out loss, or by the training loss at the end."""
+    losses = [fit.best_loss, *fit.train_loss[-1:]]
+    finite = fit.parameters is None or bool(torch.isfinite(fit.parameters).all())
+    return not finite or (bool(fit.train_loss) and not any(math.isfinite(loss) for loss in losses))
