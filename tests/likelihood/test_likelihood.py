@@ -14,6 +14,7 @@ from lifemix.likelihood import (
     combined_loss,
     contributions,
     head_penalty,
+    log_incidence_between,
 )
 from lifemix.primitives import PRIMITIVES, Mixture
 from lifemix.target import Target, as_target
@@ -99,6 +100,23 @@ def test_competing_intervals_are_differences_of_incidences(law):
         incidence = d[[row]].cumulative_incidence([low, high], int(event))[0]
         survived = d[[row]].survival(entry)[0, 0]
         np.testing.assert_allclose(got[row], np.log((incidence[1] - incidence[0]) / survived), rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [0.2, 1.5, 5.0, 20.0])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.0, 10.0), (0.0, 1e4), (0.01, 100.0), (0.5, 0.9), (0.0, 1e-3), (0.999, 1.0005), (0.9, 30.0)]
+)
+def test_interval_incidence_is_right_for_narrow_and_wide_laws(shape, low, high):
+    """Two alike Weibulls share every interval evenly: ``F_1(u) - F_1(l) = [S(l)^2 - S(u)^2] / 2``."""
+    law = PRIMITIVES["weibull"].from_location(
+        torch.zeros(1, 2, 1).double(), torch.full((1, 2, 1), np.log(shape)).double()
+    )
+    pair = Mixture(torch.zeros(1, 2, 1).double(), law)
+    low_, high_ = (torch.tensor([t], dtype=torch.float64) for t in (low, high))
+    got = log_incidence_between(pair, low_, high_, torch.tensor([1])).item()
+    hazards = [2 * t**shape for t in (low, high)]
+    expected = np.log(0.5) - hazards[0] + np.log(-np.expm1(hazards[0] - hazards[1]))
+    np.testing.assert_allclose(got, expected, rtol=1e-7, atol=1e-7)
 
 
 @ALL

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ..errors import SettingError
 from ..model import Architecture
 from ..preprocessing import apply_preprocessor, learn_preprocessor
 from ..training import Data, Job, TrainConfig, warm_start
@@ -66,6 +67,12 @@ def make_plan(
     check_settings(estimator)
     memo = memo or Memo()
     X, target, weight = training_rows(X, y, sample_weight, estimator.t_max)
+    weight = weight / weight.mean()  # the loss does not depend on their scale, single precision does
+    if estimator.t_max is not None and target.n_events > 1 and target.interval.any() and estimator.objective == "exact":
+        raise SettingError(
+            "t_max cannot go with intervals under competing risks in the exact likelihood; got both. "
+            "Leave t_max out, or use objective='elbo'."
+        )
     option = estimator.preprocessor if isinstance(estimator.preprocessor, str) else joblib.hash(estimator.preprocessor)
 
     def read() -> tuple[Any, Sample]:

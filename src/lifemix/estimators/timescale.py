@@ -24,12 +24,14 @@ class TimeScale:
 
     @classmethod
     def learn(cls, target: Target) -> TimeScale:
-        """Take the median and the smallest of the positive event times."""
+        """Take the median of the positive event times, intervals at their middles, and the smallest exact one."""
         times = np.where(target.interval, (target.time + np.where(target.interval, target.upper, 0)) / 2, target.time)
         positive = times[(target.event > 0) & (times > 0)]
         if len(positive) == 0:
             raise TargetError("all events happened at time 0; got no positive event time. Measure time more finely.")
-        return cls(float(np.quantile(positive, 0.5, method="lower")), float(positive.min()))
+        exact = target.time[(target.event > 0) & (target.time > 0) & ~target.interval]
+        first = exact.min() if len(exact) else positive.min()
+        return cls(float(np.quantile(positive, 0.5, method="lower")), float(first))
 
     def observe(
         self, target: Target, weight: NDArray[np.float64] | None = None, dtype: torch.dtype = torch.float64

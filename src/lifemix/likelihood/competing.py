@@ -1,8 +1,8 @@
 """The probability that an event of one kind comes first and falls in an interval, inside the likelihood.
 
 ``F_m(u) - F_m(l)`` is the integral of ``f_m(s) prod_{j != m} S_j(s)`` over ``(l, u]``. It is taken on the axis of log
-time, where every primitive is smooth, by Gauss-Legendre in panels that are short near u, and as a sum of logarithms, so
-that it stays differentiable and finite. (Predictions use the adaptive rule of the distribution.)
+time, where every primitive is smooth, by Gauss-Legendre in panels between quantiles of the row's own components, and as
+a sum of logarithms, so that it stays differentiable and finite. (Predictions use the adaptive rule of distributions.)
 """
 
 from __future__ import annotations
@@ -15,20 +15,12 @@ from ..primitives import Mixture
 
 __all__ = ["log_incidence_between"]
 
-_FROM_ORIGIN = 60.0  # in log time below the upper end; nothing that a float can tell from 0 lies further away
-_PANELS = np.array([0.0, 0.004, 0.0125, 0.033, 0.083, 0.2, 0.42, 1.0])  # short near the upper end
-_EVEN_PANELS = np.linspace(0.0, 1.0, 8)
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-
-
-def _composite(panels: np.ndarray) -> tuple[Tensor, Tensor]:
-    """Return nodes in (0, 1) and the logarithms of their weights."""
-    widths = np.diff(panels)[:, None]
-    nodes = panels[:-1, None] + widths * (_NODES + 1) / 2
-    return torch.from_numpy(nodes.reshape(-1)), torch.from_numpy(np.log(widths * _WEIGHTS / 2).reshape(-1))
-
-
-_GRADED, _EVEN = _composite(_PANELS), _composite(_EVEN_PANELS)
+# How far below the upper end, in log time, an interval from the origin begins: as far as the numbers reach.
+_FROM_ORIGIN = {torch.float32: 70.0, torch.float64: 300.0}
+_SPREAD = np.array([0.0, 0.0002, 0.0005, 0.001, 0.002, 0.004, 0.0125, 0.033, 0.083, 0.2, 0.42, 1.0])  # edges of any interval, as shares of it
+# log S at the edges that follow a component: from a probability of 1e-8 to one of exp(-40) being left
+_LEVELS = -np.array([1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.3, 2.2, 4.0, 8.0, 16.0, 40.0])
+_NODES, _WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))
 
 
 def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event: Tensor) -> Tensor:
@@ -36,16 +28,31 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
 
     mixtures: ``[rows, events, components]``; lower (0: from the origin), upper and event (1..M): ``[rows]``.
     """
-    from_origin = lower <= 0
-    span = torch.log1p((upper - lower) / torch.where(from_origin, upper, lower))
-    span = torch.where(from_origin, _FROM_ORIGIN, span)  # log(upper / lower)
-    graded = (span > 5.0)[:, None]
-    nodes, log_weights = (
-        torch.where(graded, a.to(lower), b.to(lower)) for a, b in zip(_GRADED, _EVEN, strict=True)
-    )  # [rows, nodes]
-    time = torch.exp(torch.log(upper)[:, None] - span[:, None] * nodes)
+    log_time, log_width = _nodes(mixtures, lower, upper)  # [rows, nodes]
     at_nodes = mixtures.map(lambda values: values[:, None])  # [rows, 1, events, k]
-    every = time[..., None].expand(*time.shape, mixtures.log_weights.shape[-2])  # [rows, nodes, events]
+    every = torch.exp(log_time)[..., None].expand(*log_time.shape, mixtures.log_weights.shape[-2])
     happened = (event[:, None] == torch.arange(1, every.shape[-1] + 1, device=event.device))[:, None]
     log_rate = torch.where(happened, at_nodes.log_pdf(every), at_nodes.log_survival(every)).sum(-1)
-    return torch.logsumexp(log_rate + torch.log(time) + log_weights, dim=-1) + torch.log(span)
+    return torch.logsumexp(log_rate + log_time + log_width, dim=-1)
+
+
+@torch.no_grad()
+def _nodes(mixtures: Mixture, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where the integrand is evaluated on the axis of log time, and the logarithms of the weights."""
+    from_origin = lower <= 0
+    span = torch.log1p((upper - lower) / torch.where(from_origin, upper, lower))
+    span = torch.where(from_origin, _FROM_ORIGIN[upper.dtype], span)[:, None].double()  # log(upper / lower)
+    end = torch.log(upper.double())[:, None]
+    shares = torch.from_numpy(_SPREAD).to(upper.device)
+    even = torch.linspace(0, 1, len(_SPREAD), dtype=torch.float64, device=upper.device)
+    anywhere = end - span * torch.where(span > 5.0, shares, even)
+    levels = torch.from_numpy(_LEVELS).to(upper.device)
+    law = mixtures.components.map(lambda values: values.double()[..., None])
+    own = torch.log(law.inverse_log_survival(levels)).flatten(1)  # [rows, events x k x levels]
+    own = torch.minimum(torch.maximum(own.nan_to_num(nan=-1e300), end - span), end)
+    edges = torch.cat([anywhere, own], dim=1).sort(dim=1).values
+    half = edges.diff(dim=1)[..., None] / 2
+    nodes = edges[:, :-1, None] + half * (_NODES.to(upper.device) + 1)
+    weights = half * _WEIGHTS.to(upper.device)
+    log_width = torch.where(weights > 0, torch.log(weights.clamp(min=1e-300)), -1e4)
+    return nodes.flatten(1).to(upper.dtype), log_width.flatten(1).to(upper.dtype)

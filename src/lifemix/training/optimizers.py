@@ -61,7 +61,7 @@ class Adam(Optimizer):
             [mean],
             [square],
             [],
-            [torch.tensor(float(self.steps))],
+            [torch.tensor(float(self.steps), device=values.device)],
             lr=learning_rate,
             beta1=0.9,
             beta2=0.999,
