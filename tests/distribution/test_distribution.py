@@ -123,6 +123,26 @@ def test_given_is_the_ratio_of_survivals(law):
         np.testing.assert_allclose(d.given(1.0).given(1.5).survival(T), conditional, rtol=1e-12)
 
 
+@pytest.mark.parametrize("since", [0.5, 15.0, 36.0, 200.0, 800.0])
+def test_means_given_survival_hold_where_hardly_anyone_survives(since):
+    """An exponential has no memory, however long one has waited."""
+    one = Weibull(torch.zeros(1, 1).double(), torch.zeros(1, 1).double())
+    alone = MixtureDistribution(Mixture(torch.zeros(1, 1).double(), one)).given(since)
+    two = Weibull(torch.zeros(1, 1, 2, 1).double(), torch.zeros(1, 1, 2, 1).double())
+    pair = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1).double(), two)).given(since)
+    for d, rate in ((alone, 1.0), (pair, 2.0)):
+        np.testing.assert_allclose(d.mean() - since, 1 / rate, rtol=1e-6)
+        np.testing.assert_allclose(d.rmst(since + 1) - since, -np.expm1(-rate) / rate, rtol=1e-6)
+        np.testing.assert_allclose(d.median() - since, np.log(2) / rate, rtol=1e-6)
+
+
+def test_log_normal_far_in_its_tail():
+    law = PRIMITIVES["lognormal"](torch.zeros(1, 1).double(), torch.full((1, 1), np.log(0.25)).double())
+    d = MixtureDistribution(Mixture(torch.zeros(1, 1).double(), law)).given(20_000.0)
+    np.testing.assert_allclose(d.survival(d.median()), 0.5, rtol=1e-9)
+    assert len(np.unique(d.sample(100, random_state=0))) == 100
+
+
 @ALL
 def test_weights_sum_to_one_also_after_given(law):
     for d in (single(law), single(law).given(2.0), competing(law).net(2), competing(law).given(1.0).net(1)):

@@ -7,7 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 
 from lifemix import DeepSurvivalMachines, FleetSearchCV, make_target
-from lifemix.errors import SettingError
+from lifemix.errors import LifemixWarning, SettingError
 from lifemix.estimators import search as search_module
 from lifemix.splits import EventStratifiedKFold
 
@@ -96,49 +96,71 @@ def test_random_search_draws_from_distributions_by_seed(data):
     np.testing.assert_array_equal(first.cv_results_["mean_test_score"], second.cv_results_["mean_test_score"])
 
 
+CALLS = []
+
+
+def counted_score(model, X, y):
+    CALLS.append(1)
+    if CALLS[0] != "forever" and len(CALLS) > 20:
+        raise KeyboardInterrupt
+    return model.score(X, y)
+
+
+def other_score(model, X, y):
+    return -7.0
+
+
 def test_a_search_that_was_cut_off_goes_on_where_it_was(data, tmp_path, searched):
     X, y = data
     arguments = {"cv": EventStratifiedKFold(3), "refit": False, "folder": tmp_path, "max_fleet": 8}
-    done = 0
-
-    def score_then_die(model, X, y):
-        nonlocal done
-        done += 1
-        if done > 20:
-            raise KeyboardInterrupt
-        return model.score(X, y)
-
+    CALLS[:] = []
     with pytest.raises(KeyboardInterrupt):
-        FleetSearchCV(BASE, GRID, scoring=Named(score_then_die), **arguments).fit(X, y)
+        FleetSearchCV(BASE, GRID, scoring=counted_score, **arguments).fit(X, y)
     lines = (tmp_path / "scores.jsonl").read_text().splitlines()
     assert 0 < len(lines) <= 20
     with (tmp_path / "scores.jsonl").open("a") as file:
         file.write('{"key": "cut o')
-    count = 0
-
-    def score(model, X, y):
-        nonlocal count
-        count += 1
-        return model.score(X, y)
-
-    resumed = FleetSearchCV(BASE, GRID, scoring=Named(score), **arguments).fit(X, y)
-    assert count == 48 - len(lines)
+    CALLS[:] = ["forever"]
+    resumed = FleetSearchCV(BASE, GRID, scoring=counted_score, **arguments).fit(X, y)
+    assert len(CALLS) - 1 == 48 - len(lines)
     np.testing.assert_allclose(
         resumed.cv_results_["mean_test_score"], searched.cv_results_["mean_test_score"], atol=5e-3
     )
+    another = FleetSearchCV(BASE, {"k": [1]}, scoring=other_score, **arguments).fit(X, y)
+    assert another.best_score_ == -7.0
+    with pytest.raises(SettingError, match="a scorer that the next run can recognise"):
+        FleetSearchCV(BASE, GRID, scoring=lambda m, X, y: 1.0, **arguments).fit(X, y)
 
 
-class Named:
-    """A scorer that is the same scorer in two runs."""
+def test_one_bad_candidate_scores_nan_and_all_bad_are_refused(data):
+    def fails_for_three(model, X, y):
+        if model.k == 3:
+            raise SettingError("three is too many.")
+        return 1.0
 
-    def __init__(self, function):
-        self.function = function
+    with pytest.warns(LifemixWarning, match="a candidate scores NaN: three is too many"):
+        found = FleetSearchCV(BASE, {"k": [3, 2]}, cv=2, scoring=fails_for_three).fit(*data)
+    assert found.best_params_ == {"k": 2}
+    with (
+        pytest.warns(LifemixWarning, match="a candidate scores NaN"),
+        pytest.raises(SettingError, match="no candidate has a score"),
+    ):
+        FleetSearchCV(BASE, {"k": [3]}, cv=2, scoring=fails_for_three).fit(*data)
 
-    def __call__(self, model, X, y):
-        return self.function(model, X, y)
 
-    def __str__(self):
-        return "named"
+def test_folds_without_some_kind_of_event_are_refused(data):
+    X, y = data
+    rare = make_target(y["time"], np.where(np.arange(240) < 5, 2, y["event"]))
+    with pytest.raises(SettingError, match=r"fold 0 has none of \[2\]"):
+        FleetSearchCV(BASE, {"k": [1]}, cv=[(np.arange(120, 240), np.arange(120))]).fit(X, rare)
+
+
+def test_a_second_search_forgets_the_first(data):
+    X, y = data
+    search = FleetSearchCV(BASE, {"k": [1]}, cv=2).fit(X, y)
+    search.set_params(refit=False).fit(X, y)
+    with pytest.raises(SettingError, match="refit=False"):
+        search.predict(X)
 
 
 def test_processes_give_the_same_scores(data, searched):

@@ -13,12 +13,16 @@ from torch import Tensor
 
 from ..checks import check_times
 from ..errors import InputError
+from .quadrature import integrate
 from .root import invert
 
 __all__ = ["SurvivalDistribution"]
 
 Floats = NDArray[np.float64]
 _CHUNK = 1 << 21  # numbers in the largest temporary array
+# Cumulative hazards since the time of conditioning at which the panels of an integral end
+_LEFT = [1e-3, 0.01, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 150.0, 300.0, 600.0]
+_MIDDLE = 5
 
 
 class SurvivalDistribution(ABC):
@@ -66,6 +70,10 @@ class SurvivalDistribution(ABC):
     @abstractmethod
     def _rmst(self, t: Tensor) -> Tensor:
         """The integral of S from 0 to t."""
+
+    @abstractmethod
+    def _tail_index(self) -> Tensor:
+        """The power with which S falls in the end, ``[rows, 1]``; infinite where it falls faster."""
 
     @abstractmethod
     def _mean_beyond(self, t: Tensor) -> Tensor:
@@ -128,8 +136,9 @@ class SurvivalDistribution(ABC):
         """Return the mean of each row, ``(n_rows,)``; infinite where a component's is."""
 
         def expect(law: Self) -> Tensor:
-            since = law._since_column()
-            return since + law._mean_beyond(since) / torch.exp(law._log_survival_at_since())
+            if law._since is None:
+                return law._mean_beyond(law._since_column())
+            return law._since_column() + law._mean_since()
 
         return self._by_chunk(expect, 1)[:, 0]
 
@@ -139,9 +148,7 @@ class SurvivalDistribution(ABC):
         def restricted(law: Self, times: Tensor) -> Tensor:
             if law._since is None:
                 return law._rmst(times)
-            since = law._since_column()
-            beyond = law._rmst(law._no_earlier(times)) - law._rmst(since)
-            return torch.minimum(times, since) + beyond / torch.exp(law._log_survival_at_since())
+            return torch.minimum(times, law._since_column()) + law._survival_since(law._no_earlier(times))
 
         result = self._by_time(t, restricted)
         return result[:, 0] if np.ndim(t) == 0 else result
@@ -177,6 +184,37 @@ class SurvivalDistribution(ABC):
         if self._since is not None:
             value = value - self._log_survival_at_since()
         return torch.where(t <= self._since_column(), 0.0, value.clamp(max=0.0))
+
+    def _survival_since(self, t: Tensor) -> Tensor:
+        """Integrate the conditional survival from ``since`` to the times, ``[rows, times]``.
+
+        Relative to S(since), which may be too small for a number; the panels end at quantiles of those who are left.
+        """
+        since, base = self._since_column(), self._log_survival_at_since()
+        landmarks = torch.minimum(self._left(), t.amax(1, keepdim=True))
+        edges = torch.log(torch.cat([since, landmarks, t], dim=1).clamp(min=1e-300)).sort(dim=1).values
+        place = torch.searchsorted(edges, torch.log(t.clamp(min=1e-300)))
+
+        def integrand(rows: Tensor, x: Tensor) -> Tensor:
+            law = self._take(rows)
+            return torch.exp(law._log_survival(torch.exp(x)) - base[rows] + x)[..., None]
+
+        tolerance = 1e-10 * (self._left()[:, _MIDDLE] - since[:, 0]).clamp(min=1e-300)
+        parts = integrate(integrand, edges[:, :-1], edges[:, 1:], tolerance)[..., 0]
+        return torch.cat([torch.zeros_like(since), parts.cumsum(1)], dim=1).gather(1, place)
+
+    def _left(self) -> Tensor:
+        """Return the times at which given shares of those alive at ``since`` are left, ``[rows, levels]``."""
+        log_s = self._log_survival_at_since() - torch.as_tensor(_LEFT)
+        return torch.maximum(self._invert(log_s), self._since_column())
+
+    def _mean_since(self) -> Tensor:
+        """Return the mean time beyond ``since``, ``[rows, 1]``: to where next to nobody is left, and the tail."""
+        last = self._left()[:, -1:].clamp(max=1e300)
+        left = torch.exp(self._log_survival(last) - self._log_survival_at_since())
+        index = self._tail_index()
+        tail = last * left / (index - 1)
+        return torch.where(index > 1, self._survival_since(last) + tail, torch.inf)
 
     def _invert(self, log_s: Tensor) -> Tensor:
         """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``."""

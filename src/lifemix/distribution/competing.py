@@ -188,6 +188,9 @@ class CompetingDistribution(SurvivalDistribution):
         start = torch.exp(edges[:, :1])  # S is 1 up to the first edge
         return torch.cat([torch.zeros_like(start), parts.cumsum(1)], dim=1).gather(1, place) + torch.minimum(start, t)
 
+    def _tail_index(self) -> Tensor:
+        return self._mixtures.components.tail_index().amin(-1).sum(-1).amin(0)[:, None]  # of the slowest member
+
     def _mean_beyond(self, t: Tensor) -> Tensor:
         """Integrate S to where only its power-law tail is left, if it has one, and add that."""
         components = self._mixtures.components

@@ -125,6 +125,9 @@ class MixtureDistribution(SurvivalDistribution):
         mixture = self._over_times()
         return mixture.expect(mixture.components.rmst(t[..., None]))
 
+    def _tail_index(self) -> Tensor:
+        return self._mixture.components.tail_index().amin(-1, keepdim=True)
+
     def _mean_beyond(self, t: Tensor) -> Tensor:
         mixture = self._over_times()
         return mixture.expect(mixture.components.mean_beyond(t[..., None]))

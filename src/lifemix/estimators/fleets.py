@@ -41,7 +41,8 @@ def group(planned: Sequence[Planned], max_fleet: int) -> list[list[Planned]]:
         steps = tuple(sorted({steps_per_epoch(len(job.train_rows), plan.config.batch_size) for job in plan.jobs}))
         held_out = bool(len(plan.jobs[0].validation_rows))
         kinds = tuple(getattr(plan.data.observed, name) is None for name in ("interval", "truncated", "at_origin"))
-        key = (plan.architecture, plan.config, steps, held_out, kinds, one.key[1] if large else None, alone)
+        place = (str(plan.data.x.device), one.key[1] if large else None)
+        key = (plan.architecture, plan.config, steps, held_out, kinds, place, alone)
         alike.setdefault(key, []).append(one)
     return [fleet for members in alike.values() for fleet in _portions(members, max_fleet)]
 
@@ -56,7 +57,7 @@ def _portions(members: list[Planned], max_fleet: int) -> list[list[Planned]]:
 def train_fleet(plans: Sequence[Plan]) -> list[tuple[list[Fit], tuple[Architecture, ...]]]:
     """Train plans of one group together; return for each its fits and architectures."""
     first = plans[0]
-    if len(plans) == 1:
+    if first.architecture.module is not None:
         return [train_members(first.architecture, first.data, first.jobs, first.config, None, False)]
     data, starts = _side_by_side([plan.data for plan in plans])
     jobs = [

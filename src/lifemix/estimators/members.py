@@ -16,7 +16,7 @@ from ..model import Architecture
 from ..training import Checkpoint, Data, Fit, Fleet, Job, ModuleFleet, TrainConfig
 from .progress import progress_bar
 
-__all__ = ["train_members"]
+__all__ = ["check_finite", "train_members"]
 
 
 def train_members(
@@ -41,7 +41,7 @@ def train_members(
             checkpoints.append(checkpoint)
         fits += _train(fleet, checkpoint, verbose)
         architectures.append(fleet.architecture)
-    _check_finite(fits)
+    check_finite(fits)
     for checkpoint in checkpoints:
         checkpoint.remove()
     return fits, tuple(architectures)
@@ -66,7 +66,8 @@ def _train(fleet: Fleet, checkpoint: Checkpoint | None, verbose: bool) -> list[F
         return fleet.train(after_epoch)
 
 
-def _check_finite(fits: Sequence[Fit]) -> None:
+def check_finite(fits: Sequence[Fit]) -> None:
+    """Refuse fits that came to nothing."""
     bad = [fit for fit in fits if _diverged(fit)]
     if bad:
         raise SettingError(

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Self
 
 import joblib
@@ -21,13 +23,14 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import SettingError
+from ..errors import LifemixError, LifemixWarning, SettingError
 from ..preprocessing import apply_preprocessor
 from ..splits import EventStratifiedKFold
 from ..target import Target, as_target
 from .dsm import DeepSurvivalMachines
 from .fleets import Planned, group, train_fleet
 from .inputs import check_weight
+from .members import check_finite
 from .plan import Memo, make_plan
 from .progress import task_bar
 from .results import cv_results
@@ -99,13 +102,17 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Score every candidate on every fold, and fit the best on all rows; weights count in training only."""
+        for name in ("best_estimator_", "refit_time_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         score = _scorer(self.scoring)
         candidates = self._candidates()
         models = [self._model(candidate) for candidate in candidates]
         target = as_target(y)
         folds = self._folds(X, target)
+        _check_folds(target, folds)
         weight = check_weight(sample_weight, target)
-        store = ScoreStore(self.folder, (X, target.to_array(), weight, folds, _name(self.scoring)))
+        measure = None if self.folder is None else _name(self.scoring)
+        store = ScoreStore(self.folder, (X, target.to_array(), weight, folds, measure))
         known = {
             (number, fold): found
             for number, model in enumerate(models)
@@ -122,6 +129,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 show(len(results))
         self.cv_results_ = cv_results(candidates, known, len(folds))
         self.n_splits_ = len(folds)
+        _check_scores(self.cv_results_["mean_test_score"])
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.best_params_ = candidates[self.best_index_]
@@ -147,7 +155,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return model
 
     def _folds(self, X: Any, target: Target) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        splitter = EventStratifiedKFold(self.cv) if isinstance(self.cv, int) else check_cv(self.cv)
+        splitter = EventStratifiedKFold(int(self.cv)) if isinstance(self.cv, Integral) else check_cv(self.cv)
         return [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, target.to_array())]
 
     def _plan(
@@ -195,9 +203,13 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the best estimator's distributions."""
         return self._best().predict_distribution(X)
 
-    def predict_survival_function(self, X: Any, times: Any) -> Any:
+    def predict_survival_function(self, X: Any, times: Any, return_std: bool = False) -> Any:
         """Return the best estimator's survival curves."""
-        return self._best().predict_survival_function(X, times)
+        return self._best().predict_survival_function(X, times, return_std)  # type: ignore[call-overload]
+
+    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the best estimator's log-likelihood."""
+        return self._best().log_likelihood(X, y, sample_weight)
 
     def predict_cumulative_incidence(self, X: Any, times: Any, event: int = 1) -> Any:
         """Return the best estimator's cumulative incidences."""
@@ -221,8 +233,12 @@ def _train_and_score(fleet: list[Planned], score: Callable[..., float]) -> dict[
     results = {}
     for planned, (own, architectures) in zip(fleet, fits, strict=True):
         start = time.perf_counter()
-        model = planned.model._learn(planned.X, planned.plan, own, architectures)
-        value = score(model, planned.test)
+        try:
+            check_finite(own)
+            value = score(planned.model._learn(planned.X, planned.plan, own, architectures), planned.test)
+        except LifemixError as error:
+            warnings.warn(f"a candidate scores NaN: {error} Settings: {planned.model}", LifemixWarning, stacklevel=2)
+            value = np.nan
         results[planned.key] = {
             "test_score": float(value),
             "fit_time": seconds,
@@ -244,8 +260,33 @@ def _scorer(scoring: Any) -> Callable[[Any, _Test], float]:
 
 
 def _name(scoring: Any) -> str:
-    """Return a name of the measure that is the same in the next run."""
-    return str(getattr(scoring, "__qualname__", scoring or "concordance"))
+    """Return a name of the measure that is the same in the next run, and another where its code has changed."""
+    if scoring is None or isinstance(scoring, str):
+        return scoring or "concordance"
+    name, code = getattr(scoring, "__qualname__", "<"), getattr(scoring, "__code__", None)
+    if "<" in name or code is None:
+        raise SettingError(
+            f"folder= needs a scorer that the next run can recognise; got {scoring!r}. "
+            f"Give one of {list(SCORES)} or a function defined at the top of a module."
+        )
+    return f"{scoring.__module__}.{name} {joblib.hash((code.co_code, code.co_consts))}"
+
+
+def _check_folds(target: Target, folds: Sequence[Any]) -> None:
+    """Refuse folds whose training part has not every kind of event."""
+    kinds = set(np.unique(target.event).tolist()) - {0}
+    for number, (train, _) in enumerate(folds):
+        missing = sorted(kinds - set(target.event[train].tolist()))
+        if missing:
+            raise SettingError(
+                f"every training part must have every kind of event; fold {number} has none of {missing}. "
+                "Use fewer folds, or cv=EventStratifiedKFold(...)."
+            )
+
+
+def _check_scores(means: NDArray[np.float64]) -> None:
+    if np.isnan(means).all():
+        raise SettingError("no candidate has a score: all are NaN on some fold. See the warnings; use other folds.")
 
 
 def _concordance(model: DeepSurvivalMachines, test: _Test) -> float:

@@ -17,7 +17,9 @@ __all__ = ["log_incidence_between"]
 
 # How far below the upper end, in log time, an interval from the origin begins: as far as the numbers reach.
 _FROM_ORIGIN = {torch.float32: 70.0, torch.float64: 300.0}
-_SPREAD = np.array([0.0, 0.0002, 0.0005, 0.001, 0.002, 0.004, 0.0125, 0.033, 0.083, 0.2, 0.42, 1.0])  # edges of any interval, as shares of it
+_SPREAD = np.array(
+    [0.0, 0.0002, 0.0005, 0.001, 0.002, 0.004, 0.0125, 0.033, 0.083, 0.2, 0.42, 1.0]
+)  # edges of any interval, as shares of it
 # log S at the edges that follow a component: from a probability of 1e-8 to one of exp(-40) being left
 _LEVELS = -np.array([1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.3, 2.2, 4.0, 8.0, 16.0, 40.0])
 _NODES, _WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))

@@ -82,7 +82,7 @@ class LogNormal(LogLocationScale):
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
         early = log_s > -0.6931  # by the cdf where S is close to 1, by S where it is small
         z_early = torch.special.ndtri(-torch.expm1(torch.where(early, log_s, -0.5)))
-        z_late = -torch.special.ndtri(torch.exp(torch.where(early, -1.0, log_s).clamp(min=-700)))
+        z_late = _upper_quantile(torch.where(early, -1.0, log_s))
         return torch.exp(self.mu + torch.exp(self.log_sigma) * torch.where(early, z_early, z_late))
 
     def mean(self) -> Tensor:
@@ -101,6 +101,15 @@ class LogNormal(LogLocationScale):
 
     def tail_index(self) -> Tensor:
         return torch.full_like(self.mu, torch.inf)
+
+
+def _upper_quantile(log_s: Tensor) -> Tensor:
+    """Return z with ``log Phi(-z) = log_s``; Newton's method on the logarithm where the probability underflows."""
+    near = -torch.special.ndtri(torch.exp(log_s.clamp(min=-600)))
+    far = torch.sqrt(-2 * log_s.clamp(max=-100))
+    for _ in range(4):
+        far = far + (log_ndtr(-far) - log_s) * torch.special.erfcx(far / math.sqrt(2)) * math.sqrt(math.pi / 2)
+    return torch.where(log_s > -600, near, far)
 
 
 def _log_mean_density(middle: Tensor, width: Tensor) -> Tensor:

@@ -103,7 +103,7 @@ class Fused:
     ) -> Tensor:
         """Return the loss of each model without the penalties; write the gradient with them."""
         parameters, slots = values.blocks, gradient.blocks
-        hidden = self._encode(parameters, x, masks)
+        hidden, active = self._encode(parameters, x, masks)
         logits, shifts, law = self._heads(parameters, hidden[-1])
         by_out = torch.empty((len(x), self.architecture.n_events, 3, *logits.shape[2:]), dtype=x.dtype, device=x.device)
         log_likelihood = self._likelihood(logits, law, target, by_out)
@@ -115,7 +115,7 @@ class Fused:
             by_parameter.copy_(self.act_derivative(by_parameter, shifts))
         by_out = by_out.flatten(1, 3)  # [models, events * 3 * k, rows]
         torch.bmm(by_out, hidden[-1], out=slots["heads"])
-        self._backward(parameters, slots, hidden, by_out.transpose(1, 2), masks)
+        self._backward(parameters, slots, hidden, active, by_out.transpose(1, 2), masks)
         slots["base"].addcmul_(parameters["base"] - settings.prior_centre[..., None], settings.twice_prior)
         if settings.any_head_prior:
             slots["heads"].addcmul_(parameters["heads"], settings.head_prior.view(-1, 1, 1))
@@ -138,17 +138,20 @@ class Fused:
         by_out.clamp_(-_LIMIT, _LIMIT)
         return total
 
-    def _encode(self, parameters: dict[str, Tensor], x: Tensor, masks: list[Tensor] | None) -> list[Tensor]:
-        """Return the inputs and the output of every layer, dropout included."""
-        hidden = [x]
+    def _encode(
+        self, parameters: dict[str, Tensor], x: Tensor, masks: list[Tensor] | None
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """Return the inputs and the output of every layer, dropout included, and the outputs before dropout."""
+        hidden, active = [x], []
         for layer in range(len(self.architecture.hidden)):
             weight, bias = parameters[f"encoder.{layer}.weight"], parameters.get(f"encoder.{layer}.bias")
             x = torch.bmm(x, weight)
             x = self.activation(x if bias is None else x.add_(bias[:, None]))
+            active.append(x)
             if masks is not None:
                 x = x * masks[layer]
             hidden.append(x)
-        return hidden
+        return hidden, active
 
     def _heads(self, parameters: dict[str, Tensor], representation: Tensor) -> tuple[Tensor, Tensor, Any]:
         """Return logits ``[models, events, k, rows]``, the shifts after ``act`` and the primitives."""
@@ -178,6 +181,7 @@ class Fused:
         parameters: dict[str, Tensor],
         slots: dict[str, Tensor],
         hidden: list[Tensor],
+        active: list[Tensor],
         out: Tensor,
         masks: list[Tensor] | None,
     ) -> None:
@@ -185,12 +189,10 @@ class Fused:
         above = parameters["heads"]
         for layer in reversed(range(len(self.architecture.hidden))):
             out = torch.bmm(out, above)
-            value = hidden[layer + 1]
             if masks is not None:
                 out.mul_(masks[layer])
-                value = torch.where(masks[layer] > 0, value / masks[layer], 0.0)
             if self.derivative is not None:
-                out = self.derivative(out, value)
+                out = self.derivative(out, active[layer])
             if f"encoder.{layer}.bias" in slots:
                 torch.sum(out, dim=1, out=slots[f"encoder.{layer}.bias"])
             torch.bmm(hidden[layer].transpose(1, 2), out, out=slots[f"encoder.{layer}.weight"])
@@ -199,7 +201,7 @@ class Fused:
     @torch.no_grad()
     def held_out(self, values: Parameters, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
         """Return minus the weighted sum of the objective."""
-        logits, _, law = self._heads(values.blocks, self._encode(values.blocks, x, None)[-1])
+        logits, _, law = self._heads(values.blocks, self._encode(values.blocks, x, None)[0][-1])
         happened = self._happened(observed)
         z = law.log_precision.clamp(max=LOG_LIMIT).exp_() * (torch.log(observed.time)[:, None, None] - law.location)
         value = law.standard(z, happened)[0] + happened * law.log_precision
