@@ -1,0 +1,1 @@
+"""The paper's experiments: its protocol, its published numbers, ours beside them."""
