@@ -77,11 +77,9 @@ def _item(text: str, names: set[str]) -> re.Match[str] | None:
 
 def _split_items(text: str, names: set[str]) -> list[str]:
     """Split a line that describes several parameters, one sentence each."""
-    parts = [text]
-    for cut in re.finditer(r"(?<=[.;]) (?=[a-z_]+(?:(?:, | and )[a-z_]+)*: )", text):
-        if _item(text[cut.end() :], names):
-            parts[-1:] = [parts[-1][: cut.start() - len(text) or None], text[cut.end() :]]
-    return [part.rstrip(";") for part in parts]
+    starts = [found.end() for found in re.finditer(r"[.;] ", text) if _item(text[found.end() :], names)]
+    edges = [0, *starts, len(text)]
+    return [text[a:b].rstrip("; ") for a, b in zip(edges[:-1], edges[1:], strict=True)]
 
 
 def _markup(kind: str, text: str) -> str:

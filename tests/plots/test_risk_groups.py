@@ -73,6 +73,13 @@ def test_predictions_are_the_means_of_the_groups():
         plots.risk_groups(Y, RISK, 2, predicted=(times, survival[:2]))
 
 
+def test_the_time_axis_must_have_a_length():
+    with pytest.raises(InputError, match="must end after 0; got 0. Give last"):
+        plots.risk_groups(Y, RISK, 2, last=0)
+    with pytest.raises(InputError, match="last must be finite"):
+        plots.risk_groups(Y, RISK, 2, last=np.nan)
+
+
 def test_groups_are_of_equal_size_or_as_given():
     group = group_by_risk(np.random.default_rng(0).random(1000), 4)
     np.testing.assert_array_equal(np.bincount(group), [250] * 4)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..metrics import calibration_curve
 from .inputs import named
-from .style import colour, empty_axes, legend_beside
+from .style import colour, empty_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ def calibration(
     curves = {
         name: calibration_curve(y, values, horizon, event, bins=bins, level=level) for name, values in models.items()
     }
-    axes = empty_axes(ax, 5.0 if len(models) == 1 else 6.5, 5.0)
+    axes = empty_axes(ax, 5.0, 5.0)
     last = _round_up(max(_largest(curve) for curve in curves.values()))
     axes.plot([0, last], [0, last], color="#888888", linewidth=1, linestyle="--", zorder=1)
     for number, (name, curve) in enumerate(curves.items()):
@@ -54,7 +54,8 @@ def calibration(
     axes.set_ylabel(f"observed risk by {by}")
     axes.set(xlim=(0, last), ylim=(0, last))
     axes.set_aspect("equal")
-    legend_beside(axes)
+    if len(models) > 1:
+        axes.legend(frameon=False, loc="lower right")  # a corner that only a useless model would reach
     return axes
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ..errors import InputError
@@ -50,7 +51,7 @@ def training_history(
 
 def _mark_best(ax: Axes, table: pd.DataFrame, best_epoch: Sequence[int] | int, kind: str) -> None:
     members = sorted(table["member"].unique())
-    epochs = [best_epoch] if isinstance(best_epoch, int) else list(best_epoch)
+    epochs = np.atleast_1d(best_epoch).tolist()
     if len(epochs) != len(members):
         raise InputError(f"best_epoch must have one epoch a member, {len(members)} in all; got {len(epochs)}.")
     marked = [table[(table["member"] == m) & (table["epoch"] == e)] for m, e in zip(members, epochs, strict=True)]

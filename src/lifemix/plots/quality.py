@@ -73,7 +73,7 @@ def concordance_over_time(
     grid = check_grid(times)
     axes = empty_axes(ax)
     for number, (name, values) in enumerate(named(risk, "model").items()):
-        array = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values)
         wide = np.repeat(array, len(grid), axis=1) if array.ndim == 2 and array.shape[1] == 1 else array
         ranks = check_curves(wide, len(grid), "risk")
         scores = [concordance_td(y_train, y_test, ranks[:, i], float(t), event) for i, t in enumerate(grid)]
@@ -91,6 +91,8 @@ def _reference(y_train: Any, y_test: Any, grid: Floats, event: int | None) -> tu
     """Return the times that both samples reach, and the Brier score there of one curve for everyone."""
     train, test = as_target(y_train), as_target(y_test)
     known = grid[grid <= min(train.time.max(), test.time.max())]
+    if not len(known):
+        return known, known
     estimate = kaplan_meier(train).at(known) if event is None else 1 - aalen_johansen(train, event).at(known)
     everyone = np.tile(estimate, (len(test), 1))
     return known, np.asarray(brier_score(train, test, everyone, known, event))

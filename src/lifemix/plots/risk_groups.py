@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import check_times
 from ..errors import InputError
 from ..metrics import kaplan_meier
 from ..metrics.inputs import check_risk, observed
@@ -47,7 +48,9 @@ def risk_groups(
     n_groups = int(group.max()) + 1
     names = check_labels(labels, n_groups) or [_default_name(number, n_groups) for number in range(n_groups)]
     axes = empty_axes(ax, 7.5, 4.2 + 0.2 * n_groups)
-    end = float(target.time.max()) if last is None else float(last)
+    end = float(target.time.max()) if last is None else float(check_times(last, "last")[0])
+    if end <= 0:
+        raise InputError(f"the time axis must end after 0; got {end:g}. Give last.")
     for number in range(n_groups):
         _draw_group(axes, target.take(group == number), number, names[number], level)
     if predicted is not None:
