@@ -1,9 +1,9 @@
 """One column of a table: what it holds, what is learnt from it, and the numbers it becomes.
 
 A column of numbers becomes ``(x - mean) / scale``, a missing ``x`` first replaced by ``fill``; ``mean`` and ``scale``
-(divisor n) are those of the training column after that replacement. A column of labels becomes one 0/1 column a level.
-Either may add a 0/1 column that says where the value was missing. A column that is constant in training, or empty,
-becomes nothing.
+(divisor n) are those of the training column after that replacement; with knots it becomes several numbers, one a bin
+(see ``piecewise``). A column of labels becomes one 0/1 column a level. Either may add a 0/1 column that says where the
+value was missing. A column that is constant in training, or empty, becomes nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import CovariateError, SettingError
+from .piecewise import learn_knots
 
 __all__ = ["Column", "factorize", "holds_numbers", "learn_column", "to_floats"]
 
@@ -32,6 +33,7 @@ class Column:
 
     kind: ``numeric``, ``categorical``, ``constant`` (one value in training) or ``empty`` (all values missing).
     fill: stands in for a missing value; a number, or one of the ``levels``; None where the column is empty.
+    knots: the edges of the bins that a number is encoded by; None where it is only scaled.
     """
 
     name: str
@@ -41,24 +43,27 @@ class Column:
     scale: float = 1.0
     levels: tuple[str, ...] | None = None
     indicator: bool = False
+    knots: tuple[float, ...] | None = None
 
     @property
     def outputs(self) -> list[str]:
-        """The names of the numbers that this column becomes."""
+        """The names of the numbers that this column becomes; that of a bin tells its upper edge."""
         values = {"numeric": [self.name], "categorical": [f"{self.name}={level}" for level in self.levels or ()]}
+        if self.knots is not None:
+            values["numeric"] = [f"{self.name}<={edge:.17g}" for edge in self.knots[1:]]
         return values.get(self.kind, []) + ([f"missing_{self.name}"] if self.indicator else [])
 
 
 def learn_column(
-    name: str, values: pd.Series[Any], fill: float | None, scale: bool, indicators: bool, max_levels: int
+    name: str, values: pd.Series[Any], fill: float | None, scale: bool, indicators: bool, max_levels: int, bins: int = 0
 ) -> Column:
-    """Learn one column from its training values."""
+    """Learn one column from its training values; ``bins`` > 0 encodes numbers piecewise."""
     missing = int(values.isna().sum())
     if missing == len(values):
         return Column(name, "empty")
     indicator = indicators and missing > 0
     if holds_numbers(name, values):
-        return _learn_numbers(name, to_floats(name, values), fill, scale, indicator)
+        return _learn_numbers(name, to_floats(name, values), fill, scale, indicator, bins)
     if fill is not None:
         raise SettingError(
             f"fill_values are for columns of numbers; got {fill} for {name!r}, which holds {values.dtype} values such "
@@ -67,7 +72,7 @@ def learn_column(
     return _learn_levels(name, values, indicator, max_levels)
 
 
-def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indicator: bool) -> Column:
+def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indicator: bool, bins: int) -> Column:
     observed = x[~np.isnan(x)]
     if fill is None:
         center, spread = _moments(observed)
@@ -77,7 +82,8 @@ def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indica
     if spread <= _ROUNDING * abs(center) or spread < _TINY:
         return Column(name, "constant", fill=float(fill), indicator=indicator)
     mean, divisor = (center, spread) if scale else (0.0, 1.0)
-    return Column(name, "numeric", fill=float(fill), mean=mean, scale=divisor, indicator=indicator)
+    knots = learn_knots(observed, bins) if bins > 0 else None
+    return Column(name, "numeric", fill=float(fill), mean=mean, scale=divisor, indicator=indicator, knots=knots)
 
 
 def _moments(x: Floats) -> tuple[float, float]:
