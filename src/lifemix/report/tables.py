@@ -11,7 +11,7 @@ from typing import Literal
 from ..errors import SettingError
 from .html import Html, safe
 
-__all__ = ["Column", "Value", "table"]
+__all__ = ["Column", "Entry", "Value", "table"]
 
 MISSING = "–"
 
