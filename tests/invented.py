@@ -58,9 +58,7 @@ def records(data="support", n_events=1, folds=5, seed=0):
     found = []
     for number, model in enumerate(SINGLE if n_events == 1 else COMPETING):
         for _ in range(folds):
-            curves = [
-                [_curve(rng, number, step) for step in range(3 if n_events == 1 else 4)] for _ in range(n_events)
-            ]
+            curves = [[_curve(rng, number, step) for step in range(3 if n_events == 1 else 4)] for _ in range(n_events)]
             size = None if model in ("rsf", "cs-rsf", "forest", "floor") else 50 * 10 ** (number % 4)
             seconds = float(rng.gamma(5, 0.1) * 3 ** (number % 5))
             found.append(Record(data, model, 0.0, seconds, size, curves))

@@ -77,12 +77,13 @@ class Page:
         partial = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_text(self.html(), encoding="utf-8")
-            os.replace(partial, path)
+            try:
+                partial.write_text(self.html(), encoding="utf-8")
+                os.replace(partial, path)
+            finally:
+                partial.unlink(missing_ok=True)
         except OSError as error:
             raise InputError(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
-        finally:
-            partial.unlink(missing_ok=True)
         return path
 
 

@@ -32,14 +32,17 @@ def calibration(records: Sequence[RecordLike], titles: Sequence[Sequence[str]]) 
     for event, at_horizons in enumerate(usable[0].calibration):
         for number in range(len(at_horizons)):
             drawing, axes = panel(titles[event][number])
-            axes.plot([0, 1], [0, 1], color="#9ca3af", lw=0.8)
+            end = 0.0
             for model in models:
                 curves = [record.calibration[event][number] for record in usable if record.model == model]
                 predicted, observed = _pooled(curves)
+                end = max([end, *predicted, *observed])
                 own = look(model)
                 wide = 2.0 if model == "lifemix" else 1.0
                 axes.plot(predicted, observed, color=own.colour, marker=own.marker, ms=4, lw=wide)
-            axes.set(xlim=(0, 1), ylim=(0, 1))
+            end = min(1.0, 1.05 * end) or 1.0
+            axes.plot([0, end], [0, end], color="#9ca3af", lw=0.8, zorder=1)
+            axes.set(xlim=(0, end), ylim=(0, end))
             axes.set_xlabel("predicted risk", fontsize=9)
             axes.set_ylabel("observed risk", fontsize=9)
             drawings.append(drawing)

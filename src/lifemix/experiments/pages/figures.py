@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...report import Html, figure, new_figure
+from ...report import Html, figure, joined, new_figure
 from ..cells import Cell
 from .comparison import Place, place
 from .names import look, measure_of
@@ -24,7 +24,7 @@ PAPER = "#111827"
 SIGNS = dict(zip("oDsv^Xh*P_d2", "●◆■▼▲✖⬢★✚–♦Y", strict=True))
 
 
-def panel(title: str, width: float = 4.2, height: float = 3.4) -> tuple[Figure, Axes]:
+def panel(title: str, width: float = 3.4, height: float = 3.0) -> tuple[Figure, Axes]:
     """Return one small picture with a title, without the frame's upper and right lines."""
     drawing = new_figure(width, height)
     axes = drawing.subplots()
@@ -38,6 +38,7 @@ def panel(title: str, width: float = 4.2, height: float = 3.4) -> tuple[Figure, 
 
 def by_censoring(cells: Sequence[Cell], paper: Published, times: Sequence[str] = ()) -> Html:
     """Show a measure by the level of artificial censoring, one panel a horizon, like the paper's figures."""
+    cells = _drawable(cells)
     levels = sorted({cell.censoring for cell in cells})
     drawings = []
     for number, horizon in enumerate(sorted({cell.horizon for cell in cells})):
@@ -53,6 +54,7 @@ def by_censoring(cells: Sequence[Cell], paper: Published, times: Sequence[str] =
 
 def by_horizon(cells: Sequence[Cell], paper: Published, titles: Mapping[int, str]) -> Html:
     """Show a measure by the horizon, one panel a kind of event, like the paper's figures."""
+    cells = _drawable(cells)
     horizons = sorted({cell.horizon for cell in cells})
     drawings = []
     for event in sorted({cell.event for cell in cells}):
@@ -121,9 +123,14 @@ def _style(model: str, selection: str) -> dict[str, Any]:
     }
 
 
+def _drawable(cells: Sequence[Cell]) -> list[Cell]:
+    """Leave out what would squeeze all else: concordance without covariates, which is one half."""
+    return [cell for cell in cells if cell.model != "floor" or measure_of(cell.measure).sign < 0]
+
+
 def _together(drawings: Sequence[Figure], cells: Sequence[Cell], paper: Published, by: str) -> Html:
     measure = measure_of(cells[0].measure)
-    caption = f"{measure.plain} by {by}: mean over the folds, bars of one standard error."
+    caption = joined(measure.title, f" by {by}: mean over the folds, bars of one standard error.")
     alt = f"{measure.plain} of all models by {by}; the tables have the numbers"
     return figure(drawings, alt, caption, legend=legend(cells, paper))
 

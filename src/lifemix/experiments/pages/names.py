@@ -104,10 +104,10 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 
 _SELECTIONS: Mapping[str, str] = MappingProxyType(
     {
-        "paper": "best cross-validated score, as in the paper",
-        "nested": "chosen on inner validation rows",
+        "paper": "the paper’s selection",
+        "nested": "nested selection",
         "fixed": "fixed settings",
-        "published": "printed in the paper",
+        "published": "in the paper only",
     }
 )
 _DATA: Mapping[str, str] = MappingProxyType(
@@ -134,9 +134,10 @@ def selection_title(name: str) -> str:
     return _SELECTIONS.get(name, name)
 
 
-def row_title(model: str, selection: str) -> Html:
-    """Return a model's name with how its settings were chosen under it."""
-    return Html(f'{safe(look(model).title)}<small class="under">{safe(selection_title(selection))}</small>')
+def row_title(model: str, selection: str, inline: bool = False) -> Html:
+    """Return a model's name with how its settings were chosen under it, or after it."""
+    way = "unit" if inline else "under"
+    return Html(f'{safe(look(model).title)} <small class="{way}">{safe(selection_title(selection))}</small>')
 
 
 def data_title(name: str) -> str:

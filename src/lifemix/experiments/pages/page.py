@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 from ...errors import SettingError
@@ -25,6 +25,13 @@ from .summary import findings, rival_table
 __all__ = ["write_page"]
 
 COSTS = ("seconds", "parameters")
+GUIDE = {
+    "paper": "The paper’s selection: the setting with the best cross-validated score, on the same folds that are "
+    "reported. That is optimistic.",
+    "nested": "Nested selection: in every fold the setting that is best on a part of the training rows held back for "
+    "it; the test rows have no say.",
+    "fixed": "Fixed settings: nothing was chosen by the data.",
+}
 
 
 def write_page(
@@ -93,15 +100,30 @@ def _add_run(page: Page, cells: Sequence[Cell], facts: RunFacts, paper: Mapping[
         blocks.append(bullets(found))
     ahead = rival_table(cells)
     page.add("At a glance", *blocks, *([] if ahead is None else [ahead]), anchor="glance")
-    page.add("The run", fact_list(_facts(facts)), anchor="run")
+    page.add("The run", fact_list(_facts(facts, {cell.data for cell in cells})), anchor="run")
+    page.add("How to read the tables", bullets(_guide(cells)), anchor="guide")
 
 
-def _facts(facts: RunFacts) -> dict[str, object]:
+def _guide(cells: Sequence[Cell]) -> list[object]:
+    """Return what the words on the page mean."""
+    ways = {cell.selection for cell in cells}
+    guide: list[object] = ["± is the standard error of the mean over the folds, for our numbers."]
+    guide += [text for way, text in GUIDE.items() if way in ways]
+    if any(cell.model == "lifemix" for cell in cells):
+        guide.append(
+            "lifemix: this package’s best settings, the same for every data set. DSM: the paper’s settings and grid."
+        )
+    return guide
+
+
+def _facts(facts: RunFacts, names: Container[str]) -> dict[str, object]:
     """Return the facts in words."""
     found: dict[str, object] = {"Command": code(facts.command)}
     found["Run"] = "full" if facts.run == "full" else "quick: fewer settings and folds"
     if facts.folds:
-        found["Folds"] = ", ".join(f"{data_title(name)} {count}" for name, count in facts.folds.items())
+        found["Folds"] = ", ".join(
+            f"{data_title(name)} {count}" for name, count in facts.folds.items() if name in names
+        )
     found["Seeds"] = ", ".join(map(str, facts.seeds))
     if facts.seconds is not None:
         found["Computing"] = _duration(facts.seconds)

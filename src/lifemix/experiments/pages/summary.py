@@ -99,13 +99,19 @@ def rival_table(cells: Sequence[Cell]) -> Html | None:
         if (model, selection) in gaps:
             found = count(gaps[model, selection])
             lines.append(
-                [row_title(model, selection), found.total, found.ahead, found.clearly_ahead, found.clearly_behind]
+                [
+                    row_title(model, selection, inline=True),
+                    found.total,
+                    found.ahead,
+                    found.clearly_ahead,
+                    found.clearly_behind,
+                ]
             )
     if not lines:
         return None
-    heads = ("comparisons", "lifemix ahead", "beyond chance", "behind beyond chance")
-    columns = [Column("Rival", text=True), *(Column(head, digits=0) for head in heads)]
-    foot = "Over all data sets, horizons, kinds of event and levels of censoring; chance by a paired t test at 5 %."
+    heads = ("compared", "ahead", "clearly ahead", "clearly behind")
+    columns = [Column("lifemix against", text=True), *(Column(head, digits=0) for head in heads)]
+    foot = "Over all data sets, horizons, kinds of event and levels of censoring; clearly: by a paired t test at 5 %."
     return table(columns, lines, "lifemix against each rival on the same folds", foot)
 
 

@@ -15,14 +15,15 @@ from .names import look, measure_of, rank, row_title
 __all__ = ["comparison_table", "horizon_columns", "paired_table", "rows_of", "signed"]
 
 Row = tuple[str, str]
+PLAIN_FOOT = "Mean ± standard error over the folds, best in bold."
 FOOT = (
-    "Mean ± standard error over the folds; the best of a column is in bold. Small print: the number in the paper and, "
-    "after the dot, ours minus the paper’s; ▲ (better) and ▼ (worse) mark differences beyond 2√(SE² + SE²)."
+    "Mean ± standard error over the folds, best in bold. Small print: the paper’s number · ours minus the paper’s, "
+    "with ▲ (better) or ▼ (worse) where beyond 2√(SE² + SE²)."
 )
+ARROWS = {"": "", "good": "▲", "bad": "▼"}
 PAIRED_FOOT = (
-    "Mean ± standard error of the differences fold by fold, counted so that a positive number is in favour of lifemix. "
-    "▲ (ahead) and ▼ (behind): beyond chance by a paired t test at 5 %, two-sided, without correction for the number "
-    "of tests."
+    "Mean ± standard error of the differences fold by fold; positive is in favour of lifemix. ▲ (ahead), ▼ (behind): "
+    "paired t test at 5 %, two-sided, not corrected for the number of tests."
 )
 
 
@@ -46,7 +47,7 @@ def horizon_columns(cells: Sequence[Cell], facts: RunFacts, best: bool = True) -
         if first.measure == "concordance":
             title = measure.title
         unit = f"{times[i]:g} {facts.units.get(first.data, '')}".strip() if len(times) == len(quantiles) else ""
-        columns.append(Column(title, unit, measure.digits, way if best else None))
+        columns.append(Column(title, unit, measure.digits, way if best else None, signed=not best))
     return quantiles, columns
 
 
@@ -82,7 +83,7 @@ def comparison_table(
         [Column("Model", text=True), *columns],
         lines,
         caption,
-        joined(FOOT if theirs else FOOT.split(" Small")[0], foot),
+        joined(FOOT if theirs else PLAIN_FOOT, foot),
     )
 
 
@@ -106,11 +107,9 @@ def _mark(gap: Difference) -> Literal["", "good", "bad"]:
     return "good" if gap.better else "bad"
 
 
-def signed(gap: Difference, digits: int = 3, flip: bool = False) -> str:
-    """Return a difference with its sign, and an arrow where it is clear; flipped where a lower number is better."""
-    value = -gap.value if flip else gap.value
-    arrow = {"": "", "good": " ▲", "bad": " ▼"}[_mark(gap)]
-    return f"{value:+.{digits}f}{arrow}".replace("-", "−")
+def signed(gap: Difference, digits: int = 3) -> str:
+    """Return a difference with its sign, and an arrow where it is clear."""
+    return f"{gap.value:+.{digits}f} {ARROWS[_mark(gap)]}".rstrip().replace("-", "−")
 
 
 def paired_table(cells: Sequence[Cell], facts: RunFacts, caption: object, ours: str = "lifemix") -> Html | None:
@@ -123,7 +122,7 @@ def paired_table(cells: Sequence[Cell], facts: RunFacts, caption: object, ours: 
     found = {(cell.model, cell.selection, cell.horizon): cell for cell in rivals}
     lines: list[list[Entry]] = []
     for model, selection in rows_of(rivals):
-        line: list[Entry] = [row_title(model, selection)]
+        line: list[Entry] = [row_title(model, selection, inline=True)]
         for quantile in quantiles:
             line.append(_paired_value(mine.get(quantile), found.get((model, selection, quantile))))
         lines.append(line)
@@ -135,6 +134,5 @@ def _paired_value(mine: Cell | None, rival: Cell | None) -> Value | None:
     if gap is None or mine is None:
         return None
     value = gap.value * measure_of(mine.measure).sign
-    words = {"": "", "good": "▲ ahead", "bad": "▼ behind"}[_mark(gap)]
-    missing = f" ({gap.folds} of {len(mine.values)} folds)" if gap.folds < len(mine.values) else ""
-    return Value(value, gap.error, words + missing, _mark(gap))
+    missing = f"{gap.folds} of {len(mine.values)} folds" if gap.folds < len(mine.values) else ""
+    return Value(value, gap.error, missing, _mark(gap), suffix=ARROWS[_mark(gap)] or "\u2007")
