@@ -51,7 +51,7 @@ def figure(
         for name, (colour, sign) in (legend or {}).items()
     )
     keys = f'<ul class="legend">{keys}</ul>' if keys else ""
-    several = " several" if len(drawings) > 1 else ""
+    several = "" if len(drawings) == 1 else " several pairs" if len(drawings) in (2, 4) else " several"
     card = f'<div class="card">{keys}<div class="images{several}">{images}</div></div>'
     return Html(f"<figure>{card}<figcaption>{safe(caption)}</figcaption></figure>")
 

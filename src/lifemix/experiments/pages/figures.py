@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["PAPER", "by_censoring", "by_horizon", "error_lines", "legend", "panel"]
+__all__ = ["PAPER", "by_censoring", "by_horizon", "drawable", "error_lines", "legend", "panel"]
 
 Published = Mapping[tuple[str, Place], Cell]
 PAPER = "#111827"
@@ -28,7 +28,7 @@ def panel(title: str, width: float = 3.4, height: float = 3.0) -> tuple[Figure, 
     """Return one small picture with a title, without the frame's upper and right lines."""
     drawing = new_figure(width, height)
     axes = drawing.subplots()
-    axes.set_title(title, fontsize=10.5, loc="left")
+    drawing.suptitle(title, fontsize=10.5, x=0.02, ha="left")
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=9)
     axes.grid(axis="y", color="#e5e7eb", linewidth=0.7)
@@ -38,7 +38,7 @@ def panel(title: str, width: float = 3.4, height: float = 3.0) -> tuple[Figure, 
 
 def by_censoring(cells: Sequence[Cell], paper: Published, times: Sequence[str] = ()) -> Html:
     """Show a measure by the level of artificial censoring, one panel a horizon, like the paper's figures."""
-    cells = _drawable(cells)
+    cells = drawable(cells)
     levels = sorted({cell.censoring for cell in cells})
     drawings = []
     for number, horizon in enumerate(sorted({cell.horizon for cell in cells})):
@@ -54,7 +54,7 @@ def by_censoring(cells: Sequence[Cell], paper: Published, times: Sequence[str] =
 
 def by_horizon(cells: Sequence[Cell], paper: Published, titles: Mapping[int, str]) -> Html:
     """Show a measure by the horizon, one panel a kind of event, like the paper's figures."""
-    cells = _drawable(cells)
+    cells = drawable(cells)
     horizons = sorted({cell.horizon for cell in cells})
     drawings = []
     for event in sorted({cell.event for cell in cells}):
@@ -123,7 +123,7 @@ def _style(model: str, selection: str) -> dict[str, Any]:
     }
 
 
-def _drawable(cells: Sequence[Cell]) -> list[Cell]:
+def drawable(cells: Sequence[Cell]) -> list[Cell]:
     """Leave out what would squeeze all else: concordance without covariates, which is one half."""
     return [cell for cell in cells if cell.model != "floor" or measure_of(cell.measure).sign < 0]
 
@@ -143,9 +143,7 @@ def legend(cells: Sequence[Cell], paper: Published) -> dict[str, tuple[str, str]
         own = look(model)
         both = {(model, "paper"), (model, "nested")} <= set(rows)
         way = (
-            {"nested": ", nested selection (dashed)", "paper": ", the paper’s selection"}.get(selection, "")
-            if both
-            else ""
+            {"nested": ", nested selection (dashed)", "paper": ", paper’s selection"}.get(selection, "") if both else ""
         )
         entries[own.title + way] = (own.colour, SIGNS.get(own.marker, "●"))
     if any(("dsm", place(cell)) in paper for cell in cells):

@@ -27,15 +27,15 @@ _LOOKS: Mapping[str, Look] = MappingProxyType(
         "lifemix": Look("lifemix", "#0072B2", "o"),
         "dsm": Look("DSM", "#D55E00", "D"),
         "cph": Look("Cox (CPH)", "#6b7280", "s"),
-        "cs-cph": Look("Cox, cause-specific", "#6b7280", "s"),
+        "cs-cph": Look("Cox (cs-CPH)", "#6b7280", "s"),
         "fg": Look("Fine-Gray", "#8c6d1f", "P"),
         "deepsurv": Look("DeepSurv", "#CC79A7", "v"),
         "deephit": Look("DeepHit", "#E69F00", "^"),
         "deephit-search": Look("DeepHit, searched", "#b57b00", "2"),
         "rsf": Look("Forest (RSF)", "#009E73", "X"),
-        "cs-rsf": Look("Forest, cause-specific", "#009E73", "X"),
+        "cs-rsf": Look("Forest (cs-RSF)", "#009E73", "X"),
         "forest": Look("Tuned forest", "#56B4E9", "h"),
-        "cs-forest": Look("Tuned forest, cause-specific", "#56B4E9", "h"),
+        "cs-forest": Look("Tuned forest (cs)", "#56B4E9", "h"),
         "boosting": Look("Gradient boosting", "#7A4FBF", "*"),
         "kpca": Look("Kernel PCA", "#009E73", "X"),
         "nnmf": Look("NNMF", "#6b7280", "s"),
@@ -104,7 +104,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 
 _SELECTIONS: Mapping[str, str] = MappingProxyType(
     {
-        "paper": "the paper’s selection",
+        "paper": "paper’s selection",
         "nested": "nested selection",
         "fixed": "fixed settings",
         "published": "in the paper only",

@@ -12,7 +12,7 @@ from ...errors import SettingError
 from ...report import Html, Page, bullets, code, joined, link, note
 from ...report import facts as fact_list
 from ..cells import Cell
-from .comparison import Place, paper_of
+from .comparison import Place, paper_of, place
 from .costs import cost_cells
 from .facts import RunFacts
 from .index import META, write_index
@@ -77,7 +77,7 @@ def _title(cells: Sequence[Cell], facts: RunFacts) -> str:
 def _page(cells: Sequence[Cell], facts: RunFacts, paper: Mapping[tuple[str, Place], Cell]) -> Page:
     title = _title(cells, facts)
     lead = "Deep Survival Machines and its rivals on the same folds, beside the numbers that the paper published."
-    if not paper:
+    if not any((cell.model, place(cell)) in paper for cell in cells):
         lead = "Deep Survival Machines and its rivals on the same folds."
     text = [re.sub(r"<[^>]*>", "", sentence) for sentence in findings(cells, paper)]
     about = {"title": title, "run": facts.run, "command": facts.command, "findings": text}
@@ -99,7 +99,9 @@ def _add_run(page: Page, cells: Sequence[Cell], facts: RunFacts, paper: Mapping[
     if found:
         blocks.append(bullets(found))
     ahead = rival_table(cells)
-    page.add("At a glance", *blocks, *([] if ahead is None else [ahead]), anchor="glance")
+    blocks += [] if ahead is None else [ahead]
+    if blocks:
+        page.add("At a glance", *blocks, anchor="glance")
     page.add("The run", fact_list(_facts(facts, {cell.data for cell in cells})), anchor="run")
     page.add("How to read the tables", bullets(_guide(cells)), anchor="guide")
 
@@ -120,10 +122,9 @@ def _facts(facts: RunFacts, names: Container[str]) -> dict[str, object]:
     """Return the facts in words."""
     found: dict[str, object] = {"Command": code(facts.command)}
     found["Run"] = "full" if facts.run == "full" else "quick: fewer settings and folds"
-    if facts.folds:
-        found["Folds"] = ", ".join(
-            f"{data_title(name)} {count}" for name, count in facts.folds.items() if name in names
-        )
+    folds = [f"{data_title(name)} {count}" for name, count in facts.folds.items() if name in names]
+    if folds:
+        found["Folds"] = ", ".join(folds)
     found["Seeds"] = ", ".join(map(str, facts.seeds))
     if facts.seconds is not None:
         found["Computing"] = _duration(facts.seconds)

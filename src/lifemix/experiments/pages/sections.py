@@ -11,6 +11,7 @@ from ..cells import Cell
 from ..published import PLUS_MINUS
 from .calibration import calibration
 from .comparison import Place
+from .dots import dots
 from .facts import RunFacts
 from .figures import by_censoring, by_horizon
 from .names import MEASURES, data_title, measure_of
@@ -41,6 +42,9 @@ def add_data(
         own = [cell for cell in cells if cell.measure == measure]
         part = section.add(measure_of(measure).title, *_meaning(measure), anchor=f"{data}-{measure}")
         part.blocks += drawn(lambda own=own: _picture(own, paper, facts))  # type: ignore[misc]
+        whole = [cell for cell in own if cell.censoring == 0]
+        if whole:
+            part.blocks += drawn(lambda whole=whole: dots(whole, paper, _panel_title(whole, facts)))  # type: ignore[misc]
         part.blocks += [comparison_table(some, paper, facts, _caption(some, facts)) for some in _tables(own)]
     _add_paired(section, cells, facts)
     titles = [[_when(data, event, i, q, facts) for i, q in enumerate(_quantiles(cells))] for event in _events(cells)]
@@ -106,7 +110,13 @@ def _time(data: str, event: int, number: int, facts: RunFacts) -> str:
 def _when(data: str, event: int, number: int, quantile: float, facts: RunFacts) -> str:
     time = _time(data, event, number, facts)
     kind = f"{_event(data, event, facts)}, " if len(facts.horizons.get(data, ())) > 1 else ""
-    return f"{kind}{100 * quantile:g} % of the events" + (f" ({time})" if time else "")
+    return f"{kind}{100 * quantile:g} % of events" + (f" ({time})" if time else "")
+
+
+def _panel_title(cells: Sequence[Cell], facts: RunFacts) -> Callable[[int, float], str]:
+    data = cells[0].data
+    horizons = sorted({cell.horizon for cell in cells})
+    return lambda event, horizon: _when(data, event, horizons.index(horizon), horizon, facts)
 
 
 def _caption(cells: Sequence[Cell], facts: RunFacts) -> Html:
