@@ -17,7 +17,9 @@ SELECTIONS = {"dsm": ("paper", "nested"), "rsf": ("paper", "nested"), "cs-rsf": 
 class Record:
     data: str
     model: str
+    setting: dict
     censoring: float
+    fold: int
     seconds: float
     parameters: int | None
     calibration: Any
@@ -57,11 +59,11 @@ def records(data="support", n_events=1, folds=5, seed=0):
     rng = np.random.default_rng(seed)
     found = []
     for number, model in enumerate(SINGLE if n_events == 1 else COMPETING):
-        for _ in range(folds):
+        for fold in range(folds):
             curves = [[_curve(rng, number, step) for step in range(3 if n_events == 1 else 4)] for _ in range(n_events)]
             size = None if model in ("rsf", "cs-rsf", "forest", "floor") else 50 * 10 ** (number % 4)
             seconds = float(rng.gamma(5, 0.1) * 3 ** (number % 5))
-            found.append(Record(data, model, 0.0, seconds, size, curves))
+            found.append(Record(data, model, {"k": 4}, 0.0, fold, seconds, size, curves))
     return found
 
 

@@ -66,4 +66,5 @@ def _matched(cells: Sequence[Cell], paper: Mapping[tuple[str, Place], Cell]) -> 
 def _label(row: tuple[str, str], rows: Sequence[tuple[str, str]]) -> str:
     """Return a model's name, and how its settings were chosen where it is there more than once."""
     several = sum(model == row[0] for model, _ in rows) > 1
-    return f"{look(row[0]).title}, {row[1]}" if several else look(row[0]).title
+    way = {"paper": "best CV", "nested": "nested"}.get(row[1], row[1])
+    return f"{look(row[0]).title}, {way}" if several else look(row[0]).title

@@ -40,17 +40,21 @@ def summary_of(path: Path) -> dict[str, Any] | None:
 
 
 def write_index(folder: str | os.PathLike[str]) -> Path:
-    """Write ``index.html`` over all pages of experiments in a folder, and return its path."""
+    """Write ``index.html`` over the pages of experiments in the folders of a folder, and return its path."""
     folder = Path(folder)
-    pages = {path: summary_of(path) for path in folder.glob("*.html") if path.name != "index.html"}
+    pages = {path: summary_of(path) for path in folder.glob("*/index.html")}
     page = Page("Deep Survival Machines: the paper’s experiments again", lead="Our numbers beside the published ones.")
-    for path in sorted(
-        pages, key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem)
-    ):
+    for path in sorted(pages, key=_order):
         summary = pages[path]
         if summary is not None:
-            page.add(summary["title"], *_entry(path, summary), anchor=path.stem)
+            page.add(summary["title"], *_entry(path, summary))
     return page.write(folder / "index.html")
+
+
+def _order(path: Path) -> tuple[int, str]:
+    """Return the place of a page: the paper's order, a quick run after the full one."""
+    first = path.parent.name.split("-")[0]
+    return (ORDER.index(first) if first in ORDER else len(ORDER), path.parent.name)
 
 
 def _entry(path: Path, summary: dict[str, Any]) -> list[Html]:
@@ -59,5 +63,10 @@ def _entry(path: Path, summary: dict[str, Any]) -> list[Html]:
         blocks.append(note("A quick run, with fewer settings and folds: a look, not a result.", kind="warning"))
     if summary["findings"]:
         blocks.append(bullets(summary["findings"]))
-    blocks.append(paragraph(link("Tables and figures", path.name), joined(", made by ", code(summary["command"]), ".")))
+    blocks.append(
+        paragraph(
+            link("Tables and figures", f"{path.parent.name}/{path.name}"),
+            joined(", made by ", code(summary["command"]), "."),
+        )
+    )
     return blocks

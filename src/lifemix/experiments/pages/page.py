@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ...errors import SettingError
 from ...report import Html, Page, bullets, code, joined, link, note
@@ -18,7 +19,7 @@ from .facts import RunFacts
 from .index import META, write_index
 from .names import data_title
 from .other_sections import add_costs, add_transfer
-from .records import RecordLike
+from .records import RecordLike, chosen_records
 from .sections import add_data
 from .summary import findings, rival_table
 
@@ -35,23 +36,30 @@ GUIDE = {
 
 
 def write_page(
-    folder: str | os.PathLike[str], cells: Sequence[Cell], facts: RunFacts, records: Sequence[RecordLike] = ()
+    folder: str | os.PathLike[str],
+    cells: Sequence[Cell],
+    facts: RunFacts | Mapping[str, Any],
+    records: Sequence[RecordLike] = (),
+    out: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write ``<experiment>.html`` and a new ``index.html`` into a folder; return the path of the page.
+    """Write the page of an experiment to ``index.html`` in its folder, and return the path.
 
     cells: ours, of one or several data sets, each with how its settings were chosen; the paper's are put beside them.
     Transfer has ``data="transfer"``, ``measure="concordance"``, and where one shape of network is meant
     ``selection="<layers>x<nodes>"``. Costs have ``measure="seconds"`` or ``"parameters"``; the growth with the rows
     ``selection="n=<rows>"``.
-    records: those that the cells are made of, for calibration and costs.
+    facts: about the run, also as the runner has them (``RunFacts.from_run``).
+    records: for calibration and costs; of those only the ones of settings that ``facts.chosen`` names.
+    out: the folder above, where the index of all experiments is written anew.
     """
     if not cells:
         raise SettingError("a page needs cells; got none. Run the experiment first.")
-    if not re.fullmatch(r"[\w-]+", facts.experiment) or facts.experiment == "index":
-        raise SettingError(f"an experiment's name has letters, digits, '-' and '_'; got {facts.experiment!r}.")
-    names = dict.fromkeys(cell.data for cell in cells)
-    paper = paper_of(names)
+    if not isinstance(facts, RunFacts):
+        facts = RunFacts.from_run(facts)
+    records = chosen_records(records, facts.chosen)
+    paper = paper_of(dict.fromkeys(cell.data for cell in cells))
     page = _page(cells, facts, paper)
+    page.back = None if out is None else link("← all experiments", "../index.html")
     _add_run(page, cells, facts, paper)
     measured = [cell for cell in cells if cell.measure not in COSTS]
     for data in dict.fromkeys(cell.data for cell in measured):
@@ -63,8 +71,9 @@ def write_page(
     spent = [cell for cell in cells if cell.measure in COSTS] or cost_cells(records)
     if spent:
         add_costs(page, spent)
-    path = page.write(Path(folder) / f"{facts.experiment}.html")
-    write_index(folder)
+    path = page.write(Path(folder) / "index.html")
+    if out is not None:
+        write_index(out)
     return path
 
 
@@ -82,8 +91,7 @@ def _page(cells: Sequence[Cell], facts: RunFacts, paper: Mapping[tuple[str, Plac
     text = [re.sub(r"<[^>]*>", "", sentence) for sentence in findings(cells, paper)]
     about = {"title": title, "run": facts.run, "command": facts.command, "findings": text}
     foot = joined("Made by ", code(facts.command), f" with lifemix {facts.versions.get('lifemix', '')}.")
-    back = link("← all experiments", "index.html")
-    return Page(title, lead, foot, back, {META: json.dumps(about, ensure_ascii=False)})
+    return Page(title, lead, foot, meta={META: json.dumps(about, ensure_ascii=False)})
 
 
 def _add_run(page: Page, cells: Sequence[Cell], facts: RunFacts, paper: Mapping[tuple[str, Place], Cell]) -> None:

@@ -93,7 +93,7 @@ def _value(ours: Cell | None, theirs: Cell | None) -> Value | None:
     if theirs is None:
         return None if ours is None else Value(ours.mean, ours.error, ranked=not look(ours.model).reference)
     printed = f"{theirs.mean:.{digits}f} ± {theirs.error:.{digits}f}"
-    if ours is None:
+    if ours is None or math.isnan(ours.mean):
         return Value(math.nan, note=f"paper {printed}")
     gap = against(ours, theirs)
     return Value(
