@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from ..errors import CovariateError, SettingError
 
-__all__ = ["Column", "factorize", "holds_numbers", "learn_column", "to_floats"]
+__all__ = ["Column", "factorize", "holds_numbers", "landmarks_of", "learn_column", "to_floats"]
 
 Floats = NDArray[np.float64]
 
 _NUMBER_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}
 _ROUNDING = 10 * float(np.finfo(np.float64).eps)
+_LANDMARKS = (0.0, 0.01, 0.5, 0.99, 1.0)
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -32,6 +33,8 @@ class Column:
 
     kind: ``numeric``, ``categorical``, ``constant`` (one value in training) or ``empty`` (all values missing).
     fill: stands in for a missing value; a number, or one of the ``levels``; None where the column is empty.
+    landmarks: of a column of numbers, the values at shares 0, 0.01, 0.5, 0.99 and 1 of the sorted training values.
+    whole: whether all of them are whole numbers.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Column:
     scale: float = 1.0
     levels: tuple[str, ...] | None = None
     indicator: bool = False
+    landmarks: tuple[float, ...] | None = None
+    whole: bool = False
 
     @property
     def outputs(self) -> list[str]:
@@ -77,7 +82,15 @@ def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indica
     if spread <= _ROUNDING * abs(center) or spread < _TINY:
         return Column(name, "constant", fill=float(fill), indicator=indicator)
     mean, divisor = (center, spread) if scale else (0.0, 1.0)
-    return Column(name, "numeric", fill=float(fill), mean=mean, scale=divisor, indicator=indicator)
+    seen, whole = landmarks_of(observed)
+    return Column(name, "numeric", float(fill), mean, divisor, indicator=indicator, landmarks=seen, whole=whole)
+
+
+def landmarks_of(observed: Floats) -> tuple[tuple[float, ...], bool]:
+    """Return five of the sorted values, by their share, and whether all are whole numbers."""
+    places = [round(share * (len(observed) - 1)) for share in _LANDMARKS]
+    values = np.partition(observed, places)[places]
+    return tuple(values.tolist()), bool((observed == np.rint(observed)).all())
 
 
 def _moments(x: Floats) -> tuple[float, float]:

@@ -100,7 +100,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def to_state(self) -> dict[str, Any]:
         """Return all that was set and learnt, in JSON's types; ``from_state`` takes it back without loss."""
         check_is_fitted(self, "columns_")
-        columns = [asdict(column) | {"levels": column.levels and list(column.levels)} for column in self.columns_]
+        columns = [{name: _listed(value) for name, value in asdict(column).items()} for column in self.columns_]
         fills = None if self.fill_values is None else {name: float(fill) for name, fill in self.fill_values.items()}
         settings = {
             "fill_values": fills,
@@ -115,7 +115,8 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         """Return the fitted transformer whose ``to_state`` was saved."""
         new = cls(**state["settings"])
         columns = [
-            Column(**(column | {"levels": column["levels"] and tuple(column["levels"])})) for column in state["columns"]
+            Column(**{name: tuple(value) if isinstance(value, list) else value for name, value in column.items()})
+            for column in state["columns"]
         ]
         new._learn(columns, state["named"])
         return new
@@ -151,6 +152,10 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _check_size(frame: pd.DataFrame) -> None:
