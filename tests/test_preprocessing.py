@@ -154,6 +154,7 @@ def test_state_is_readable():
         "indicator": True,
         "landmarks": [50, 50, 60, 70, 70],
         "whole": True,
+        "missing": 0.25,
     }
     assert state["columns"][1]["levels"] == ["f", "m"]
     assert state["columns"][1]["fill"] == "f"
@@ -171,7 +172,7 @@ def test_states_from_before_the_landmarks_can_be_read():
     fitted = TabularPreprocessor().fit(table())
     state = fitted.to_state()
     for column in state["columns"]:
-        del column["landmarks"], column["whole"]
+        del column["landmarks"], column["whole"], column["missing"]
     np.testing.assert_array_equal(TabularPreprocessor.from_state(state).transform(table()), fitted.transform(table()))
 
 

@@ -8,7 +8,7 @@ becomes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class Column:
     fill: stands in for a missing value; a number, or one of the ``levels``; None where the column is empty.
     landmarks: of a column of numbers, the values at shares 0, 0.01, 0.5, 0.99 and 1 of the sorted training values.
     whole: whether all of them are whole numbers.
+    missing: the share of the training rows without a value.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Column:
     indicator: bool = False
     landmarks: tuple[float, ...] | None = None
     whole: bool = False
+    missing: float = 0.0
 
     @property
     def outputs(self) -> list[str]:
@@ -60,16 +62,17 @@ def learn_column(
     """Learn one column from its training values."""
     missing = int(values.isna().sum())
     if missing == len(values):
-        return Column(name, "empty")
+        return Column(name, "empty", missing=1.0)
+    share = missing / len(values)
     indicator = indicators and missing > 0
     if holds_numbers(name, values):
-        return _learn_numbers(name, to_floats(name, values), fill, scale, indicator)
+        return replace(_learn_numbers(name, to_floats(name, values), fill, scale, indicator), missing=share)
     if fill is not None:
         raise SettingError(
             f"fill_values are for columns of numbers; got {fill} for {name!r}, which holds {values.dtype} values such "
             f"as {values.dropna().iloc[0]!r}. Leave it out of fill_values: the most frequent level is used."
         )
-    return _learn_levels(name, values, indicator, max_levels)
+    return replace(_learn_levels(name, values, indicator, max_levels), missing=share)
 
 
 def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indicator: bool) -> Column:
