@@ -27,6 +27,7 @@ LEVELS = {
     "baselines": 5,
     "persistence": 6,
     "report": 6,
+    "export": 6,
     "experiments": 7,
     "cli": 8,
 }

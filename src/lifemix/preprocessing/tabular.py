@@ -100,7 +100,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def to_state(self) -> dict[str, Any]:
         """Return all that was set and learnt, in JSON's types; ``from_state`` takes it back without loss."""
         check_is_fitted(self, "columns_")
-        columns = [{name: _listed(value) for name, value in asdict(column).items()} for column in self.columns_]
+        columns = [{name: _as_list(value) for name, value in asdict(column).items()} for column in self.columns_]
         fills = None if self.fill_values is None else {name: float(fill) for name, fill in self.fill_values.items()}
         settings = {
             "fill_values": fills,
@@ -114,10 +114,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def from_state(cls, state: Mapping[str, Any]) -> TabularPreprocessor:
         """Return the fitted transformer whose ``to_state`` was saved."""
         new = cls(**state["settings"])
-        columns = [
-            Column(**{name: tuple(value) if isinstance(value, list) else value for name, value in column.items()})
-            for column in state["columns"]
-        ]
+        columns = [Column(**{name: _as_tuple(value) for name, value in column.items()}) for column in state["columns"]]
         new._learn(columns, state["named"])
         return new
 
@@ -154,8 +151,12 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
 
-def _listed(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _check_size(frame: pd.DataFrame) -> None:
