@@ -15,6 +15,7 @@ LEVELS = {
     "datasets": 2,
     "preprocessing": 2,
     "splits": 2,
+    "functions": 2,
     "metrics": 2,
     "primitives": 2,
     "networks": 2,
