@@ -15,6 +15,7 @@ LEVELS = {
     "datasets": 2,
     "preprocessing": 2,
     "splits": 2,
+    "functions": 2,
     "metrics": 2,
     "primitives": 2,
     "networks": 2,
@@ -27,6 +28,7 @@ LEVELS = {
     "baselines": 5,
     "persistence": 6,
     "report": 6,
+    "export": 6,
     "experiments": 7,
     "cli": 8,
 }

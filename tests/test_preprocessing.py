@@ -204,9 +204,28 @@ def test_state_is_readable():
         "levels": None,
         "indicator": True,
         "knots": None,
+        "landmarks": [50, 50, 60, 70, 70],
+        "whole": True,
+        "missing": 0.25,
     }
     assert state["columns"][1]["levels"] == ["f", "m"]
     assert state["columns"][1]["fill"] == "f"
+
+
+def test_landmarks_are_training_values_at_their_share():
+    x = np.random.default_rng(0).permutation(1001) / 2.0
+    column = TabularPreprocessor().fit(pd.DataFrame({"x": x}).mask(pd.DataFrame({"x": x > 490}))).columns_[0]
+    assert column.landmarks == (0.0, 5.0, 245.0, 485.0, 490.0)
+    assert not column.whole
+    assert TabularPreprocessor().fit(2 * x[:, None]).columns_[0].whole
+
+
+def test_states_from_before_the_landmarks_can_be_read():
+    fitted = TabularPreprocessor().fit(table())
+    state = fitted.to_state()
+    for column in state["columns"]:
+        del column["landmarks"], column["whole"], column["missing"]
+    np.testing.assert_array_equal(TabularPreprocessor.from_state(state).transform(table()), fitted.transform(table()))
 
 
 def test_statistics_come_from_training_rows_only():

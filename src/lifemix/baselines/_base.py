@@ -7,7 +7,7 @@ of shape (n, n_times).
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_event, check_times
 from ..errors import InputError
+from ..functions import survival_functions
 from ..preprocessing import apply_preprocessor, learn_preprocessor, shape_of
 from ..target import Target, as_target
 from ._checks import Floats, check_target, check_weight, leave_zero
@@ -74,8 +75,20 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             self._fit(matrix[kept], useful, weight[kept])
         return self
 
-    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:
-        """Return ``P(T > t | x)``, T the time of the first event of any kind, of shape (n, n_times)."""
+    @overload
+    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats: ...
+
+    @overload
+    def predict_survival_function(self, X: Any, times: None = None) -> NDArray[np.object_]: ...
+
+    def predict_survival_function(self, X: Any, times: ArrayLike | None = None) -> Floats | NDArray[np.object_]:
+        """Return ``P(T > t | x)``, T the time of the first event of any kind, of shape (n, n_times).
+
+        Without ``times`` the curves come as functions of time, one a row, as scikit-survival's models give them.
+        """
+        if times is None:
+            matrix = self._matrix(X)
+            return survival_functions(lambda at: self._survival(matrix, at), shape_of(X)[0], self.event_times_)
         at, x = check_times(times, warn_unsorted=True), self._matrix(X)
         return self._survival(x, at)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
@@ -23,6 +24,7 @@ _CHUNK = 1 << 21  # numbers in the largest temporary array
 # Cumulative hazards since the time of conditioning at which the panels of an integral end
 _LEFT = [1e-3, 0.01, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 150.0, 300.0, 600.0]
 _MIDDLE = 5
+_CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
 
 
 class SurvivalDistribution(ABC):
@@ -152,6 +154,21 @@ class SurvivalDistribution(ABC):
 
         result = self._by_time(t, restricted)
         return result[:, 0] if np.ndim(t) == 0 else result
+
+    def to_frame(self, t: ArrayLike, of: str = "survival", columns: Any = None) -> pd.DataFrame:
+        """Return curves as lifelines lays them out: one row a time (the index), one column a subject.
+
+        of: ``"survival"``, ``"cumulative_hazard"``, ``"hazard"`` or ``"pdf"``. columns: the subjects' names, such as
+        ``X.index``; otherwise 0, 1, ...
+        """
+        if of not in _CURVES:
+            raise InputError(f"of must be one of {list(_CURVES)}; got {of!r}.")
+        if columns is not None and len(columns) != len(self):
+            raise InputError(f"columns must name every row ({len(self)}); got {len(columns)}.")
+        values: Floats = getattr(self, of)(t)
+        times = pd.Index(np.atleast_1d(np.asarray(t, dtype=np.float64)), name="time")
+        names = pd.RangeIndex(len(self)) if columns is None else pd.Index(columns)
+        return pd.DataFrame(values.T, index=times, columns=names)
 
     def given(self, s: ArrayLike) -> Self:
         """Return the distributions given survival to s, a number or one per row."""

@@ -15,6 +15,8 @@ from torch import nn
 
 from ..checks import check_times
 from ..distribution import CompetingDistribution, MixtureDistribution
+from ..errors import InputError
+from ..functions import survival_functions
 from ..metrics import concordance_td
 from ..model import Architecture
 from ..preprocessing import apply_preprocessor, shape_of
@@ -189,6 +191,9 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
         return self._network.distribution(matrix)
 
     @overload
+    def predict_survival_function(self, X: Any, times: None = None) -> NDArray[np.object_]: ...
+
+    @overload
     def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats: ...
 
     @overload
@@ -197,18 +202,31 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
     ) -> tuple[Floats, Floats]: ...
 
     def predict_survival_function(
-        self, X: Any, times: ArrayLike, return_std: bool = False
-    ) -> Floats | tuple[Floats, Floats]:
+        self, X: Any, times: ArrayLike | None = None, return_std: bool = False
+    ) -> Floats | NDArray[np.object_] | tuple[Floats, Floats]:
         """Return ``S(t | x)`` of the first event of any kind, ``(n_rows, n_times)``.
 
+        times: without them the curves come as functions of time, one a row, as scikit-survival's models give them.
         return_std: also the standard deviation over the members of the ensemble.
         """
+        if times is None:
+            if return_std:
+                raise InputError("return_std needs times; got times=None. Give the times at which to predict.")
+            law = self.predict_distribution(X)
+            return survival_functions(law.survival, len(law), self.event_times_)
         times = check_times(times, warn_unsorted=True)
         if not return_std:
             return self.predict_distribution(X).survival(times)
         matrix = self._matrix(X)
         members = np.stack([member.distribution(matrix).survival(times) for member in self._network.members()])
         return members.mean(0), members.std(0)
+
+    @property
+    def event_times_(self) -> Floats:
+        """The distinct times of events among the training rows, sorted; intervals count at their upper ends."""
+        check_is_fitted(self, "n_events_")
+        target = self._training_target
+        return np.unique(np.fmax(target.time, target.upper)[target.event > 0])
 
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
         """Return the probability that the event comes first and by each time, ``(n_rows, n_times)``."""

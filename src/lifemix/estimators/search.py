@@ -203,7 +203,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the best estimator's distributions."""
         return self._best().predict_distribution(X)
 
-    def predict_survival_function(self, X: Any, times: Any, return_std: bool = False) -> Any:
+    def predict_survival_function(self, X: Any, times: Any = None, return_std: bool = False) -> Any:
         """Return the best estimator's survival curves."""
         return self._best().predict_survival_function(X, times, return_std)  # type: ignore[call-overload]
 

@@ -8,7 +8,7 @@ value was missing. A column that is constant in training, or empty, becomes noth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from ..errors import CovariateError, SettingError
 from .piecewise import learn_knots
 
-__all__ = ["Column", "factorize", "holds_numbers", "learn_column", "to_floats"]
+__all__ = ["Column", "factorize", "holds_numbers", "landmarks_of", "learn_column", "to_floats"]
 
 Floats = NDArray[np.float64]
 
 _NUMBER_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}
 _ROUNDING = 10 * float(np.finfo(np.float64).eps)
+_LANDMARKS = (0.0, 0.01, 0.5, 0.99, 1.0)
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -34,6 +35,9 @@ class Column:
     kind: ``numeric``, ``categorical``, ``constant`` (one value in training) or ``empty`` (all values missing).
     fill: stands in for a missing value; a number, or one of the ``levels``; None where the column is empty.
     knots: the edges of the bins that a number is encoded by; None where it is only scaled.
+    landmarks: of a column of numbers, the values at shares 0, 0.01, 0.5, 0.99 and 1 of the sorted training values.
+    whole: whether all of them are whole numbers.
+    missing: the share of the training rows without a value.
     """
 
     name: str
@@ -44,6 +48,9 @@ class Column:
     levels: tuple[str, ...] | None = None
     indicator: bool = False
     knots: tuple[float, ...] | None = None
+    landmarks: tuple[float, ...] | None = None
+    whole: bool = False
+    missing: float = 0.0
 
     @property
     def outputs(self) -> list[str]:
@@ -60,16 +67,18 @@ def learn_column(
     """Learn one column from its training values; ``bins`` > 0 encodes numbers piecewise."""
     missing = int(values.isna().sum())
     if missing == len(values):
-        return Column(name, "empty")
+        return Column(name, "empty", missing=1.0)
+    share = missing / len(values)
     indicator = indicators and missing > 0
     if holds_numbers(name, values):
-        return _learn_numbers(name, to_floats(name, values), fill, scale, indicator, bins)
+        column = _learn_numbers(name, to_floats(name, values), fill, scale, indicator, bins)
+        return replace(column, missing=share)
     if fill is not None:
         raise SettingError(
             f"fill_values are for columns of numbers; got {fill} for {name!r}, which holds {values.dtype} values such "
             f"as {values.dropna().iloc[0]!r}. Leave it out of fill_values: the most frequent level is used."
         )
-    return _learn_levels(name, values, indicator, max_levels)
+    return replace(_learn_levels(name, values, indicator, max_levels), missing=share)
 
 
 def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indicator: bool, bins: int) -> Column:
@@ -82,8 +91,26 @@ def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indica
     if spread <= _ROUNDING * abs(center) or spread < _TINY:
         return Column(name, "constant", fill=float(fill), indicator=indicator)
     mean, divisor = (center, spread) if scale else (0.0, 1.0)
+    seen, whole = landmarks_of(observed)
     knots = learn_knots(observed, bins) if bins > 0 else None
-    return Column(name, "numeric", fill=float(fill), mean=mean, scale=divisor, indicator=indicator, knots=knots)
+    return Column(
+        name,
+        "numeric",
+        float(fill),
+        mean,
+        divisor,
+        indicator=indicator,
+        knots=knots,
+        landmarks=seen,
+        whole=whole,
+    )
+
+
+def landmarks_of(observed: Floats) -> tuple[tuple[float, ...], bool]:
+    """Return five of the sorted values, by their share, and whether all are whole numbers."""
+    places = [round(share * (len(observed) - 1)) for share in _LANDMARKS]
+    values = np.partition(observed, places)[places]
+    return tuple(values.tolist()), bool((observed == np.rint(observed)).all())
 
 
 def _moments(x: Floats) -> tuple[float, float]:

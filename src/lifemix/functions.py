@@ -1,0 +1,62 @@
+"""Predicted curves as functions of time, one a row: the form in which scikit-survival gives and takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .checks import check_times
+
+__all__ = ["SurvivalFunction", "survival_functions"]
+
+Floats = NDArray[np.float64]
+
+
+class _Curves:
+    """The curves of all rows; those at the times asked for last are kept, as every row is asked for the same."""
+
+    def __init__(self, evaluate: Callable[[Floats], Floats]) -> None:
+        self.evaluate = evaluate
+        self.last: tuple[Floats, Floats] | None = None
+
+    def at(self, times: Floats) -> Floats:
+        if self.last is None or not np.array_equal(self.last[0], times):
+            self.last = times.copy(), self.evaluate(times)
+        return self.last[1]
+
+
+class SurvivalFunction:
+    """The survival curve of one row: called with times it gives ``S(t)``.
+
+    ``x`` are the event times of training and ``y`` the curve there, for programs that draw step functions; the curve
+    itself may be asked for at any time from 0 on (``domain``).
+    """
+
+    domain = (0.0, np.inf)
+
+    def __init__(self, curves: _Curves, row: int, x: Floats) -> None:
+        self._curves, self._row, self.x = curves, row, x
+
+    def __call__(self, x: ArrayLike) -> Floats:
+        """Return ``S`` at the times x, in their shape."""
+        times = np.asarray(x, dtype=np.float64)
+        values = self._curves.at(check_times(times.ravel(), "x"))[self._row].reshape(times.shape)
+        return values if times.ndim else values[()]
+
+    @property
+    def y(self) -> Floats:
+        """The curve at ``x``."""
+        return self(self.x)
+
+    def __repr__(self) -> str:
+        return f"<survival function of row {self._row}>"
+
+
+def survival_functions(evaluate: Callable[[Floats], Floats], n_rows: int, event_times: Floats) -> NDArray[np.object_]:
+    """Return one function a row, from a function of times that gives the curves of all rows, (n_rows, n_times)."""
+    curves = _Curves(evaluate)
+    functions = np.empty(n_rows, dtype=object)
+    functions[:] = [SurvivalFunction(curves, row, event_times) for row in range(n_rows)]
+    return functions

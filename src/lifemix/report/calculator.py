@@ -1,0 +1,193 @@
+"""A risk calculator: one HTML file with a form, the curves and the model itself, which runs in the browser.
+
+The page holds the weights of the network and what the preprocessor learnt; plain JavaScript computes with them. There
+is no server, and the page's own security policy forbids it to send or fetch anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from html import escape
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import lifemix
+
+from ..checks import check_times
+from ..errors import InputError, SettingError
+from ..estimators import DeepSurvivalMachines
+from ..metrics import aalen_johansen
+from ..primitives import PRIMITIVES
+from ..target import Target
+from .calculator_fields import fields_of
+
+__all__ = ["write_calculator"]
+
+_SCRIPTS = ("laws", "network", "curves", "words", "form", "chart", "results", "start")
+_GRID = 401  # points of the observed curves
+_HORIZON_QUANTILES = (0.25, 0.5, 0.75)
+
+
+def write_calculator(
+    model: DeepSurvivalMachines,
+    path: str | os.PathLike[str],
+    *,
+    horizons: ArrayLike | None = None,
+    title: str | None = None,
+    time_unit: str | None = None,
+    event_names: Mapping[int, str] | None = None,
+    features: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    data: Any = None,
+) -> Path:
+    """Write a fitted model as a calculator, one self-contained HTML file; return its path.
+
+    horizons: times at which the page gives the risk; by default the rounded quartiles of the training event times. The
+    reader of the page can change them.
+    time_unit: the unit of the times, such as ``"days"``. event_names: the kinds of event 1..M.
+    features: what the columns mean, by name; units: their units. Columns of an array are called feature 1, feature 2...
+    data: a table like X, from which sliders then take their ranges and typical values; needed where the model does not
+    know them (``preprocessor=None``).
+
+    The same arguments give the same bytes; a kill while writing leaves no half page. Models with an encoder or a
+    transformer of the user's are refused.
+    """
+    _check_model(model)
+    fields = fields_of(model.preprocessor_, data, features or {}, units or {})
+    at = _horizons(horizons, model._training_target)
+    content = {
+        "version": lifemix.__version__,
+        "title": title or "Risk calculator",
+        "timeUnit": time_unit or "",
+        "events": _event_names(event_names, model.n_events_),
+        "horizons": at,
+        "lastEventTime": model.last_event_time_,
+        "training": _training(model._training_target),
+        "observed": _observed(model._training_target),
+        "fields": fields,
+        "network": _network(model),
+    }
+    path = Path(path)
+    _write_whole(path, _page(content))
+    return path
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, DeepSurvivalMachines):
+        raise SettingError(
+            f"a calculator is made from a DeepSurvivalMachines; got {type(model).__name__}. Of a search, give its "
+            "best_estimator_."
+        )
+    if not hasattr(model, "n_events_"):
+        raise SettingError("a calculator needs a fitted model; got one that is not. Call fit first.")
+    module = model._network.architectures[0].module
+    if module is not None:
+        raise SettingError(
+            f"a calculator runs the network in the browser, which cannot run an encoder of your own; got "
+            f"{type(module).__name__}. Fit a model with hidden=(...) in place of encoder."
+        )
+
+
+def _horizons(given: ArrayLike | None, target: Target) -> list[float]:
+    """Return the times to tell the risk at, ascending and each once."""
+    if given is not None:
+        times = check_times(given, "horizons")
+        if not (times > 0).all():
+            raise InputError("horizons must be positive; got 0, where no event can have happened. Leave it out.")
+        return sorted(set(times.tolist()))
+    seen = target.event > 0
+    times = np.where(target.interval, (target.time + target.upper) / 2, target.time)[seen]
+    quartiles = np.quantile(times[times > 0], _HORIZON_QUANTILES)
+    return sorted({float(f"{time:.2g}") for time in quartiles.tolist()})
+
+
+def _event_names(given: Mapping[int, str] | None, n_events: int) -> list[str]:
+    if given is None:
+        return ["the event"] if n_events == 1 else [f"event {code}" for code in range(1, n_events + 1)]
+    if sorted(given) != list(range(1, n_events + 1)):
+        raise SettingError(f"event_names must name the events 1..{n_events}; got {dict(given)}.")
+    return [str(given[code]) for code in range(1, n_events + 1)]
+
+
+def _training(target: Target) -> dict[str, Any]:
+    counts = [int((target.event == code).sum()) for code in range(1, target.n_events + 1)]
+    return {"rows": len(target), "events": counts}
+
+
+def _observed(target: Target) -> dict[str, Any] | None:
+    """Return the incidences among the training rows (Aalen-Johansen) on a grid; intervals have none that is simple."""
+    if target.interval.any():
+        return None
+    end = float(target.time.max())
+    grid = np.linspace(0, end, _GRID)
+    curves = [aalen_johansen(target, event).at(grid) for event in range(1, target.n_events + 1)]
+    return {"end": end, "risks": [[round(share, 5) for share in curve.tolist()] for curve in curves]}
+
+
+def _network(model: DeepSurvivalMachines) -> dict[str, Any]:
+    """Return the network as JSON has it; the weights as base64 of little-endian float32, member after member."""
+    network = model._network
+    architecture = network.architectures[0]
+    weights = network.parameters.numpy().astype("<f4").tobytes()
+    return {
+        "primitive": next(name for name, law in PRIMITIVES.items() if law is architecture.law),
+        "activation": architecture.activation,
+        "shift": architecture.act,
+        "events": architecture.n_events,
+        "k": architecture.k,
+        "members": len(network),
+        "timeUnit": network.scale.unit,
+        "layout": [[name, list(shape)] for name, shape in architecture.layout.shapes.items()],
+        "weights": base64.b64encode(weights).decode(),
+    }
+
+
+def _page(content: dict[str, Any]) -> str:
+    script = '"use strict";\n(() => {\n' + "\n".join(_part(f"{name}.js") for name in _SCRIPTS) + "})();\n"
+    style = _part("style.css")
+    # Nothing but this script and this style may run or be fetched, whatever the names of columns hold.
+    sources = f"script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
+    policy = f"default-src 'none'; {sources}; form-action 'none'; base-uri 'none'"
+    return Template(_part("page.html")).substitute(
+        policy=policy, title=escape(content["title"]), style=style, script=script, content=_json_in_html(content)
+    )
+
+
+def _part(name: str) -> str:
+    return (resources.files(__package__) / "calculator_page" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json_in_html(content: dict[str, Any]) -> str:
+    """Return JSON in which nothing can end the script element that holds it."""
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))  # ASCII only
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write beside the file first, and move it there when it is complete."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(partial, "wb") as file:
+            file.write(text.encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise InputError(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error

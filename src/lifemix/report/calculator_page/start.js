@@ -1,0 +1,50 @@
+// Put the page together, and give programs the same model under window.lifemix.
+
+const LAW_NAMES = { weibull: "Weibull", lognormal: "log-normal", loglogistic: "log-logistic" };
+
+function about(content) {
+  const { network, training, fields } = content, whole = (n) => n.toLocaleString("en");
+  const events = content.events.map((name, e) => `${whole(training.events[e])} with ${name}`).join(", ");
+  const unused = fields.filter((field) => field.kind !== "numeric" && field.kind !== "categorical" && !field.indicator);
+  const kind = `a mixture of ${network.k} ${LAW_NAMES[network.primitive]} distributions${content.events.length > 1 ? " for each event" : ""}`;
+  const lines = [
+    `The model is a Deep Survival Machine: a neural network that gives each subject ${kind}${network.members > 1 ? `, the mean of ${network.members} such networks` : ""}.`,
+    `It learnt from ${whole(training.rows)} subjects, ${events}; the last event was at ${short(content.lastEventTime, 4)} ${content.timeUnit}`.trim() + ".",
+    "The typical subject has the middle value of every number and the most frequent category, and unknown where most subjects of training had no value. It is one subject, not the average of all.",
+    "An unknown number counts as the mean of training (or a fixed normal value), an unknown category as the most frequent one, and the model knows that it was missing if it was missing for some in training.",
+  ];
+  if (content.observed) lines.push("The last column of the table shows what was observed among all subjects of training, whatever their values.");
+  if (content.events.length > 1) lines.push("The probability of an event here is that of its coming first, with the other events at work (cumulative incidence).");
+  if (network.members > 1) lines.push("The shaded range shows how far the networks differ from one another. It is only a part of what is uncertain.");
+  if (unused.length) lines.push(`Columns that did not vary in training and have no effect: ${unused.map((field) => field.name).join(", ")}.`);
+  byId("about").append(...lines.map((text) => make("p", { text })));
+  byId("made-by").textContent = `Made with lifemix ${content.version}.`;
+  const n = shownFields(fields).length;
+  byId("lead").textContent = `Change any of the ${n} values; the curve follows. Leave unknown what is not known.`;
+}
+
+function start() {
+  const content = JSON.parse(byId("content").textContent);
+  const model = new Model(content);
+  about(content);
+  const results = new Results(content, model);
+  const form = new Form(content.fields, () => { results.values = form.values; results.changed(); });
+  results.show(form.values);
+  new ResizeObserver(() => results.changed()).observe(byId("chart"));
+
+  const valuesOf = (subject) => content.fields.map((field) => {
+    if (!Object.hasOwn(subject, field.name)) return field.unknown ? null : field.typical;
+    const value = subject[field.name];
+    return value === undefined ? null : value;
+  });
+  const entries = (values) => content.fields.map((field, i) => [field.name, values[i]]);
+  // predict(subject, times): an object {name: value or null} and times to survival, risks, median; left out is unknown.
+  window.lifemix = Object.freeze({
+    predict: (subject, times) => model.predict(valuesOf(subject), times),
+    current: () => Object.fromEntries(entries(form.values)),
+    typical: () => Object.fromEntries(entries(content.fields.map((field) => field.typical))),
+    normalSurvival,
+  });
+}
+
+start();
