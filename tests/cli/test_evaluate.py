@@ -36,8 +36,8 @@ def test_competing_risks_have_their_names(run, competing):
 
 
 def test_the_training_table_is_recognised(run, model, data, write):
-    assert "fitted to" in run("evaluate", model, data).err
-    assert "fitted to" not in run("evaluate", model, write(make_table(150, 7))).err
+    assert "was fitted to" in run("evaluate", model, data).err
+    assert "was fitted to" not in run("evaluate", model, write(make_table(150, 7))).err
 
 
 def test_events_that_training_did_not_have(competing, write, refused):

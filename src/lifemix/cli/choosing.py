@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ..estimators import DeepSurvivalMachines, FleetSearchCV
 from ..splits import EventStratifiedKFold, train_validation_split
 
-__all__ = ["SEARCH_ROWS", "batch_size", "candidates", "choose"]
+__all__ = ["SEARCH_ROWS", "batch_size", "candidates", "choose", "ensemble_size"]
 
-SEARCH_ROWS = 20_000
+SEARCH_ROWS = 10_000
 """With more rows than this, the settings are chosen on so many of them."""
 _PRIMITIVES = ("weibull", "lognormal")
 _SHAPES: tuple[dict[str, Any], ...] = (
@@ -39,6 +39,11 @@ def candidates(told: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
 def batch_size(n_rows: int) -> int:
     """Return larger batches for larger tables, so that an epoch stays a few hundred to a few thousand steps."""
     return 128 if n_rows <= 20_000 else 512 if n_rows <= 100_000 else 2048
+
+
+def ensemble_size(n_rows: int) -> int:
+    """Return how many members an ensemble has unless told: one where a fit takes minutes."""
+    return 4 if n_rows <= 200_000 else 1
 
 
 def choose(

@@ -69,10 +69,11 @@ def compare(
     check_table(data)
     from .comparing import CompareOptions, run_compare
     from .roles import Roles
+    from .understanding import Source
 
     roles = Roles(
         time, event, entry, upper, subject, tuple(drop or ()), tuple(keep or ()), tuple(categorical or ()),
         tuple(missing or ()), unit,
     )  # fmt: skip
     options = CompareOptions(models or [], folds, search, members, at, seed)
-    run_compare(screen, data, roles, censored or [], encoding, skip_incomplete, options)
+    run_compare(screen, Source(data, roles, tuple(censored or ()), encoding, skip_incomplete), options)

@@ -6,23 +6,21 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import baselines
-from ..errors import LifemixError, LifemixWarning, MissingExtraError, SettingError
+from ..errors import InputError, LifemixError, LifemixWarning, SettingError
 from ..estimators import DeepSurvivalMachines
 from ..splits import EventStratifiedKFold
 from ..target import as_target
 from .choosing import batch_size, choose
-from .fitting import check_size, open_study
 from .quality import Quality, event_horizons, measure
-from .roles import Roles
 from .screen import Screen
 from .showing import number
 from .study import Study
+from .understanding import Source, open_study
 
 __all__ = ["CompareOptions", "run_compare"]
 
@@ -64,19 +62,10 @@ class _Line:
         return [quality.mean(metric, event) for quality in self.measured]
 
 
-def run_compare(
-    screen: Screen,
-    data: Path,
-    roles: Roles,
-    censored: Sequence[str],
-    encoding: str | None,
-    skip_incomplete: bool,
-    options: CompareOptions,
-) -> None:
+def run_compare(screen: Screen, source: Source, options: CompareOptions) -> None:
     """Measure every model on every fold, and show the means."""
     chosen = _chosen(options.models)
-    study = open_study(screen, data, roles, censored, encoding, skip_incomplete)
-    check_size(study)
+    study = open_study(screen, source)
     at = options.times or event_horizons(study.y)
     makers = {name: _maker(name, study, options) for name in chosen}
     lines = {name: _Line(_NAMES[name], [], []) for name in chosen}
@@ -88,7 +77,9 @@ def run_compare(
                 if not line.failure:
                     _run_fold(line, makers[name], study, train, test, at)
                 advance(1)
-    for line in lines.values():
+    for name, line in lines.items():
+        if line.failure and options.models:
+            raise InputError(f"{name} cannot be compared on this table: {line.failure}")
         if line.failure:
             screen.warn(f"{line.name} is left out: {line.failure}")
     _show(screen, list(lines.values()), study, at)
@@ -143,8 +134,6 @@ def _run_fold(
             model = make(study.X.iloc[train], y_train)
         line.seconds.append(time.perf_counter() - start)
         line.measured += measure({line.name: model}, y_train, X_test, study.y[test], at, intervals=False)
-    except MissingExtraError:
-        raise
     except LifemixError as error:
         line.failure = str(error)
 

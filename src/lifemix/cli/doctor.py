@@ -39,10 +39,13 @@ def _state(finding: Any) -> dict[str, str]:
 
 def show_findings(screen: Screen, findings: list[dict[str, str]], title: str = "Doctor") -> None:
     """Show findings, one line each."""
-    if findings:
-        screen.say(f"\n[bold]{title}[/]")
+    if not findings:
+        return
+    table = screen.table(f"\n{title}", "", "")
+    table.show_header = False
     for finding in findings:
-        screen.say(f"  {_MARKS[finding['level']]}  {escape(finding['text'])} [dim]{escape(finding['action'])}[/]")
+        table.add_row(_MARKS[finding["level"]], f"{escape(finding['text'])} [dim]{escape(finding['action'])}[/]")
+    screen.say(table)
 
 
 def refuse_stops(findings: list[dict[str, str]]) -> None:

@@ -49,6 +49,8 @@ def evaluate(
     check_table(data)
     from .evaluating import run_evaluate
     from .roles import Roles
+    from .understanding import Source
 
     given = Roles(time, event, entry, upper, missing=tuple(missing or ()))
-    run_evaluate(screen, model, data, at, given, censored or [], encoding, skip_incomplete, seed)
+    source = Source(data, given, tuple(censored or ()), encoding, skip_incomplete)
+    run_evaluate(screen, model, source, at, seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from ..errors import SettingError
-from ..target import as_target
 from .baselines import floor_for
 from .doctor import examine_model, examine_table, show_findings
 from .opening import SavedModel, open_model, open_table
@@ -19,27 +17,16 @@ from .roles import Roles
 from .screen import Screen
 from .showing import show_quality
 from .study import read_target
+from .understanding import Source
 
 __all__ = ["open_outcomes", "run_evaluate"]
 
 
-def run_evaluate(
-    screen: Screen,
-    model: Path,
-    data: Path,
-    times: list[float],
-    given: Roles,
-    censored: Sequence[str],
-    encoding: str | None,
-    skip_incomplete: bool,
-    seed: int,
-) -> None:
+def run_evaluate(screen: Screen, model: Path, source: Source, times: list[float], seed: int) -> None:
     """Measure a model on the rows of a table, beside the curve without covariates of its training rows."""
-    saved, X, y = open_outcomes(screen, model, data, given, censored, encoding, skip_incomplete)
+    saved, X, y = open_outcomes(screen, model, source)
     findings = examine_table(X, y) + examine_model(saved.model, X, y)
     training = saved.model._training_target.to_array()
-    if np.array_equal(np.sort(as_target(y).time), np.sort(training["time"])):
-        screen.warn("this looks like the table that the model was fitted to, so they are too good; see describe.")
     models = {"this model": saved.model}
     empty = pd.DataFrame({"none": np.zeros(len(training))})
     floor = {name: _Without(curve.fit(empty, training)) for name, curve in floor_for(training).items()}
@@ -50,17 +37,9 @@ def run_evaluate(
     screen.result({"quality": [quality.to_state() for quality in measured], "findings": findings})
 
 
-def open_outcomes(
-    screen: Screen,
-    model: Path,
-    data: Path,
-    given: Roles,
-    censored: Sequence[str],
-    encoding: str | None,
-    skip_incomplete: bool,
-) -> tuple[SavedModel, pd.DataFrame, Any]:
-    """Return a model, and the covariates and the target of a table."""
-    saved = open_model(model)
+def open_outcomes(screen: Screen, model: Path, source: Source) -> tuple[SavedModel, pd.DataFrame, Any]:
+    """Return a model, and the covariates and the target of a table; roles that are given replace the model's."""
+    saved, given = open_model(model), source.roles
     roles = saved.roles.override(
         time=given.time, event=given.event, entry=given.entry, upper=given.upper, missing=given.missing
     )
@@ -68,12 +47,14 @@ def open_outcomes(
         raise SettingError(
             "the model's file does not say which columns hold the outcome (it was made in Python). Add --time, --event."
         )
-    table = open_table(data, roles, encoding)
+    table = open_table(source.path, roles, source.encoding)
     Roles(roles.time, roles.event, roles.entry, roles.upper).resolve(list(table.frame.columns))
-    codes = None if censored or (given.event and given.event != saved.roles.event) else saved.codes
-    rows, y, _ = read_target(table, roles, codes, censored, skip_incomplete)
+    anew = source.censored or (given.event and given.event != saved.roles.event)
+    rows, y, _ = read_target(table, roles, None if anew else saved.codes, source.censored, source.skip_incomplete)
     X = saved.take(table, screen)
     screen.say(f"[bold]{table}[/]")
+    if np.array_equal(np.sort(y["time"]), np.sort(saved.model._training_target.time)):
+        screen.warn("these look like the rows that the model was fitted to: it will look better than it is on others.")
     return saved, (X if rows.all() else X[rows]).reset_index(drop=True), y
 
 

@@ -69,14 +69,20 @@ def fit(
             "--search/--no-search", help="Choose by cross-validation, or take defaults.", rich_help_panel=_SETTINGS
         ),
     ] = True,
-    members: Annotated[int, typer.Option(min=1, help="Size of the ensemble.")] = 4,
+    members: Annotated[
+        int | None, typer.Option(min=1, help="Size of the ensemble. Default: 4, or 1 beyond 200,000 rows.")
+    ] = None,
     epochs: Annotated[int, typer.Option(min=0, help="Most epochs of training.")] = 200,
     holdout: Annotated[
         float, typer.Option(min=0, max=0.5, help="Share of rows held out to measure quality; 0: none.")
     ] = 0.2,
     refit: Annotated[
-        bool, typer.Option("--refit/--no-refit", help="Fit the saved model to all rows, or not to those held out.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--refit/--no-refit",
+            help="Fit the saved model to all rows, or not to those held out. Default: to all, where these are many.",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Fit even where the doctor says stop.")] = False,
     seed: Seed = 0,
 ) -> None:
@@ -88,6 +94,7 @@ def fit(
     check_output(output, MODELS, (data,))
     from .fitting import FitOptions, run_fit
     from .roles import Roles
+    from .understanding import Source
 
     roles = Roles(
         time, event, entry, upper, subject, tuple(drop or ()), tuple(keep or ()), tuple(categorical or ()),
@@ -102,4 +109,5 @@ def fit(
     }
     given = {name: value for name, value in told.items() if value is not None}
     options = FitOptions(given, search, members, epochs, holdout, refit, force, seed)
-    run_fit(screen, data, output, roles, censored or [], encoding, skip_incomplete, options)
+    source = Source(data, roles, tuple(censored or ()), encoding, skip_incomplete)
+    run_fit(screen, source, output, options)

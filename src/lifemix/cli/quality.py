@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import LifemixError, LifemixWarning
+from ..estimators import DeepSurvivalMachines
 from ..metrics import aalen_johansen, bootstrap, concordance_antolini, concordance_td, evaluate
 from ..target import as_target
 
@@ -28,6 +29,7 @@ class Quality:
 
     values: lists by horizon, under ``concordance``, ``brier``, ``auc`` for each event; numbers by event under
     ``integrated_brier``. calibration: for each event and horizon the mean predicted and the observed risk.
+    log_likelihood: a row; log_likelihood_without: of the same law without covariates, fitted to the training rows.
     """
 
     model: str
@@ -39,6 +41,7 @@ class Quality:
     d_calibration_p: float | None = None
     antolini: float | None = None
     log_likelihood: float | None = None
+    log_likelihood_without: float | None = None
     without: str = ""
 
     def mean(self, metric: str, event: int = 1) -> float:
@@ -81,11 +84,19 @@ def measure(
         quality = Quality(name, len(target), list(horizons))
         if hasattr(model, "log_likelihood"):
             quality.log_likelihood = model.log_likelihood(X, y) / len(target)
+            quality.log_likelihood_without = _without_covariates(model.primitive, y_train, y)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LifemixWarning)  # what has no value is shown as such
             _add_measures(quality, model, y_train, X, y, seed if intervals and not found else None)
         found.append(quality)
     return found
+
+
+def _without_covariates(primitive: str, y_train: Any, y: Any) -> float:
+    """Return the log-likelihood a row of one law for all, the maximum on the training rows."""
+    nothing = [np.zeros((len(as_target(part)), 1)) for part in (y_train, y)]
+    law = DeepSurvivalMachines(primitive, k=1, hidden=(), preprocessor=None, max_epochs=0).fit(nothing[0], y_train)
+    return law.log_likelihood(nothing[1], y) / len(nothing[1])
 
 
 def _add_measures(quality: Quality, model: Any, y_train: Any, X: pd.DataFrame, y: Any, seed: int | None) -> None:

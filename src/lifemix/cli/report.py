@@ -56,7 +56,9 @@ def report(
     from .evaluating import open_outcomes
     from .pages import write_report_page
     from .roles import Roles
+    from .understanding import Source
 
     given = Roles(time, event, entry, upper, missing=tuple(missing or ()))
-    saved, X, y = open_outcomes(screen, model, data, given, censored or [], encoding, skip_incomplete)
+    source = Source(data, given, tuple(censored or ()), encoding, skip_incomplete)
+    saved, X, y = open_outcomes(screen, model, source)
     write_report_page(screen, saved, model, X, y, output, at, seed)

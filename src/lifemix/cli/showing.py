@@ -16,6 +16,8 @@ from .study import Study
 
 __all__ = ["number", "settings_text", "show_columns", "show_outcome", "show_quality"]
 
+_WIDE = 0.15  # an interval of the concordance that says little
+
 
 def number(value: float | None, digits: int = 3) -> str:
     """Return a number as text; a dash where there is none."""
@@ -82,8 +84,10 @@ def show_quality(
         screen.show(
             "  [dim]C^td: 0.5 is chance, 1 a perfect order. Brier: error of the predicted risk, lower is better.[/]"
         )
-    for line in _sentences(first, events, unit):
+    for line in _sentences(first, events):
         screen.show(f"  {line}")
+    if any(high - low > _WIDE for low, high in first.interval.values()):
+        screen.say("  These are few events to judge by: lifemix compare measures every row, by cross-validation.")
 
 
 def _cells(quality: Quality, event: int) -> list[str]:
@@ -91,7 +95,7 @@ def _cells(quality: Quality, event: int) -> list[str]:
     return ["  ".join(number(value) for value in values) or "–" for values in lists]
 
 
-def _sentences(quality: Quality, events: Sequence[str], unit: str) -> list[str]:
+def _sentences(quality: Quality, events: Sequence[str]) -> list[str]:
     lines = []
     for event, (low, high) in quality.interval.items():
         name = f"{escape(events[event - 1])}: " if len(events) > 1 else ""
@@ -108,5 +112,6 @@ def _sentences(quality: Quality, events: Sequence[str], unit: str) -> list[str]:
         verdict = "speaks against the calibration" if p < 0.05 else "nothing speaks against the calibration"
         lines.append(f"D-calibration: p = {p:.2g}, {verdict}.")
     if quality.log_likelihood is not None:
-        lines.append(f"Log-likelihood {number(quality.log_likelihood)} a row.")
+        without = number(quality.log_likelihood_without)
+        lines.append(f"Log-likelihood {number(quality.log_likelihood)} a row, without covariates {without}.")
     return [line[0].upper() + line[1:] for line in lines if line]
