@@ -1,0 +1,1 @@
+"""Self-contained HTML pages: reports, and the doctor before and after a fit."""
