@@ -15,6 +15,7 @@ __all__ = [
     "has_mixture",
     "incidences",
     "kinds_of_event",
+    "quick_incidences",
     "survival_at_own_time",
     "take_rows",
     "training_target",
@@ -73,3 +74,28 @@ def survival_at_own_time(model: Any, X: Any, target: Target) -> Floats:
 def take_rows(X: Any, rows: Any) -> Any:
     """Return some rows of a table."""
     return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+
+
+def quick_incidences(model: Any, X: Any, times: Floats, n_events: int) -> Floats:
+    """Return ``incidences`` for pictures and importances, in much less time; accurate to about 1e-4.
+
+    Between neighbours of a fine grid the kinds of event share the fall of S in proportion to the rises of their
+    cumulative hazards, so that the incidences and S still add up to 1. Members of an ensemble are averaged.
+    """
+    if n_events == 1 or not has_mixture(model):
+        return incidences(model, X, times, n_events)
+    last = float(np.max(times))
+    fine = np.unique(np.concatenate([times, np.linspace(0, last, 97)[1:], last * np.geomspace(1e-4, 1, 48)]))
+    place = np.searchsorted(fine, times)
+    matrix = model._matrix(X)
+    total = np.zeros((n_events, len(matrix), len(times)))
+    for member in model._network.members():
+        law = member.distribution(matrix)
+        net = np.stack([law.net(event).survival(fine) for event in range(1, n_events + 1)])
+        hazard = -np.log(np.maximum(net, 1e-300))
+        rises = np.diff(hazard, axis=2, prepend=0.0)
+        fall = -np.diff(np.exp(-hazard.sum(axis=0)), axis=1, prepend=1.0)
+        together = rises.sum(axis=0)
+        shares = np.divide(rises, together, out=np.zeros_like(rises), where=together > 0)
+        total += np.cumsum(shares * fall, axis=2)[:, :, place]
+    return total / len(model._network)
