@@ -237,7 +237,7 @@ def test_the_bound_lies_below_the_likelihood():
 def facts_of(used, information, gap, k=4):
     from lifemix.report.doctor.mixture import MixtureFacts
 
-    return MixtureFacts(k, 1, (used,), (1.0,), (information,), gap, np.ones((1, k)) / k)
+    return MixtureFacts(k, 1, (used,), (1.0,), (information,), gap, gap, np.ones((1, k)) / k)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ..page import Section
 from ..tables import Column, table
 from .evidence import Evidence
 
-__all__ = ["data_section", "median_time"]
+__all__ = ["data_section", "median_time", "plain"]
 
 _LEVELS = 6
 
@@ -85,6 +85,11 @@ def median_time(target: Target, level: float = 0.5) -> float | None:
     return float(curve.time[below[0]]) if len(below) else None
 
 
+def plain(value: float) -> str:
+    """Return a number with three digits, or all of those before the point, and no exponent unless it is tiny."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
 def _covariates(frame: pd.DataFrame) -> Html:
     variables, _ = read_variables(frame)
     rows = [[v.name, _kind(v), _describe(v), _share(v.missing) if v.missing.any() else "0"] for v in variables]
@@ -113,7 +118,7 @@ def _describe(variable: Variable) -> str:
         if _kind(variable) == "0/1":
             return f"1: {_share(seen == 1)}"
         low, first, middle, third, high = np.quantile(seen, [0, 0.25, 0.5, 0.75, 1])
-        return f"{middle:.4g} [{first:.4g}, {third:.4g}] ({low:.4g} to {high:.4g})"
+        return f"{plain(middle)} [{plain(first)}, {plain(third)}] ({plain(low)} to {plain(high)})"
     assert variable.codes is not None
     known = variable.codes[variable.codes >= 0]
     counts = np.bincount(known, minlength=len(variable.levels))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ...plots import importance_over_time
 from ..figures import figure, new_figure
 from ..html import Html, paragraph
 from ..page import Section
-from ..predictions import quick_incidences
+from ..predictions import Floats, quick_incidences
 from ..tables import Column, Value, table
 from .evidence import Evidence
 
@@ -36,16 +37,22 @@ def importance_section(evidence: Evidence) -> Section:
             "what another says too appears less important than it is; and importance for a prediction is no cause."
         )
     )
+    times = np.linspace(0, float(evidence.horizons[-1]), _TIMES + 1)[1:]
+    known: list[Floats] = []  # the shuffles are the same for every event, and a prediction has all of them
     for event, name in enumerate(evidence.names, 1):
-        section.blocks += _of_event(evidence, rows, event, "" if evidence.n_events == 1 else f" for {name}")
+        which = "" if evidence.n_events == 1 else f" for {name}"
+        section.blocks += _of_event(evidence, rows, times, event, which, known)
     return section
 
 
-def _of_event(evidence: Evidence, rows: Any, event: int, which: str) -> list[Html]:
-    times = np.linspace(0, float(evidence.horizons[-1]), _TIMES + 1)[1:]
+def _of_event(evidence: Evidence, rows: Any, times: Floats, event: int, which: str, known: list[Floats]) -> list[Html]:
+    calls = count()
 
-    def predict(X: Any) -> Any:
-        return 1 - quick_incidences(evidence.model, evidence.table(X), times, evidence.n_events)[event - 1]
+    def predict(X: Any) -> Floats:
+        call = next(calls)
+        if call == len(known):
+            known.append(quick_incidences(evidence.model, evidence.table(X), times, evidence.n_events))
+        return 1 - known[call][event - 1]
 
     result = permutation_importance(
         predict,
@@ -57,12 +64,12 @@ def _of_event(evidence: Evidence, rows: Any, event: int, which: str) -> list[Htm
         n_repeats=_REPEATS,
         random_state=evidence.seed,
     )
-    known = np.isfinite(result.score)
+    defined = np.isfinite(result.score)
     drawing = new_figure(7.8, 3.8)
     importance_over_time(
-        times[known],
-        result.mean[:, known],
-        result.std[:, known],
+        times[defined],
+        result.mean[:, defined],
+        result.std[:, defined],
         features=result.features,
         show=_LINES,
         time_unit=evidence.unit or None,
@@ -74,7 +81,7 @@ def _of_event(evidence: Evidence, rows: Any, event: int, which: str) -> list[Htm
         f"Importance{which} of the {min(_LINES, len(result.features))} columns that matter most on average. Bands: "
         "one standard deviation over the shuffles.",
     )
-    return [picture, _ranking(result, known, which)]
+    return [picture, _ranking(result, defined, which)]
 
 
 def _ranking(result: PermutationImportance, known: Any, which: str) -> Html:

@@ -28,8 +28,8 @@ def model_section(evidence: Evidence) -> Section:
     what: dict[str, object] = {"model": _name(model)}
     if evidence.is_mixture:
         what["form"] = (
-            f"for each kind of event a mixture of k = {model.k} {_LAWS.get(model.primitive, model.primitive)} "
-            "distributions, whose weights and parameters come from a neural network of the covariates"
+            f"{'a' if evidence.n_events == 1 else 'for each kind of event a'} mixture of k = {model.k} "
+            f"{_LAWS.get(model.primitive, model.primitive)} distributions, whose weights and parameters come from a neural network of the covariates"
         )
         what["size"] = f"{counted(model.n_parameters_, 'number')} learnt, hidden layers {tuple(model.hidden)}" + (
             f", ensemble of {model.n_members} members" if model.n_members > 1 else ""
@@ -62,10 +62,12 @@ def settings_section(evidence: Evidence) -> Section:
         return Section("Settings", ["The model does not tell its settings."])
     defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
     rows = [[name, _short(value), _short(defaults.get(name))] for name, value in model.get_params(deep=False).items()]
-    rows.sort(key=lambda row: row[1] == row[2])
-    changed = sum(row[1] != row[2] for row in rows)
+    changed, same = [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
     columns = [Column("setting"), Column("value", text=True), Column("default", text=True)]
-    return Section("Settings", [table(columns, rows, f"Settings; {changed} differ from the default (first)")])
+    blocks: list[object] = [table(columns, changed, "Settings other than the default")] if changed else []
+    if same:
+        blocks.append(f"At their defaults: {', '.join(f'{name} = {value}' for name, value, _ in same)}.")
+    return Section("Settings", blocks)
 
 
 def _short(value: object) -> str:
@@ -122,7 +124,7 @@ def components_section(evidence: Evidence) -> Section:
     section.blocks.append(
         facts(
             {
-                "components": f"{found.k} for each kind of event"
+                "components": f"{found.k}{'' if evidence.n_events == 1 else ' for each kind of event'}"
                 + (f", in each of {found.n_members} members" if found.n_members > 1 else ""),
                 "in use in the sample": listed([f"{v:.2f}" for v in found.used])
                 + " (exp of the average gate's entropy)",
@@ -130,7 +132,8 @@ def components_section(evidence: Evidence) -> Section:
                 + " (exp of the mean entropy of the gate)",
                 "gate learns from covariates": listed([f"{v:.3f}" for v in found.information])
                 + f" of at most {np.log(found.k):.3f} nats",
-                "ELBO gap": f"{found.elbo_gap:.3f} nats a row (exact log-likelihood less the paper's bound)",
+                "ELBO gap": f"{found.median_gap:.3f} nats in the median row, {found.elbo_gap:.3g} on average (exact "
+                "log-likelihood less the paper's bound; large where a component holds a time for impossible)",
             }
         )
     )

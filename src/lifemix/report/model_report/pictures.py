@@ -85,9 +85,7 @@ def groups_section(evidence: Evidence) -> Section:
     section = Section("Risk groups")
     n_groups = int(np.clip(len(evidence.y) // (2 * _ROWS_A_BIN), 2, _GROUPS))
     by = evidence.time(float(evidence.horizons[evidence.middle]))
-    section.blocks.append(
-        paragraph(f"Groups of equal size by the predicted risk up to {by}. Bands and dashes as in the captions.")
-    )
+    section.blocks.append(paragraph(f"Groups of equal size by the predicted risk up to {by}."))
     for event, name in enumerate(evidence.names, 1):
         risk = evidence.risks[event - 1][:, evidence.middle]
         if evidence.n_events == 1:

@@ -100,8 +100,8 @@ def reproduce_section(evidence: Evidence, model_file: str | os.PathLike[str] | N
     call = (
         "from lifemix import load\nfrom lifemix.report.model_report import write_report\n\n"
         'model = load("model.safetensors")\n'
-        f'write_report(model, X, y, "report.html", horizons={horizons}, n_bootstrap={evidence.n_bootstrap}, '
-        f"random_state={evidence.seed})"
+        'write_report(\n    model, X, y, "report.html",\n'
+        f"    horizons={horizons}, n_bootstrap={evidence.n_bootstrap}, random_state={evidence.seed},\n)"
     )
     blocks: list[Html] = [facts(known), preformatted(call)]
     if remarks:

@@ -18,6 +18,7 @@ from ..html import Html, paragraph
 from ..page import Section
 from ..predictions import Floats
 from ..tables import Column, table
+from .data import plain
 from .evidence import Evidence
 
 __all__ = ["subjects_section", "typical_rows"]
@@ -41,7 +42,7 @@ def subjects_section(evidence: Evidence) -> Section:
     section.blocks.append(
         paragraph(
             f"Subjects at the 10, 50 and 90 % quantile of the predicted risk up to {by}. So that nobody is shown, the "
-            f"table has the medians (or most frequent levels) of the {percent(_NEAREST)} of the rows nearest in risk."
+            f"table has the medians (or most frequent levels) of the {100 * _NEAREST:g} % of the rows nearest in risk."
         )
     )
     for event, name in enumerate(evidence.names, 1):
@@ -59,15 +60,11 @@ def _curves(evidence: Evidence, rows: dict[str, int], event: int, name: str) -> 
     drawing = new_figure(7.5, 3.8)
     draw = survival_curves if evidence.n_events == 1 else incidence_curves
     values = 1 - mean if evidence.n_events == 1 else mean
-    draw(
-        times,
-        values,
-        spread,
-        labels=list(rows),
-        time_unit=evidence.unit or None,
-        title="risk",
-        ax=drawing.subplots(),
-    )
+    axes = drawing.subplots()
+    draw(times, values, spread, labels=list(rows), time_unit=evidence.unit or None, title="risk", ax=axes)
+    if evidence.n_events > 1:  # incidences may be small
+        axes.set_yticks(np.linspace(0, 1, 5) * _round_up(float(values.max())))
+        axes.set_ylim(0, 1.05 * _round_up(float(values.max())))
     band = f" Bands: one standard deviation over the {len(members)} members." if len(members) > 1 else ""
     what = "survival" if evidence.n_events == 1 else f"cumulative incidence of {name}"
     return figure(
@@ -75,6 +72,11 @@ def _curves(evidence: Evidence, rows: dict[str, int], event: int, name: str) -> 
         f"Predicted {what} of subjects of low, medium and high risk",
         f"Predicted {what} of three subjects.{band}",
     )
+
+
+def _round_up(value: float) -> float:
+    """Return the next of 0.04, 0.1, 0.2, 0.4 and 1."""
+    return min((top for top in (0.04, 0.1, 0.2, 0.4, 1.0) if top >= value), default=1.0)
 
 
 def _member_curves(evidence: Evidence, X: Any, times: Floats, event: int) -> Floats:
@@ -118,7 +120,7 @@ def _summary(frame: pd.DataFrame) -> dict[str, str]:
         elif variable.numbers is not None:
             values = variable.numbers[~variable.missing]
             zero_one = set(np.unique(values)) <= {0.0, 1.0}
-            result[variable.name] = percent(float(values.mean())) + " 1" if zero_one else f"{np.median(values):.4g}"
+            result[variable.name] = f"1: {percent(float(values.mean()))}" if zero_one else plain(np.median(values))
         else:
             assert variable.codes is not None
             counts = np.bincount(variable.codes[variable.codes >= 0], minlength=len(variable.levels))

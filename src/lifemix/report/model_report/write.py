@@ -14,15 +14,16 @@ from numpy.typing import ArrayLike
 from ...errors import LifemixWarning
 from ...metrics.inputs import check_count
 from ..doctor import Finding, check_model, check_table
-from ..doctor.findings import listed
+from ..doctor.findings import counted, listed
 from ..html import Html, bullets, joined, note, paragraph
 from ..page import Page, Section
 from .data import data_section
 from .evidence import Evidence, gather
 from .importance import importance_section
+from .measures import Quality, measure_quality
 from .model import components_section, model_section, settings_section, training_section
 from .pictures import calibration_section, groups_section, over_time_section
-from .quality import Quality, measure_quality, quality_section
+from .quality import CTD, quality_section
 from .reproduce import checklist_section, limits_section, reproduce_section
 from .subjects import subjects_section
 
@@ -79,10 +80,17 @@ def write_report(
 
 
 def _sections(evidence: Evidence, horizons: ArrayLike | None) -> list[Section]:
-    before = check_table(evidence.table(evidence.frame), evidence.target, horizons=horizons)
-    after = check_model(evidence.model, evidence.table(evidence.frame), evidence.target, horizons=horizons)
+    at = evidence.horizons if evidence.judged else horizons
+    before = check_table(evidence.frame, evidence.target, horizons=horizons)
+    after = check_model(evidence.model, evidence.table(evidence.frame), evidence.target, horizons=at)
     qualities = measure_quality(evidence) if evidence.judged else []
-    described = [model_section(evidence), data_section(evidence), _doctor(before, after)]
+    described = [
+        model_section(evidence),
+        data_section(evidence),
+        _doctor(before, after),
+        settings_section(evidence),
+        training_section(evidence),
+    ]
     if evidence.judged:
         measured = [
             quality_section(evidence, qualities),
@@ -100,22 +108,27 @@ def _sections(evidence: Evidence, horizons: ArrayLike | None) -> list[Section]:
             "and 10 events."
         )
         measured = [Section("Quality on the evaluated rows", [reason])]
-    end = [settings_section(evidence), training_section(evidence), limits_section(evidence), checklist_section()]
+    end = [limits_section(evidence), checklist_section()]
     return [_summary(evidence, qualities, before, after), *described, *measured, *end]
 
 
 def _summary(evidence: Evidence, qualities: list[Quality], before: list[Finding], after: list[Finding]) -> Section:
     """Say the most important numbers in sentences."""
-    lines: list[object] = []
+    events = int((evidence.y.event > 0).sum())
+    lines: list[object] = [f"Measured on {counted(len(evidence.y), 'row')} with {counted(events, 'event')}."]
     at = evidence.middle
     for name, quality in zip(evidence.names, qualities, strict=False):
         by = evidence.time(float(evidence.horizons[at]))
         which = "" if evidence.n_events == 1 else f"{name}: "
         lines.append(
-            f"{which}C^td by {by} is {quality.concordance.text(at)}; observed over expected risk "
-            f"{quality.ratio.text(at)}; the integrated Brier score is {quality.integrated.text(0)}, against "
-            f"{quality.null_integrated:.3f} without covariates, a gain of "
-            f"{quality.integrated_gain.text(0, percent=True)}."
+            joined(
+                which,
+                CTD,
+                f" by {by} is {quality.concordance.text(at)}; observed over expected risk "
+                f"{quality.ratio.text(at)}; the integrated Brier score is {quality.integrated.text(0)}, against "
+                f"{quality.null_integrated:.3f} without covariates, a gain of "
+                f"{quality.integrated_gain.text(0, percent=True)}.",
+            )
         )
     counts = {level: sum(f.level == level for f in [*before, *after]) for level in ("stop", "warn", "note")}
     words = {"stop": "reason to stop", "warn": "warning", "note": "note"}
