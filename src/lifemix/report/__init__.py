@@ -10,10 +10,11 @@
 from .figures import figure, new_figure
 from .html import Html, bullets, code, facts, joined, link, note, paragraph, preformatted, safe
 from .page import Page, Section
-from .tables import Column, Value, table
+from .tables import Column, Entry, Value, table
 
 __all__ = [
     "Column",
+    "Entry",
     "Html",
     "Page",
     "Section",

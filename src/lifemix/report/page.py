@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,12 +38,14 @@ class Page:
     """A page in the making.
 
     lead: the sentence under the title. foot: the last line, such as what made the page. back: a link above the title.
+    meta: names and values that programs find in the head of the page, not shown.
     """
 
     title: str
     lead: object = ""
     foot: object = ""
     back: Html | None = None
+    meta: Mapping[str, str] = field(default_factory=dict)
     sections: list[Section] = field(default_factory=list)
 
     def add(self, title: object, *blocks: object, anchor: str = "") -> Section:
@@ -59,11 +61,12 @@ class Page:
         lead = f'<div class="lead">{_block(self.lead)}</div>' if self.lead else ""
         back = f'<p class="back">{self.back}</p>' if self.back else ""
         foot = f"<footer>{_block(self.foot)}</footer>" if self.foot else ""
+        meta = "".join(f'<meta name="{safe(name)}" content="{safe(value)}">' for name, value in self.meta.items())
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             f'<meta http-equiv="Content-Security-Policy" content="{safe(POLICY)}">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{safe(self.title)}</title><style>{STYLE}</style></head>\n<body>"
+            f"{meta}<title>{safe(self.title)}</title><style>{STYLE}</style></head>\n<body>"
             f"<header>{back}<h1>{safe(self.title)}</h1>{lead}</header>\n"
             f'<div class="columns">{contents}<main>{body}</main></div>\n{foot}</body></html>\n'
         )
@@ -74,12 +77,13 @@ class Page:
         partial = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_text(self.html(), encoding="utf-8")
-            os.replace(partial, path)
+            try:
+                partial.write_text(self.html(), encoding="utf-8")
+                os.replace(partial, path)
+            finally:
+                partial.unlink(missing_ok=True)
         except OSError as error:
             raise InputError(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
-        finally:
-            partial.unlink(missing_ok=True)
         return path
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 from ..errors import SettingError
 from .html import Html, safe
 
-__all__ = ["Column", "Value", "table"]
+__all__ = ["Column", "Entry", "Value", "table"]
 
 MISSING = "–"
 
@@ -22,7 +22,7 @@ class Column:
 
     digits: decimals of its numbers. best: which of its numbers is marked (among rows with ``Value.ranked``).
     group: columns next to each other with the same group share a heading above their own.
-    text: words, set to the left.
+    text: words, set to the left. signed: a plus sign before positive numbers.
     """
 
     title: object
@@ -31,11 +31,12 @@ class Column:
     best: Literal["max", "min"] | None = None
     group: object = ""
     text: bool = False
+    signed: bool = False
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number of a table; ``note`` is a small second line under it, ``mark`` colours that line.
+    """A number of a table; ``suffix`` follows it, ``note`` is a small second line under it, ``mark`` colours both.
 
     ranked: False leaves the number out of the choice of the best one.
     """
@@ -45,6 +46,7 @@ class Value:
     note: object = ""
     mark: Literal["", "good", "bad"] = ""
     ranked: bool = True
+    suffix: str = ""
 
 
 Entry = Value | float | str | None
@@ -118,11 +120,13 @@ def _cell(column: Column, entry: Entry, best: str | None, first: bool) -> str:
     if isinstance(entry, str):
         return f"<{tag}{scope}{_align(column)}>{safe(entry)}</{tag}>"
     shown = _print(_number(entry), column.digits)
-    content = shown
+    content = f"+{shown}" if column.signed and _number(entry) > 0 else shown
     if isinstance(entry, Value) and entry.error is not None and math.isfinite(entry.error):
         content += f'<span class="error"> ± {_print(entry.error, column.digits)}</span>'
     if shown == best and (not isinstance(entry, Value) or entry.ranked):
         content = f'<strong class="best">{content}</strong>'
+    if isinstance(entry, Value) and entry.suffix:
+        content += f' <span class="suffix {entry.mark}">{safe(entry.suffix)}</span>'
     if isinstance(entry, Value) and entry.note:
         content += f'<small class="under {entry.mark}">{safe(entry.note)}</small>'
     return f"<{tag}{scope}{_align(column)}>{content}</{tag}>"

@@ -86,8 +86,8 @@ def median_time(target: Target, level: float = 0.5) -> float | None:
 
 
 def plain(value: float) -> str:
-    """Return a number with three digits, or all of those before the point, and no exponent unless it is tiny."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    """Return a number with three digits, or all of those before the point."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _covariates(frame: pd.DataFrame) -> Html:

@@ -29,7 +29,8 @@ def model_section(evidence: Evidence) -> Section:
     if evidence.is_mixture:
         what["form"] = (
             f"{'a' if evidence.n_events == 1 else 'for each kind of event a'} mixture of k = {model.k} "
-            f"{_LAWS.get(model.primitive, model.primitive)} distributions, whose weights and parameters come from a neural network of the covariates"
+            f"{_LAWS.get(model.primitive, model.primitive)} distributions, whose weights and parameters come from a "
+            "neural network of the covariates"
         )
         what["size"] = f"{counted(model.n_parameters_, 'number')} learnt, hidden layers {tuple(model.hidden)}" + (
             f", ensemble of {model.n_members} members" if model.n_members > 1 else ""

@@ -27,17 +27,16 @@ def calibration_section(evidence: Evidence) -> Section:
     section = Section("Calibration")
     bins = int(np.clip(len(evidence.y) // _ROWS_A_BIN, 2, _BINS))
     for event, name in enumerate(evidence.names, 1):
-        n = len(evidence.horizons)
-        drawing = new_figure(3.6 * n, 3.8)
-        for axes, t, risk in zip(
-            drawing.subplots(1, n, squeeze=False)[0], evidence.horizons, evidence.risks[event - 1].T, strict=True
-        ):
+        drawings = []
+        for t, risk in zip(evidence.horizons, evidence.risks[event - 1].T, strict=True):
+            drawings.append(new_figure(3.8, 3.8))
+            axes = drawings[-1].subplots()
             calibration(evidence.y, risk, float(t), event, bins=bins, time_unit=evidence.unit or None, ax=axes)
         which = "" if evidence.n_events == 1 else f" of {name}"
         section.blocks.append(
             figure(
-                drawing,
-                f"Observed against predicted risk{which} in groups of subjects, one panel a horizon",
+                drawings,
+                f"Observed against predicted risk{which} in groups of subjects, one picture a horizon",
                 f"Calibration{which}: mean predicted risk of {bins} groups by predicted risk against the observed risk "
                 f"({'Kaplan-Meier' if evidence.n_events == 1 else 'Aalen-Johansen'}) with 95 % limits. On the dashed "
                 "line they agree. Ticks along the lower edge: the predicted risks.",
@@ -62,9 +61,10 @@ def _whole_time(evidence: Evidence) -> Html:
 def over_time_section(evidence: Evidence) -> Section:
     """Show the Brier score at each time beside that of a model without covariates."""
     section = Section("Accuracy over time")
-    drawing = new_figure(7.0, 3.4 * evidence.n_events)
-    for event, axes in enumerate(drawing.subplots(evidence.n_events, 1, squeeze=False)[:, 0], 1):
-        curves = {"this model": 1 - evidence.curves[event - 1]}
+    drawings = []
+    for event in evidence.event_codes:
+        drawings.append(new_figure(6.5 if evidence.n_events == 1 else 5.2, 3.4))
+        axes, curves = drawings[-1].subplots(), {"this model": 1 - evidence.curves[event - 1]}
         brier_over_time(
             evidence.base, evidence.y, curves, evidence.grid, event, time_unit=evidence.unit or None, ax=axes
         )
@@ -72,7 +72,7 @@ def over_time_section(evidence: Evidence) -> Section:
             axes.set_title(evidence.names[event - 1], loc="left", fontsize=10)
     section.blocks.append(
         figure(
-            drawing,
+            drawings,
             "Brier score of the model over time beside that of a model without covariates",
             "Brier score at each time (lower is better). Grey: everyone gets the risk of all training rows.",
         )
