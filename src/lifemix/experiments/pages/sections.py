@@ -87,11 +87,14 @@ def _meaning(measure: str) -> list[Html]:
     return [paragraph(known[0].upper() + known[1:] + ".")] if known else []
 
 
-def _picture(cells: Sequence[Cell], paper: Published, facts: RunFacts) -> Html:
+def _picture(cells: Sequence[Cell], paper: Published, facts: RunFacts) -> Html | None:
+    """Return a picture like the paper's: by censoring for one kind of event, by horizon for several."""
     data, events = cells[0].data, _events(cells)
     if len(events) == 1 and len({cell.censoring for cell in cells}) > 1:
-        times = [_time(data, events[0], i, facts) for i in range(len({cell.horizon for cell in cells}))]
+        times = [facts.time(data, events[0], i) for i in range(len({cell.horizon for cell in cells}))]
         return by_censoring(cells, paper, [time for time in times if time])
+    if len(events) == 1:
+        return None
     return by_horizon(cells, paper, {event: _event(data, event, facts) for event in events})
 
 
@@ -100,15 +103,8 @@ def _event(data: str, event: int, facts: RunFacts) -> str:
     return names[event - 1] if event <= len(names) else f"Event {event}"
 
 
-def _time(data: str, event: int, number: int, facts: RunFacts) -> str:
-    by_event = facts.horizons.get(data, ())
-    if event > len(by_event) or number >= len(by_event[event - 1]):
-        return ""
-    return f"{by_event[event - 1][number]:g} {facts.units.get(data, '')}".strip()
-
-
 def _when(data: str, event: int, number: int, quantile: float, facts: RunFacts) -> str:
-    time = _time(data, event, number, facts)
+    time = facts.time(data, event, number)
     kind = f"{_event(data, event, facts)}, " if len(facts.horizons.get(data, ())) > 1 else ""
     return f"{kind}{100 * quantile:g} % of events" + (f" ({time})" if time else "")
 

@@ -40,21 +40,14 @@ def horizon_columns(cells: Sequence[Cell], facts: RunFacts, best: bool = True) -
     measure = measure_of(first.measure)
     way: Literal["max", "min"] = "max" if measure.sign > 0 else "min"
     quantiles = sorted({cell.horizon for cell in cells})
-    times = _times(first, facts)
     columns = []
     for i, quantile in enumerate(quantiles):
         title: object = f"{100 * quantile:g} % of events" if i == 0 else f"{100 * quantile:g} %"
         if first.measure == "concordance":
             title = measure.title
-        unit = f"{times[i]:g} {facts.units.get(first.data, '')}".strip() if len(times) == len(quantiles) else ""
+        unit = facts.time(first.data, first.event, i) if first.measure != "concordance" else ""
         columns.append(Column(title, unit, measure.digits, way if best else None, signed=not best))
     return quantiles, columns
-
-
-def _times(cell: Cell, facts: RunFacts) -> Sequence[float]:
-    """Return the times of the horizons of a cell's kind of event, empty where they are not known."""
-    by_event = facts.horizons.get(cell.data, ())
-    return by_event[cell.event - 1] if 0 < cell.event <= len(by_event) else ()
 
 
 def comparison_table(
