@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 
 from ...errors import MissingExtraError
@@ -41,10 +42,10 @@ def add_data(
     for measure in _measures(cells):
         own = [cell for cell in cells if cell.measure == measure]
         part = section.add(measure_of(measure).title, *_meaning(measure), anchor=f"{data}-{measure}")
-        part.blocks += drawn(lambda own=own: _picture(own, paper, facts))  # type: ignore[misc]
+        part.blocks += drawn(partial(_picture, own, paper, facts))
         whole = [cell for cell in own if cell.censoring == 0]
         if whole:
-            part.blocks += drawn(lambda whole=whole: dots(whole, paper, _panel_title(whole, facts)))  # type: ignore[misc]
+            part.blocks += drawn(partial(dots, whole, paper, _panel_title(whole, facts)))
         part.blocks += [comparison_table(some, paper, facts, _caption(some, facts)) for some in _tables(own)]
     _add_paired(section, cells, facts)
     titles = [[_when(data, event, i, q, facts) for i, q in enumerate(_quantiles(cells))] for event in _events(cells)]
