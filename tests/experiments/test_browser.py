@@ -55,6 +55,7 @@ def view(browser, site):
         context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
         contexts.append(context)
         shown = context.new_page()
+        shown.set_default_timeout(120_000)  # the machine may be busy
         shown.requests, shown.complaints = [], []
         shown.on("request", lambda request: shown.requests.append(request.url))
         shown.on("console", lambda message: shown.complaints.append(message.text))

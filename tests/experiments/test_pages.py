@@ -9,7 +9,7 @@ import pytest
 
 from invented import facts, records, table_cells
 from lifemix.errors import SettingError
-from lifemix.experiments.pages import write_index, write_page
+from lifemix.experiments.pages import RunFacts, write_index, write_page
 from lifemix.experiments.pages.comparison import paper_of
 from lifemix.experiments.pages.costs import cost_cells
 from lifemix.experiments.pages.index import summary_of
@@ -192,3 +192,10 @@ def test_names_that_are_no_file_of_a_page_are_refused(tmp_path, name):
 def test_no_cells_are_refused(tmp_path):
     with pytest.raises(SettingError, match="a page needs cells; got none"):
         write_page(tmp_path, [], facts())
+
+
+@pytest.mark.parametrize(("value", "shown"), [(42.6833, "42.7 months"), (252, "252 months"), (1825.4, "1,825 months")])
+def test_times_have_three_digits_and_their_unit(value, shown):
+    told = RunFacts("metabric", "x", horizons={"metabric": [[value]]}, units={"metabric": "months"})
+    assert told.time("metabric", 1, 0) == shown
+    assert told.time("metabric", 1, 1) == told.time("metabric", 2, 0) == told.time("support", 1, 0) == ""

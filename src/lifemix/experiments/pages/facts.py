@@ -63,3 +63,12 @@ class RunFacts:
     machine: str = field(default_factory=machine)
     notes: tuple[str, ...] = ()
     chosen: Sequence[Mapping[str, Any]] = ()
+
+    def time(self, data: str, event: int, number: int) -> str:
+        """Return the time of a horizon of a kind of event with its unit; empty where it is not known."""
+        by_event = self.horizons.get(data, ())
+        if not 0 < event <= len(by_event) or number >= len(by_event[event - 1]):
+            return ""
+        value = by_event[event - 1][number]
+        shown = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+        return f"{shown} {self.units.get(data, '')}".strip()

@@ -72,7 +72,9 @@ def write_page(
 def _title(cells: Sequence[Cell], facts: RunFacts) -> str:
     special = {"transfer": "Knowledge transfer", "scaling": "Training time and size", "standins": "Competing risks"}
     names = list(dict.fromkeys(data_title(cell.data) for cell in cells))
-    return special.get(facts.experiment, " and ".join(names) if len(names) < 3 else facts.experiment)
+    kind = facts.experiment.split("-")[0]
+    title = special.get(kind, " and ".join(names) if len(names) < 3 else kind)
+    return title if facts.run == "full" else f"{title}, quick run"
 
 
 def _page(cells: Sequence[Cell], facts: RunFacts, paper: Mapping[tuple[str, Place], Cell]) -> Page:
