@@ -27,7 +27,7 @@ from ..predictions import (
 
 __all__ = ["Evidence", "gather"]
 
-_GRID = 51
+_GRID = 101  # as in metrics.evaluate
 _ENOUGH_ROWS, _ENOUGH_EVENTS = 30, 10
 
 

@@ -30,12 +30,17 @@ def quality_section(evidence: Evidence, qualities: list[Quality]) -> Section:
             ". AUC: the same for those with the event by the horizon against those still without it then.",
         ),
         "Brier score: mean squared distance between predicted risk and outcome; lower is better. Beside it that of the "
-        "null model, which gives everyone the training rows' "
-        f"{'Kaplan-Meier' if evidence.n_events == 1 else 'Aalen-Johansen'} risk. Gain: the share of the null model's "
-        "score that the model takes away; below 0 it is worse than no covariates at all.",
+        f"null model, which gives everyone the same {'Kaplan-Meier' if evidence.n_events == 1 else 'Aalen-Johansen'} "
+        "risk, whatever the covariates. Gain: the share of the null model's score that the model takes away; below 0 "
+        "it is worse than no covariates at all.",
         "Observed / expected: risk observed in all rows over mean predicted risk; 1 is right, above 1 the model "
         "predicts too little. ICI: mean distance of predicted and smoothed observed risk over the subjects.",
-        "All are weighted for censoring, whose distribution is estimated on the training rows.",
+        joined(
+            CTD,
+            ", AUC and Brier score are weighted for censoring, whose distribution is estimated on the ",
+            "evaluated rows" if evidence.base is evidence.y else "training rows",
+            "; the others come from curves that allow for it.",
+        ),
     ]
     section = Section("Quality on the evaluated rows")
     section.blocks.append(

@@ -5,23 +5,22 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from safetensors import safe_open
 
 from ...errors import ModelFileError
-from ..doctor.findings import counted
+from ..doctor.findings import listed
 from ..html import Html, bullets, facts, paragraph, preformatted
 from ..page import Section
+from ..predictions import has_mixture
 from ..tables import Column, table
 from .evidence import Evidence
 
-__all__ = ["checklist_section", "limits_section", "reproduce_section"]
+__all__ = ["checklist_section", "describe_file", "limits_section", "reproduce_section"]
 
 _PACKAGES = ("lifemix", "torch", "numpy", "pandas", "scipy", "scikit-learn", "matplotlib")
 
@@ -35,8 +34,9 @@ def limits_section(evidence: Evidence) -> Section:
         "internal validation; how the model does elsewhere, or later, is not known.",
         "Whether the model has seen these rows, or its settings were chosen on them, cannot be told from here; if so, "
         "every measure is too good.",
-        f"There are {' and '.join(counted(count, 'event') for count in events)} among the rows that were measured; the "
-        "intervals show what that leaves open, but not how much another training sample would change the model.",
+        f"The rows that were measured have {listed(events)} event{'s' if sum(events) != 1 else ''}"
+        f"{' of the kinds' if len(events) > 1 else ''}; the intervals show what that leaves open, but not how much "
+        "another training sample would change the model.",
         "Censoring is taken to say nothing about the event, given the covariates, and for the weights of the measures "
         "nothing at all.",
         "Importance, phenotypes and typical subjects describe the model, not causes.",
@@ -84,18 +84,19 @@ def checklist_section() -> Section:
     )
 
 
-def reproduce_section(evidence: Evidence, model_file: str | os.PathLike[str] | None, remarks: list[str]) -> Section:
-    """Say which versions, seeds, model and rows the page was made from."""
+def reproduce_section(evidence: Evidence, model_file: str | None, remarks: list[str]) -> Section:
+    """Say which versions, seeds, model and rows the page was made from; ``model_file`` is from ``describe_file``."""
     known: dict[str, object] = {
         "versions": ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
         + f", Python {platform.python_version()}",
         "seed of the fit": str(getattr(evidence.model, "random_state", "not known")),
         "seed of this report": str(evidence.seed),
         "rows (SHA-256)": _fingerprint(evidence.frame, evidence.target),
-        "model (SHA-256)": _checksum(evidence.model),
     }
+    if (weights := _checksum(evidence.model)) is not None:
+        known["settings and weights (SHA-256)"] = weights
     if model_file is not None:
-        known["model file"] = f"{Path(model_file).name}, SHA-256 {_file_hash(Path(model_file))}"
+        known["model file"] = model_file
     horizons = [float(t) for t in evidence.horizons]
     call = (
         "from lifemix import load\nfrom lifemix.report.model_report import write_report\n\n"
@@ -126,22 +127,19 @@ def _fingerprint(frame: pd.DataFrame, target: Any) -> str:
     return digest.hexdigest()
 
 
-def _checksum(model: Any) -> str:
-    """Return the checksum that the header of the model's file would hold, over weights and settings."""
-    from ...persistence import save
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.safetensors"
-        try:
-            save(model, path)
-        except ModelFileError:
-            return "none: this kind of model has no file of its own"
-        with safe_open(path, framework="numpy") as file:
-            return f"{file.metadata()['checksum']} (of weights and settings, as in the header of its file)"
+def _checksum(model: Any) -> str | None:
+    """Return a hash of the settings and weights of a mixture; None where a model has no weights of that kind."""
+    if not has_mixture(model):
+        return None
+    digest = hashlib.sha256(repr(sorted(model.get_params(deep=False).items(), key=lambda item: item[0])).encode())
+    digest.update(repr(model._network.scale).encode())
+    digest.update(model._network.parameters.contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
-def _file_hash(path: Path) -> str:
+def describe_file(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file, without its folder, and the hash of its bytes."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return f"{Path(path).name}, SHA-256 {hashlib.sha256(Path(path).read_bytes()).hexdigest()}"
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error}. Check the path.") from error

@@ -24,7 +24,7 @@ from .measures import Quality, measure_quality
 from .model import components_section, model_section, settings_section, training_section
 from .pictures import calibration_section, groups_section, over_time_section
 from .quality import CTD, quality_section
-from .reproduce import checklist_section, limits_section, reproduce_section
+from .reproduce import checklist_section, describe_file, limits_section, reproduce_section
 from .subjects import subjects_section
 
 __all__ = ["write_report"]
@@ -57,6 +57,7 @@ def write_report(
     """
     check_count(n_bootstrap, 2, "n_bootstrap")
     check_count(max_rows, 100, "max_rows")
+    file = None if model_file is None else describe_file(model_file)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         evidence = gather(
@@ -72,7 +73,7 @@ def write_report(
         )
         sections = _sections(evidence, horizons)
     remarks = _remarks(caught)
-    sections.append(reproduce_section(evidence, model_file, remarks))
+    sections.append(reproduce_section(evidence, file, remarks))
     name = title or f"{type(evidence.model).__name__}: model report"
     lead = f"A model of the time to {listed(evidence.names)}, described and measured on {len(evidence.target):,} rows."
     foot = f"Written by lifemix on {datetime.now(UTC):%d %B %Y}."
