@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check docs bench clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -21,10 +21,13 @@ test: $(READY)  ## the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 check: $(READY)  ## style, types, import direction
-	$(BIN)/ruff check src tests benchmarks examples scripts
-	$(BIN)/ruff format --check src tests benchmarks examples scripts
+	$(BIN)/ruff check src tests benchmarks examples scripts docs/conf.py docs/_ext docs/figures
+	$(BIN)/ruff format --check src tests benchmarks examples scripts docs/conf.py docs/_ext docs/figures
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_layers.py
+
+docs: $(READY)  ## the documentation site, to build/docs/index.html
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
 
 bench: $(READY)  ## timings as ratios, written to benchmarks/results
 	$(BIN)/python -m benchmarks

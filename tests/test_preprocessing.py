@@ -32,7 +32,7 @@ def table():
     )
 
 
-@parametrize_with_checks([TabularPreprocessor()])
+@parametrize_with_checks([TabularPreprocessor(), TabularPreprocessor(numbers="piecewise")])
 @pytest.mark.filterwarnings("ignore")
 def test_follows_the_conventions_of_scikit_learn(estimator, check):
     check(estimator)
@@ -82,11 +82,13 @@ def test_numbers_agree_with_the_pipeline_of_scikit_learn(X):
 
 
 @settings(deadline=None)
-@given(numbers(), st.integers(-200, 200))
-def test_a_power_of_two_as_unit_changes_nothing_at_all(X, power):
+@given(numbers(), st.integers(-200, 200), st.sampled_from(["scaled", "piecewise"]))
+def test_a_power_of_two_as_unit_changes_nothing_at_all(X, power, encoding):
     # Values that do not get lost below the smallest number: those are what a unit may cost.
     X = np.where(np.abs(X) < 1e-60, 0.0, X)
-    np.testing.assert_array_equal(fit_transform(np.ldexp(X, power)), fit_transform(X))
+    np.testing.assert_array_equal(
+        fit_transform(np.ldexp(X, power), numbers=encoding), fit_transform(X, numbers=encoding)
+    )
 
 
 @settings(deadline=None)
@@ -98,9 +100,57 @@ def test_unit_and_origin_change_only_the_rounding(X, unit, origin):
 @settings(deadline=None)
 @given(numbers(elements=st.floats(-8e307, 8e307) | st.just(np.nan)))  # beyond, differences overflow: refused
 def test_the_result_is_always_finite(X):
+    assert np.isfinite(fit_transform(X, numbers="piecewise")).all()
     out = fit_transform(X)
     assert np.isfinite(out).all()
     assert np.abs(out).max(initial=0) <= np.sqrt(len(X)) + 1e-6  # the largest standardised value there can be
+
+
+def test_piecewise_by_hand():
+    x = pd.DataFrame({"a": [0.0, 1, 2, 6, np.nan], "flag": [0, 1, 0, 1, 1]})
+    fitted = TabularPreprocessor(numbers="piecewise", bins=3).fit(x)
+    assert fitted.columns_[0].knots == (0, 1, 2, 6)
+    assert fitted.columns_[1].knots is None  # two values: nothing to bend
+    new = fitted.transform(pd.DataFrame({"a": [-5, 0.5, 2, 3, 1e9, np.nan], "flag": 1}))
+    expected = [[0, 0, 0], [0.5, 0, 0], [1, 1, 0], [1, 1, 0.25], [1, 1, 1], [1, 1, 0.0625]]  # the mean is 2.25
+    np.testing.assert_allclose(new[:, :3] + 0.5, expected, atol=1e-15)
+    assert list(fitted.get_feature_names_out()) == ["a<=1", "a<=2", "a<=6", "missing_a", "flag"]
+
+
+@settings(deadline=None)
+@given(numbers(), st.integers(2, 8))
+def test_piecewise_is_the_sum_of_ramps_between_the_knots(X, bins):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LifemixWarning)
+        fitted = TabularPreprocessor(missing_indicators=False, numbers="piecewise", bins=bins).fit(X)
+        out = fitted.transform(X)
+    start = 0
+    for column, x in zip(fitted.columns_, X.T, strict=True):
+        part = out[:, start : start + len(column.outputs)]
+        start += part.shape[1]
+        if column.knots is None:
+            continue
+        assert 2 < len(column.knots) <= bins + 1
+        assert set(column.knots) <= set(x)
+        # Weighted by the widths of the bins the ramps add up to the value, held within the outer knots.
+        value = column.knots[0] + (part + 0.5) @ np.diff(column.knots)
+        inside = np.clip(np.where(np.isnan(x), column.fill, x), column.knots[0], column.knots[-1])
+        np.testing.assert_allclose(value, inside, atol=1e-9 * np.abs(column.knots).max())
+
+
+def test_piecewise_leaves_out_extremes_and_bends_at_quantiles():
+    x = np.append(np.arange(1000.0), [-1e6, 1e6])[:, None]
+    column = TabularPreprocessor(numbers="piecewise", bins=4).fit(x).columns_[0]
+    np.testing.assert_allclose(column.knots, [4, 252, 499.5, 747, 995], atol=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"numbers": "ranks"}, "numbers must be one of .*'piecewise'.*got 'ranks'"), ({"bins": 1}, "at least 2; got 1")],
+)
+def test_encodings_that_do_not_exist_are_refused(options, message):
+    with pytest.raises(SettingError, match=message):
+        TabularPreprocessor(**options).fit(table())
 
 
 LABELS = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=20)
@@ -129,12 +179,13 @@ def test_labels_become_one_hot_or_nothing(train, new):
     numbers(columns=(2, 2)),
     st.lists(st.sampled_from(["a", "b", 1, 2.0, None, True]), min_size=30, max_size=30),
     st.booleans(),
+    st.sampled_from(["scaled", "piecewise"]),
 )
-def test_state_survives_json_bit_for_bit(X, labels, scale):
+def test_state_survives_json_bit_for_bit(X, labels, scale, numbers):
     frame = pd.DataFrame(X, columns=["u", "v"]).assign(w=pd.Series(labels[: len(X)], dtype=object))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)
-        fitted = TabularPreprocessor({"u": 0.1}, scale=scale).fit(frame)
+        fitted = TabularPreprocessor({"u": 0.1}, scale=scale, numbers=numbers).fit(frame)
     again = TabularPreprocessor.from_state(json.loads(json.dumps(fitted.to_state(), allow_nan=False)))
     np.testing.assert_array_equal(again.transform(frame), fitted.transform(frame))
     assert again.get_params() == fitted.get_params()
@@ -152,7 +203,8 @@ def test_state_is_readable():
         "scale": np.std([50, 60, 60, 70]),
         "levels": None,
         "indicator": True,
-        "landmarks": [50, 50, 60, 70, 70],
+        "knots": None,
+        "usual": [50, 60, 70],
         "whole": True,
         "missing": 0.25,
     }
@@ -160,19 +212,26 @@ def test_state_is_readable():
     assert state["columns"][1]["fill"] == "f"
 
 
-def test_landmarks_are_training_values_at_their_share():
+def test_usual_values_are_training_values_and_leave_out_extremes():
     x = np.random.default_rng(0).permutation(1001) / 2.0
     column = TabularPreprocessor().fit(pd.DataFrame({"x": x}).mask(pd.DataFrame({"x": x > 490}))).columns_[0]
-    assert column.landmarks == (0.0, 5.0, 245.0, 485.0, 490.0)
+    assert column.usual == (5.0, 245.0, 485.0)
     assert not column.whole
     assert TabularPreprocessor().fit(2 * x[:, None]).columns_[0].whole
 
 
-def test_states_from_before_the_landmarks_can_be_read():
+def test_usual_values_of_counts_and_of_rare_events_reach_to_the_ends():
+    x = pd.DataFrame({"count": np.arange(1000) % 8, "rare": np.arange(1000) == 7, "amount": np.arange(1000) * 3})
+    x["trace"] = np.where(np.arange(1000) == 3, 0.5, 0.0)
+    found = [column.usual for column in TabularPreprocessor().fit(x).columns_]
+    assert found == [(0, 4, 7), (0, 0, 1), (30, 1500, 2967), (0, 0, 0.5)]
+
+
+def test_states_from_before_the_usual_values_can_be_read():
     fitted = TabularPreprocessor().fit(table())
     state = fitted.to_state()
     for column in state["columns"]:
-        del column["landmarks"], column["whole"], column["missing"]
+        del column["usual"], column["whole"], column["missing"]
     np.testing.assert_array_equal(TabularPreprocessor.from_state(state).transform(table()), fitted.transform(table()))
 
 

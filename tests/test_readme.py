@@ -1,17 +1,16 @@
 """What the README shows runs as it stands there."""
 
-import re
 from pathlib import Path
 
 import numpy as np
+
+from code_blocks import run_blocks
 
 README = Path(__file__).parents[1] / "README.md"
 
 
 def test_the_example_runs(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
-    names = {}
-    exec(code, names)
+    names = run_blocks(README)
     brier = metrics_of(names)
     assert (brier < [0.115, 0.17, 0.2]).all()
     assert capsys.readouterr().out.count("[") > 3

@@ -9,13 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import baselines, datasets, metrics
+    from . import baselines, datasets, metrics, plots
     from .estimators import DeepSurvivalMachines, FleetSearchCV
     from .persistence import load, save
     from .target import make_target
 
 __version__ = "0.1.0"
-__all__ = ["DeepSurvivalMachines", "FleetSearchCV", "baselines", "datasets", "load", "make_target", "metrics", "save"]
+__all__ = [
+    "DeepSurvivalMachines",
+    "FleetSearchCV",
+    "baselines",
+    "datasets",
+    "load",
+    "make_target",
+    "metrics",
+    "plots",
+    "save",
+]
 
 _HOMES = {
     "DeepSurvivalMachines": ".estimators",

@@ -15,6 +15,7 @@ from torch import nn
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.errors import InputError, SettingError
 from lifemix.export import export_survival
+from lifemix.preprocessing import TabularPreprocessor
 
 TIMES = [0.0, 1e-3, 0.5, 7.5, 30.0, 200.0, 1e5]
 
@@ -46,6 +47,7 @@ CASES = {
     "ensemble of log-normals": ({"primitive": "lognormal", "n_members": 3}, 1),
     "log-logistic, competing": ({"primitive": "loglogistic", "n_members": 2}, 3),
     "linear, competing": ({"hidden": (), "primitive": "lognormal"}, 2),
+    "piecewise": ({"preprocessor": TabularPreprocessor(numbers="piecewise", bins=4)}, 1),
     "no bias, two layers": ({"bias": False, "hidden": (5, 4), "activation": "gelu", "shift_activation": "tanh"}, 1),
 }
 

@@ -115,5 +115,14 @@ def test_a_model_that_answers_in_another_shape_is_refused(single):
         def predict_survival_function(self, X, times):
             return super().predict_survival_function(X, times).T
 
-    with pytest.raises(InputError, match=r"the model's prediction must have shape \(600, 103\); got \(103, 600\)"):
+    with pytest.raises(InputError, match=r"the model's prediction must have shape \(600, 100\); got \(100, 600\)"):
         evaluate(Transposed(), single[0], single[1], single[2], HORIZONS)
+
+
+def test_models_are_asked_for_times_in_order(single):
+    class InOrder(Exponential):
+        def predict_survival_function(self, X, times):
+            assert (np.diff(times) > 0).all()
+            return super().predict_survival_function(X, times)
+
+    pd.testing.assert_frame_equal(evaluate(InOrder(), *single, HORIZONS), evaluate(Exponential(), *single, HORIZONS))

@@ -153,11 +153,9 @@ class CompetingDistribution(SurvivalDistribution):
         edges, place = _panels(laws, log_t, since)
 
         def integrand(rows: Tensor, x: Tensor) -> Tensor:
-            here = laws.map(lambda values: values[rows][:, None])  # [p, 1, events, k]
-            at = torch.exp(x)[..., None].expand(*x.shape, n_events)
-            survival = here.log_survival(at)
-            together = survival.sum(-1) - base[rows][:, None] + x
-            return torch.exp(here.log_pdf(at) - survival + together[..., None])
+            log_survival, hazard = _survival_and_hazard(laws, rows, x.T)
+            together = torch.exp(log_survival.sum(0) - base[rows])
+            return (hazard * together).permute(2, 1, 0)
 
         def mass(rows: Tensor, low: Tensor, high: Tensor) -> Tensor:
             here = laws.map(lambda values: values[rows][:, :, None])  # [p, events, 1, k]
@@ -218,3 +216,22 @@ def _panels(laws: Mixture, log_t: Tensor, since: Tensor) -> tuple[Tensor, Tensor
     ends = torch.maximum(log_t, start)
     edges = torch.cat([start, inner, ends], dim=1).sort(dim=1).values
     return edges, torch.searchsorted(edges, ends)
+
+
+def _survival_and_hazard(laws: Mixture, rows: Tensor, log_t: Tensor) -> tuple[Tensor, Tensor]:
+    """Return ``log S`` and the hazard on the axis of log time of each event's law, ``[events, nodes, p]``.
+
+    The slope of a component's log survival in z is minus its hazard, so one pass gives both. The rows ``[p]`` are the
+    last axis, as that of the log times ``[nodes, p]``: sums over components run along memory.
+    """
+    components = laws.components
+    log_weights, location, log_precision = (
+        values[rows].permute(1, 2, 0)[:, :, None]  # [events, k, 1, p]
+        for values in (laws.log_weights, components.location, components.log_precision)
+    )
+    precision = log_precision.exp()
+    log_survival, slope = components.standard((log_t - location).mul_(precision), log_t.new_zeros(()))
+    joint = log_survival.add_(log_weights)
+    total = torch.logsumexp(joint, dim=1)
+    share = joint.sub_(total[:, None]).exp_()
+    return total, share.mul_(slope.mul_(precision)).sum(1).neg_()

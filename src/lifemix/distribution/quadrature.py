@@ -19,7 +19,7 @@ _K = [0.1046562260264673, 0.2684880898683334, 0.4013974147759622]
 _KRONROD = torch.tensor([*_K, 0.4509165386584741, *_K[::-1]], dtype=torch.float64)
 _GAUSS = torch.tensor([0, 5 / 9, 0, 8 / 9, 0, 5 / 9, 0], dtype=torch.float64)
 _MAX_DEPTH = 48
-_AT_ONCE = 1 << 15  # panels evaluated together
+_AT_ONCE = 1 << 13  # panels evaluated together
 
 Rule = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from .plan import Plan
 
 __all__ = ["Planned", "group", "train_fleet"]
 
+_ENOUGH = 8  # models in a fleet: with more of them a step is hardly cheaper for each
 _BYTES_TOGETHER = 2**28  # inputs of several folds are put side by side as long as they are smaller than this
 
 
@@ -48,9 +50,20 @@ def group(planned: Sequence[Planned], max_fleet: int) -> list[list[Planned]]:
 
 
 def _portions(members: list[Planned], max_fleet: int) -> list[list[Planned]]:
-    """Cut a group into parts of nearly equal size."""
+    """Cut a group into parts of nearly equal size; by learning rate where enough share one, as a step is quicker."""
+    members = sorted(members, key=_rate)
     size = max(1, max_fleet // len(members[0].plan.jobs))
-    parts = -(-len(members) // size)
+    alike = [list(some) for _, some in groupby(members, key=_rate)]
+    if min(len(some) for some in alike) * len(members[0].plan.jobs) < _ENOUGH:
+        alike = [members]
+    return [part for some in alike for part in _parts(some, -(-len(some) // size))]
+
+
+def _rate(one: Planned) -> float:
+    return one.plan.jobs[0].learning_rate
+
+
+def _parts(members: list[Planned], parts: int) -> list[list[Planned]]:
     return [members[i * len(members) // parts : (i + 1) * len(members) // parts] for i in range(parts)]
 
 

@@ -11,6 +11,7 @@ from .calibration import calibration_curve, integrated_calibration_index
 from .concordance import concordance, concordance_td
 from .dcalibration import d_calibration
 from .evaluation import evaluate
+from .importance import permutation_importance
 from .incidence import aalen_johansen
 from .resampling import bootstrap, bootstrap_difference
 from .survival_curves import kaplan_meier, nelson_aalen
@@ -31,4 +32,5 @@ __all__ = [
     "integrated_calibration_index",
     "kaplan_meier",
     "nelson_aalen",
+    "permutation_importance",
 ]

@@ -51,10 +51,11 @@ def evaluate(
     times = np.sort(check_horizons(horizons))
     n_events = max(train.n_events, test.n_events, 1)
     grid = np.linspace(0, times[-1], _GRID)
-    wanted = np.concatenate([times, grid[1:]])  # at 0 survival is 1, whatever the model
+    # At 0 survival is 1, whatever the model; models are asked for times in order.
+    wanted, place = np.unique(np.concatenate([times, grid[1:]]), return_inverse=True)
     rows: list[tuple[str, int, float, float]] = []
     for event in range(1, n_events + 1):
-        survival = _predict(model, X_test, wanted, event if n_events > 1 else None, len(test))
+        survival = _predict(model, X_test, wanted, event if n_events > 1 else None, len(test))[:, place]
         at_horizons, on_grid = survival[:, : len(times)], survival[:, len(times) :]
         on_grid = np.hstack([np.ones((len(test), 1)), on_grid])
         concordances = [

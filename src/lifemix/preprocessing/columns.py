@@ -1,9 +1,9 @@
 """One column of a table: what it holds, what is learnt from it, and the numbers it becomes.
 
 A column of numbers becomes ``(x - mean) / scale``, a missing ``x`` first replaced by ``fill``; ``mean`` and ``scale``
-(divisor n) are those of the training column after that replacement. A column of labels becomes one 0/1 column a level.
-Either may add a 0/1 column that says where the value was missing. A column that is constant in training, or empty,
-becomes nothing.
+(divisor n) are those of the training column after that replacement; with knots it becomes several numbers, one a bin
+(see ``piecewise``). A column of labels becomes one 0/1 column a level. Either may add a 0/1 column that says where the
+value was missing. A column that is constant in training, or empty, becomes nothing.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import CovariateError, SettingError
+from .piecewise import learn_knots
 
-__all__ = ["Column", "factorize", "holds_numbers", "landmarks_of", "learn_column", "to_floats"]
+__all__ = ["Column", "factorize", "holds_numbers", "learn_column", "to_floats", "usual_values"]
 
 Floats = NDArray[np.float64]
 
 _NUMBER_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}
 _ROUNDING = 10 * float(np.finfo(np.float64).eps)
-_LANDMARKS = (0.0, 0.01, 0.5, 0.99, 1.0)
+_SHORT_RANGE = 20
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -33,8 +34,9 @@ class Column:
 
     kind: ``numeric``, ``categorical``, ``constant`` (one value in training) or ``empty`` (all values missing).
     fill: stands in for a missing value; a number, or one of the ``levels``; None where the column is empty.
-    landmarks: of a column of numbers, the values at shares 0, 0.01, 0.5, 0.99 and 1 of the sorted training values.
-    whole: whether all of them are whole numbers.
+    knots: the edges of the bins that a number is encoded by; None where it is only scaled.
+    usual: of a column of numbers, a low, the middle and a high value of training (see ``usual_values``).
+    whole: whether all its training values are whole numbers.
     missing: the share of the training rows without a value.
     """
 
@@ -45,28 +47,31 @@ class Column:
     scale: float = 1.0
     levels: tuple[str, ...] | None = None
     indicator: bool = False
-    landmarks: tuple[float, ...] | None = None
+    knots: tuple[float, ...] | None = None
+    usual: tuple[float, ...] | None = None
     whole: bool = False
     missing: float = 0.0
 
     @property
     def outputs(self) -> list[str]:
-        """The names of the numbers that this column becomes."""
+        """The names of the numbers that this column becomes; that of a bin tells its upper edge."""
         values = {"numeric": [self.name], "categorical": [f"{self.name}={level}" for level in self.levels or ()]}
+        if self.knots is not None:
+            values["numeric"] = [f"{self.name}<={edge:.17g}" for edge in self.knots[1:]]
         return values.get(self.kind, []) + ([f"missing_{self.name}"] if self.indicator else [])
 
 
 def learn_column(
-    name: str, values: pd.Series[Any], fill: float | None, scale: bool, indicators: bool, max_levels: int
+    name: str, values: pd.Series[Any], fill: float | None, scale: bool, indicators: bool, max_levels: int, bins: int = 0
 ) -> Column:
-    """Learn one column from its training values."""
+    """Learn one column from its training values; ``bins`` > 0 encodes numbers piecewise."""
     missing = int(values.isna().sum())
     if missing == len(values):
         return Column(name, "empty", missing=1.0)
     share = missing / len(values)
     indicator = indicators and missing > 0
     if holds_numbers(name, values):
-        return replace(_learn_numbers(name, to_floats(name, values), fill, scale, indicator), missing=share)
+        return replace(_learn_numbers(name, to_floats(name, values), fill, scale, indicator, bins), missing=share)
     if fill is not None:
         raise SettingError(
             f"fill_values are for columns of numbers; got {fill} for {name!r}, which holds {values.dtype} values such "
@@ -75,7 +80,7 @@ def learn_column(
     return replace(_learn_levels(name, values, indicator, max_levels), missing=share)
 
 
-def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indicator: bool) -> Column:
+def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indicator: bool, bins: int) -> Column:
     observed = x[~np.isnan(x)]
     if fill is None:
         center, spread = _moments(observed)
@@ -85,15 +90,24 @@ def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indica
     if spread <= _ROUNDING * abs(center) or spread < _TINY:
         return Column(name, "constant", fill=float(fill), indicator=indicator)
     mean, divisor = (center, spread) if scale else (0.0, 1.0)
-    seen, whole = landmarks_of(observed)
-    return Column(name, "numeric", float(fill), mean, divisor, indicator=indicator, landmarks=seen, whole=whole)
+    knots = learn_knots(observed, bins) if bins > 0 else None
+    usual, whole = usual_values(observed)
+    return Column(
+        name, "numeric", float(fill), mean, divisor, indicator=indicator, knots=knots, usual=usual, whole=whole
+    )
 
 
-def landmarks_of(observed: Floats) -> tuple[tuple[float, ...], bool]:
-    """Return five of the sorted values, by their share, and whether all are whole numbers."""
-    places = [round(share * (len(observed) - 1)) for share in _LANDMARKS]
-    values = np.partition(observed, places)[places]
-    return tuple(values.tolist()), bool((observed == np.rint(observed)).all())
+def usual_values(observed: Floats) -> tuple[tuple[float, ...], bool]:
+    """Return three of the sorted values, at the shares 0.01, 0.5 and 0.99, and whether all values are whole numbers.
+
+    The outer two are the smallest and the largest for whole numbers over a short range, and where they would be equal.
+    """
+    places = [round(share * (len(observed) - 1)) for share in (0.0, 0.01, 0.5, 0.99, 1.0)]
+    least, low, middle, high, most = np.partition(observed, places)[places].tolist()
+    whole = bool((observed == np.rint(observed)).all())
+    if low == high or (whole and most - least <= _SHORT_RANGE):
+        low, high = least, most
+    return (low, middle, high), whole
 
 
 def _moments(x: Floats) -> tuple[float, float]:

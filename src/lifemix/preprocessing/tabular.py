@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import CovariateError, LifemixWarning, SettingError
 from .columns import Column, Floats, factorize, holds_numbers, learn_column, to_floats
 from .frames import as_frame, match_columns
+from .piecewise import encode_piecewise
 
 __all__ = ["TabularPreprocessor"]
+
+_NUMBERS = ("scaled", "piecewise")
 
 
 class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -37,6 +41,9 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     missing_indicators: whether to add the columns ``missing_column``.
     scale: whether to standardise numbers; otherwise they are only filled.
     max_levels: more levels than this in a column are refused, as in an identifier.
+    numbers: ``"scaled"``, or ``"piecewise"``: columns of numbers with more than two values become, instead, how far the
+        value has come through each of at most ``bins`` bins between training quantiles, less one half. A network bends
+        its effects more easily so, and values far out have no pull.
 
     Fitted: ``columns_`` (one ``Column`` each), ``n_features_in_``, and ``feature_names_in_`` where X had names.
     """
@@ -51,21 +58,23 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         missing_indicators: bool = True,
         scale: bool = True,
         max_levels: int = 1000,
+        numbers: str = "scaled",
+        bins: int = 8,
     ) -> None:
         self.fill_values = fill_values
         self.missing_indicators = missing_indicators
         self.scale = scale
         self.max_levels = max_levels
+        self.numbers = numbers
+        self.bins = bins
 
     def fit(self, X: Any, y: Any = None) -> TabularPreprocessor:
         """Learn from the training table ``X``, array or DataFrame of shape (n, columns); ``y`` is ignored."""
         frame, named = as_frame(X)
         _check_size(frame)
         fills = self._checked_fills(frame)
-        columns = [
-            learn_column(str(name), values, fills.get(str(name)), self.scale, self.missing_indicators, self.max_levels)
-            for name, values in frame.items()
-        ]
+        rules = (self.scale, self.missing_indicators, self.max_levels, _checked_bins(self.numbers, self.bins))
+        columns = [learn_column(str(name), x, fills.get(str(name)), *rules) for name, x in frame.items()]
         _warn_about_columns_without_effect(columns)
         self._learn(columns, named)
         return self
@@ -100,13 +109,15 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def to_state(self) -> dict[str, Any]:
         """Return all that was set and learnt, in JSON's types; ``from_state`` takes it back without loss."""
         check_is_fitted(self, "columns_")
-        columns = [{name: _as_list(value) for name, value in asdict(column).items()} for column in self.columns_]
+        columns = [{name: _listed(value) for name, value in asdict(column).items()} for column in self.columns_]
         fills = None if self.fill_values is None else {name: float(fill) for name, fill in self.fill_values.items()}
         settings = {
             "fill_values": fills,
             "missing_indicators": bool(self.missing_indicators),
             "scale": bool(self.scale),
             "max_levels": int(self.max_levels),
+            "numbers": str(self.numbers),
+            "bins": int(self.bins),
         }
         return {"settings": settings, "named": hasattr(self, "feature_names_in_"), "columns": columns}
 
@@ -114,8 +125,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def from_state(cls, state: Mapping[str, Any]) -> TabularPreprocessor:
         """Return the fitted transformer whose ``to_state`` was saved."""
         new = cls(**state["settings"])
-        columns = [Column(**{name: _as_tuple(value) for name, value in column.items()}) for column in state["columns"]]
-        new._learn(columns, state["named"])
+        new._learn([_column_of(column) for column in state["columns"]], state["named"])
         return new
 
     def _learn(self, columns: list[Column], named: bool) -> None:
@@ -151,12 +161,22 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
 
-def _as_list(value: Any) -> Any:
+def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _column_of(state: Mapping[str, Any]) -> Column:
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in state.items()}
+    return Column(**values)
+
+
+def _checked_bins(numbers: object, bins: object) -> int:
+    """Return the most bins that a column of numbers may have, 0 where numbers are only scaled."""
+    if numbers not in _NUMBERS:
+        raise SettingError(f"numbers must be one of {list(_NUMBERS)}; got {numbers!r}.")
+    if isinstance(bins, bool) or not isinstance(bins, Integral) or bins < 2:
+        raise SettingError(f"bins must be a whole number of at least 2; got {bins!r}.")
+    return int(bins) if numbers == "piecewise" else 0
 
 
 def _check_size(frame: pd.DataFrame) -> None:
@@ -190,10 +210,13 @@ def _write(column: Column, values: pd.Series[Any], out: Floats) -> None:
 
 
 def _write_numbers(column: Column, values: pd.Series[Any], out: Floats) -> NDArray[np.bool_]:
-    """Write the standardised numbers; return which were missing."""
+    """Write the standardised or encoded numbers; return which were missing."""
     numbers = _as_in_training(column, values)
     missing = np.isnan(numbers)
     filled = np.where(missing, column.fill, numbers)
+    if column.knots is not None:
+        out[:, : len(column.knots) - 1] = encode_piecewise(filled, column.knots)
+        return missing
     try:
         with np.errstate(over="raise"):
             out[:, 0] = (filled - column.mean) / column.scale

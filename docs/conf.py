@@ -1,0 +1,33 @@
+"""The documentation site: ``make docs`` builds it into build/docs."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
+
+import lifemix  # noqa: E402
+
+project = "lifemix"
+author = "the lifemix authors"
+release = version = lifemix.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "mathtext", "plain_docstrings"]
+exclude_patterns = ["_ext", "figures"]
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+html_math_renderer = "mathtext"
+
+autodoc_typehints = "none"  # shapes and meanings are in the docstrings
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 90
+toc_object_entries_show_parents = "hide"
+
+html_theme = "furo"
+html_title = f"lifemix {release}"
+html_static_path = ["_static"]
+html_css_files = ["lifemix.css"]
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+copybutton_exclude = ".linenos, .gp, .go"

@@ -1,0 +1,62 @@
+"""Fits of many models at once: those of one shape train as a fleet, whatever rows they learn from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import LifemixError
+from .dsm import DeepSurvivalMachines
+from .fleets import Planned, group, train_fleet
+from .members import check_finite
+from .plan import Memo, make_plan
+
+__all__ = ["Fitted", "Fitting", "fit_together"]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """A model and what it is to be fitted to; where several have the same objects, work on the rows is done once."""
+
+    model: DeepSurvivalMachines
+    X: Any
+    y: Any
+    validation_data: tuple[Any, Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What came of a fitting: its number, the fitted model, or why there is none, and its share of the seconds."""
+
+    number: int
+    model: DeepSurvivalMachines
+    error: LifemixError | None
+    seconds: float
+
+
+def fit_together(fittings: Sequence[Fitting], max_fleet: int = 32) -> Iterator[Fitted]:
+    """Fit models in fleets, and yield each as its fleet is done; a model that diverges comes with its error.
+
+    Which models train together depends on the fittings alone, so the same list gives the same numbers.
+    """
+    memos: dict[tuple[int, int, int], Memo] = {}
+    planned = []
+    for number, one in enumerate(fittings):
+        place = (id(one.X), id(one.y), id(one.validation_data))
+        memo = memos.setdefault(place, Memo())
+        kept, plan = make_plan(one.model, one.X, one.y, None, one.validation_data, memo)
+        planned.append(Planned((number, list(memos).index(place)), one.model, kept, plan, None))
+    for fleet in group(planned, max_fleet):
+        start = time.perf_counter()
+        results = train_fleet([member.plan for member in fleet])
+        seconds = (time.perf_counter() - start) / len(fleet)
+        for member, (fits, architectures) in zip(fleet, results, strict=True):
+            error: LifemixError | None = None
+            try:
+                check_finite(fits)
+                member.model._learn(member.X, member.plan, fits, architectures)
+            except LifemixError as problem:
+                error = problem
+            yield Fitted(member.key[0], member.model, error, seconds)

@@ -1,0 +1,171 @@
+"""The models that are compared: of each the settings to choose from, and how one is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from .. import baselines
+from ..baselines.deephit_search import DEEPHIT_PAPER
+from ..baselines.forest import PAPER_TREES
+from ..errors import SettingError
+from ..estimators import DeepSurvivalMachines
+from .best import best_model
+from .data import paper_preprocessor
+
+__all__ = ["FAMILIES", "Family", "family"]
+
+Setting = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One model of the tables.
+
+    settings: what is chosen from, for a data set, in a full run; quick: in a quick one.
+    build: the estimator of a data set, a setting and a seed.
+    fleet: whether settings train together, stop early by the inner validation part and are scored on it; others are
+    fitted to all training rows, and where there is something to choose once more to the rows without the inner part.
+    """
+
+    name: str
+    title: str
+    build: Callable[[str, Setting, int], Any]
+    settings: Callable[[str], list[Setting]] = lambda data: [{}]
+    quick: Callable[[str], list[Setting]] = lambda data: [{}]
+    fleet: bool = False
+    risks: str = "both"  # "single", "competing" or "both"
+    only: tuple[str, ...] = ()  # the data sets that the model is for, where it is not for all
+
+    def covers(self, data: str, n_events: int) -> bool:
+        """Tell whether the model is for a data set."""
+        fits = self.risks in ("both", "single" if n_events == 1 else "competing")
+        return fits and (not self.only or data in self.only)
+
+
+# Deep Survival Machines with the paper's grid: 144 settings.
+
+
+def _dsm_settings(data: str) -> list[Setting]:
+    grid = product(
+        ("weibull", "lognormal"), (4, 6, 8), ([50], [100], [50, 50], [100, 100]), (1e-3, 1e-4), (0.5, 0.75, 1.0)
+    )
+    return [
+        {"primitive": primitive, "k": k, "hidden": hidden, "learning_rate": rate, "discount": discount}
+        for primitive, k, hidden, rate, discount in grid
+    ]
+
+
+def _dsm_quick(data: str) -> list[Setting]:
+    return [
+        setting
+        for setting in _dsm_settings(data)
+        if setting["k"] == 4 and setting["hidden"] == [100] and setting["learning_rate"] == 1e-3
+    ]
+
+
+def _dsm(data: str, setting: Setting, seed: int) -> Any:
+    options = setting | {"hidden": tuple(setting["hidden"])}
+    return DeepSurvivalMachines.paper(**options, preprocessor=paper_preprocessor(data), random_state=seed)
+
+
+# The paper's baselines.
+
+
+def _cph(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.CoxPH(preprocessor=paper_preprocessor(data))
+
+
+def _cs_cph(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.CauseSpecific(_cph(data, setting, seed))
+
+
+def _rsf(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.RandomSurvivalForest.paper(
+        **setting, random_state=seed, preprocessor=paper_preprocessor(data), n_jobs=1
+    )
+
+
+def _cs_rsf(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.CauseSpecific(_rsf(data, setting, seed))
+
+
+def _rsf_settings(data: str) -> list[Setting]:
+    return [{"n_trees": count} for count in PAPER_TREES]
+
+
+def _deepsurv(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.DeepSurv.paper(data, random_state=seed, preprocessor=paper_preprocessor(data))
+
+
+def _deephit(data: str, setting: Setting, seed: int) -> Any:
+    own = data if data in DEEPHIT_PAPER else "seer"  # the stand-ins are for SEER
+    return baselines.DeepHit.paper(own, random_state=seed, preprocessor=paper_preprocessor(data), **setting)
+
+
+def _deephit_search(data: str) -> list[Setting]:
+    return baselines.deephit_settings(10)
+
+
+def _fine_gray(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.FineGray(preprocessor=paper_preprocessor(data))
+
+
+# Beyond the paper: stronger rivals, the floor, the ceiling, and ours.
+
+
+def _forest(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.RandomSurvivalForest(150, min_samples_leaf=5, max_features=0.4, random_state=seed, n_jobs=1)
+
+
+def _cs_forest(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.CauseSpecific(_forest(data, setting, seed))
+
+
+def _boosting(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.GradientBoosting(random_state=seed)
+
+
+def _nothing(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.AalenJohansen()
+
+
+def _truth(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.TrueSynthetic(rounded=True)
+
+
+def _lifemix(data: str, setting: Setting, seed: int) -> Any:
+    return best_model(seed)
+
+
+FAMILIES: Mapping[str, Family] = {
+    one.name: one
+    for one in (
+        Family("dsm", "DSM, the paper's settings", _dsm, _dsm_settings, _dsm_quick, fleet=True),
+        Family("lifemix", "lifemix, our best", _lifemix),
+        Family("cph", "Cox regression", _cph, risks="single"),
+        Family("cs-cph", "Cox regression, cause-specific", _cs_cph, risks="competing"),
+        Family("rsf", "random survival forest", _rsf, _rsf_settings, risks="single"),
+        Family("cs-rsf", "random survival forest, cause-specific", _cs_rsf, _rsf_settings, risks="competing"),
+        Family("deepsurv", "DeepSurv", _deepsurv, only=("support", "metabric")),
+        Family("deephit", "DeepHit, the paper's choice", _deephit),
+        Family("fg", "Fine-Gray", _fine_gray, risks="competing"),
+        Family("forest", "tuned forest", _forest, risks="single"),
+        Family("cs-forest", "tuned forest, cause-specific", _cs_forest, risks="competing"),
+        Family("boosting", "gradient boosting", _boosting),
+        Family("floor", "no covariates (Aalen-Johansen)", _nothing),
+        Family("truth", "the true law", _truth, only=("synthetic",)),
+        Family("deephit-search", "DeepHit, random search", _deephit, _deephit_search),
+    )
+}
+OPTIONAL = ("deephit-search",)
+"""Models that run only where they are named."""
+
+
+def family(name: str) -> Family:
+    """Return a model of the tables by its name."""
+    if name not in FAMILIES:
+        raise SettingError(f"unknown model; got {name!r}, expected some of {', '.join(FAMILIES)}.")
+    return FAMILIES[name]

@@ -1,0 +1,165 @@
+"""The work of an experiment, cut into jobs that give some records each.
+
+A job always does the same work whatever is known already, so that its records are the same in every run: of the models
+that train together all are in one job.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import torch
+
+import lifemix
+
+from ..errors import LifemixError, LifemixWarning
+from ..estimators.together import Fitting, fit_together
+from .families import Family, family
+from .protocol import Protocol, times_of
+from .records import Key, Record, key_of, rounded
+from .scores import calibration, inner_scores, missing_scores, scores_on_test
+
+__all__ = ["Job", "make_jobs", "run_job"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some settings of one model on some folds with one level of censoring."""
+
+    protocol: Protocol
+    model: str
+    settings: tuple[Any, ...]
+    level: float
+    folds: tuple[int, ...]
+    chosen: bool  # whether settings are to be chosen from, so that scores on the inner validation part are needed
+
+    def keys(self) -> list[Key]:
+        """Return the keys of the records that the job gives."""
+        p = self.protocol
+        return [
+            key_of(p.source.name, self.model, setting, self.level, fold, p.seed, p.run)
+            for setting in self.settings
+            for fold in self.folds
+        ]
+
+
+def make_jobs(protocol: Protocol, models: Sequence[str]) -> list[Job]:
+    """Return all jobs of some models, those of one model after those of the one before."""
+    return [job for name in models for job in _jobs_of(protocol, family(name))]
+
+
+def _jobs_of(protocol: Protocol, one: Family) -> Iterator[Job]:
+    choose = one.settings if protocol.run == "full" else one.quick
+    settings = choose(protocol.source.name)
+    several = len(settings) > 1
+    for level in protocol.levels:
+        if one.fleet:
+            for _, alike in groupby(sorted(settings, key=_shape), key=_shape):
+                yield Job(protocol, one.name, tuple(alike), level, protocol.folds, True)
+        else:
+            for setting in settings:
+                for fold in protocol.folds:
+                    yield Job(protocol, one.name, (setting,), level, (fold,), several)
+
+
+def _shape(setting: dict[str, Any]) -> str:
+    return str([setting.get(name) for name in ("primitive", "k", "hidden")])
+
+
+def run_job(job: Job) -> list[Record]:
+    """Do the work, with one thread: jobs run side by side, and the same numbers come out wherever they run."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LifemixWarning)
+            return list(_run_fleet(job) if family(job.model).fleet else _run_alone(job))
+    finally:
+        torch.set_num_threads(before)
+
+
+def _run_fleet(job: Job) -> Iterator[Record]:
+    build, protocol = family(job.model).build, job.protocol
+    times = times_of(protocol)
+    folds = [protocol.fold(number, job.level) for number in job.folds]
+    places = [(setting, fold) for fold in folds for setting in job.settings]
+    fittings = [
+        Fitting(
+            build(protocol.source.name, setting, _seed(protocol, fold.number)), *fold.inner_train, fold.inner_validation
+        )
+        for setting, fold in places
+    ]
+    for done in fit_together(fittings):
+        setting, fold = places[done.number]
+        model = None if done.error is not None else done.model
+        yield _record(job, setting, fold, times, model, model, done.seconds)
+
+
+def _run_alone(job: Job) -> Iterator[Record]:
+    build, protocol = family(job.model).build, job.protocol
+    times = times_of(protocol)
+    for setting in job.settings:
+        for number in job.folds:
+            fold, seed = protocol.fold(number, job.level), _seed(protocol, number)
+            start = time.perf_counter()
+            model = _fitted(build(protocol.source.name, setting, seed), fold.X_train, fold.y_train)
+            seconds = time.perf_counter() - start
+            inner = None
+            if job.chosen:
+                inner = _fitted(build(protocol.source.name, setting, seed), *fold.inner_train)
+            yield _record(job, setting, fold, times, model, inner, seconds)
+
+
+def _fitted(model: Any, X: Any, y: Any) -> Any:
+    """Return the fitted model, or None where its training diverges."""
+    try:
+        return model.fit(X, y)
+    except LifemixError as error:
+        if "diverged" not in str(error):
+            raise
+        return None
+
+
+def _record(job: Job, setting: dict[str, Any], fold: Any, times: Any, model: Any, inner: Any, seconds: float) -> Record:
+    """Score a model on the test rows, and the one for the choice of settings on the inner validation part."""
+    protocol = job.protocol
+    on_inner: dict[str, Any] = {}
+    if job.chosen:
+        on_inner = missing_scores(times) if inner is None else inner_scores(inner, fold, times)
+    return Record(
+        data=protocol.source.name,
+        model=job.model,
+        setting=setting,
+        censoring=job.level,
+        fold=fold.number,
+        seed=protocol.seed,
+        run=protocol.run,
+        test=missing_scores(times) if model is None else scores_on_test(model, fold, times),
+        inner=on_inner,
+        calibration=calibration(model, fold, times) if model is not None and job.level == 0 else None,
+        seconds=rounded(seconds, 3),
+        parameters=_parameters(model),
+        version=lifemix.__version__,
+    )
+
+
+def _parameters(model: Any) -> int | None:
+    """Return the number of parameters of a model, where it has a fixed number."""
+    if hasattr(model, "n_parameters_"):
+        return int(model.n_parameters_) * int(getattr(model, "n_members", 1))
+    if hasattr(model, "network_"):
+        return sum(parameter.numel() for parameter in model.network_.parameters())
+    if hasattr(model, "coef_"):
+        coefficients = model.coef_.values() if isinstance(model.coef_, dict) else [model.coef_]
+        return sum(np.size(values) for values in coefficients)
+    return None
+
+
+def _seed(protocol: Protocol, fold: int) -> int:
+    return 1000 * protocol.seed + fold

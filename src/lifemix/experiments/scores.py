@@ -1,0 +1,132 @@
+"""What is measured of a fitted model on held-out rows.
+
+Concordance is the paper's: weighted by the inverse probability of censoring, up to the horizon, with the definitions of
+scikit-survival (``compat="sksurv"``). Its risk is that of the event by the horizon, for competing risks the *net* risk
+where a model has one. The Brier score is that of survival, for competing risks of the cumulative incidence.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..baselines import CauseSpecific
+from ..distribution import CompetingDistribution
+from ..errors import LifemixWarning
+from ..estimators import DeepSurvivalMachines
+from ..metrics import brier_score, calibration_curve, concordance_td
+from .protocol import Fold
+from .records import rounded
+
+__all__ = ["calibration", "concordances", "inner_scores", "mean_ctd", "missing_scores", "net_risk", "scores_on_test"]
+
+Floats = NDArray[np.float64]
+_MANY = 1000  # test rows that allow ten groups in a calibration curve; otherwise five
+
+
+def scores_on_test(model: Any, fold: Fold, times: Floats) -> dict[str, Any]:
+    """Return the measures on the test rows: for each kind of event its values at its horizons."""
+    ctd = concordances(model, fold.y_train, fold.X_test, fold.y_test, times)
+    brier, original = [], []
+    for event, at in enumerate(times, 1):
+        survival, kind = _survival(model, fold.X_test, at, event, len(times))
+        brier.append(_brier(fold.y_train, fold.y_test, survival, at, kind))
+        if fold.level > 0:
+            original.append(_brier(fold.y_original, fold.y_test, survival, at, kind))
+    scores: dict[str, Any] = {"ctd": ctd, "brier": brier}
+    if fold.level > 0:
+        scores["brier_original"] = original
+    return scores | _likelihood(model, fold.X_test, fold.y_test)
+
+
+def inner_scores(model: Any, fold: Fold, times: Floats) -> dict[str, Any]:
+    """Return what settings are chosen by: concordance, and likelihood, on the inner validation part."""
+    X, y = fold.inner_validation
+    return {"ctd": concordances(model, fold.y_train, X, y, times)} | _likelihood(model, X, y)
+
+
+def missing_scores(times: Floats) -> dict[str, Any]:
+    """Return the scores of a model that could not be fitted."""
+    nothing = np.full(times.shape, np.nan).tolist()
+    return {"ctd": nothing, "brier": nothing}
+
+
+def mean_ctd(scores: Any) -> float:
+    """Return the mean concordance over kinds of event and horizons, by which settings are chosen."""
+    return float(np.mean(scores["ctd"]))
+
+
+def calibration(model: Any, fold: Fold, times: Floats) -> list[Any]:
+    """Return, for each kind of event and horizon, predicted and observed risk of groups of test rows by risk."""
+    bins = 10 if len(fold.y_test) >= _MANY else 5
+    curves = []
+    for event, at in enumerate(times, 1):
+        survival, _ = _survival(model, fold.X_test, at, event, len(times))
+        curves.append([_curve(fold.y_test, 1 - survival[:, i], t, event, bins) for i, t in enumerate(at)])
+    return curves
+
+
+def concordances(model: Any, y_train: Any, X: Any, y: Any, times: Floats) -> list[list[float]]:
+    """Return C^td of each kind of event at its horizons."""
+    values = []
+    for event, at in enumerate(times, 1):
+        risk = net_risk(model, X, at, event, len(times))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LifemixWarning)  # NaN says it
+            values.append([rounded(_ctd(y_train, y, risk[:, i], float(t), event)) for i, t in enumerate(at)])
+    return values
+
+
+def net_risk(model: Any, X: Any, times: Floats, event: int, n_events: int) -> Floats:
+    """Return the probability of an event by each time, were there no other kinds; ``(n, n_times)``.
+
+    A model that knows no such thing gives its cumulative incidence.
+    """
+    if n_events == 1:
+        return 1 - np.asarray(model.predict_survival_function(X, times))
+    if isinstance(model, DeepSurvivalMachines):
+        law = model.predict_distribution(X)
+        assert isinstance(law, CompetingDistribution)
+        return 1 - law.net(event).survival(times)
+    if isinstance(model, CauseSpecific):
+        return 1 - np.asarray(model.estimators_[event].predict_survival_function(X, times))
+    return np.asarray(model.predict_cumulative_incidence(X, times, event=event))
+
+
+def _ctd(y_train: Any, y: Any, risk: Floats, horizon: float, event: int) -> float:
+    """Return C^td; where the horizon is the end of all follow-up and a weight unknown there, up to the last known."""
+    value = concordance_td(y_train, y, risk, horizon, event, compat="sksurv")
+    last = float(y_train["time"][y_train["event"] > 0].max())
+    if np.isnan(value) and last < horizon:
+        return concordance_td(y_train, y, risk, last, event, compat="sksurv")
+    return value
+
+
+def _survival(model: Any, X: Any, times: Floats, event: int, n_events: int) -> tuple[Floats, int | None]:
+    """Return survival, or one minus the incidence of one kind of several, and the kind that the Brier score takes."""
+    if n_events == 1:
+        return np.asarray(model.predict_survival_function(X, times)), None
+    return 1 - np.asarray(model.predict_cumulative_incidence(X, times, event=event)), event
+
+
+def _brier(y_train: Any, y_test: Any, survival: Floats, times: Floats, event: int | None) -> list[float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LifemixWarning)  # NaN says it
+        values = brier_score(y_train, y_test, survival, times, event, compat="sksurv" if event is None else None)
+    return [rounded(value) for value in values]
+
+
+def _curve(y: Any, risk: Floats, horizon: float, event: int, bins: int) -> list[list[float]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LifemixWarning)
+        curve = calibration_curve(y, np.clip(risk, 0, 1), horizon, event, bins=bins)
+    return [[rounded(v, 3) for v in curve.predicted], [rounded(v, 3) for v in curve.observed]]
+
+
+def _likelihood(model: Any, X: Any, y: Any) -> dict[str, float]:
+    if not hasattr(model, "log_likelihood"):
+        return {}
+    return {"log_likelihood": rounded(model.log_likelihood(X, y) / len(y))}

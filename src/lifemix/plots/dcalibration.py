@@ -1,0 +1,45 @@
+"""D-calibration as bars: how many subjects had their event in each tenth of their own predicted distribution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import binom
+
+from ..metrics import d_calibration as test_of_calibration
+from .style import PALETTE, empty_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["d_calibration"]
+
+
+def d_calibration(
+    y: Any,
+    survival: ArrayLike,
+    event: int | None = None,
+    *,
+    bins: int = 10,
+    level: float = 0.95,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the share of subjects by predicted survival at their own time; of a true model all bars are alike.
+
+    survival: (n,), ``S_i(T_i)``. The arguments, and the test in the title, are those of ``metrics.d_calibration``.
+    The grey band holds a bar of a true model with probability ``level``, were nobody censored.
+    """
+    result = test_of_calibration(y, survival, event, bins=bins)
+    n = float(result.counts.sum())
+    axes = empty_axes(ax, 6.0, 3.8)
+    low, high = (binom.ppf(q, round(n), 1 / bins) / n for q in ((1 - level) / 2, (1 + level) / 2))
+    axes.axhspan(low, high, color="#888888", alpha=0.25, linewidth=0)
+    axes.axhline(1 / bins, color="#555555", linestyle="--", linewidth=1)
+    left = np.arange(bins) / bins
+    axes.bar(left, result.counts / n, width=1 / bins, align="edge", color=PALETTE[0], edgecolor="white", alpha=0.85)
+    axes.set(xlim=(0, 1), xlabel="predicted survival at the subject's own time", ylabel="share of subjects")
+    p = "p < 0.001" if result.p_value < 1e-3 else f"p = {result.p_value:.3f}"
+    axes.set_title(f"chi-squared {result.statistic:.1f} on {bins - 1} degrees of freedom, {p}", fontsize=10, loc="left")
+    return axes

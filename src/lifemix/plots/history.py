@@ -1,0 +1,59 @@
+"""The course of training: loss on the training rows and on those held out, epoch by epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InputError
+from .style import PALETTE, empty_axes, legend_beside
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["training_history"]
+
+_KINDS = {"train_loss": ("training rows", PALETTE[0]), "validation_loss": ("held-out rows", PALETTE[1])}
+
+
+def training_history(
+    history: Sequence[Mapping[str, Any]], best_epoch: Sequence[int] | int | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the loss by epoch, one pair of lines a member of the ensemble.
+
+    history: ``model.history_``: records with ``member``, ``epoch``, ``train_loss``, ``validation_loss``.
+    best_epoch: ``model.best_epoch_``, one a member; marked on the held-out loss (without one, the training loss).
+    """
+    table = pd.DataFrame(list(history))
+    missing = {"epoch", "train_loss"} - set(table.columns)
+    if missing:
+        raise InputError(
+            f"history must be model.history_, records with epoch and train_loss; {sorted(missing)} missing."
+        )
+    table = table.assign(member=table.get("member", 0)).astype({"train_loss": float})
+    axes = empty_axes(ax)
+    shown = {kind: kept for kind in _KINDS if kind in table and not (kept := table[kind].astype(float)).isna().all()}
+    for kind, losses in shown.items():
+        label, shade = _KINDS[kind]
+        for number, (_, rows) in enumerate(table.groupby("member")):
+            name = label if number == 0 else None
+            axes.plot(rows["epoch"], losses[rows.index], color=shade, linewidth=1.4, alpha=0.85, label=name)
+    if best_epoch is not None:
+        _mark_best(axes, table, best_epoch, list(shown)[-1])
+    axes.set(xlabel="epoch", ylabel="loss (mean over rows)")
+    axes.locator_params(axis="x", integer=True)
+    legend_beside(axes)
+    return axes
+
+
+def _mark_best(ax: Axes, table: pd.DataFrame, best_epoch: Sequence[int] | int, kind: str) -> None:
+    members = sorted(table["member"].unique())
+    epochs = np.atleast_1d(best_epoch).tolist()
+    if len(epochs) != len(members):
+        raise InputError(f"best_epoch must have one epoch a member, {len(members)} in all; got {len(epochs)}.")
+    marked = [table[(table["member"] == m) & (table["epoch"] == e)] for m, e in zip(members, epochs, strict=True)]
+    points = pd.concat(marked)
+    ax.plot(points["epoch"], points[kind], "o", color="black", markersize=5, label="kept epoch", zorder=5)

@@ -1,0 +1,98 @@
+"""Accuracy and discrimination over time: the Brier score and the concordance at many horizons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..metrics import aalen_johansen, brier_score, concordance_td, kaplan_meier
+from ..target import as_target
+from .inputs import Floats, check_curves, check_grid, named
+from .style import colour, empty_axes, legend_beside, line_style, time_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["brier_over_time", "concordance_over_time"]
+
+_GREY = "#888888"
+
+
+def brier_over_time(
+    y_train: Any,
+    y_test: Any,
+    survival: ArrayLike | Mapping[str, ArrayLike],
+    times: ArrayLike,
+    event: int | None = None,
+    *,
+    reference: bool = True,
+    time_unit: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the Brier score at each time; lower is better.
+
+    survival: (n, m), or a dict of name to such an array; with ``event=m`` one minus the cumulative incidence.
+    reference: also draw, in grey, a model without covariates: the Kaplan-Meier (Aalen-Johansen) curve of ``y_train``
+    as the prediction for everyone. A model above it has learnt nothing.
+    event: as in ``metrics.brier_score``, which computes what is drawn. Where it is NaN there is a gap.
+    """
+    grid = check_grid(times)
+    axes = empty_axes(ax)
+    for number, (name, values) in enumerate(named(survival, "model").items()):
+        scores = brier_score(y_train, y_test, check_curves(values, len(grid), "survival"), grid, event)
+        axes.plot(grid, scores, color=colour(number), linestyle=line_style(number), linewidth=1.8, label=name)
+    if reference:
+        known, scores = _reference(y_train, y_test, grid, event)
+        axes.plot(known, scores, color=_GREY, linestyle="--", linewidth=1.2, label="no covariates", zorder=1)
+    time_axis(axes, float(grid[-1]), time_unit)
+    axes.set_ylabel("Brier score (lower is better)")
+    axes.set_ylim(bottom=0)
+    legend_beside(axes)
+    return axes
+
+
+def concordance_over_time(
+    y_train: Any,
+    y_test: Any,
+    risk: ArrayLike | Mapping[str, ArrayLike],
+    times: ArrayLike,
+    event: int = 1,
+    *,
+    time_unit: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw C^td at each time: the share of comparable pairs up to then that are ranked rightly; higher is better.
+
+    risk: (n, m), the risk of each subject at each time, such as ``1 - survival`` or the cumulative incidence; or a dict
+    of name to such an array. A risk score that is the same at all times may come as (n, 1).
+    event: as in ``metrics.concordance_td``, which computes what is drawn. Where it is NaN there is a gap.
+    """
+    grid = check_grid(times)
+    axes = empty_axes(ax)
+    for number, (name, values) in enumerate(named(risk, "model").items()):
+        array = np.asarray(values)
+        wide = np.repeat(array, len(grid), axis=1) if array.ndim == 2 and array.shape[1] == 1 else array
+        ranks = check_curves(wide, len(grid), "risk")
+        scores = [concordance_td(y_train, y_test, ranks[:, i], float(t), event) for i, t in enumerate(grid)]
+        axes.plot(grid, scores, color=colour(number), linestyle=line_style(number), linewidth=1.8, label=name)
+    axes.axhline(0.5, color=_GREY, linestyle="--", linewidth=1.2, zorder=1, label="by chance")
+    time_axis(axes, float(grid[-1]), time_unit)
+    axes.set_ylabel(r"concordance $C^{\mathrm{td}}$ (higher is better)")
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(low, 0.48), min(max(high, 0.52), 1.0))
+    legend_beside(axes)
+    return axes
+
+
+def _reference(y_train: Any, y_test: Any, grid: Floats, event: int | None) -> tuple[Floats, Floats]:
+    """Return the times that both samples reach, and the Brier score there of one curve for everyone."""
+    train, test = as_target(y_train), as_target(y_test)
+    known = grid[grid <= min(train.time.max(), test.time.max())]
+    if not len(known):
+        return known, known
+    estimate = kaplan_meier(train).at(known) if event is None else 1 - aalen_johansen(train, event).at(known)
+    everyone = np.tile(estimate, (len(test), 1))
+    return known, np.asarray(brier_score(train, test, everyone, known, event))

@@ -1,0 +1,130 @@
+"""Kaplan-Meier by predicted risk, with the numbers at risk below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import check_times
+from ..errors import InputError
+from ..metrics import kaplan_meier
+from ..metrics.inputs import check_risk, observed
+from ..target import Target
+from .inputs import Floats, check_curves, check_grid, check_labels
+from .style import colour, empty_axes, legend_beside, line_style, probability_axis, time_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["group_by_risk", "number_at_risk", "risk_groups"]
+
+Ints = NDArray[np.int64]
+
+
+def risk_groups(
+    y: Any,
+    risk: ArrayLike,
+    groups: int = 4,
+    *,
+    predicted: tuple[ArrayLike, ArrayLike] | None = None,
+    labels: Sequence[Any] | None = None,
+    level: float | None = 0.95,
+    last: float | None = None,
+    time_unit: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the Kaplan-Meier curve of groups by predicted risk, and write below how many are at risk.
+
+    risk: (n,), higher = earlier event. groups: how many, cut at quantiles of the risk; or (n,) whole numbers from 0.
+    predicted: ``(times, survival (n, m))``; the mean prediction in each group is then drawn dashed.
+    labels: one name a group, from the lowest risk up. level: of the confidence band, None for no band.
+    last: where the time axis ends; otherwise at the last time of the data.
+    """
+    target = observed(y, "y", truncation=True)
+    group = group_by_risk(check_risk(risk, len(target)), groups)
+    n_groups = int(group.max()) + 1
+    names = check_labels(labels, n_groups) or [_default_name(number, n_groups) for number in range(n_groups)]
+    axes = empty_axes(ax, 7.5, 4.2 + 0.2 * n_groups)
+    end = float(target.time.max()) if last is None else float(check_times(last, "last")[0])
+    if end <= 0:
+        raise InputError(f"the time axis must end after 0; got {end:g}. Give last.")
+    for number in range(n_groups):
+        _draw_group(axes, target.take(group == number), number, names[number], level)
+    if predicted is not None:
+        _draw_predicted(axes, group, *predicted)
+    time_axis(axes, end, time_unit)
+    probability_axis(axes, "survival" if predicted is None else "survival (dashed: predicted)")
+    legend_beside(axes, "risk group")
+    _write_numbers(axes, target, group, names)
+    return axes
+
+
+def group_by_risk(risk: Floats, groups: int | ArrayLike) -> Ints:
+    """Return the group of each subject, (n,), from 0 for the lowest risk; equal risks stay together."""
+    if np.ndim(groups) == 1:
+        given = np.asarray(groups)
+        if given.shape != risk.shape or given.dtype.kind not in "ui" or set(given) != set(range(int(given.max()) + 1)):
+            raise InputError(
+                f"groups must be whole numbers 0, 1, ... for {len(risk)} subjects, none left out; got {given}."
+            )
+        return given.astype(np.int64)
+    if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)) or not 1 <= groups <= len(risk):
+        raise InputError(f"groups must be a whole number from 1 to {len(risk)} or one a subject; got {groups!r}.")
+    cuts = np.unique(np.quantile(risk, np.arange(1, groups) / groups))
+    return np.unique(np.searchsorted(cuts, risk, side="left"), return_inverse=True)[1].astype(np.int64)
+
+
+def number_at_risk(y: Any, times: ArrayLike) -> Ints:
+    """Return how many subjects are under observation without event just before each time, (m,): entry < t <= time.
+
+    At the origin those who were there from the beginning.
+    """
+    target, at = observed(y, "y", truncation=True), np.asarray(times, dtype=np.float64)
+    left = np.searchsorted(np.sort(target.time), at, side="left")
+    not_entered = len(target) - np.searchsorted(np.sort(target.entry), at, side="left")
+    entered = len(target) - np.where(at == 0, np.sum(target.truncated), not_entered)
+    return (entered - left).astype(np.int64)
+
+
+def _default_name(number: int, n_groups: int) -> str:
+    if n_groups == 1:
+        return "all"
+    return f"{number + 1}" + (" (lowest)" if number == 0 else " (highest)" if number == n_groups - 1 else "")
+
+
+def _draw_group(ax: Axes, target: Target, number: int, name: str, level: float | None) -> None:
+    curve = kaplan_meier(target, level=level or 0.95)
+    time, shade = np.append(0.0, curve.time), colour(number)
+    ax.step(time, np.append(1.0, curve.estimate), where="post", color=shade, linestyle=line_style(number), label=name)
+    if level is not None:
+        low, high = np.append(1.0, curve.lower), np.append(1.0, curve.upper)
+        ax.fill_between(time, low, high, step="post", color=shade, alpha=0.15, linewidth=0)
+
+
+def _draw_predicted(ax: Axes, group: Ints, times: ArrayLike, survival: ArrayLike) -> None:
+    grid = check_grid(times)
+    curves = check_curves(survival, len(grid), "the predicted survival")
+    if len(curves) != len(group):
+        raise InputError(f"the predicted survival must have one row a subject, {len(group)}; got {len(curves)}.")
+    for number in range(int(group.max()) + 1):
+        ax.plot(grid, curves[group == number].mean(axis=0), color=colour(number), linestyle="--", linewidth=1.3)
+
+
+def _write_numbers(ax: Axes, target: Target, group: Ints, names: list[str]) -> None:
+    """Write a table below the axes: a row a group, a column a tick of the time axis."""
+    end = ax.get_xlim()[1]
+    ticks = [tick for tick in ax.get_xticks() if 0 <= tick <= end]
+    ax.set_xticks(ticks)
+    ax.set_xlim(0, end)
+    size, step = 9.0, 14.0  # of the letters and from row to row, in points
+    place: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size, "annotation_clip": False}
+    at = ax.get_xaxis_transform()
+    ax.annotate("number at risk", (0, 0), (-8, -44), xycoords=at, ha="left", **place)
+    for number, name in enumerate(names):
+        down = -45 - step * (number + 1)
+        ax.annotate(name, (0, 0), (-26, down), xycoords=at, ha="right", color=colour(number), **place)
+        for tick, count in zip(ticks, number_at_risk(target.take(group == number), ticks), strict=True):
+            ax.annotate(f"{count:,}", (tick, 0), (0, down), xycoords=at, ha="center", **place)

@@ -1,0 +1,34 @@
+"""A number as how far it has come through each of several bins, so that a network can bend its effect at their edges.
+
+With knots ``k_0 < ... < k_B`` a value x becomes B numbers, ``min(max((x - k_b) / (k_b+1 - k_b), 0), 1) - 1/2`` for each
+bin: what is linear in them is piecewise linear in x with bends at the knots (Gorishniy, Rubachev and Babenko 2022), and
+constant beyond the outer knots, so that a strange value carries nothing away.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["encode_piecewise", "learn_knots"]
+
+Floats = NDArray[np.float64]
+
+_OUTER = 0.005  # share of the values beyond each outer knot: extremes shape nothing, and are not stored
+
+
+def learn_knots(x: Floats, bins: int) -> tuple[float, ...] | None:
+    """Return at most ``bins + 1`` different values of ``x`` (n,) at evenly spaced ranks; None if fewer than three.
+
+    With two knots or one there is nothing to bend: a column of two values, or of one value and rare others.
+    """
+    values = np.quantile(x, np.linspace(_OUTER, 1 - _OUTER, bins + 1), method="nearest")
+    knots = 2 * np.unique(values / 2)  # halves, which ``encode_piecewise`` subtracts, must differ too
+    return tuple(knots.tolist()) if len(knots) > 2 else None
+
+
+def encode_piecewise(x: Floats, knots: tuple[float, ...]) -> Floats:
+    """Return the encoding (n, bins) of ``x`` (n,)."""
+    left, right = np.asarray(knots[:-1]), np.asarray(knots[1:])
+    inside = np.clip(x[:, None], left, right)
+    return (inside / 2 - left / 2) / (right / 2 - left / 2) - 0.5  # halves: the difference of two numbers may overflow

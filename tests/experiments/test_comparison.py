@@ -1,0 +1,104 @@
+"""Differences between cells."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ttest_rel
+
+from invented import cell, table_cells
+from lifemix.experiments.cells import Cell
+from lifemix.experiments.pages.comparison import against, agreement, count, paired, paper_of, place
+from lifemix.experiments.pages.summary import findings, rival_table, rivals
+from lifemix.experiments.published import published_cells
+
+NUMBERS = st.lists(st.floats(0, 1), min_size=5, max_size=5)
+
+
+def made(values, model="lifemix", measure="ctd", selection="fixed"):
+    return cell("support", model, measure, 1, 0.25, 0.0, selection, np.asarray(values))
+
+
+@given(NUMBERS, NUMBERS, st.sampled_from(["ctd", "brier"]))
+def test_paired_differences_are_those_of_a_paired_t_test(first, second, measure):
+    gap = paired(made(first, measure=measure), made(second, "rsf", measure))
+    assert gap.value == pytest.approx(np.mean(first) - np.mean(second), abs=1e-12)
+    assert gap.better == (gap.value > 0 if measure == "ctd" else gap.value < 0)
+    if np.std(np.subtract(first, second)) > 1e-9:
+        p_value = ttest_rel(first, second).pvalue
+        if abs(p_value - 0.05) > 1e-9:
+            assert gap.clear == (p_value < 0.05)
+
+
+def test_differences_need_the_same_folds():
+    assert paired(made([0.7, 0.8, 0.9]), made([0.7, 0.8], "rsf")) is None
+    told_only_the_mean = Cell("support", "rsf", "ctd", 1, 0.25, 0.0, "fixed", 0.7, 0.01)
+    assert paired(made([0.7, 0.8]), told_only_the_mean) is None
+
+
+def test_folds_without_a_number_do_not_count_and_are_told():
+    gap = paired(made([0.7, np.nan, 0.9, 0.8]), made([0.6, 0.7, 0.7, 0.75], "rsf"))
+    assert (gap.folds, gap.value) == (3, pytest.approx((0.1 + 0.2 + 0.05) / 3))
+
+
+@pytest.mark.parametrize(("mean", "clear"), [(0.8399, False), (0.8401, True), (0.7601, False), (0.7599, True)])
+def test_against_the_paper_two_errors_of_both_are_the_limit(mean, clear):
+    ours = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "paper", mean, 0.012)
+    theirs = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.8, 0.016)  # together 0.020
+    assert against(ours, theirs).clear == clear
+    assert against(ours, theirs).better == (mean > 0.8)
+
+
+def test_an_error_that_is_not_known_makes_nothing_clear():
+    ours = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "paper", 0.1, math.nan)
+    assert not against(ours, Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.9, 0.01)).clear
+
+
+@pytest.mark.parametrize("data", ["support", "synthetic"])
+def test_the_paper_agrees_with_itself(data):
+    cells = published_cells(data)
+    paper = paper_of([data])
+    found = agreement(cells, paper, "dsm")
+    assert (found.within, found.clearly_ahead, found.clearly_behind) == (found.total, 0, 0)
+    assert found.total == sum(one.model == "dsm" for one in cells)
+
+
+def test_counts_add_up():
+    gaps = [
+        against(made([0.8, 0.81]), made([0.5, 0.51])),
+        against(made([0.5, 0.51]), made([0.8, 0.81])),
+        against(made([0.5, 0.7]), made([0.5, 0.69])),
+    ]
+    found = count(gaps)
+    assert (found.total, found.ahead, found.clearly_ahead, found.clearly_behind, found.within) == (3, 2, 1, 1, 1)
+
+
+def test_references_are_no_rivals():
+    models = {model for model, _ in rivals(table_cells("synthetic", 2, levels=(0.0,)))}
+    assert models == {"dsm", "cs-cph", "cs-rsf", "fg", "deephit"}
+
+
+def test_every_comparison_is_counted_once():
+    # 9 rivals (two with two selections less the floor and lifemix), 3 horizons, 3 levels, C^td and one Brier score
+    gaps = rivals(table_cells())
+    assert {row: len(found) for row, found in gaps.items()} == dict.fromkeys(gaps, 18)
+    assert len(gaps) == 9
+    assert rival_table(table_cells()).count("<tr>") == 10
+
+
+def test_findings_say_what_the_cells_say():
+    truth = published_cells("support")
+    ahead = [
+        Cell(c.data, "lifemix", c.measure, c.event, c.horizon, c.censoring, "fixed", c.mean + step, c.error)
+        for c in truth
+        if c.model == "dsm"
+        for step in [0.05 if c.measure == "ctd" else -0.05]
+    ]
+    ours = [Cell(*place(c)[:1], "dsm", *place(c)[1:], "paper", c.mean, c.error) for c in truth if c.model == "dsm"]
+    text = findings([*ahead, *ours], paper_of(["support"]))
+    assert len(text) == 2
+    assert "<strong>18 of 18</strong> cells; beyond that, better in 0 and worse in 0" in text[0]
+    assert "ahead of the paper’s DSM in <strong>18 of 18</strong>" in text[1]
+    assert "in 0." in text[1]

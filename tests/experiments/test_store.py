@@ -1,0 +1,67 @@
+"""Records survive a kill at any byte, and only what is missing is written."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifemix.experiments.records import Record, rounded
+from lifemix.experiments.store import RecordStore
+
+
+def record(fold=0, value=0.8, model="dsm", setting=None):
+    return Record(
+        "support",
+        model,
+        setting or {"k": 4, "hidden": [100]},
+        0.25,
+        fold,
+        0,
+        "full",
+        {"ctd": [[value]]},
+        {"ctd": [[0.7]]},
+    )
+
+
+def test_a_record_comes_back_as_it_was_written():
+    one = record(value=math.nan)
+    back = Record.from_line(one.to_line())
+    assert back.key == one.key
+    assert math.isnan(back.test["ctd"][0][0])
+    assert back.inner == one.inner
+
+
+def test_key_does_not_depend_on_the_order_or_kind_of_the_options():
+    assert record(setting={"k": 4, "hidden": (100,)}).key == record(setting={"hidden": [100], "k": 4}).key
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+def test_a_line_cut_off_by_a_kill_is_removed_and_written_anew(tmp_path, cut):
+    store = RecordStore(tmp_path)
+    store.add([record(0), record(1)])
+    path = tmp_path / "records-dsm.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    again = RecordStore(tmp_path)
+    assert [one.fold for one in again.records()] == [0]
+    again.add([record(0), record(1)])
+    assert path.read_bytes() == whole
+
+
+def test_known_records_are_not_written_again(tmp_path):
+    store = RecordStore(tmp_path)
+    store.add([record(0)])
+    store.add([record(0, value=0.1)])
+    assert len((tmp_path / "records-dsm.jsonl").read_text().splitlines()) == 1
+    assert RecordStore(tmp_path).records()[0].test == {"ctd": [[0.8]]}
+
+
+def test_each_model_has_a_file_of_its_own(tmp_path):
+    RecordStore(tmp_path).add([record(model="cph"), record(model="rsf")])
+    assert {path.name for path in tmp_path.iterdir()} == {"records-cph.jsonl", "records-rsf.jsonl"}
+
+
+@given(st.floats(1e-6, 1e6))
+def test_rounding_keeps_six_digits(value):
+    assert rounded(value) == pytest.approx(value, rel=1e-5)

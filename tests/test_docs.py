@@ -1,0 +1,103 @@
+"""The documentation: its code runs, its links and pictures are there, and docstrings become lists."""
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from code_blocks import code_blocks, run_blocks
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+WITH_CODE = [page for page in PAGES if code_blocks(page)]
+NEEDED = {"migration": ("lifelines", "pycox", "sksurv"), "plots": ("matplotlib",), "baselines": ("pycox",)}
+
+pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not beside the tests")
+
+
+@pytest.mark.filterwarnings("default")  # other packages warn about each other
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, recwarn):
+    for package in NEEDED.get(page.stem, ()):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    run_blocks(page)
+    ours = [str(warning.message) for warning in recwarn if "Lifemix" in type(warning.message).__name__]
+    assert not ours
+
+
+def test_the_guide_has_code():
+    assert {page.stem for page in WITH_CODE} >= {
+        "start", "model", "settings", "competing-risks", "censoring", "metrics", "plots", "migration", "baselines"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pictures_and_neighbours_exist(page):
+    for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+def test_every_picture_is_made_by_the_script_and_shown():
+    script = (DOCS / "figures" / "make.py").read_text(encoding="utf-8")
+    shown = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    pictures = sorted((DOCS / "figures").glob("*.png"))
+    assert pictures
+    for picture in pictures:
+        assert f"def {picture.stem.replace('-', '_')}()" in script
+        assert f"figures/{picture.name}" in shown
+        assert picture.stat().st_size < 60_000
+
+
+@pytest.fixture
+def to_rst(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    yield importlib.import_module("plain_docstrings").to_rst
+    sys.modules.pop("plain_docstrings", None)
+
+
+def rst(function, text, *names):
+    return [line for line in function(text.splitlines(), set(names)) if line]
+
+
+def test_parameters_become_items(to_rst):
+    text = "The meaning.\n\nrisk: (n,), higher = earlier\nevent. bins: how many.\nNaN, with a warning.\nother: none."
+    assert rst(to_rst, text, "risk", "bins") == [
+        "The meaning.",
+        "* **risk**: (n,), higher = earlier event.",
+        "* **bins**: how many.",
+        "NaN, with a warning. other: none.",
+    ]
+
+
+def test_headings_and_literals(to_rst):
+    text = "Model\n    k: of ``a_b`` and c_d * 2.\n    x, y: both\n      of them.\nLoss\n    z: last."
+    assert rst(to_rst, text, "k", "x", "y", "z") == [
+        "**Model**",
+        r"* **k**: of ``a_b`` and c\_d \* 2.",
+        "* **x, y**: both of them.",
+        "**Loss**",
+        "* **z**: last.",
+    ]
+
+
+def test_lists_stay_lists(to_rst):
+    assert rst(to_rst, "How:\n\n- ``one``: first;\n- two goes\n  on.") == [
+        "How:",
+        "* ``one``: first;",
+        "* two goes on.",
+    ]
+
+
+def test_formulas_are_drawn(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    drawing = importlib.import_module("mathtext").drawing
+    picture = drawing(r"S(t) = \frac{1}{2} e^{-t} < 1", 1.0)
+    assert picture.startswith("<svg")
+    assert 'aria-label="S(t) = \\frac{1}{2} e^{-t} &lt; 1"' in picture
+    assert picture.count("M") > 5
+    assert "nan" not in picture
+    sys.modules.pop("mathtext", None)
