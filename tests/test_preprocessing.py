@@ -204,7 +204,7 @@ def test_state_is_readable():
         "levels": None,
         "indicator": True,
         "knots": None,
-        "landmarks": [50, 50, 60, 70, 70],
+        "usual": [50, 60, 70],
         "whole": True,
         "missing": 0.25,
     }
@@ -212,19 +212,26 @@ def test_state_is_readable():
     assert state["columns"][1]["fill"] == "f"
 
 
-def test_landmarks_are_training_values_at_their_share():
+def test_usual_values_are_training_values_and_leave_out_extremes():
     x = np.random.default_rng(0).permutation(1001) / 2.0
     column = TabularPreprocessor().fit(pd.DataFrame({"x": x}).mask(pd.DataFrame({"x": x > 490}))).columns_[0]
-    assert column.landmarks == (0.0, 5.0, 245.0, 485.0, 490.0)
+    assert column.usual == (5.0, 245.0, 485.0)
     assert not column.whole
     assert TabularPreprocessor().fit(2 * x[:, None]).columns_[0].whole
 
 
-def test_states_from_before_the_landmarks_can_be_read():
+def test_usual_values_of_counts_and_of_rare_events_reach_to_the_ends():
+    x = pd.DataFrame({"count": np.arange(1000) % 8, "rare": np.arange(1000) == 7, "amount": np.arange(1000) * 3})
+    x["trace"] = np.where(np.arange(1000) == 3, 0.5, 0.0)
+    found = [column.usual for column in TabularPreprocessor().fit(x).columns_]
+    assert found == [(0, 4, 7), (0, 0, 1), (30, 1500, 2967), (0, 0, 0.5)]
+
+
+def test_states_from_before_the_usual_values_can_be_read():
     fitted = TabularPreprocessor().fit(table())
     state = fitted.to_state()
     for column in state["columns"]:
-        del column["landmarks"], column["whole"], column["missing"]
+        del column["usual"], column["whole"], column["missing"]
     np.testing.assert_array_equal(TabularPreprocessor.from_state(state).transform(table()), fitted.transform(table()))
 
 

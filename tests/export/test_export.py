@@ -15,6 +15,9 @@ from torch import nn
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.errors import InputError, SettingError
 from lifemix.export import export_survival
+from lifemix.export.programs import DENSITIES
+from lifemix.preprocessing import TabularPreprocessor
+from lifemix.primitives import PRIMITIVES
 
 TIMES = [0.0, 1e-3, 0.5, 7.5, 30.0, 200.0, 1e5]
 
@@ -46,6 +49,7 @@ CASES = {
     "ensemble of log-normals": ({"primitive": "lognormal", "n_members": 3}, 1),
     "log-logistic, competing": ({"primitive": "loglogistic", "n_members": 2}, 3),
     "linear, competing": ({"hidden": (), "primitive": "lognormal"}, 2),
+    "piecewise": ({"preprocessor": TabularPreprocessor(numbers="piecewise", bins=4)}, 1),
     "no bias, two layers": ({"bias": False, "hidden": (5, 4), "activation": "gelu", "shift_activation": "tanh"}, 1),
 }
 
@@ -74,6 +78,13 @@ def test_incidences_of_sharp_beside_wide_components(primitive):
     X = numbers(30, seed=2)
     found = run(export_survival(model, TIMES, event=1), X)
     np.testing.assert_allclose(found, model.predict_cumulative_incidence(X, TIMES, 1), atol=1e-6)
+
+
+@pytest.mark.parametrize("law", PRIMITIVES.values(), ids=PRIMITIVES.keys())
+def test_densities_are_those_of_the_primitives(law):
+    z = torch.linspace(-30, 9, 40, dtype=torch.float64)
+    expected, _ = law.standard(z, torch.ones_like(z))
+    np.testing.assert_allclose(DENSITIES[law](z), expected.exp(), rtol=1e-12, atol=1e-300)
 
 
 def test_categories_go_in_as_the_preprocessor_codes_them():
@@ -123,7 +134,7 @@ def test_the_file_runs_without_lifemix(tmp_path):
     rows = numbers(3, seed=5)
     command = [sys.executable, "-I", "-W", "ignore", "-c", READER, str(tmp_path / "model.pt2")]
     text = json.dumps(rows.to_numpy().tolist())
-    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stderr
     found = json.loads(result.stdout)
     np.testing.assert_allclose(found["out"], model.predict_cumulative_incidence(rows, TIMES, 2), atol=1e-6)

@@ -113,6 +113,7 @@ CASES = {
     "linear, competing, log-normal": {"hidden": (), "n_events": 2, "primitive": "log-normal"},
     "two layers": {"hidden": (7, 5), "n_members": 2},
     "one component": {"k": 1},
+    "piecewise numbers": {"preprocessor": TabularPreprocessor(numbers="piecewise", bins=5)},
     "no bias": {"bias": False, "shift_activation": None, "objective": "elbo"},
     "own filling, no scaling, no indicators": {
         "preprocessor": TabularPreprocessor({"dose": 2.5}, missing_indicators=False, scale=False),

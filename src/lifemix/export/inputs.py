@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -15,35 +17,51 @@ __all__ = ["preparation"]
 
 
 class _Columns(nn.Module):
-    """Fill, scale and mark what is missing, as ``TabularPreprocessor`` does with columns of numbers."""
+    """Fill, scale (or encode by bins) and mark what is missing, as ``TabularPreprocessor`` does with numbers.
+
+    Every number that a column becomes is ``(x cut to low..high - start) / width - middle`` of the filled column x.
+    """
 
     fill: Tensor
-    mean: Tensor
-    scale: Tensor
+    source: Tensor
+    low: Tensor
+    high: Tensor
+    start: Tensor
+    width: Tensor
+    middle: Tensor
     order: Tensor
 
     def __init__(self, columns: tuple[Column, ...]) -> None:
         super().__init__()
-        numbers = [(column.fill, column.mean, column.scale) for column in map(_without_effect_as_zero, columns)]
-        fill, mean, scale = (torch.tensor(part, dtype=torch.float64) for part in zip(*numbers, strict=True))
-        self.register_buffer("fill", fill)
-        self.register_buffer("mean", mean)
-        self.register_buffer("scale", scale)
-        order = []
+        fills = [column.fill if column.kind == "numeric" else 0.0 for column in columns]
+        self.register_buffer("fill", torch.tensor(fills, dtype=torch.float64))
+        pieces = [(place, *piece) for place, column in enumerate(columns) for piece in _pieces(column)]
+        self.register_buffer("source", torch.tensor([piece[0] for piece in pieces], dtype=torch.int64))
+        for name, place in {"low": 1, "high": 2, "start": 3, "width": 4, "middle": 5}.items():
+            self.register_buffer(name, torch.tensor([piece[place] for piece in pieces], dtype=torch.float64))
+        order, done = [], 0
         for place, column in enumerate(columns):
-            order += [place] if column.kind == "numeric" else []
-            order += [len(columns) + place] if column.indicator else []
+            width = len(_pieces(column))
+            order += list(range(done, done + width)) + ([len(pieces) + place] if column.indicator else [])
+            done += width
         self.register_buffer("order", torch.tensor(order, dtype=torch.int64))
 
     def forward(self, table: Tensor) -> Tensor:
         """Return the matrix that goes into the network, ``[rows, inputs]``."""
         missing = torch.isnan(table)
-        scaled = (torch.where(missing, self.fill, table) - self.mean) / self.scale
-        return torch.cat([scaled, missing.to(scaled)], dim=1).index_select(1, self.order)
+        filled = torch.where(missing, self.fill, table).index_select(1, self.source)
+        cut = torch.minimum(torch.maximum(filled, self.low), self.high)
+        values = (cut - self.start) / self.width - self.middle
+        return torch.cat([values, missing.to(values)], dim=1).index_select(1, self.order)
 
 
-def _without_effect_as_zero(column: Column) -> Column:
-    return column if column.kind == "numeric" else Column(column.name, column.kind, fill=0.0)
+def _pieces(column: Column) -> list[tuple[float, float, float, float, float]]:
+    """Return low, high, start, width and middle of every number that a column of numbers becomes."""
+    if column.kind != "numeric":
+        return []
+    if column.knots is None:
+        return [(-math.inf, math.inf, column.mean, column.scale, 0.0)]
+    return [(left, right, left, right - left, 0.5) for left, right in pairwise(column.knots)]
 
 
 def preparation(preprocessor: Any, inputs: str, n_inputs: int) -> tuple[nn.Module, str, list[str]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -9,13 +12,22 @@ from torch import Tensor, nn
 
 from ..estimators.network import FittedNetwork
 from ..networks import activation_function, gate_and_parameters
+from ..primitives import LogLocationScale, LogLogistic, LogNormal, Weibull
+from ..primitives.stable import LOG_LIMIT
 
-__all__ = ["IncidenceProgram", "SurvivalProgram"]
+__all__ = ["DENSITIES", "IncidenceProgram", "SurvivalProgram"]
 
 _LARGEST_LOG = 600.0  # beyond it a component has left the range of numbers; ``predict`` refuses such rows
 # The panels of an integral end at the times asked for and where a component's z, which is standardised log time, is:
 _EDGES = torch.tensor([-24.0, -12, -8, -5, -3, -1.5, 0, 1.5, 3, 5, 8, 12, 24], dtype=torch.float64)
 _NODES, _WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))
+
+# The density of z; no branch may depend on the values, which a program cannot follow.
+DENSITIES: dict[type[LogLocationScale], Callable[[Tensor], Tensor]] = {
+    Weibull: lambda z: torch.exp(z.clamp(max=LOG_LIMIT) - torch.exp(z.clamp(max=LOG_LIMIT))),
+    LogNormal: lambda z: torch.exp(-z * z / 2) / math.sqrt(2 * math.pi),
+    LogLogistic: lambda z: torch.sigmoid(z) * torch.sigmoid(-z),
+}
 
 
 class _Program(nn.Module):
@@ -132,5 +144,4 @@ class IncidenceProgram(_Program):
         """Return each event's own density of log time, ``[members, rows, events, points]``."""
         precision = log_precision.exp()[..., None]
         z = precision * (x[..., None, :] - location[..., None])
-        log_density, _ = self.architectures[0].law.standard(z, torch.ones_like(z))
-        return (weights[..., None] * precision * log_density.exp()).sum(3)
+        return (weights[..., None] * precision * DENSITIES[self.architectures[0].law](z)).sum(3)

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from ..errors import CovariateError, SettingError
 from .piecewise import learn_knots
 
-__all__ = ["Column", "factorize", "holds_numbers", "landmarks_of", "learn_column", "to_floats"]
+__all__ = ["Column", "factorize", "holds_numbers", "learn_column", "to_floats", "usual_values"]
 
 Floats = NDArray[np.float64]
 
 _NUMBER_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}
 _ROUNDING = 10 * float(np.finfo(np.float64).eps)
-_LANDMARKS = (0.0, 0.01, 0.5, 0.99, 1.0)
+_SHORT_RANGE = 20
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -35,8 +35,8 @@ class Column:
     kind: ``numeric``, ``categorical``, ``constant`` (one value in training) or ``empty`` (all values missing).
     fill: stands in for a missing value; a number, or one of the ``levels``; None where the column is empty.
     knots: the edges of the bins that a number is encoded by; None where it is only scaled.
-    landmarks: of a column of numbers, the values at shares 0, 0.01, 0.5, 0.99 and 1 of the sorted training values.
-    whole: whether all of them are whole numbers.
+    usual: of a column of numbers, a low, the middle and a high value of training (see ``usual_values``).
+    whole: whether all its training values are whole numbers.
     missing: the share of the training rows without a value.
     """
 
@@ -48,7 +48,7 @@ class Column:
     levels: tuple[str, ...] | None = None
     indicator: bool = False
     knots: tuple[float, ...] | None = None
-    landmarks: tuple[float, ...] | None = None
+    usual: tuple[float, ...] | None = None
     whole: bool = False
     missing: float = 0.0
 
@@ -71,8 +71,7 @@ def learn_column(
     share = missing / len(values)
     indicator = indicators and missing > 0
     if holds_numbers(name, values):
-        column = _learn_numbers(name, to_floats(name, values), fill, scale, indicator, bins)
-        return replace(column, missing=share)
+        return replace(_learn_numbers(name, to_floats(name, values), fill, scale, indicator, bins), missing=share)
     if fill is not None:
         raise SettingError(
             f"fill_values are for columns of numbers; got {fill} for {name!r}, which holds {values.dtype} values such "
@@ -91,26 +90,24 @@ def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indica
     if spread <= _ROUNDING * abs(center) or spread < _TINY:
         return Column(name, "constant", fill=float(fill), indicator=indicator)
     mean, divisor = (center, spread) if scale else (0.0, 1.0)
-    seen, whole = landmarks_of(observed)
     knots = learn_knots(observed, bins) if bins > 0 else None
+    usual, whole = usual_values(observed)
     return Column(
-        name,
-        "numeric",
-        float(fill),
-        mean,
-        divisor,
-        indicator=indicator,
-        knots=knots,
-        landmarks=seen,
-        whole=whole,
+        name, "numeric", float(fill), mean, divisor, indicator=indicator, knots=knots, usual=usual, whole=whole
     )
 
 
-def landmarks_of(observed: Floats) -> tuple[tuple[float, ...], bool]:
-    """Return five of the sorted values, by their share, and whether all are whole numbers."""
-    places = [round(share * (len(observed) - 1)) for share in _LANDMARKS]
-    values = np.partition(observed, places)[places]
-    return tuple(values.tolist()), bool((observed == np.rint(observed)).all())
+def usual_values(observed: Floats) -> tuple[tuple[float, ...], bool]:
+    """Return three of the sorted values, at the shares 0.01, 0.5 and 0.99, and whether all values are whole numbers.
+
+    The outer two are the smallest and the largest for whole numbers over a short range, and where they would be equal.
+    """
+    places = [round(share * (len(observed) - 1)) for share in (0.0, 0.01, 0.5, 0.99, 1.0)]
+    least, low, middle, high, most = np.partition(observed, places)[places].tolist()
+    whole = bool((observed == np.rint(observed)).all())
+    if low == high or (whole and most - least <= _SHORT_RANGE):
+        low, high = least, most
+    return (low, middle, high), whole
 
 
 def _moments(x: Floats) -> tuple[float, float]:

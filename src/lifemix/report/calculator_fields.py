@@ -11,12 +11,11 @@ import pandas as pd
 
 from ..errors import CovariateError, SettingError
 from ..preprocessing import AsItIs, TabularPreprocessor
-from ..preprocessing.columns import Column, landmarks_of, to_floats
+from ..preprocessing.columns import Column, to_floats, usual_values
 from ..preprocessing.frames import as_frame, match_columns
 
 __all__ = ["fields_of"]
 
-_FEW = 20  # whole numbers over a range up to this get a slider from the smallest to the largest
 _STEPS = 50  # at least so many steps has another slider
 
 
@@ -71,32 +70,30 @@ def _matched(data: Any, columns: list[Column], named: bool) -> pd.DataFrame:
 
 def _field(column: Column, frame: pd.DataFrame | None) -> dict[str, Any]:
     learnt = {name: getattr(column, name) for name in ("kind", "fill", "mean", "scale", "indicator")}
-    levels = None if column.levels is None else list(column.levels)
+    levels, knots = (None if part is None else list(part) for part in (column.levels, column.knots))
     shown = _numbers(column, frame) if column.kind == "numeric" else {"middle": column.fill}
     typical = None if column.missing > 0.5 else shown["middle"]
-    return learnt | {"levels": levels} | shown | {"typical": typical}
+    return learnt | {"levels": levels, "knots": knots} | shown | {"typical": typical}
 
 
 def _numbers(column: Column, frame: pd.DataFrame | None) -> dict[str, Any]:
-    """Return the range of a slider, which leaves out one in a hundred at either end, its step, and the median.
+    """Return the range of a slider, its step, and the middle value.
 
     The smallest and the largest value of training do not enter the page, unless they are counts: they may tell who
     took part.
     """
-    landmarks, whole = column.landmarks, column.whole
+    usual, whole = column.usual, column.whole
     if frame is not None:
         numbers = to_floats(column.name, frame[column.name])
         if np.isnan(numbers).all():
             raise CovariateError(f"data must have values in column {column.name!r}; got none. Give the training table.")
-        landmarks, whole = landmarks_of(numbers[~np.isnan(numbers)])
-    if landmarks is None:
+        usual, whole = usual_values(numbers[~np.isnan(numbers)])
+    if usual is None:
         raise SettingError(
             f"the model does not know which values its column {column.name!r} has; it was fitted with "
             "preprocessor=None, or saved by an earlier version. Give the training table as data=X."
         )
-    least, low, middle, high, most = landmarks
-    if low == high or (whole and most - least <= _FEW):
-        low, high = least, most
+    low, middle, high = usual
     step = _step(low, high, whole)
     return {
         "low": _rounded(low, step, ROUND_FLOOR),

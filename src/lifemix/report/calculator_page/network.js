@@ -13,6 +13,14 @@ const ACTIVATIONS = {
 };
 const LARGEST_LOG = 600; // beyond it a component has left the range of numbers; Python refuses such rows too
 
+// How far a number has come through each bin between the knots, from -1/2 to 1/2.
+function throughBins(x, knots) {
+  return knots.slice(1).map((right, i) => {
+    const left = knots[i], inside = Math.min(Math.max(x, left), right);
+    return (inside / 2 - left / 2) / (right / 2 - left / 2) - 0.5;
+  });
+}
+
 // The numbers that the preprocessor makes of the values, one a field; null is unknown.
 function inputsOf(fields, values) {
   const inputs = [];
@@ -22,7 +30,8 @@ function inputsOf(fields, values) {
     if (field.kind === "numeric") {
       const x = value === null ? field.fill : value;
       if (typeof x !== "number" || !Number.isFinite(x)) throw new RangeError(`${field.name} must be a number`);
-      inputs.push((x - field.mean) / field.scale);
+      if (field.knots) inputs.push(...throughBins(x, field.knots));
+      else inputs.push((x - field.mean) / field.scale);
     } else if (field.kind === "categorical") {
       const at = field.levels.indexOf(value === null ? field.fill : value);
       if (at < 0) throw new RangeError(`${field.name} has no category ${value}`);
