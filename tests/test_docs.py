@@ -2,12 +2,13 @@
 
 import importlib
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from code_blocks import code_blocks, run_blocks
+from code_blocks import code_blocks, commands, run_blocks
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
@@ -26,6 +27,25 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, recwarn):
     run_blocks(page)
     ours = [str(warning.message) for warning in recwarn if "Lifemix" in type(warning.message).__name__]
     assert not ours
+
+
+def test_the_commands_of_the_command_line_page_run(tmp_path):
+    pytest.importorskip("matplotlib")
+    lines = commands(DOCS / "command-line.md")
+    assert {words[1] for words in lines} >= {
+        "fit",
+        "predict",
+        "evaluate",
+        "describe",
+        "report",
+        "calculator",
+        "compare",
+    }
+    for words in lines:
+        assert words[0] == "lifemix"
+        done = subprocess.run([sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, f"{words}: {done.stderr}"
+    assert {path.name for path in tmp_path.iterdir()} >= {"predictions.csv", "report.html", "calculator.html"}
 
 
 def test_the_guide_has_code():
