@@ -31,6 +31,7 @@ LEVELS = {
     "export": 6,
     "experiments": 7,
     "cli": 8,
+    "__main__": 9,
 }
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 

@@ -373,3 +373,21 @@ def test_the_file_names_no_place_of_this_machine(tmp_path):
     assert not [place for place in map(str, places) if len(place) > 1 and place.encode() in raw]
     header, _ = parts(tmp_path / "model")
     assert not re.search(r"/[a-z]+/", header["content"])
+
+
+def test_metadata_goes_along(tmp_path):
+    model = quick().fit(numbers(), target())
+    save(model, tmp_path / "m")
+    assert not hasattr(load(tmp_path / "m"), "metadata_")
+    model.metadata_ = {"time": "days", "nested": [1, {"a": None}]}
+    save(model, tmp_path / "m")
+    assert load(tmp_path / "m").metadata_ == model.metadata_
+
+
+@pytest.mark.parametrize("metadata", [{"a": np.nan}, {"a": object()}])
+def test_metadata_that_is_no_json_is_refused(metadata, tmp_path):
+    model = quick().fit(numbers(), target())
+    model.metadata_ = metadata
+    with pytest.raises(ModelFileError, match="metadata_ must be of JSON's types"):
+        save(model, tmp_path / "m")
+    assert not list(tmp_path.iterdir())

@@ -41,7 +41,8 @@ def save(model: DeepSurvivalMachines, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file; a kill while writing leaves no half file under that name.
 
     The weights of an encoder of your own are written, its code is not: ``load(path, encoder=...)`` brings the two
-    together. A transformer of your own cannot be written without pickle and is refused.
+    together. A transformer of your own cannot be written without pickle and is refused. A dictionary of JSON's types
+    under ``model.metadata_``, such as the command line's names of columns, goes along.
     """
     if type(model) not in _CLASSES.values():
         raise ModelFileError(
@@ -50,7 +51,10 @@ def save(model: DeepSurvivalMachines, path: str | os.PathLike[str]) -> None:
     if not hasattr(model, "n_events_"):
         raise ModelFileError("save needs a fitted model; got one that is not. Call fit first.")
     tensors = _tensors(model)
-    content = json.dumps(_content(model), allow_nan=False)
+    try:
+        content = json.dumps(_content(model), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"metadata_ must be of JSON's types, finite numbers: {error}. Convert it.") from None
     version = str(FORMAT_VERSION)
     header = {"lifemix": version, "content": content, "checksum": _checksum(version, content, tensors)}
     _write_whole(Path(path), tensors, header)
@@ -104,6 +108,7 @@ def _content(model: DeepSurvivalMachines) -> dict[str, Any]:
         "last_event_time": model.last_event_time_,
         "best_epoch": model.best_epoch_,
         "history": history,
+        "metadata": getattr(model, "metadata_", None),
     }
 
 
@@ -169,6 +174,8 @@ def _restore(content: dict[str, Any], tensors: dict[str, Tensor], encoder: nn.Mo
     model.time_unit_, model.last_event_time_ = model._network.scale.unit, content["last_event_time"]
     model.n_parameters_ = model._network.architectures[0].layout.size
     model.best_epoch_ = content["best_epoch"]
+    if content.get("metadata") is not None:
+        model.metadata_ = content["metadata"]
     model.history_ = [{name: np.nan if v is None else v for name, v in record.items()} for record in content["history"]]
     return model
 

@@ -9,9 +9,9 @@ from lifemix.experiments.pages import write_page
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site")
-    write_page(out / "support", table_cells(), facts(), records(), out)
-    quick = facts("synthetic", "quick", notes=("A <note> of ours.",))
-    write_page(out / "synthetic-quick", table_cells("synthetic", 2, levels=(0.0,)), quick, records("synthetic", 2), out)
-    write_page(out / "transfer", transfer_cells(), facts("transfer"), out=out)
-    write_page(out / "scaling", scaling_cells(), facts("scaling"), out=out)
+    write_page(out, table_cells(), facts(), records())
+    quick = facts("synthetic-quick", "quick", notes=("A <note> of ours.",))
+    write_page(out, table_cells("synthetic", 2, levels=(0.0,)), quick, records("synthetic", 2))
+    write_page(out, transfer_cells(), facts("transfer"))
+    write_page(out, scaling_cells(), facts("scaling"))
     return out

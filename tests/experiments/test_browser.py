@@ -7,7 +7,7 @@ import pytest
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
-PAGES = ("index.html", "support/index.html", "synthetic-quick/index.html", "transfer/index.html", "scaling/index.html")
+PAGES = ("index.html", "support.html", "synthetic-quick.html", "transfer.html", "scaling.html")
 
 # The contrast of every piece of text with what is behind it, by the formula of the WCAG; the smallest ones first.
 CONTRAST = """
@@ -55,6 +55,7 @@ def view(browser, site):
         context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
         contexts.append(context)
         shown = context.new_page()
+        shown.set_default_timeout(120_000)  # the machine may be busy
         shown.requests, shown.complaints = [], []
         shown.on("request", lambda request: shown.requests.append(request.url))
         shown.on("console", lambda message: shown.complaints.append(message.text))
@@ -83,7 +84,7 @@ def test_a_page_is_never_wider_than_the_screen(view, name, width):
 
 
 def test_wide_tables_scroll_inside_on_a_phone_with_the_models_in_sight(view):
-    shown = view("synthetic-quick/index.html", 390)
+    shown = view("synthetic-quick.html", 390)
     moved = shown.evaluate(
         """() => {
           const box = [...document.querySelectorAll(".scroll")].find(b => b.scrollWidth > b.clientWidth + 100);
@@ -109,13 +110,13 @@ def test_text_stands_out_from_its_background(view, name, scheme):
 
 
 def test_pictures_are_on_a_light_card_in_the_dark(view):
-    shown = view("support/index.html", scheme="dark")
+    shown = view("support.html", scheme="dark")
     colours = "() => [...document.querySelectorAll('.card')].map(c => getComputedStyle(c).backgroundColor)"
     assert set(shown.evaluate(colours)) == {"rgb(255, 255, 255)"}
 
 
 def test_on_paper_all_columns_are_there_and_ink_is_dark_on_white(view):
-    shown = view("synthetic-quick/index.html", 700, scheme="dark")
+    shown = view("synthetic-quick.html", 700, scheme="dark")
     shown.emulate_media(media="print", color_scheme="dark")
     assert shown.evaluate(BACKGROUND) == [255, 255, 255]
     assert shown.evaluate(CONTRAST)[0][0] >= 7
@@ -129,7 +130,7 @@ def test_on_paper_all_columns_are_there_and_ink_is_dark_on_white(view):
 
 
 def test_contents_lead_to_sections_in_sight(view):
-    shown = view("support/index.html")
+    shown = view("support.html")
     shown.click("nav a[href='#support-paired']")
     shown.wait_for_function(
         "() => Math.abs(document.querySelector('#support-paired').getBoundingClientRect().top) < innerHeight / 2"
@@ -138,7 +139,7 @@ def test_contents_lead_to_sections_in_sight(view):
 
 def test_a_screenshot_is_neither_empty_nor_flat(view, tmp_path):
     image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
-    shown = view("support/index.html")
+    shown = view("support.html")
     shown.screenshot(path=tmp_path / "page.png", full_page=True)
     picture = image.open(tmp_path / "page.png").convert("L")
     assert picture.size[0] == 1200

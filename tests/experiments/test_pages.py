@@ -1,6 +1,5 @@
 """The pages of experiments; the numbers on them are made up."""
 
-import json
 import re
 import sys
 from dataclasses import replace
@@ -29,7 +28,7 @@ def lines(html):
 
 
 def page(site, name):
-    return (site / name / "index.html").read_text()
+    return (site / f"{name}.html").read_text()
 
 
 def some(measure="ctd", censoring=0.0, cells=None):
@@ -144,23 +143,23 @@ def test_only_records_of_chosen_settings_count():
         ("dsm", fold, 4 if fold < 2 else 6) for fold in range(5)
     ]
     assert {r.model for r in found} == {"dsm", "cph"}
-    assert chosen_records(both, []) == both
+    assert chosen_records(both, []) == []  # of two settings none stands for the model
+    assert chosen_records(records(), []) == records()
 
 
 def test_the_index_has_every_page_in_the_papers_order(site):
     html = (site / "index.html").read_text()
     links = re.findall(r'<a href="([^"#]+)"', html)
-    assert links == [f"{n}/index.html" for n in ("support", "synthetic-quick", "transfer", "scaling")]
+    assert links == [f"{n}.html" for n in ("support", "synthetic-quick", "transfer", "scaling")]
     assert html.count("A quick run") == 1
     assert all((site / link).exists() for link in links)
-    assert 'href="../index.html"' in page(site, "support")
+    assert 'href="index.html"' in page(site, "support")
 
 
 def test_the_index_leaves_out_what_is_not_a_page_of_ours(tmp_path):
     for name, text in (("other", "<html><head></head>hello"), ("bad", '<meta name="lifemix-experiment" content="{">')):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "index.html").write_text(text)
-        assert summary_of(tmp_path / name / "index.html") is None
+        (tmp_path / f"{name}.html").write_text(text)
+        assert summary_of(tmp_path / f"{name}.html") is None
     assert "href" not in write_index(tmp_path).read_text().split("<body>")[1]
 
 
@@ -184,28 +183,19 @@ def test_cells_that_are_not_numbers_leave_gaps(tmp_path):
     assert not re.search(r"\bnan\b", plain(html), re.IGNORECASE)
 
 
+@pytest.mark.parametrize("name", ["", "index", "../up", "a b"])
+def test_names_that_are_no_file_of_a_page_are_refused(tmp_path, name):
+    with pytest.raises(SettingError, match="an experiment's name has letters"):
+        write_page(tmp_path, some(), facts(name))
+
+
 def test_no_cells_are_refused(tmp_path):
     with pytest.raises(SettingError, match="a page needs cells; got none"):
         write_page(tmp_path, [], facts())
 
 
-def test_facts_are_read_as_the_runner_writes_them():
-    told = {
-        "data": "support",
-        "command": "lifemix reproduce support --quick",
-        "run": "quick",
-        "folds": [0, 1],
-        "horizons": [[14.0, 58.0, 252.0]],
-        "time_unit": "days",
-        "event_names": {"1": "death"},
-        "seed": 3,
-        "seconds": 12.5,
-        "chosen": [],
-        "versions": {"lifemix": "0.1.0"},
-        "machine": {"system": "Linux", "processor": "x86_64", "cores": 2, "python": "3.11.7"},
-    }
-    read = RunFacts.from_run(json.loads(json.dumps(told)))
-    assert (read.experiment, read.run, read.seeds, read.folds) == ("support", "quick", (3,), {"support": 2})
-    assert read.events == {"support": ["death"]}
-    assert read.machine == "Linux, x86_64, 2 cores"
-    assert read.versions == {"Python": "3.11.7", "lifemix": "0.1.0"}
+@pytest.mark.parametrize(("value", "shown"), [(42.6833, "42.7 months"), (252, "252 months"), (1825.4, "1,825 months")])
+def test_times_have_three_digits_and_their_unit(value, shown):
+    told = RunFacts("metabric", "x", horizons={"metabric": [[value]]}, units={"metabric": "months"})
+    assert told.time("metabric", 1, 0) == shown
+    assert told.time("metabric", 1, 1) == told.time("metabric", 2, 0) == told.time("support", 1, 0) == ""

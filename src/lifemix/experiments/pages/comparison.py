@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..cells import Cell
 from ..published import published_cells
 from .names import measure_of
 
-__all__ = ["Count", "Difference", "Place", "against", "agreement", "count", "paired", "paper_of", "place"]
+__all__ = ["Count", "Difference", "Place", "against", "count", "paired", "paper_of", "place"]
 
 Place = tuple[str, str, int, float, float]
 
@@ -91,9 +91,3 @@ def count(differences: Iterable[Difference]) -> Count:
         sum(one.clear and one.better for one in found),
         sum(one.clear and not one.better for one in found),
     )
-
-
-def agreement(cells: Sequence[Cell], paper: Mapping[tuple[str, Place], Cell], model: str, other: str = "") -> Count:
-    """Compare a model of ours with the paper's cells of the same model, or of another one."""
-    pairs = ((cell, paper.get((other or model, place(cell)))) for cell in cells if cell.model == model)
-    return count(against(cell, theirs) for cell, theirs in pairs if theirs is not None)

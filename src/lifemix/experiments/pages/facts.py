@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Self
+from typing import Any
 
 __all__ = ["RunFacts", "machine", "versions"]
 
@@ -64,28 +64,11 @@ class RunFacts:
     notes: tuple[str, ...] = ()
     chosen: Sequence[Mapping[str, Any]] = ()
 
-    @classmethod
-    def from_run(cls, facts: Mapping[str, Any]) -> Self:
-        """Read what the runner writes to ``facts.json`` about the run of one data set."""
-        data = facts["data"]
-        names = {int(code): name for code, name in facts.get("event_names", {}).items()}
-        kinds = range(1, len(facts["horizons"]) + 1)
-        computer = facts.get("machine", {})
-        parts = [computer[key] for key in ("system", "processor") if key in computer]
-        if "cores" in computer:
-            parts.append(f"{computer['cores']} cores")
-        python = {"Python": computer["python"]} if "python" in computer else {}
-        return cls(
-            experiment=data,
-            command=facts["command"],
-            run=facts["run"],
-            seeds=(facts["seed"],),
-            seconds=facts.get("seconds"),
-            folds={data: len(facts["folds"])},
-            horizons={data: facts["horizons"]},
-            units={data: facts.get("time_unit") or ""},
-            events={data: [names.get(kind, f"event {kind}") for kind in kinds]},
-            versions=python | dict(facts["versions"]),
-            machine=", ".join(parts),
-            chosen=facts.get("chosen", ()),
-        )
+    def time(self, data: str, event: int, number: int) -> str:
+        """Return the time of a horizon of a kind of event with its unit; empty where it is not known."""
+        by_event = self.horizons.get(data, ())
+        if not 0 < event <= len(by_event) or number >= len(by_event[event - 1]):
+            return ""
+        value = by_event[event - 1][number]
+        shown = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+        return f"{shown} {self.units.get(data, '')}".strip()

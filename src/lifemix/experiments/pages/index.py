@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from ...report import Html, Page, bullets, code, joined, link, note, paragraph
+from ...report import Html, Page, bullets, code, link, note, paragraph
 
 __all__ = ["META", "summary_of", "write_index"]
 
@@ -40,9 +40,9 @@ def summary_of(path: Path) -> dict[str, Any] | None:
 
 
 def write_index(folder: str | os.PathLike[str]) -> Path:
-    """Write ``index.html`` over the pages of experiments in the folders of a folder, and return its path."""
+    """Write ``index.html`` over all pages of experiments in a folder, and return its path."""
     folder = Path(folder)
-    pages = {path: summary_of(path) for path in folder.glob("*/index.html")}
+    pages = {path: summary_of(path) for path in folder.glob("*.html") if path.name != "index.html"}
     page = Page("Deep Survival Machines: the paper’s experiments again", lead="Our numbers beside the published ones.")
     for path in sorted(pages, key=_order):
         summary = pages[path]
@@ -53,8 +53,8 @@ def write_index(folder: str | os.PathLike[str]) -> Path:
 
 def _order(path: Path) -> tuple[int, str]:
     """Return the place of a page: the paper's order, a quick run after the full one."""
-    first = path.parent.name.split("-")[0]
-    return (ORDER.index(first) if first in ORDER else len(ORDER), path.parent.name)
+    first = path.stem.split("-")[0]
+    return (ORDER.index(first) if first in ORDER else len(ORDER), path.stem)
 
 
 def _entry(path: Path, summary: dict[str, Any]) -> list[Html]:
@@ -63,10 +63,6 @@ def _entry(path: Path, summary: dict[str, Any]) -> list[Html]:
         blocks.append(note("A quick run, with fewer settings and folds: a look, not a result.", kind="warning"))
     if summary["findings"]:
         blocks.append(bullets(summary["findings"]))
-    blocks.append(
-        paragraph(
-            link("Tables and figures", f"{path.parent.name}/{path.name}"),
-            joined(", made by ", code(summary["command"]), "."),
-        )
-    )
+    made = [", made by ", code(summary["command"]), "."]
+    blocks.append(paragraph(link("Tables and figures", path.name), *made))
     return blocks

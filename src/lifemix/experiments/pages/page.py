@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ...errors import SettingError
 from ...report import Html, Page, bullets, code, joined, link, note
@@ -36,30 +35,24 @@ GUIDE = {
 
 
 def write_page(
-    folder: str | os.PathLike[str],
-    cells: Sequence[Cell],
-    facts: RunFacts | Mapping[str, Any],
-    records: Sequence[RecordLike] = (),
-    out: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str], cells: Sequence[Cell], facts: RunFacts, records: Sequence[RecordLike] = ()
 ) -> Path:
-    """Write the page of an experiment to ``index.html`` in its folder, and return the path.
+    """Write ``<experiment>.html`` and a new ``index.html`` into a folder; return the path of the page.
 
     cells: ours, of one or several data sets, each with how its settings were chosen; the paper's are put beside them.
     Transfer has ``data="transfer"``, ``measure="concordance"``, and where one shape of network is meant
     ``selection="<layers>x<nodes>"``. Costs have ``measure="seconds"`` or ``"parameters"``; the growth with the rows
     ``selection="n=<rows>"``.
-    facts: about the run, also as the runner has them (``RunFacts.from_run``).
-    records: for calibration and costs; of those only the ones of settings that ``facts.chosen`` names.
-    out: the folder above, where the index of all experiments is written anew.
+    records: for calibration and costs; only those of settings that ``facts.chosen`` names count, and where it names
+    none, those of models with one setting.
     """
     if not cells:
         raise SettingError("a page needs cells; got none. Run the experiment first.")
-    if not isinstance(facts, RunFacts):
-        facts = RunFacts.from_run(facts)
+    if not re.fullmatch(r"[\w-]+", facts.experiment) or facts.experiment == "index":
+        raise SettingError(f"an experiment's name has letters, digits, '-' and '_'; got {facts.experiment!r}.")
     records = chosen_records(records, facts.chosen)
     paper = paper_of(dict.fromkeys(cell.data for cell in cells))
     page = _page(cells, facts, paper)
-    page.back = None if out is None else link("← all experiments", "../index.html")
     _add_run(page, cells, facts, paper)
     measured = [cell for cell in cells if cell.measure not in COSTS]
     for data in dict.fromkeys(cell.data for cell in measured):
@@ -71,16 +64,17 @@ def write_page(
     spent = [cell for cell in cells if cell.measure in COSTS] or cost_cells(records)
     if spent:
         add_costs(page, spent)
-    path = page.write(Path(folder) / "index.html")
-    if out is not None:
-        write_index(out)
+    path = page.write(Path(folder) / f"{facts.experiment}.html")
+    write_index(folder)
     return path
 
 
 def _title(cells: Sequence[Cell], facts: RunFacts) -> str:
     special = {"transfer": "Knowledge transfer", "scaling": "Training time and size", "standins": "Competing risks"}
     names = list(dict.fromkeys(data_title(cell.data) for cell in cells))
-    return special.get(facts.experiment, " and ".join(names) if len(names) < 3 else facts.experiment)
+    kind = facts.experiment.split("-")[0]
+    title = special.get(kind, " and ".join(names) if len(names) < 3 else kind)
+    return title if facts.run == "full" else f"{title}, quick run"
 
 
 def _page(cells: Sequence[Cell], facts: RunFacts, paper: Mapping[tuple[str, Place], Cell]) -> Page:
@@ -91,7 +85,8 @@ def _page(cells: Sequence[Cell], facts: RunFacts, paper: Mapping[tuple[str, Plac
     text = [re.sub(r"<[^>]*>", "", sentence) for sentence in findings(cells, paper)]
     about = {"title": title, "run": facts.run, "command": facts.command, "findings": text}
     foot = joined("Made by ", code(facts.command), f" with lifemix {facts.versions.get('lifemix', '')}.")
-    return Page(title, lead, foot, meta={META: json.dumps(about, ensure_ascii=False)})
+    back = link("← all experiments", "index.html")
+    return Page(title, lead, foot, back, {META: json.dumps(about, ensure_ascii=False)})
 
 
 def _add_run(page: Page, cells: Sequence[Cell], facts: RunFacts, paper: Mapping[tuple[str, Place], Cell]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -35,9 +36,14 @@ class RecordLike(Protocol):
 
 
 def chosen_records(records: Sequence[RecordLike], chosen: Sequence[Mapping[str, Any]]) -> list[RecordLike]:
-    """Return the records of the settings that were chosen, nested where there was a choice; all where none is told."""
+    """Return the records of the settings that were chosen, nested where there was a choice.
+
+    Where no choice is told, those of models that have one record a fold: of several, none stands for the model.
+    """
     if not chosen:
-        return list(records)
+        found = Counter((r.data, r.model, r.censoring, r.fold) for r in records)
+        unclear = {place[:2] for place, times in found.items() if times > 1}
+        return [r for r in records if (r.data, r.model) not in unclear]
     wanted: dict[tuple[str, str, float, int], Mapping[str, Any]] = {}
     for way in reversed(WAYS):
         for one in chosen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 
 from ...errors import MissingExtraError
@@ -41,10 +42,10 @@ def add_data(
     for measure in _measures(cells):
         own = [cell for cell in cells if cell.measure == measure]
         part = section.add(measure_of(measure).title, *_meaning(measure), anchor=f"{data}-{measure}")
-        part.blocks += drawn(lambda own=own: _picture(own, paper, facts))  # type: ignore[misc]
+        part.blocks += drawn(partial(_picture, own, paper, facts))
         whole = [cell for cell in own if cell.censoring == 0]
         if whole:
-            part.blocks += drawn(lambda whole=whole: dots(whole, paper, _panel_title(whole, facts)))  # type: ignore[misc]
+            part.blocks += drawn(partial(dots, whole, paper, _panel_title(whole, facts)))
         part.blocks += [comparison_table(some, paper, facts, _caption(some, facts)) for some in _tables(own)]
     _add_paired(section, cells, facts)
     titles = [[_when(data, event, i, q, facts) for i, q in enumerate(_quantiles(cells))] for event in _events(cells)]
@@ -87,11 +88,14 @@ def _meaning(measure: str) -> list[Html]:
     return [paragraph(known[0].upper() + known[1:] + ".")] if known else []
 
 
-def _picture(cells: Sequence[Cell], paper: Published, facts: RunFacts) -> Html:
+def _picture(cells: Sequence[Cell], paper: Published, facts: RunFacts) -> Html | None:
+    """Return a picture like the paper's: by censoring for one kind of event, by horizon for several."""
     data, events = cells[0].data, _events(cells)
     if len(events) == 1 and len({cell.censoring for cell in cells}) > 1:
-        times = [_time(data, events[0], i, facts) for i in range(len({cell.horizon for cell in cells}))]
+        times = [facts.time(data, events[0], i) for i in range(len({cell.horizon for cell in cells}))]
         return by_censoring(cells, paper, [time for time in times if time])
+    if len(events) == 1:
+        return None
     return by_horizon(cells, paper, {event: _event(data, event, facts) for event in events})
 
 
@@ -100,15 +104,8 @@ def _event(data: str, event: int, facts: RunFacts) -> str:
     return names[event - 1] if event <= len(names) else f"Event {event}"
 
 
-def _time(data: str, event: int, number: int, facts: RunFacts) -> str:
-    by_event = facts.horizons.get(data, ())
-    if event > len(by_event) or number >= len(by_event[event - 1]):
-        return ""
-    return f"{by_event[event - 1][number]:g} {facts.units.get(data, '')}".strip()
-
-
 def _when(data: str, event: int, number: int, quantile: float, facts: RunFacts) -> str:
-    time = _time(data, event, number, facts)
+    time = facts.time(data, event, number)
     kind = f"{_event(data, event, facts)}, " if len(facts.horizons.get(data, ())) > 1 else ""
     return f"{kind}{100 * quantile:g} % of events" + (f" ({time})" if time else "")
 

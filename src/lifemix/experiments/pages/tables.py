@@ -12,7 +12,7 @@ from .comparison import Difference, Place, against, paired, place
 from .facts import RunFacts
 from .names import look, measure_of, rank, row_title
 
-__all__ = ["comparison_table", "horizon_columns", "paired_table", "rows_of", "signed"]
+__all__ = ["comparison_table", "paired_table", "rows_of"]
 
 Row = tuple[str, str]
 PLAIN_FOOT = "Mean ± standard error over the folds, best in bold."
@@ -34,27 +34,20 @@ def rows_of(cells: Sequence[Cell]) -> list[Row]:
     )
 
 
-def horizon_columns(cells: Sequence[Cell], facts: RunFacts, best: bool = True) -> tuple[list[float], list[Column]]:
+def _columns(cells: Sequence[Cell], facts: RunFacts, best: bool = True) -> tuple[list[float], list[Column]]:
     """Return the horizons of cells of one table and a column for each, with the time where it is known."""
     first = cells[0]
     measure = measure_of(first.measure)
     way: Literal["max", "min"] = "max" if measure.sign > 0 else "min"
     quantiles = sorted({cell.horizon for cell in cells})
-    times = _times(first, facts)
     columns = []
     for i, quantile in enumerate(quantiles):
         title: object = f"{100 * quantile:g} % of events" if i == 0 else f"{100 * quantile:g} %"
         if first.measure == "concordance":
             title = measure.title
-        unit = f"{times[i]:g} {facts.units.get(first.data, '')}".strip() if len(times) == len(quantiles) else ""
+        unit = facts.time(first.data, first.event, i) if first.measure != "concordance" else ""
         columns.append(Column(title, unit, measure.digits, way if best else None, signed=not best))
     return quantiles, columns
-
-
-def _times(cell: Cell, facts: RunFacts) -> Sequence[float]:
-    """Return the times of the horizons of a cell's kind of event, empty where they are not known."""
-    by_event = facts.horizons.get(cell.data, ())
-    return by_event[cell.event - 1] if 0 < cell.event <= len(by_event) else ()
 
 
 def comparison_table(
@@ -69,7 +62,7 @@ def comparison_table(
         for (_, where), cell in paper.items()
         if where[:3] == place(cells[0])[:3] and where[4] == cells[0].censoring
     ]
-    quantiles, columns = horizon_columns([*cells, *theirs], facts)
+    quantiles, columns = _columns([*cells, *theirs], facts)
     ours = {(cell.model, cell.selection, cell.horizon): cell for cell in cells}
     run = {cell.model for cell in cells}
     lines: list[list[Entry]] = []
@@ -89,15 +82,15 @@ def comparison_table(
 
 def _value(ours: Cell | None, theirs: Cell | None) -> Value | None:
     """Return our number, with the paper's and the difference in small print."""
-    digits = measure_of((ours or theirs).measure).digits if ours or theirs else 3  # type: ignore[union-attr]
     if theirs is None:
         return None if ours is None else Value(ours.mean, ours.error, ranked=not look(ours.model).reference)
+    digits = measure_of(theirs.measure).digits
     printed = f"{theirs.mean:.{digits}f} ± {theirs.error:.{digits}f}"
     if ours is None or math.isnan(ours.mean):
         return Value(math.nan, note=f"paper {printed}")
     gap = against(ours, theirs)
     return Value(
-        ours.mean, ours.error, f"{printed} · {signed(gap, digits)}", _mark(gap), not look(ours.model).reference
+        ours.mean, ours.error, f"{printed} · {_signed(gap, digits)}", _mark(gap), not look(ours.model).reference
     )
 
 
@@ -107,7 +100,7 @@ def _mark(gap: Difference) -> Literal["", "good", "bad"]:
     return "good" if gap.better else "bad"
 
 
-def signed(gap: Difference, digits: int = 3) -> str:
+def _signed(gap: Difference, digits: int = 3) -> str:
     """Return a difference with its sign, and an arrow where it is clear."""
     return f"{gap.value:+.{digits}f} {ARROWS[_mark(gap)]}".rstrip().replace("-", "−")
 
@@ -118,7 +111,7 @@ def paired_table(cells: Sequence[Cell], facts: RunFacts, caption: object, ours: 
     rivals = [cell for cell in cells if cell.model != ours and not look(cell.model).reference]
     if not mine or not rivals:
         return None
-    quantiles, columns = horizon_columns(cells, facts, best=False)
+    quantiles, columns = _columns(cells, facts, best=False)
     found = {(cell.model, cell.selection, cell.horizon): cell for cell in rivals}
     lines: list[list[Entry]] = []
     for model, selection in rows_of(rivals):

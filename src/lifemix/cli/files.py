@@ -1,0 +1,69 @@
+"""Files that are written whole or not at all, and checked before any work is done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import InputError, SettingError
+from .formats import TABLES
+
+__all__ = ["check_model", "check_output", "check_table", "whole_file"]
+
+
+def check_table(path: Path) -> None:
+    """Refuse what is no file of a table, by its name and size."""
+    _check_there(path)
+    if path.suffix.lower() in (".xlsx", ".xls", ".ods"):
+        raise InputError(f"{path.name} is a spreadsheet, which is not read. Save the sheet as CSV first.")
+    if not path.name.lower().endswith(TABLES):
+        raise InputError(
+            f"{path.name} must end in {' or '.join(TABLES)}; its extension says how to read it. Rename it."
+        )
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty; expected a line of column names and one line a subject.")
+
+
+def check_model(path: Path) -> None:
+    """Refuse what is no file of a model, by its name."""
+    _check_there(path)
+    if path.name.lower().endswith(TABLES):
+        raise InputError(f"{path.name} is a table; expected a model's file here, and the table after it.")
+
+
+def _check_there(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; expected a file.")
+    if not path.exists():
+        raise InputError(f"there is no file {path}. Check the path.")
+
+
+def check_output(path: Path, suffixes: tuple[str, ...], inputs: tuple[Path, ...] = ()) -> None:
+    """Refuse a file that could not, or must not, be written in the end."""
+    if not path.name.lower().endswith(suffixes):
+        raise SettingError(f"the output's name must end in {' or '.join(suffixes)}; got {path.name!r}. Rename it.")
+    if path.is_dir():
+        raise SettingError(f"{path} is a folder; expected the name of a file.")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise SettingError(f"there is no folder {folder}. Make it first, or write somewhere else.")
+    if not os.access(folder, os.W_OK):
+        raise SettingError(f"the folder {folder} cannot be written to. Write somewhere else.")
+    for given in inputs:
+        if path.exists() and given.exists() and path.samefile(given):
+            raise SettingError(f"{path} is the input; it would be overwritten. Give another name for the output.")
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield a name beside the file to write to; the file gets it when all went well, or stays as it was."""
+    partial = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        yield partial
+        os.replace(partial, path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
+    finally:
+        partial.unlink(missing_ok=True)

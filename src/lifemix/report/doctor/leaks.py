@@ -1,0 +1,193 @@
+"""Columns that know the outcome: recorded because of it, or a copy of it under another name.
+
+Four signs are looked for, each against what no honest covariate reaches: the order of the times among those with the
+event (Spearman), who has the event (area under the curve), who had it first (Harrell's concordance), and gaps that
+fall on the censored. Categories are ordered by their own events, observed over expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from ...metrics import concordance, nelson_aalen
+from ...target import Target
+from .findings import Finding, listed, percent
+from .variables import Bools, Floats, Variable
+
+__all__ = ["check_leak", "check_missing_pattern", "expected_events"]
+
+_ENOUGH = 20  # rows on either side of a comparison
+_SAME = 0.97
+_STRONG = 0.90
+_FEW_VALUES = 20
+_ROWS_A_LEVEL = 20
+_SURE = 1e-8
+_RATIO = 1.25
+_CHI_SQUARED = 20.0  # p about 1e-5, one degree of freedom
+_PAIRS_ROWS = 3000
+
+
+@dataclass(frozen=True)
+class _Sign:
+    strength: float
+    text: str
+
+
+def check_leak(variable: Variable, target: Target, expected: Floats) -> Iterator[Finding]:
+    """Yield at most one finding: the strongest sign that a column knows the outcome.
+
+    expected: (n,), the events expected of each row given how long it was followed, from ``expected_events``.
+    """
+    if variable.distinct < 2 and not variable.missing.any():
+        return
+    recorded = _recorded_for_events(variable, target)
+    if recorded is not None:
+        yield recorded
+        return
+    score = _scores(variable, target, expected)
+    signs = [] if score is None else [*_time_signs(score, variable, target), *_event_signs(score, target)]
+    strongest = max(signs, key=lambda sign: sign.strength, default=_Sign(0.0, ""))
+    if strongest.strength >= _STRONG:
+        certain = strongest.strength >= _SAME
+        yield Finding(
+            "stop" if certain else "warn",
+            "leak",
+            f"{variable.name} {strongest.text}: {'no' if certain else 'hardly any'} covariate known at the start can "
+            "do that, so it was probably recorded after the outcome.",
+            f"Leave {variable.name} out, unless it is surely known when a prediction is made.",
+        )
+        return
+    level = _telling_level(variable, target)
+    if level is not None:
+        yield level
+
+
+def expected_events(target: Target) -> Floats:
+    """Return ``H(time) - H(entry)`` of each row, H the Nelson-Aalen estimate of all rows, any event; (n,)."""
+    curve = nelson_aalen(target)
+    return np.asarray(curve.at(target.time) - curve.at(target.entry))
+
+
+def _recorded_for_events(variable: Variable, target: Target) -> Finding | None:
+    event = target.event > 0
+    if min(event.sum(), (~event).sum()) < _ENOUGH or not variable.missing.any():
+        return None
+    with_event, without = float((~variable.missing[event]).mean()), float((~variable.missing[~event]).mean())
+    if with_event > 0.5 and without < 0.02:
+        seen, other = "happened", "censored"
+    elif without > 0.5 and with_event < 0.02:
+        seen, other = "was censored", "in rows with the event"
+    else:
+        return None
+    return Finding(
+        "stop",
+        "leak",
+        f"{variable.name} is recorded in {percent(max(with_event, without))} of the rows where the event {seen} and in "
+        f"{percent(min(with_event, without))} of {'those ' if other == 'censored' else ''}{other}: whether it is known "
+        "tells the outcome.",
+        f"Leave {variable.name} out.",
+    )
+
+
+def _scores(variable: Variable, target: Target, expected: Floats) -> Floats | None:
+    """Return one number a row by which a column orders the rows, or None where it has too many levels to tell."""
+    if variable.numbers is not None:
+        seen = variable.numbers[~variable.missing]
+        return np.where(variable.missing, np.median(seen), variable.numbers) if len(seen) else None
+    assert variable.codes is not None
+    if len(variable.levels) * _ROWS_A_LEVEL > len(target):
+        return None
+    place = variable.codes + 1
+    observed = np.bincount(place, target.event > 0, len(variable.levels) + 1)
+    hoped = np.bincount(place, expected, len(variable.levels) + 1)
+    return np.asarray((observed + 0.5) / (hoped + 0.5))[place]
+
+
+def _time_signs(score: Floats, variable: Variable, target: Target) -> Iterator[_Sign]:
+    rows = (target.event > 0) & ~variable.missing
+    if rows.sum() < _ENOUGH:
+        return
+    if variable.numbers is not None and len(np.unique(target.time[rows])) > _FEW_VALUES:
+        both = np.ptp(score[rows]) > 0 and variable.distinct > _FEW_VALUES
+        value = abs(float(np.corrcoef(rankdata(score[rows]), rankdata(target.time[rows]))[0, 1])) if both else 0.0
+        yield _Sign(value, f"follows the time of the event almost exactly (rank correlation {value:.3f})")
+    sample = np.arange(len(target))[:_PAIRS_ROWS]  # the rows come in random order where there are more
+    value = concordance(target.take(sample), score[sample], None)
+    value = max(value, 1 - value)
+    yield _Sign(value, f"alone orders the subjects by their outcome with a concordance of {value:.3f}")
+
+
+def _event_signs(score: Floats, target: Target) -> Iterator[_Sign]:
+    happened = target.event > 0
+    yield from _area(score, happened, "tells who has the event")
+    if target.n_events > 1:
+        for kind in range(1, target.n_events + 1):
+            yield from _area(score[happened], target.event[happened] == kind, f"tells which event it is (kind {kind})")
+
+
+def _area(score: Floats, positive: Bools, what: str) -> Iterator[_Sign]:
+    n, m = int(positive.sum()), int((~positive).sum())
+    if min(n, m) >= _ENOUGH:
+        area = float((rankdata(score)[positive].sum() - n * (n + 1) / 2) / (n * m))
+        area = max(area, 1 - area)
+        yield _Sign(area, f"{what} with an area under the curve of {area:.3f}")
+
+
+def _telling_level(variable: Variable, target: Target) -> Finding | None:
+    """Return a level in which everyone has the event, far beyond chance."""
+    if variable.codes is not None:
+        codes, names = variable.codes, list(variable.levels)
+    elif variable.distinct <= _FEW_VALUES and variable.numbers is not None:
+        values, places = np.unique(variable.numbers[~variable.missing], return_inverse=True)
+        codes, names = np.full(len(target), -1), [f"{value:g}" for value in values]
+        codes[~variable.missing] = places
+    else:
+        return None
+    happened, known = target.event > 0, codes >= 0
+    share = float(happened.mean())
+    total = np.bincount(codes[known], minlength=len(names))
+    with_event = np.bincount(codes[known], happened[known], len(names))
+    sure = (total > 0) & (with_event == total) & (share**total < _SURE) & (total < 0.9 * len(target))
+    if not sure.any():
+        return None
+    level = int(np.flatnonzero(sure)[total[sure].argmax()])
+    return Finding(
+        "warn",
+        "leak",
+        f"All {total[level]:,} rows with {variable.name} = {names[level]} have the event, of all rows only "
+        f"{percent(share)}: the value may have been recorded because of the event.",
+        f"Check when {variable.name} was recorded, and leave it out unless it was known at the start.",
+    )
+
+
+def check_missing_pattern(variables: Iterable[Variable], target: Target, expected: Floats) -> Iterator[Finding]:
+    """Yield in which columns those with a gap have more or fewer events than expected, by a log-rank test."""
+    ratios = {variable.name: _gap_ratio(variable.missing, target, expected) for variable in variables}
+    telling = [f"{name} ({ratio:.2g} times)" for name, ratio in ratios.items() if ratio is not None]
+    if telling:
+        yield Finding(
+            "note",
+            "telling gaps",
+            f"Rows with a gap have another rate of events than the rest in {listed(telling)}: that a value was not "
+            "measured says something.",
+            "Keep the marks of missing values that preprocessor='auto' adds, and ask why values are missing: a model "
+            "that uses gaps is only valid where gaps arise in the same way.",
+        )
+
+
+def _gap_ratio(gap: Bools, target: Target, expected: Floats) -> float | None:
+    """Return the ratio of the rates of events with and without a gap, or None where it is near 1 or uncertain."""
+    if not _ENOUGH <= gap.sum() <= len(gap) - _ENOUGH:
+        return None
+    happened = target.event > 0
+    seen = np.array([happened[gap].sum(), happened[~gap].sum()], dtype=np.float64)
+    hoped = np.array([expected[gap].sum(), expected[~gap].sum()])
+    if (hoped < 5).any():
+        return None
+    statistic = float(((seen - hoped) ** 2 / hoped).sum())
+    ratio = float((seen[0] / hoped[0]) / max(seen[1] / hoped[1], 1e-3))
+    return None if statistic < _CHI_SQUARED or 1 / _RATIO < ratio < _RATIO else ratio

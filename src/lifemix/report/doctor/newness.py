@@ -1,0 +1,88 @@
+"""Rows unlike those of training: values far away, levels never seen, gaps where there were none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...preprocessing import TabularPreprocessor
+from ...preprocessing.columns import Column
+from ...preprocessing.frames import as_frame
+from .findings import Finding, counted, listed, percent
+from .variables import Variable, read_variables
+
+__all__ = ["check_newness"]
+
+_FAR = 10.0
+_MANY = 0.01
+
+
+def check_newness(model: Any, X: Any) -> Iterator[Finding]:
+    """Yield in what the rows differ from those of training, as far as the model's preprocessor remembers these."""
+    fitted = getattr(model, "preprocessor_", None)
+    if not isinstance(fitted, TabularPreprocessor):
+        return
+    columns = {column.name: column for column in fitted.columns_}
+    frame, _ = as_frame(X)
+    variables = [variable for variable in read_variables(frame)[0] if variable.name in columns]
+    pairs = [(variable, columns[variable.name]) for variable in variables]
+    yield from _check_far(pairs)
+    yield from _check_levels(pairs)
+    yield from _check_gaps(pairs)
+
+
+def _check_far(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
+    names, rows = [], []
+    for variable, column in pairs:
+        if variable.numbers is None or column.kind != "numeric":
+            continue
+        far = np.abs(variable.numbers - column.mean) > _FAR * column.scale
+        if (column.mean, column.scale) == (0.0, 1.0):  # was not scaled: nothing is known
+            far[:] = False
+        elif np.isclose(column.scale**2, column.mean * (1 - column.mean)):  # held 0 and 1 only
+            far &= ~np.isin(variable.numbers, (0.0, 1.0))
+        if far.any():
+            names.append(f"{variable.name} ({counted(int(far.sum()), 'row')})")
+            rows.append(far)
+    if names:
+        share = float(np.any(rows, axis=0).mean())
+        yield Finding(
+            "warn" if share > _MANY else "note",
+            "far from training",
+            f"{listed(names)} lie more than {_FAR:g} standard deviations from the training mean, in {percent(share)} "
+            "of the rows: predictions there may be extrapolation.",
+            "Check the units of these columns, and report such rows apart.",
+        )
+
+
+def _check_levels(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
+    unseen = []
+    for variable, column in pairs:
+        if variable.codes is not None and column.kind == "categorical":
+            new = [level for level in variable.levels if level not in (column.levels or ())]
+            unseen += [f"{variable.name} = {level}" for level in new]
+    if unseen:
+        yield Finding(
+            "warn",
+            "new levels",
+            f"Training had no {listed(unseen)}; such rows are coded as none of the known levels.",
+            "Check the spelling; join a new level with a known one, or fit again with rows that have it.",
+        )
+
+
+def _check_gaps(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
+    new = [
+        f"{variable.name} ({percent(float(variable.missing.mean()))})"
+        for variable, column in pairs
+        if variable.missing.mean() > _MANY and not column.indicator and column.kind in ("numeric", "categorical")
+    ]
+    if new:
+        yield Finding(
+            "warn",
+            "new gaps",
+            f"Values are missing here that were complete in training: {listed(new)}. They are filled, but the model "
+            "has not learnt what a gap means.",
+            "Find out why they are missing; fit again with rows that have such gaps if they will occur in use.",
+        )

@@ -1,0 +1,128 @@
+"""The section on the data: rows, events, follow-up, covariates and what is missing of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...metrics import kaplan_meier
+from ...target import Target
+from ..doctor.findings import percent
+from ..doctor.variables import Variable, exact_times, read_variables
+from ..html import Html, paragraph
+from ..page import Section
+from ..tables import Column, table
+from .evidence import Evidence
+
+__all__ = ["data_section", "median_time", "plain"]
+
+_LEVELS = 6
+
+
+def data_section(evidence: Evidence) -> Section:
+    """Describe the rows of training and of this report."""
+    section = Section("Data", [_counts(evidence)])
+    left_out = len(evidence.target) - len(evidence.y)
+    if left_out:
+        special = int((evidence.target.interval | evidence.target.truncated).sum())
+        section.blocks.append(
+            paragraph(
+                f"Measures and pictures use {len(evidence.y):,} of the {len(evidence.target):,} rows: {special:,} have "
+                "an interval instead of a time or entered late, which these measures cannot use"
+                + (", and of the others a part was drawn at random." if left_out > special else ".")
+            )
+        )
+    section.blocks.append(_covariates(evidence.frame))
+    return section
+
+
+def _counts(evidence: Evidence) -> Html:
+    samples = [("evaluated rows", exact_times(evidence.target))]
+    if evidence.train is not None:
+        samples.insert(0, ("training rows", exact_times(evidence.train)))
+    rows: list[list[Any]] = [["rows", *(f"{len(target):,}" for _, target in samples)]]
+    for code, name in enumerate(evidence.names, 1):
+        rows.append([name, *(_share(target.event == code) for _, target in samples)])
+    rows.append(["censored", *(_share(target.event == 0) for _, target in samples)])
+    rows.append(["median follow-up (reverse Kaplan-Meier)", *(_follow_up(target, evidence) for _, target in samples)])
+    rows.append(["median time to event (Kaplan-Meier)", *(_survival(target, evidence) for _, target in samples)])
+    rows.append(["last time", *(evidence.time(float(target.time.max())) for _, target in samples)])
+    columns = [Column("", text=True), *(Column(name) for name, _ in samples)]
+    foot = "Training rows: those the model was fitted to, held-out rows of early stopping included."
+    return table(columns, rows, "Rows, events and follow-up", foot if evidence.train is not None else "")
+
+
+def _share(chosen: Any) -> str:
+    return f"{int(chosen.sum()):,} ({percent(float(chosen.mean()))})"
+
+
+def _follow_up(target: Target, evidence: Evidence) -> str:
+    reverse = Target((target.event == 0).astype(np.int64), target.time, target.entry, target.upper)
+    return _quartiles(reverse, evidence)
+
+
+def _survival(target: Target, evidence: Evidence) -> str:
+    return _quartiles(target, evidence)
+
+
+def _quartiles(target: Target, evidence: Evidence) -> str:
+    """Return the median of a Kaplan-Meier curve with its quartiles, as far as it falls."""
+    if not (target.event > 0).any():
+        return "not reached"
+    low, middle, high = (median_time(target, level) for level in (0.75, 0.5, 0.25))
+    if middle is None:
+        return "not reached"
+    ends = " to ".join("not reached" if end is None else f"{end:,.4g}" for end in (low, high))
+    return f"{evidence.time(middle)} (quartiles {ends})"
+
+
+def median_time(target: Target, level: float = 0.5) -> float | None:
+    """Return the first time at which the Kaplan-Meier curve of any event is at or below a level, or None."""
+    curve = kaplan_meier(target)
+    below = np.flatnonzero(curve.estimate <= level + 1e-12)
+    return float(curve.time[below[0]]) if len(below) else None
+
+
+def plain(value: float) -> str:
+    """Return a number with three digits, or all of those before the point."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _covariates(frame: pd.DataFrame) -> Html:
+    variables, _ = read_variables(frame)
+    rows = [[v.name, _kind(v), _describe(v), _share(v.missing) if v.missing.any() else "0"] for v in variables]
+    columns = [
+        Column("covariate"),
+        Column("kind", text=True),
+        Column("median [quartiles] (range), or levels", text=True),
+        Column("missing"),
+    ]
+    return table(columns, rows, f"Covariates of the {len(frame):,} evaluated rows")
+
+
+def _kind(variable: Variable) -> str:
+    if variable.distinct < 2:
+        return "constant" if variable.distinct else "empty"
+    if variable.numbers is None:
+        return f"category ({variable.distinct})"
+    return "0/1" if set(np.unique(variable.numbers[~variable.missing])) <= {0.0, 1.0} else "number"
+
+
+def _describe(variable: Variable) -> str:
+    if variable.distinct == 0:
+        return "–"
+    if variable.numbers is not None:
+        seen = variable.numbers[~variable.missing]
+        if _kind(variable) == "0/1":
+            return f"1: {_share(seen == 1)}"
+        low, first, middle, third, high = np.quantile(seen, [0, 0.25, 0.5, 0.75, 1])
+        return f"{plain(middle)} [{plain(first)}, {plain(third)}] ({plain(low)} to {plain(high)})"
+    assert variable.codes is not None
+    known = variable.codes[variable.codes >= 0]
+    counts = np.bincount(known, minlength=len(variable.levels))
+    order = np.argsort(-counts, kind="stable")
+    parts = [f"{variable.levels[i]} {percent(counts[i] / max(1, len(known)))}" for i in order[:_LEVELS]]
+    rest = len(order) - len(parts)
+    return "; ".join(parts) + (f"; {rest} more" if rest > 0 else "")

@@ -1,0 +1,170 @@
+"""What the report is written from: the model, the rows, and its predictions, computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from ...errors import InputError, SettingError
+from ...metrics.inputs import check_horizons
+from ...preprocessing.frames import as_frame
+from ...splits import horizons as event_quantiles
+from ...target import Target, as_target
+from ..predictions import (
+    Floats,
+    fitted_model,
+    has_mixture,
+    incidences,
+    kinds_of_event,
+    quick_incidences,
+    training_target,
+)
+
+__all__ = ["Evidence", "gather"]
+
+_GRID = 101  # as in metrics.evaluate
+_ENOUGH_ROWS, _ENOUGH_EVENTS = 30, 10
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that the sections share.
+
+    ``frame`` and ``target`` hold all rows given; ``X`` and ``y`` those that measures can use: exact or right-censored
+    times from the origin. ``train`` is the target that the model was fitted to, None where it kept none; ``base``, its
+    usable rows or else ``y``, gives the distribution of censoring and the curve of a model without covariates.
+
+    ``risks``, (n_events, n, n_horizons): cumulative incidence at the horizons. ``curves``, (n_events, n, n_times): the
+    same on ``grid``. ``judged`` tells whether there are enough rows and events to measure anything.
+    """
+
+    model: Any
+    frame: pd.DataFrame
+    target: Target
+    X: pd.DataFrame
+    y: Target
+    train: Target | None
+    base: Target
+    n_events: int
+    names: tuple[str, ...]
+    horizons: Floats
+    grid: Floats
+    risks: Floats
+    curves: Floats
+    unit: str
+    judged: bool
+    n_bootstrap: int
+    seed: int
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether the model is a Deep Survival Machine."""
+        return has_mixture(self.model)
+
+    @property
+    def middle(self) -> int:
+        """The place of the middle horizon, by whose risk subjects are called low, medium and high."""
+        return len(self.horizons) // 2
+
+    @property
+    def event_codes(self) -> range:
+        """The kinds of event, 1..M."""
+        return range(1, self.n_events + 1)
+
+    def time(self, value: float) -> str:
+        """Return a time with its unit."""
+        return f"{value:,.4g}{' ' + self.unit if self.unit else ''}"
+
+    def table(self, X: pd.DataFrame) -> Any:
+        """Return a table as the model takes it: an array where it was fitted to one."""
+        named = hasattr(self.model, "feature_names_in_")
+        return X if named else X.to_numpy()
+
+
+def gather(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    time_unit: str | None,
+    event_names: Sequence[str] | None,
+    horizons: ArrayLike | None,
+    n_bootstrap: int,
+    max_rows: int,
+    random_state: int,
+) -> Evidence:
+    """Check the arguments, ask the model for its predictions, and put everything together."""
+    model, target = fitted_model(model), as_target(y)
+    frame, _ = as_frame(X)
+    if len(frame) != len(target):
+        raise InputError(f"X and y must have the same rows; got {len(frame)} in X and {len(target)} in y.")
+    n_events = kinds_of_event(model, target)
+    if target.n_events > n_events:
+        raise InputError(
+            f"y has event {target.n_events}; the model knows 1..{n_events} only. Leave these rows out, or code them as "
+            "censored (0)."
+        )
+    rows = np.flatnonzero(_usable(target))
+    rows = np.sort(np.random.default_rng(random_state).permutation(rows)[:max_rows])
+    used, table = target.take(rows), frame.iloc[rows]
+    train = training_target(model)
+    base = train.take(_usable(train)) if train is not None else used
+    base = base if len(base) >= _ENOUGH_ROWS and (base.event > 0).any() else used
+    judged = len(used) >= _ENOUGH_ROWS and int((used.event > 0).sum()) >= _ENOUGH_EVENTS
+    at = _choose_horizons(base, used, horizons) if judged else np.empty(0)
+    judged = judged and len(at) > 0
+    grid = np.linspace(0, at[-1], _GRID)[1:] if judged else np.empty(0)
+    given = table if hasattr(model, "feature_names_in_") else table.to_numpy()
+    empty = np.empty((n_events, len(used), 0))
+    return Evidence(
+        model=model,
+        frame=frame,
+        target=target,
+        X=table,
+        y=used,
+        train=train,
+        base=base,
+        n_events=n_events,
+        names=_event_names(event_names, n_events),
+        horizons=at,
+        grid=grid,
+        risks=np.clip(incidences(model, given, at, n_events), 0, 1) if judged else empty,
+        curves=np.clip(quick_incidences(model, given, grid, n_events), 0, 1) if judged else empty,
+        unit=time_unit or "",
+        judged=judged,
+        n_bootstrap=n_bootstrap,
+        seed=random_state,
+    )
+
+
+def _usable(target: Target) -> Any:
+    return ~target.interval & ~target.truncated
+
+
+def _event_names(names: Sequence[str] | None, n_events: int) -> tuple[str, ...]:
+    if names is None:
+        return ("event",) if n_events == 1 else tuple(f"event {number}" for number in range(1, n_events + 1))
+    if isinstance(names, str) or len(names) != n_events:
+        raise SettingError(f"event_names must have one name for each of {n_events} kinds of event; got {names!r}.")
+    return tuple(map(str, names))
+
+
+def _choose_horizons(base: Target, used: Target, horizons: ArrayLike | None) -> Floats:
+    """Return the horizons within the follow-up: those given, or the quartiles of the event times, rounded."""
+    last = min(float(base.time.max()), float(used.time.max()))
+    if horizons is not None:
+        values = np.unique(check_horizons(horizons))
+        if not ((values > 0) & (values <= last)).any():
+            raise SettingError(
+                f"horizons must lie within the follow-up, (0, {last:g}]; got {values.tolist()}. Check the unit of time."
+            )
+        return values[(values > 0) & (values <= last)]
+    anything = Target((base.event > 0).astype(np.int64), base.time, base.entry, base.upper)
+    quartiles = [float(f"{value:.3g}") for value in event_quantiles(anything)]
+    kept = [value for value in quartiles if 0 < value <= last]
+    return np.unique(kept)

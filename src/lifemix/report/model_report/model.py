@@ -1,0 +1,171 @@
+"""The sections on the model itself: what it is, its settings, its training, its components."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from ...plots import component_curves, mixture_components, phenotypes, training_history
+from ..doctor.findings import counted, listed
+from ..figures import figure, new_figure
+from ..html import Html, facts, paragraph
+from ..page import Section
+from ..tables import Column, table
+from .evidence import Evidence
+from .subjects import typical_rows
+
+__all__ = ["components_section", "model_section", "settings_section", "training_section"]
+
+_LAWS = {"weibull": "Weibull", "lognormal": "log-normal", "loglogistic": "log-logistic"}
+
+
+def model_section(evidence: Evidence) -> Section:
+    """Say what the model is, what goes in, what comes out, and what it is for."""
+    model = evidence.model
+    columns = list(getattr(model, "feature_names_in_", evidence.frame.columns))
+    what: dict[str, object] = {"model": _name(model)}
+    if evidence.is_mixture:
+        what["form"] = (
+            f"{'a' if evidence.n_events == 1 else 'for each kind of event a'} mixture of k = {model.k} "
+            f"{_LAWS.get(model.primitive, model.primitive)} distributions, whose weights and parameters come from a "
+            "neural network of the covariates"
+        )
+        what["size"] = f"{counted(model.n_parameters_, 'number')} learnt, hidden layers {tuple(model.hidden)}" + (
+            f", ensemble of {model.n_members} members" if model.n_members > 1 else ""
+        )
+    what["predicts"] = (
+        "the probability of survival without the event at any time"
+        if evidence.n_events == 1
+        else f"the cumulative incidence of {listed(evidence.names)}, and the probability of none of them, at any time"
+    )
+    what["from"] = f"{counted(len(columns), 'column')}: {listed(columns, 40)}"
+    if evidence.train is not None:
+        what["valid up to"] = f"{evidence.time(float(evidence.train.time.max()))}, the end of follow-up in training"
+    use = (
+        "It is for subjects like those of training, whose covariates are known at time 0 and measured in the same way. "
+        "It describes risks, it does not say what would happen if a covariate were changed, and it is no medical "
+        "device."
+    )
+    return Section("The model and its use", [facts(what), paragraph(use)])
+
+
+def _name(model: Any) -> str:
+    names = {"DeepSurvivalMachines": "Deep Survival Machines (Nagpal, Li and Dubrawski 2021), as of lifemix"}
+    return names.get(type(model).__name__, f"{type(model).__name__}")
+
+
+def settings_section(evidence: Evidence) -> Section:
+    """List the options of the model, those that differ from the default first."""
+    model = evidence.model
+    if not hasattr(model, "get_params"):
+        return Section("Settings", ["The model does not tell its settings."])
+    defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
+    rows = [[name, _short(value), _short(defaults.get(name))] for name, value in model.get_params(deep=False).items()]
+    changed, same = [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
+    columns = [Column("setting"), Column("value", text=True), Column("default", text=True)]
+    blocks: list[object] = [table(columns, changed, "Settings other than the default")] if changed else []
+    if same:
+        blocks.append(f"At their defaults: {', '.join(f'{name} = {value}' for name, value, _ in same)}.")
+    return Section("Settings", blocks)
+
+
+def _short(value: object) -> str:
+    text = str(list(value)) if isinstance(value, (tuple, list)) else str(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def training_section(evidence: Evidence) -> Section:
+    """Say how the model was trained."""
+    model = evidence.model
+    section = Section("Training")
+    if not evidence.is_mixture:
+        section.blocks.append(f"Left out: {type(model).__name__} keeps no history of its training.")
+        return section
+    epochs = [sum(record["member"] == m for record in model.history_) for m in range(len(model.best_epoch_))]
+    objective = "exact likelihood" if model.objective == "exact" else "evidence lower bound (ELBO) of the paper"
+    held = f"{100 * model.validation_fraction:g} % of the rows" if model.validation_fraction else "no rows"
+    section.blocks.append(
+        facts(
+            {
+                "objective": f"{objective}, discount {model.discount:g}",
+                "optimiser": f"{model.optimizer}, learning rate {model.learning_rate:g}, batches of {model.batch_size}",
+                "early stopping": f"on {held} (unless others were given to fit), patience {model.patience} epochs",
+                "epochs": listed(epochs, 12),
+                "epochs kept": listed(model.best_epoch_, 12),
+                "unit of time inside": evidence.time(model.time_unit_) + " (times are divided by it)",
+            }
+        )
+    )
+    if model.history_:
+        drawing = new_figure(7.5, 3.4)
+        training_history(model.history_, model.best_epoch_, ax=drawing.subplots())
+        section.blocks.append(
+            figure(
+                drawing,
+                "Loss on training and held-out rows by epoch",
+                "Loss by epoch, one pair of lines a member; the weights of the marked epoch were kept.",
+            )
+        )
+    return section
+
+
+def components_section(evidence: Evidence) -> Section:
+    """Show what the components do: their weights, one subject's mixture, and who belongs to which."""
+    section = Section("Components")
+    if not evidence.is_mixture:
+        section.blocks.append(f"Left out: {type(evidence.model).__name__} is no mixture of components.")
+        return section
+    from ..doctor.mixture import describe_mixture  # imports PyTorch
+
+    model = evidence.model
+    X = evidence.table(evidence.X)
+    found = describe_mixture(model, X, evidence.y)
+    section.blocks.append(
+        facts(
+            {
+                "components": f"{found.k}{'' if evidence.n_events == 1 else ' for each kind of event'}"
+                + (f", in each of {found.n_members} members" if found.n_members > 1 else ""),
+                "in use in the sample": listed([f"{v:.2f}" for v in found.used])
+                + " (exp of the average gate's entropy)",
+                "in use for one subject": listed([f"{v:.2f}" for v in found.per_subject])
+                + " (exp of the mean entropy of the gate)",
+                "gate learns from covariates": listed([f"{v:.3f}" for v in found.information])
+                + f" of at most {np.log(found.k):.3f} nats",
+                "ELBO gap": f"{found.median_gap:.3f} nats in the median row, {found.elbo_gap:.3g} on average (exact "
+                "log-likelihood less the paper's bound; large where a component holds a time for impossible)",
+            }
+        )
+    )
+    if found.k == 1:
+        section.blocks.append("With one component there is nothing to tell apart.")
+        return section
+    for event, name in enumerate(evidence.names, 1):
+        section.blocks += _pictures(evidence, event, "" if evidence.n_events == 1 else f" of {name}")
+    return section
+
+
+def _pictures(evidence: Evidence, event: int, which: str) -> list[Html]:
+    first = evidence.model._network.members()[0]
+    of = " (first member of the ensemble)" if evidence.model.n_members > 1 else ""
+    law = first.distribution(evidence.model._matrix(evidence.table(evidence.X))).net(event)
+    row = typical_rows(evidence.risks[event - 1][:, evidence.middle])["medium"]
+    times = np.linspace(0, float(evidence.horizons[-1]), 201)[1:]
+    one, all_of = new_figure(7.5, 3.6), new_figure(6.5, 5.0)
+    weights, curves = component_curves(law, times, row)
+    mixture_components(times, weights, curves, time_unit=evidence.unit or None, ax=one.subplots())
+    phenotypes(evidence.X, law.weights, ax=all_of.subplots())
+    return [
+        figure(
+            one,
+            f"Densities of the components{which} of a subject of medium risk",
+            f"The mixture{which} of the subject of medium risk{of}.",
+        ),
+        figure(
+            all_of,
+            f"Mean of the covariates in each component{which}",
+            f"Who belongs to which component{which}{of}: means weighted by the gate, in standard deviations from "
+            "everyone's. Components are what fits the times, not diagnoses.",
+        ),
+    ]

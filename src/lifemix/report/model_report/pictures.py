@@ -1,0 +1,151 @@
+"""Pictures of quality: calibration at the horizons, Brier score over time, observed curves of risk groups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...metrics import aalen_johansen
+from ...plots import brier_over_time, calibration, d_calibration, risk_groups
+from ...plots.risk_groups import group_by_risk
+from ...plots.style import colour, legend_beside, time_axis
+from ..figures import figure, new_figure
+from ..html import Html, paragraph
+from ..page import Section
+from ..predictions import Floats, survival_at_own_time
+from ..tables import Column, table
+from .evidence import Evidence
+
+__all__ = ["calibration_section", "groups_section", "over_time_section"]
+
+_GROUPS = 4
+_BINS = 10
+_ROWS_A_BIN = 40
+
+
+def calibration_section(evidence: Evidence) -> Section:
+    """Show observed against predicted risk at each horizon and, for one kind of event, over the whole of time."""
+    section = Section("Calibration")
+    bins = int(np.clip(len(evidence.y) // _ROWS_A_BIN, 2, _BINS))
+    for event, name in enumerate(evidence.names, 1):
+        drawings = []
+        for t, risk in zip(evidence.horizons, evidence.risks[event - 1].T, strict=True):
+            drawings.append(new_figure(3.8, 3.8))
+            axes = drawings[-1].subplots()
+            calibration(evidence.y, risk, float(t), event, bins=bins, time_unit=evidence.unit or None, ax=axes)
+        which = "" if evidence.n_events == 1 else f" of {name}"
+        section.blocks.append(
+            figure(
+                drawings,
+                f"Observed against predicted risk{which} in groups of subjects, one picture a horizon",
+                f"Calibration{which}: mean predicted risk of {bins} groups by predicted risk against the observed risk "
+                f"({'Kaplan-Meier' if evidence.n_events == 1 else 'Aalen-Johansen'}) with 95 % limits. On the dashed "
+                "line they agree. Ticks along the lower edge: the predicted risks.",
+            )
+        )
+    if evidence.n_events == 1:
+        section.blocks.append(_whole_time(evidence))
+    return section
+
+
+def _whole_time(evidence: Evidence) -> Html:
+    own = np.clip(survival_at_own_time(evidence.model, evidence.table(evidence.X), evidence.y), 0, 1)
+    drawing = new_figure(6.5, 3.4)
+    d_calibration(evidence.y, own, ax=drawing.subplots())
+    return figure(
+        drawing,
+        "Share of subjects in each tenth of their own predicted survival",
+        "D-calibration: were the model true, all bars would be alike but for chance (grey band).",
+    )
+
+
+def over_time_section(evidence: Evidence) -> Section:
+    """Show the Brier score at each time beside that of a model without covariates."""
+    section = Section("Accuracy over time")
+    drawings = []
+    for event in evidence.event_codes:
+        drawings.append(new_figure(6.5 if evidence.n_events == 1 else 5.2, 3.4))
+        axes, curves = drawings[-1].subplots(), {"this model": 1 - evidence.curves[event - 1]}
+        brier_over_time(
+            evidence.base, evidence.y, curves, evidence.grid, event, time_unit=evidence.unit or None, ax=axes
+        )
+        if evidence.n_events > 1:
+            axes.set_title(evidence.names[event - 1], loc="left", fontsize=10)
+    section.blocks.append(
+        figure(
+            drawings,
+            "Brier score of the model over time beside that of a model without covariates",
+            "Brier score at each time (lower is better). Grey: everyone gets the risk of all training rows.",
+        )
+    )
+    return section
+
+
+def groups_section(evidence: Evidence) -> Section:
+    """Show what was observed in groups by predicted risk, with the mean prediction and the numbers at risk."""
+    section = Section("Risk groups")
+    n_groups = int(np.clip(len(evidence.y) // (2 * _ROWS_A_BIN), 2, _GROUPS))
+    by = evidence.time(float(evidence.horizons[evidence.middle]))
+    section.blocks.append(paragraph(f"Groups of equal size by the predicted risk up to {by}."))
+    for event, name in enumerate(evidence.names, 1):
+        risk = evidence.risks[event - 1][:, evidence.middle]
+        if evidence.n_events == 1:
+            section.blocks.append(_survival_groups(evidence, risk, n_groups))
+        else:
+            section.blocks += _incidence_groups(evidence, risk, n_groups, event, name)
+    return section
+
+
+def _survival_groups(evidence: Evidence, risk: Floats, n_groups: int) -> Html:
+    drawing = new_figure(8.0, 4.4 + 0.2 * n_groups)
+    risk_groups(
+        evidence.y,
+        risk,
+        n_groups,
+        predicted=(evidence.grid, 1 - evidence.curves[0]),
+        last=float(evidence.horizons[-1]),
+        time_unit=evidence.unit or None,
+        ax=drawing.subplots(),
+    )
+    return figure(
+        drawing,
+        "Kaplan-Meier curves of groups by predicted risk with numbers at risk",
+        "Kaplan-Meier curves of the groups with 95 % bands; dashed, the mean predicted survival of each group; below, "
+        "how many were at risk.",
+    )
+
+
+def _incidence_groups(evidence: Evidence, risk: Floats, n_groups: int, event: int, name: str) -> list[Html]:
+    """Draw the Aalen-Johansen curves of one event in groups by its risk, and list how many are at risk."""
+    group = group_by_risk(risk, n_groups)
+    last = float(evidence.horizons[-1])
+    drawing = new_figure(8.0, 4.0)
+    axes = drawing.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    at = np.unique([0.0, *evidence.horizons])
+    rows = []
+    top = 0.0
+    for number in range(int(group.max()) + 1):
+        rows_of = group == number
+        part = evidence.y.take(rows_of)
+        curve = aalen_johansen(part, event)
+        seen = curve.time <= last
+        time, shade = np.append(0.0, curve.time[seen]), colour(number)
+        label = f"{number + 1}" + (" (lowest)" if number == 0 else " (highest)" if number == group.max() else "")
+        axes.step(time, np.append(0.0, curve.estimate[seen]), where="post", color=shade, label=label)
+        low, high = (np.append(0.0, limit[seen]) for limit in (curve.lower, curve.upper))
+        axes.fill_between(time, low, high, step="post", color=shade, alpha=0.15, linewidth=0)
+        predicted = evidence.curves[event - 1][rows_of].mean(axis=0)
+        axes.plot(evidence.grid, predicted, color=shade, linestyle="--", linewidth=1.3)
+        top = max(top, float(np.nanmax(high)), float(predicted.max()))
+        rows.append([label, *(f"{int((part.time >= t).sum()):,}" for t in at)])
+    time_axis(axes, last, evidence.unit or None)
+    axes.set(ylabel=f"cumulative incidence of {name}", ylim=(0, min(1.0, 1.1 * top)))
+    legend_beside(axes, "risk group")
+    picture = figure(
+        drawing,
+        f"Aalen-Johansen curves of {name} in groups by predicted risk",
+        f"Cumulative incidence of {name} in groups by its predicted risk: Aalen-Johansen with 95 % bands; dashed, the "
+        "mean prediction of each group.",
+    )
+    columns = [Column("risk group"), *(Column(evidence.time(t)) for t in at)]
+    return [picture, table(columns, rows, f"Subjects at risk, groups by risk of {name}")]

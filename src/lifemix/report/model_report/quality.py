@@ -1,0 +1,104 @@
+"""The section on quality: what was measured at the horizons, beside a null model, and how to read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...metrics import d_calibration
+from ..html import Html, bullets, joined, paragraph
+from ..page import Section
+from ..predictions import Floats, survival_at_own_time
+from ..tables import Column, Value, table
+from .evidence import Evidence
+from .measures import Measure, Quality
+
+__all__ = ["CTD", "quality_section"]
+
+CTD = Html("C<sup>td</sup>")
+
+
+def quality_section(evidence: Evidence, qualities: list[Quality]) -> Section:
+    """Return the tables, one for each kind of event, and how to read them."""
+    explain = [
+        joined(
+            CTD,
+            ": of two subjects of whom one had the event by the horizon and before the other, how often that one was "
+            "given the higher risk; 0.5 is chance",
+            "; other kinds of event count as censoring" if evidence.n_events > 1 else "",
+            ". AUC: the same for those with the event by the horizon against those still without it then.",
+        ),
+        "Brier score: mean squared distance between predicted risk and outcome; lower is better. Beside it that of the "
+        f"null model, which gives everyone the same {'Kaplan-Meier' if evidence.n_events == 1 else 'Aalen-Johansen'} "
+        "risk, whatever the covariates. Gain: the share of the null model's score that the model takes away; below 0 "
+        "it is worse than no covariates at all.",
+        "Observed / expected: risk observed in all rows over mean predicted risk; 1 is right, above 1 the model "
+        "predicts too little. ICI: mean distance of predicted and smoothed observed risk over the subjects.",
+        joined(
+            CTD,
+            ", AUC and Brier score are weighted for censoring, whose distribution is estimated on the ",
+            "evaluated rows" if evidence.base is evidence.y else "training rows",
+            "; the others come from curves that allow for it.",
+        ),
+    ]
+    section = Section("Quality on the evaluated rows")
+    section.blocks.append(
+        paragraph(
+            f"Measured on {len(evidence.y):,} rows. In brackets: 95 % percentile intervals from "
+            f"{evidence.n_bootstrap} bootstrap samples of these rows, the model staying as it is."
+        )
+    )
+    for event, quality in enumerate(qualities, 1):
+        title = "" if evidence.n_events == 1 else f" of {evidence.names[event - 1]}"
+        section.blocks.append(_by_horizon(evidence, quality, evidence.risks[event - 1].mean(axis=0), title))
+    section.blocks.append(_overall(evidence, qualities))
+    section.blocks.append(bullets(explain))
+    if evidence.n_events == 1:
+        test = d_calibration(evidence.y, _own(evidence))
+        section.blocks.append(
+            paragraph(
+                f"D-calibration over the whole of time: chi-squared {test.statistic:.1f} on 9 degrees of freedom, "
+                f"{'p < 0.001' if test.p_value < 0.001 else f'p = {test.p_value:.3f}'}; a small p speaks against the "
+                "model."
+            )
+        )
+    return section
+
+
+def _own(evidence: Evidence) -> Floats:
+    return np.clip(survival_at_own_time(evidence.model, evidence.table(evidence.X), evidence.y), 0, 1)
+
+
+def _by_horizon(evidence: Evidence, quality: Quality, means: Floats, title: str) -> Html:
+    columns = [Column("measure"), *(Column(f"by {evidence.time(t)}") for t in evidence.horizons)]
+    rows: list[list[Any]] = [
+        _row(CTD, quality.concordance),
+        _row("AUC", quality.auc),
+        _row("Brier score", quality.brier),
+        ["Brier score, null model", *quality.null_brier],
+        _row("gain over the null model", quality.gain),
+        _row("observed / expected", quality.ratio),
+        ["ICI", *quality.ici],
+        ["mean predicted risk", *means],
+    ]
+    return table(columns, rows, f"Quality of the predicted risk{title} at the horizons")
+
+
+def _overall(evidence: Evidence, qualities: list[Quality]) -> Html:
+    columns = [Column("event"), Column("model"), Column("null model"), Column("gain")]
+    rows: list[list[Any]] = [
+        [name, _entry(quality.integrated, 0), quality.null_integrated, _entry(quality.integrated_gain, 0)]
+        for name, quality in zip(evidence.names, qualities, strict=True)
+    ]
+    return table(columns, rows, f"Integrated Brier score from 0 to {evidence.time(float(evidence.horizons[-1]))}")
+
+
+def _row(name: str, measure: Measure) -> list[Any]:
+    return [name, *(_entry(measure, i) for i in range(len(measure.value)))]
+
+
+def _entry(measure: Measure, i: int) -> Value:
+    known = np.isfinite(measure.lower[i]) and np.isfinite(measure.upper[i])
+    note = f"[{measure.lower[i]:.3f}, {measure.upper[i]:.3f}]".replace("-", "−") if known else ""
+    return Value(float(measure.value[i]), note=note)

@@ -1,0 +1,145 @@
+"""The last sections: limits, what authors must add, and what is needed to make the page again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import ModelFileError
+from ..doctor.findings import listed
+from ..html import Html, bullets, facts, paragraph, preformatted
+from ..page import Section
+from ..predictions import has_mixture
+from ..tables import Column, table
+from .evidence import Evidence
+
+__all__ = ["checklist_section", "describe_file", "limits_section", "reproduce_section"]
+
+_PACKAGES = ("lifemix", "torch", "numpy", "pandas", "scipy", "scikit-learn", "matplotlib")
+
+
+def limits_section(evidence: Evidence) -> Section:
+    """Say what the page does not show."""
+    model = evidence.model
+    events = [int((evidence.y.event == code).sum()) for code in evidence.event_codes]
+    points = [
+        "The evaluated rows are those that were given. If they come from the same source as the training rows this is "
+        "internal validation; how the model does elsewhere, or later, is not known.",
+        "Whether the model has seen these rows, or its settings were chosen on them, cannot be told from here; if so, "
+        "every measure is too good.",
+        f"The rows that were measured have {listed(events)} event{'s' if sum(events) != 1 else ''}"
+        f"{' of the kinds' if len(events) > 1 else ''}; the intervals show what that leaves open, but not how much "
+        "another training sample would change the model.",
+        "Censoring is taken to say nothing about the event, given the covariates, and for the weights of the measures "
+        "nothing at all.",
+        "Importance, phenotypes and typical subjects describe the model, not causes.",
+    ]
+    if evidence.n_events > 1 and evidence.is_mixture:
+        points.append(
+            "The kinds of event are modelled as independent given the covariates. The cumulative incidences shown here "
+            "can be checked against data; net survival, as if the other events did not exist, cannot."
+        )
+    if type(getattr(model, "preprocessor_", None)).__name__ == "TabularPreprocessor":
+        points.append(
+            "Missing values are filled with the training mean or most frequent level and marked; the intervals do not "
+            "count the uncertainty of that."
+        )
+    return Section("Limits", [bullets(points)])
+
+
+def checklist_section() -> Section:
+    """List what a report in the spirit of TRIPOD holds: where it is here, and what only the authors know."""
+    rows = [
+        ["source of data, dates, setting (4, 5)", "to be added by the authors"],
+        ["definition of the outcome, how it was assessed (6)", "to be added by the authors"],
+        ["predictors, when and how measured (7)", "names and values under Data; the rest by the authors"],
+        ["sample size (8)", "events under Data, events per input under Doctor; its reasons by the authors"],
+        ["missing data (9)", "Data, Doctor, Limits"],
+        ["development, specification (10, 14, 15)", "The model and its use, Settings, Training; the model file"],
+        ["risk groups (11)", "Risk groups"],
+        ["participants, follow-up (13)", "Data"],
+        ["performance with intervals (16)", "Quality, Calibration, Accuracy over time"],
+        ["limitations (18)", "Limits; those of the study by the authors"],
+        ["interpretation, implications (19, 20)", "to be added by the authors"],
+        ["supplementary information, funding (21, 22)", "How to reproduce; funding by the authors"],
+    ]
+    columns = [Column("item", text=True), Column("where", text=True)]
+    return Section(
+        "Checklist",
+        [
+            table(
+                columns,
+                rows,
+                "Items of the TRIPOD statement (2015, numbers in brackets) and where this page has them",
+                "A help for the study file, not a statement that the report is complete.",
+            )
+        ],
+    )
+
+
+def reproduce_section(evidence: Evidence, model_file: str | None, remarks: list[str]) -> Section:
+    """Say which versions, seeds, model and rows the page was made from; ``model_file`` is from ``describe_file``."""
+    known: dict[str, object] = {
+        "versions": ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
+        + f", Python {platform.python_version()}",
+        "seed of the fit": str(getattr(evidence.model, "random_state", "not known")),
+        "seed of this report": str(evidence.seed),
+        "rows (SHA-256)": _fingerprint(evidence.frame, evidence.target),
+    }
+    if (weights := _checksum(evidence.model)) is not None:
+        known["settings and weights (SHA-256)"] = weights
+    if model_file is not None:
+        known["model file"] = model_file
+    horizons = [float(t) for t in evidence.horizons]
+    call = (
+        "from lifemix import load\nfrom lifemix.report.model_report import write_report\n\n"
+        'model = load("model.safetensors")\n'
+        'write_report(\n    model, X, y, "report.html",\n'
+        f"    horizons={horizons}, n_bootstrap={evidence.n_bootstrap}, random_state={evidence.seed},\n)"
+    )
+    blocks: list[Html] = [facts(known), preformatted(call)]
+    if remarks:
+        blocks += [paragraph("What the computations remarked:"), bullets(remarks)]
+    return Section("How to reproduce", list(blocks))
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _fingerprint(frame: pd.DataFrame, target: Any) -> str:
+    """Return a hash of the rows, the same whenever values, columns and their order are."""
+    digest = hashlib.sha256(repr(list(frame.columns)).encode())
+    for _, values in frame.items():
+        digest.update("\n".join(map(str, values.tolist())).encode())
+    for part in (target.event, target.time, target.entry, target.upper):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+def _checksum(model: Any) -> str | None:
+    """Return a hash of the settings and weights of a mixture; None where a model has no weights of that kind."""
+    if not has_mixture(model):
+        return None
+    digest = hashlib.sha256(repr(sorted(model.get_params(deep=False).items(), key=lambda item: item[0])).encode())
+    digest.update(repr(model._network.scale).encode())
+    digest.update(model._network.parameters.contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def describe_file(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file, without its folder, and the hash of its bytes."""
+    try:
+        return f"{Path(path).name}, SHA-256 {hashlib.sha256(Path(path).read_bytes()).hexdigest()}"
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error}. Check the path.") from error

@@ -1,0 +1,129 @@
+"""Typical subjects: the curves of one of low, medium and high risk, and who such subjects are.
+
+No row of the table is printed: what describes a subject are the medians of the rows nearest to it in risk.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...plots import incidence_curves, survival_curves
+from ..doctor.findings import percent
+from ..doctor.variables import read_variables
+from ..figures import figure, new_figure
+from ..html import Html, paragraph
+from ..page import Section
+from ..predictions import Floats
+from ..tables import Column, table
+from .data import plain
+from .evidence import Evidence
+
+__all__ = ["subjects_section", "typical_rows"]
+
+_LEVELS = {"low": 0.1, "medium": 0.5, "high": 0.9}
+_NEAREST = 0.05
+_FEWEST = 10
+_TIMES = 101
+
+
+def typical_rows(risk: Floats) -> dict[str, int]:
+    """Return the rows at the 10, 50 and 90 % quantile of the risk."""
+    order = np.argsort(risk, kind="stable")
+    return {name: int(order[round(share * (len(order) - 1))]) for name, share in _LEVELS.items()}
+
+
+def subjects_section(evidence: Evidence) -> Section:
+    """Show curves of subjects of low, medium and high risk of each event."""
+    by = evidence.time(float(evidence.horizons[evidence.middle]))
+    section = Section("Typical subjects")
+    section.blocks.append(
+        paragraph(
+            f"Subjects at the 10, 50 and 90 % quantile of the predicted risk up to {by}. So that nobody is shown, the "
+            f"table has the medians (or most frequent levels) of the {100 * _NEAREST:g} % of the rows nearest in risk."
+        )
+    )
+    for event, name in enumerate(evidence.names, 1):
+        risk = evidence.risks[event - 1][:, evidence.middle]
+        rows = typical_rows(risk)
+        section.blocks += [_curves(evidence, rows, event, name), _who(evidence, risk, rows, name)]
+    return section
+
+
+def _curves(evidence: Evidence, rows: dict[str, int], event: int, name: str) -> Html:
+    times = np.linspace(0, float(evidence.horizons[-1]), _TIMES)
+    chosen = evidence.table(evidence.X.iloc[list(rows.values())])
+    members = _member_curves(evidence, chosen, times, event)
+    mean, spread = members.mean(axis=0), members.std(axis=0) if len(members) > 1 else None
+    drawing = new_figure(7.5, 3.8)
+    draw = survival_curves if evidence.n_events == 1 else incidence_curves
+    values = 1 - mean if evidence.n_events == 1 else mean
+    axes = drawing.subplots()
+    draw(times, values, spread, labels=list(rows), time_unit=evidence.unit or None, title="risk", ax=axes)
+    if evidence.n_events > 1:  # incidences may be small
+        axes.set_yticks(np.linspace(0, 1, 5) * _round_up(float(values.max())))
+        axes.set_ylim(0, 1.05 * _round_up(float(values.max())))
+    band = f" Bands: one standard deviation over the {len(members)} members." if len(members) > 1 else ""
+    what = "survival" if evidence.n_events == 1 else f"cumulative incidence of {name}"
+    return figure(
+        drawing,
+        f"Predicted {what} of subjects of low, medium and high risk",
+        f"Predicted {what} of three subjects.{band}",
+    )
+
+
+def _round_up(value: float) -> float:
+    """Return the next of 0.04, 0.1, 0.2, 0.4 and 1."""
+    return min((top for top in (0.04, 0.1, 0.2, 0.4, 1.0) if top >= value), default=1.0)
+
+
+def _member_curves(evidence: Evidence, X: Any, times: Floats, event: int) -> Floats:
+    """Return the incidence of an event by each member of an ensemble, ``(members, rows, times)``."""
+    model = evidence.model
+    if not evidence.is_mixture:
+        if evidence.n_events == 1:
+            return 1 - np.asarray(model.predict_survival_function(X, times))[None]
+        return np.asarray(model.predict_cumulative_incidence(X, times, event=event))[None]
+    laws = [member.distribution(model._matrix(X)) for member in model._network.members()]
+    return np.stack([law.cumulative_incidence(times, event) for law in laws])
+
+
+def _who(evidence: Evidence, risk: Floats, rows: dict[str, int], name: str) -> Html:
+    size = max(_FEWEST, round(_NEAREST * len(risk)))
+    order = np.argsort(risk, kind="stable")
+    place = np.argsort(order, kind="stable")
+    parts = []
+    for row in rows.values():
+        first = int(np.clip(place[row] - size // 2, 0, max(0, len(order) - size)))
+        parts.append(order[first : first + size])
+    at = evidence.middle
+    lines: list[list[Any]] = [["predicted risk", *(percent(float(risk[part].mean())) for part in parts)]]
+    summaries = [_summary(evidence.X.iloc[part]) for part in parts]
+    lines += [[column, *(summary[column] for summary in summaries)] for column in summaries[0]]
+    which = "" if evidence.n_events == 1 else f" of {name}"
+    columns = [Column("covariate"), *(Column(f"{level} risk") for level in rows)]
+    return table(
+        columns,
+        lines,
+        f"Subjects near a low, medium and high risk{which} by {evidence.time(float(evidence.horizons[at]))}",
+    )
+
+
+def _summary(frame: pd.DataFrame) -> dict[str, str]:
+    """Return the median of each number and the most frequent level of each category."""
+    result = {}
+    for variable in read_variables(frame)[0]:
+        if variable.distinct == 0:
+            result[variable.name] = "–"
+        elif variable.numbers is not None:
+            values = variable.numbers[~variable.missing]
+            zero_one = set(np.unique(values)) <= {0.0, 1.0}
+            result[variable.name] = f"1: {percent(float(values.mean()))}" if zero_one else plain(np.median(values))
+        else:
+            assert variable.codes is not None
+            counts = np.bincount(variable.codes[variable.codes >= 0], minlength=len(variable.levels))
+            most = int(counts.argmax())
+            result[variable.name] = f"{variable.levels[most]} ({percent(counts[most] / counts.sum())})"
+    return result

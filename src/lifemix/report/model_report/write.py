@@ -1,0 +1,168 @@
+"""From a model and rows to the page."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ...errors import LifemixWarning
+from ...metrics.inputs import check_count
+from ..doctor import Finding, check_model, check_table
+from ..doctor.findings import counted, listed
+from ..html import Html, bullets, joined, note, paragraph
+from ..page import Page, Section
+from .data import data_section
+from .evidence import Evidence, gather
+from .importance import importance_section
+from .measures import Quality, measure_quality
+from .model import components_section, model_section, settings_section, training_section
+from .pictures import calibration_section, groups_section, over_time_section
+from .quality import CTD, quality_section
+from .reproduce import checklist_section, describe_file, limits_section, reproduce_section
+from .subjects import subjects_section
+
+__all__ = ["write_report"]
+
+
+def write_report(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    time_unit: str | None = None,
+    event_names: Sequence[str] | None = None,
+    horizons: ArrayLike | None = None,
+    n_bootstrap: int = 200,
+    random_state: int = 0,
+    max_rows: int = 10_000,
+    model_file: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Write one self-contained HTML page about a fitted model and how good it is on rows it has not seen.
+
+    model: a ``DeepSurvivalMachines``, a search, or any baseline; sections that need a mixture say that they are left
+    out. X, y: held-out rows; their times must be in the unit of the fit.
+    time_unit: such as ``"days"``. event_names: one name a kind of event. horizons: times at which quality is measured;
+    by default the quartiles of the training event times.
+    n_bootstrap: samples drawn for the intervals. max_rows: most rows that measures and pictures use, drawn at random.
+    model_file: the file of the model, to print its name and hash.
+    Needs matplotlib (``pip install "lifemix[plots]"``). Returns the path.
+    """
+    check_count(n_bootstrap, 2, "n_bootstrap")
+    check_count(max_rows, 100, "max_rows")
+    file = None if model_file is None else describe_file(model_file)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        evidence = gather(
+            model,
+            X,
+            y,
+            time_unit=time_unit,
+            event_names=event_names,
+            horizons=horizons,
+            n_bootstrap=n_bootstrap,
+            max_rows=max_rows,
+            random_state=random_state,
+        )
+        sections = _sections(evidence, horizons)
+    remarks = _remarks(caught)
+    sections.append(reproduce_section(evidence, file, remarks))
+    name = title or f"{type(evidence.model).__name__}: model report"
+    lead = f"A model of the time to {listed(evidence.names)}, described and measured on {len(evidence.target):,} rows."
+    foot = f"Written by lifemix on {datetime.now(UTC):%d %B %Y}."
+    return Page(name, lead=lead, foot=foot, sections=sections).write(path)
+
+
+def _sections(evidence: Evidence, horizons: ArrayLike | None) -> list[Section]:
+    at = evidence.horizons if evidence.judged else horizons
+    before = check_table(evidence.frame, evidence.target, horizons=horizons)
+    after = check_model(evidence.model, evidence.table(evidence.frame), evidence.target, horizons=at)
+    qualities = measure_quality(evidence) if evidence.judged else []
+    described = [
+        model_section(evidence),
+        data_section(evidence),
+        _doctor(before, after),
+        settings_section(evidence),
+        training_section(evidence),
+    ]
+    if evidence.judged:
+        measured = [
+            quality_section(evidence, qualities),
+            calibration_section(evidence),
+            over_time_section(evidence),
+            groups_section(evidence),
+            subjects_section(evidence),
+            importance_section(evidence),
+            components_section(evidence),
+        ]
+    else:
+        reason = (
+            f"Left out: of the {len(evidence.target):,} rows {len(evidence.y):,} were followed from the origin with "
+            f"exact times, {int((evidence.y.event > 0).sum()):,} of them with an event; measures need at least 30 rows "
+            "and 10 events."
+        )
+        measured = [Section("Quality on the evaluated rows", [reason])]
+    end = [limits_section(evidence), checklist_section()]
+    return [_summary(evidence, qualities, before, after), *described, *measured, *end]
+
+
+def _summary(evidence: Evidence, qualities: list[Quality], before: list[Finding], after: list[Finding]) -> Section:
+    """Say the most important numbers in sentences."""
+    events = int((evidence.y.event > 0).sum())
+    lines: list[object] = [f"Measured on {counted(len(evidence.y), 'row')} with {counted(events, 'event')}."]
+    at = evidence.middle
+    for name, quality in zip(evidence.names, qualities, strict=False):
+        by = evidence.time(float(evidence.horizons[at]))
+        which = "" if evidence.n_events == 1 else f"{name}: "
+        lines.append(
+            joined(
+                which,
+                CTD,
+                f" by {by} is {quality.concordance.text(at)}; observed over expected risk "
+                f"{quality.ratio.text(at)}; the integrated Brier score is {quality.integrated.text(0)}, against "
+                f"{quality.null_integrated:.3f} without covariates, a gain of "
+                f"{quality.integrated_gain.text(0, percent=True)}.",
+            )
+        )
+    counts = {level: sum(f.level == level for f in [*before, *after]) for level in ("stop", "warn", "note")}
+    words = {"stop": "reason to stop", "warn": "warning", "note": "note"}
+    said = [f"{n} {words[level]}{'' if n == 1 else 's'}" for level, n in counts.items() if n]
+    lines.append(f"The doctor has {' and '.join(said) if said else 'nothing to say'}.")
+    return Section("In short", [bullets(lines)])
+
+
+def _doctor(before: list[Finding], after: list[Finding]) -> Section:
+    section = Section("Doctor")
+    section.add("The rows", *_findings(before), anchor="doctor-rows")
+    section.add("The model", *_findings(after), anchor="doctor-model")
+    return section
+
+
+def _findings(findings: list[Finding]) -> list[Html]:
+    if not findings:
+        return [paragraph("Nothing stood out.")]
+    grave = [
+        note(Html("<strong>Stop: </strong>") if f.level == "stop" else "", f"{f.text} {f.action}", kind="warning")
+        for f in findings
+        if f.level != "note"
+    ]
+    notes = [joined(f.text, " ", f.action) for f in findings if f.level == "note"]
+    return [*grave, *([bullets(notes)] if notes else [])]
+
+
+def _remarks(caught: Iterable[warnings.WarningMessage]) -> list[str]:
+    """Return what the package itself remarked, each once; what others warned of is passed on."""
+    remarks: dict[str, None] = {}
+    for one in caught:
+        if issubclass(one.category, LifemixWarning):
+            remarks[str(one.message)] = None
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return list(remarks)

@@ -1,0 +1,166 @@
+"""``lifemix fit``: what it understands, chooses, measures and writes."""
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+
+from commands import COLUMNS, QUICK, make_table
+from lifemix import load
+from lifemix.cli.choosing import candidates
+
+
+def fit(run, path, *options, quick=QUICK, columns=COLUMNS):
+    outcome = run("fit", path, *columns, *quick, "-o", path.with_name("m.safetensors"), *options)
+    assert outcome.code == 0, outcome.err
+    return outcome
+
+
+def test_says_what_it_understood_of_each_column(run, write, frame):
+    out = fit(run, write(frame.assign(number=range(1, 201), name=[f"n{i}" for i in range(200)]))).out
+    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    assert "200 rows, 9 columns" in out
+    assert "mean, and marked" in lines["dose"]
+    assert "3 levels" in lines["stage"]
+    assert "left out: one value" in lines["hospital"]
+    assert "row numbers" in lines["number"]
+    assert "left out: all values differ" in lines["name"]
+    assert "patient" not in lines
+
+
+def test_the_file_remembers_the_columns_and_the_quality(run, model):
+    saved = load(model)
+    assert list(saved.feature_names_in_) == ["age", "dose", "stage"]
+    assert saved.metadata_["roles"]["time"] == "days"
+    assert saved.metadata_["roles"]["id"] == "patient"
+    quality = saved.metadata_["held_out"]["quality"]
+    assert [one["model"] for one in quality] == ["Deep Survival Machines", "Cox regression", "Kaplan-Meier"]
+    assert quality[0]["rows"] == 40
+    assert quality[2]["values"]["concordance"]["1"] == pytest.approx([0.5, 0.5, 0.5])
+
+
+def test_the_same_seed_gives_the_same_file(run, write, frame):
+    path = write(frame)
+    files = []
+    for seed in (3, 3, 4):
+        fit(run, path, "--seed", seed)
+        with safe_open(path.with_name("m.safetensors"), framework="np") as file:
+            files.append(file.metadata()["checksum"])
+    assert files[0] == files[1] != files[2]
+
+
+def test_json_is_all_there_is_on_stdout(run, write, frame):
+    result = fit(run, write(frame), "--json").json
+    assert result["settings"] == {"hidden": [4]}
+    assert result["held_out"]["quality"][0]["log_likelihood"] < 0
+    assert result["rows"] == 200
+
+
+def test_quiet_shows_only_results(run, write, frame):
+    outcome = fit(run, write(frame), "--quiet", "--holdout", "0")
+    assert outcome.out == outcome.err == ""
+
+
+def test_held_out_rows_stay_out_without_refit(run, write, frame):
+    path = write(frame)
+    fit(run, path, "--no-refit")
+    assert len(load(path.with_name("m.safetensors"))._training_target) == 160
+    fit(run, path)
+    assert len(load(path.with_name("m.safetensors"))._training_target) == 200
+
+
+def test_the_search_takes_what_was_told_as_given(run, write, frame):
+    path = write(frame)
+    result = fit(run, path, "--json", "--primitive", "loglogistic", quick=["--members", "1", "--epochs", "2"]).json
+    assert {one["settings"]["primitive"] for one in result["candidates"]} == {"loglogistic"}
+    assert len(result["candidates"]) == 3
+    scores = [one["log_likelihood"] for one in result["candidates"]]
+    assert scores == sorted(scores, reverse=True)
+    assert result["settings"] == result["candidates"][0]["settings"]
+
+
+def test_every_candidate_is_different():
+    for told in ({}, {"hidden": ()}, {"primitive": "weibull", "dropout": 0.1}, {"k": 1}):
+        grid = [repr(candidate) for candidate in candidates(told)]
+        assert len(set(grid)) == len(grid)
+        for name in set(told) - {"dropout"}:
+            assert all(candidate[name] == [told[name]] for candidate in candidates(told))
+
+
+EVENTS = {
+    "words": ({0: "alive", 1: "dead"}, [], {"dead"}),
+    "coded words": ({0: "0:LIVING", 1: "1:DECEASED"}, [], {"1:DECEASED"}),
+    "booleans": ({0: False, 1: True}, [], {"event"}),
+    "yes and no": ({0: "no", 1: "yes"}, [], {"event"}),
+    "1 and 2": ({0: 1, 1: 2}, ["--censored", "1"], {"event"}),
+    "told words": ({0: "lost", 1: "relapse"}, ["--censored", "lost"], {"relapse"}),
+}
+
+
+@pytest.mark.parametrize("case", EVENTS)
+def test_forms_of_the_event_column_give_the_same_model(case, run, write, frame, model):
+    labels, options, names = EVENTS[case]
+    path = write(frame.assign(died=frame["died"].map(labels)))
+    result = fit(run, path, *options, "--json").json
+    plain = load(model).metadata_["held_out"]["quality"][0]["values"]
+    assert result["held_out"]["quality"][0]["values"] == plain
+    described = run("describe", path.with_name("m.safetensors"), "--json").json
+    assert set(described["events"]) == names
+
+
+def test_rows_without_outcome_are_left_out_only_when_asked(run, write, frame):
+    path = write(frame.assign(days=frame["days"].where(frame.index > 4)))
+    outcome = fit(run, path, "--skip-incomplete")
+    assert "5 rows without time or event were left out" in outcome.err
+    assert len(load(path.with_name("m.safetensors"))._training_target) == 195
+
+
+def test_number_codes_become_categories(run, write, frame):
+    path = write(frame.assign(ward=np.arange(200) % 4 + 1))
+    fit(run, path, "--categorical", "ward")
+    column = {c.name: c for c in load(path.with_name("m.safetensors")).preprocessor_.columns_}["ward"]
+    assert column.levels == ("1", "2", "3", "4")
+    assert run("predict", path.with_name("m.safetensors"), path, "--json").code == 0
+
+
+def test_own_marks_of_missing_values(run, write, frame):
+    path = write(frame.fillna({"dose": "unknown"}))
+    fit(run, path, "--missing", "unknown")
+    columns = {c.name: c for c in load(path.with_name("m.safetensors")).preprocessor_.columns_}
+    assert columns["dose"].indicator
+    assert run("predict", path.with_name("m.safetensors"), path, "--json").code == 0  # remembered
+
+
+def test_late_entry_and_intervals(run, write):
+    frame = make_table(200, 2)
+    path = write(frame.assign(start=frame["days"] / 2))
+    late = fit(run, path, "--entry", "start")
+    assert "Antolini" in late.out
+    assert "200 rows entered late" in late.out
+    path = write(frame.assign(end=frame["days"].where(frame["died"] == 0, frame["days"] + 5)))
+    assert "known to an interval" in fit(run, path, "--upper", "end").out
+
+
+REFUSED = {
+    "output's extension": (["-o", "model.pkl"], "must end in .safetensors"),
+    "output's folder": (["-o", "nowhere/m.safetensors"], "there is no folder"),
+    "primitive": (["-o", "m.safetensors", "--primitive", "gamma"], "gamma"),
+    "hidden": (["-o", "m.safetensors", "--hidden", "many"], "--hidden must be widths"),
+    "same column": (["-o", "m.safetensors", "--entry", "days"], "--time and --entry are the same column"),
+    "dropped time": (["-o", "m.safetensors", "--drop", "days"], "dropped and used at once"),
+    "no such censored": (["-o", "m.safetensors", "--censored", "alive"], "no value 'alive'"),
+    "all dropped": (["-o", "m.safetensors", "--drop", "age,dose,stage,hospital"], "no covariates are left"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_options(case, data, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options, expected = REFUSED[case]
+    assert expected in refused("fit", data, *COLUMNS, *options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_columns_are_offered_where_none_are_named(data, refused, tmp_path, write, frame):
+    assert "The table has: patient, age" in refused("fit", data, "-o", tmp_path / "m.safetensors")
+    path = write(frame.rename(columns={"died": "status", "days": "time"}))
+    assert "--time time --event status" in refused("fit", path, "-o", tmp_path / "m.safetensors")

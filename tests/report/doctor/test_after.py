@@ -1,0 +1,270 @@
+"""Every finding after a fit fires on a model made for it, and not on one that is right."""
+
+import copy
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.optimize import brentq
+
+from lifemix import DeepSurvivalMachines, make_target
+from lifemix.baselines import CoxPH, KaplanMeier
+from lifemix.errors import InputError
+from lifemix.report.doctor import check_model
+from lifemix.report.doctor.mixture import check_mixture, describe_mixture
+from lifemix.report.doctor.training import check_training
+from lifemix.report.predictions import incidences, survival_at_own_time
+from lifemix.target import as_target
+
+N = 800
+
+
+def draw(seed, n=N, kinds=1):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": rng.normal(size=n), "z": rng.normal(size=n), "arm": rng.choice(["a", "b"], n)})
+    rates = [np.exp(0.7 * X["x"]), np.exp(-0.5 * X["z"])][:kinds]
+    latent = np.stack([rng.weibull(1.3, n) / rate for rate in rates])
+    censoring = rng.uniform(0, 4, n)
+    times = np.minimum(latent.min(0), censoring)
+    return X, times, np.where(latent.min(0) <= censoring, latent.argmin(0) + 1, 0)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, times, event = draw(0)
+    return DeepSurvivalMachines(k=2, hidden=(8,), n_members=3, max_epochs=60, learning_rate=5e-3).fit(X, (times, event))
+
+
+@pytest.fixture(scope="module")
+def competing():
+    X, times, event = draw(0, kinds=2)
+    return DeepSurvivalMachines(k=2, hidden=(), max_epochs=40, learning_rate=5e-3).fit(X, (times, event))
+
+
+class Known:
+    """The true model of ``draw`` with one kind of event, its curves bent by a power and its risks moved."""
+
+    n_events_ = 1
+
+    def __init__(self, power=1.0, mixed=0.0):
+        self.power, self.mixed = power, mixed
+
+    def predict_survival_function(self, X, times):
+        x = X["x"].to_numpy() * (1 + self.mixed)
+        return np.exp(-((np.asarray(times)[None] * np.exp(0.7 * x)[:, None]) ** 1.3) * self.power)
+
+
+def topics(findings, level=None):
+    return {finding.topic for finding in findings if level in (None, finding.level)}
+
+
+def test_a_good_model_has_no_finding_that_warns(fitted):
+    X, times, event = draw(1)
+    assert topics(check_model(fitted, X, (times, event)), "warn") == set()
+    assert topics(check_model(Known(), X, (times, event))) == set()
+
+
+@pytest.mark.parametrize(("power", "words"), [(2.0, "too high"), (0.5, "too low")])
+def test_risks_that_are_wrong_on_average_are_found(power, words):
+    X, times, event = draw(1)
+    findings = [f for f in check_model(Known(power), X, (times, event)) if f.topic == "calibration"]
+    assert findings[0].level == "warn"
+    assert words in findings[0].text
+    assert "D-calibration" in findings[1].text
+
+
+def test_risks_that_are_wrong_in_groups_are_found():
+    X, times, event = draw(1, 3000)
+    true = Known().predict_survival_function(X, [1.0]).mean()
+    power = brentq(lambda p: Known(p, mixed=1.0).predict_survival_function(X, [1.0]).mean() - true, 0.1, 10)
+    findings = check_model(Known(power, mixed=1.0), X, (times, event), horizons=[1.0])
+    assert any("on average over the subjects" in f.text for f in findings if f.topic == "calibration")
+
+
+def test_unlike_rows_are_found(fitted):
+    X, times, event = draw(1)
+    y = (times, event)
+    assert topics(check_model(fitted, X, y)).isdisjoint({"far from training", "new levels", "new gaps"})
+    assert "far from training" in topics(check_model(fitted, X.assign(x=X["x"] * 20), y), "warn")
+    assert "far from training" in topics(check_model(fitted, X.assign(x=np.where(X.index == 0, 15, X["x"])), y), "note")
+    assert "new levels" in topics(check_model(fitted, X.assign(arm="c"), y), "warn")
+    assert "new gaps" in topics(check_model(fitted, X.assign(z=X["z"].where(X.index > 100)), y), "warn")
+
+
+def test_rare_ones_among_zeros_are_not_far():
+    X, times, event = draw(0)
+    X = X.assign(rare=(np.arange(N) < 4).astype(int))
+    model = CoxPH(penalty=1.0).fit(X, (times, event))
+    assert "far from training" not in topics(check_model(model, X, (times, event)))
+    assert "far from training" in topics(check_model(model, X.assign(rare=3 * X["rare"]), (times, event)))
+
+
+def test_other_models_are_checked_as_far_as_they_go():
+    X, times, event = draw(0)
+    new, new_times, new_event = draw(1)
+    for model in (CoxPH(), KaplanMeier()):
+        findings = check_model(model.fit(X, (times, event)), new, (new_times, new_event))
+        assert topics(findings, "warn") == set()
+    late = check_model(model, new, (3 * new_times, new_event))
+    assert "calibration" in topics(late, "warn")
+
+
+def test_competing_risks_are_checked_event_by_event(competing):
+    X, times, event = draw(1, kinds=2)
+    assert "calibration" not in topics(check_model(competing, X, (times, event)), "warn")
+    swapped = np.where(event > 0, 1, 0)
+    findings = [f for f in check_model(competing, X, (times, swapped)) if f.topic == "calibration"]
+    assert "of event 1" in findings[0].text
+    assert "too low" in findings[0].text
+
+
+def test_unknown_events_stop(fitted):
+    X, times, event = draw(1, kinds=2)
+    assert "unknown event" in topics(check_model(fitted, X, (times, event)), "stop")
+
+
+def test_rows_must_match(fitted):
+    X, times, event = draw(1)
+    with pytest.raises(InputError, match="same rows; got 5 in X and 800 in y"):
+        check_model(fitted, X[:5], (times, event))
+
+
+def test_intervals_are_left_to_the_likelihood(fitted):
+    X, times, _ = draw(1)
+    y = make_target(times, np.ones(N, int), upper=times + 0.5)
+    assert "calibration not checked" in topics(check_model(fitted, X, y), "note")
+
+
+def test_a_sample_is_said_to_be_one(fitted):
+    X, times, event = draw(1)
+    assert "sample" in topics(check_model(fitted, X, (times, event), max_rows=300), "note")
+
+
+def test_mass_beyond_the_follow_up():
+    X, times, event = draw(0)
+    event, times = np.where(times > 0.4, 0, event), np.minimum(times, 0.4)
+    model = DeepSurvivalMachines(k=1, hidden=(), max_epochs=30, learning_rate=0.01).fit(X, (times, event))
+    findings = check_model(model, X, (times, event))
+    assert "beyond follow-up" in topics(findings, "note")
+    (found,) = [f for f in findings if f.topic == "beyond follow-up"]
+    share = model.predict_survival_function(X, [0.4]).mean()
+    assert found.text.startswith(f"{100 * share:.0f} %")
+
+
+def test_a_tail_that_kaplan_meier_does_not_have(fitted):
+    X, times, event = draw(1)
+    bent = copy.deepcopy(fitted)
+    target = bent._training_target
+    bent._training_target = type(target)(target.event, target.time / 5, target.entry, target.upper)
+    assert "late survival" in topics(check_model(bent, X, (times, event)), "warn")
+    assert "late survival" not in topics(check_model(fitted, X, (times, event)))
+
+
+def test_members_that_disagree(fitted):
+    X, times, event = draw(1)
+    moved = copy.deepcopy(fitted)
+    shift = moved._network.parameters.clone()
+    shift[0] += 0.5 * torch.randn(shift.shape[1], generator=torch.Generator().manual_seed(0))
+    object.__setattr__(moved._network, "parameters", shift)
+    found = topics(check_model(moved, X, (times, event)), "warn")
+    assert {"members disagree", "member apart"} <= found
+    assert topics(check_model(fitted, X, (times, event))).isdisjoint({"members disagree", "member apart"})
+
+
+def history(*members):
+    return [
+        {"member": m, "epoch": e, "train_loss": train, "validation_loss": held}
+        for m, curve in enumerate(members)
+        for e, (train, held) in enumerate(curve, 1)
+    ]
+
+
+FALLING = [(1 - 0.1 * e, 1.02 - 0.1 * e) for e in range(6)]
+STOPPED = [*FALLING, *[(0.4, 0.6)] * 3]
+AT_ONCE = [(1.0, 1.0), (0.9, 1.1), (0.8, 1.2), (0.7, 1.3)]
+BY_HEART = [(1.0, 1.0), (0.3, 0.9), (0.2, 0.95)]
+BLIND = [(1.0, math.nan), (0.9, math.nan)]
+BROKEN = [(math.nan, 1.0), (0.9, 0.9), (0.95, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("curves", "best", "max_epochs", "expected"),
+    [
+        ([FALLING], [6], 6, {"unfinished"}),
+        ([STOPPED], [6], 50, set()),
+        ([STOPPED, FALLING], [6, 6], 6, {"unfinished"}),
+        ([AT_ONCE], [1], 50, {"stopped at once"}),
+        ([BY_HEART], [2], 50, {"overfitting"}),
+        ([BLIND], [2], 2, {"no early stopping"}),
+        ([BROKEN], [2], 50, {"no number"}),
+        ([], [], 0, set()),
+    ],
+)
+def test_curves_of_training(curves, best, max_epochs, expected):
+    assert topics(check_training(history(*curves), best, max_epochs, 3)) == expected
+
+
+def test_gates_in_numbers(fitted, competing):
+    X, times, event = draw(1)
+    facts = describe_mixture(fitted, X, as_target((times, event)))
+    assert (facts.k, facts.n_members) == (2, 3)
+    weights = fitted.predict_distribution(X).weights.reshape(N, 3, 2) * 3  # [rows, members, k]
+    mean = weights.mean(0)
+    assert facts.used[0] == pytest.approx(np.exp(-(mean * np.log(mean)).sum(-1)).mean())
+    own = -(weights * np.log(weights)).sum(-1).mean(0)
+    assert facts.per_subject[0] == pytest.approx(np.exp(own).mean())
+    assert facts.information[0] == pytest.approx((-(mean * np.log(mean)).sum(-1) - own).mean())
+    np.testing.assert_allclose(facts.shares[0], mean[0])
+    assert describe_mixture(competing, X, as_target(draw(1, kinds=2)[1:])).shares.shape == (2, 2)
+
+
+def test_the_bound_lies_below_the_likelihood():
+    X, times, event = draw(0)
+    target = as_target((times, event))
+    model = DeepSurvivalMachines(k=3, hidden=(8,), max_epochs=5).fit(X, (times, event))
+    facts = describe_mixture(model, X, target)
+    mixture = model.predict_distribution(X)
+    t = torch.as_tensor(times)[:, None]
+    log_f, log_s = mixture.components.log_pdf(t), mixture.components.log_survival(t)
+    own = torch.where(torch.as_tensor(event > 0)[:, None], log_f, log_s)
+    bound = float((torch.as_tensor(mixture.weights) * own).sum())
+    assert facts.elbo_gap == pytest.approx((model.log_likelihood(X, (times, event)) - bound) / N, abs=1e-6)
+    assert facts.elbo_gap > 0
+
+
+def facts_of(used, information, gap, k=4):
+    from lifemix.report.doctor.mixture import MixtureFacts
+
+    return MixtureFacts(k, 1, (used,), (1.0,), (information,), gap, gap, np.ones((1, k)) / k)
+
+
+@pytest.mark.parametrize(
+    ("facts", "objective", "expected"),
+    [
+        (facts_of(1.2, 0.1, 0.5), "exact", {"components"}),
+        (facts_of(3.0, 0.001, 0.5), "exact", {"gate"}),
+        (facts_of(3.0, 0.3, 0.5), "exact", set()),
+        (facts_of(3.0, 0.3, 0.5), "elbo", {"bound"}),
+        (facts_of(3.0, 0.3, 0.01), "elbo", set()),
+        (facts_of(1.0, 0.0, 0.0, k=1), "elbo", set()),
+    ],
+)
+def test_gates_that_are_worth_a_word(facts, objective, expected):
+    assert topics(check_mixture(facts, objective)) == expected
+
+
+def test_survival_at_the_own_time_respects_entry(fitted):
+    X, times, event = draw(1)
+    y = as_target(make_target(times, event, entry=times / 2))
+    law = fitted.predict_distribution(X)
+    both = [law[i].given(times[i] / 2).survival(times[i])[0, 0] for i in range(20)]
+    np.testing.assert_allclose(survival_at_own_time(fitted, X, y)[:20], both, rtol=1e-6)
+
+
+def test_incidences_are_those_of_the_model(competing):
+    X, _, _ = draw(1, kinds=2)
+    at = np.array([0.3, 1.0])
+    own = [competing.predict_cumulative_incidence(X, at, event=m) for m in (1, 2)]
+    np.testing.assert_allclose(incidences(competing, X, at, 2), own)
