@@ -21,8 +21,8 @@ test: $(READY)  ## the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 check: $(READY)  ## style, types, import direction
-	$(BIN)/ruff check src tests benchmarks examples scripts docs/conf.py docs/_ext docs/figures docs/screenshots
-	$(BIN)/ruff format --check src tests benchmarks examples scripts docs/conf.py docs/_ext docs/figures docs/screenshots
+	$(BIN)/ruff check src tests benchmarks examples scripts docs/conf.py docs/_ext docs/figures
+	$(BIN)/ruff format --check src tests benchmarks examples scripts docs/conf.py docs/_ext docs/figures
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_layers.py
 

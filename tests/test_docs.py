@@ -13,7 +13,12 @@ from code_blocks import code_blocks, commands, run_blocks
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 WITH_CODE = [page for page in PAGES if code_blocks(page)]
-NEEDED = {"migration": ("lifelines", "pycox", "sksurv"), "plots": ("matplotlib",), "baselines": ("pycox",)}
+NEEDED = {
+    "interoperability": ("sksurv",),
+    "migration": ("lifelines", "pycox", "sksurv"),
+    "plots": ("matplotlib",),
+    "baselines": ("pycox",),
+}
 
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not beside the tests")
 

@@ -1,15 +1,17 @@
 """Make every picture of the documentation: ``python docs/figures/make.py`` (about a minute), or some of them by name.
 
-All are drawn by ``lifemix.plots`` from models with fixed seeds, on held-out rows.
+All are drawn by ``lifemix.plots`` from models with fixed seeds, on held-out rows, but for a screenshot of a page.
 """
 
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from PIL import Image
 
 from lifemix import DeepSurvivalMachines, baselines, datasets, metrics, plots
 from lifemix.plots.style import legend_beside
+from lifemix.report.calculator import write_calculator
+from lifemix.report.model_report import write_report
 from lifemix.splits import EventStratifiedKFold, horizons
 
 HERE = Path(__file__).parent
@@ -255,9 +259,53 @@ def curves_of_modes() -> Any:
     return axes
 
 
+def shown(path: Path, prepare: Callable[[Any], None], height: int) -> bytes:
+    """Return a page as a browser shows it, by playwright and chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=shutil.which("chromium"))
+        page = browser.new_page(viewport={"width": 1180, "height": height})
+        page.goto(path.as_uri())
+        prepare(page)
+        page.wait_for_timeout(600)  # until the page has come to rest
+        shot = page.screenshot()
+        browser.close()
+    return shot
+
+
+def report() -> bytes:
+    """A model report, from its measures of quality on."""
+    _, _, X, y, _ = support()
+    with TemporaryDirectory() as folder:
+        path = write_report(ensemble(), X, y, Path(folder) / "page.html", time_unit="days")
+        return shown(
+            path, lambda page: page.locator("#quality-on-the-evaluated-rows").scroll_into_view_if_needed(), 860
+        )
+
+
+def calculator() -> bytes:
+    """A calculator in use."""
+
+    def fill(page: Any) -> None:
+        page.locator("#value-0").fill("72")
+        page.locator("#value-1").fill("6")
+        page.locator("h1").click()  # no field has the focus
+
+    data, model = causes()
+    words = {"time_unit": data.time_unit, "event_names": data.event_names, "features": data.features}
+    title = "Causes of death after breast cancer"
+    with TemporaryDirectory() as folder:
+        path = write_calculator(
+            model, Path(folder) / "page.html", title=title, horizons=[60, 120, 240], units={"NPI": "points"}, **words
+        )
+        return shown(path, fill, 860)
+
+
 PICTURES: tuple[Callable[[], Any], ...] = (
     network, observations, survival, hazard, components, phenotypes, calibration, brier, concordance, groups,
     importance, history, d_calibration, net_and_incidence, stacked, curves_of_modes,
+    calculator, report,
 )  # fmt: skip
 
 
@@ -266,8 +314,11 @@ def main(names: list[str]) -> None:
     for draw in PICTURES:
         if names and draw.__name__ not in names:
             continue
-        stream = io.BytesIO()
-        draw().figure.savefig(stream, format="png", dpi=130)
+        picture, stream = draw(), io.BytesIO()
+        if isinstance(picture, bytes):
+            stream.write(picture)
+        else:
+            picture.figure.savefig(stream, format="png", dpi=130)
         path = HERE / f"{draw.__name__.replace('_', '-')}.png"
         Image.open(stream).convert("RGB").quantize(96).save(path, optimize=True)
         print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")

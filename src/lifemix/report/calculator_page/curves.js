@@ -2,19 +2,18 @@
 // The law of an ensemble is the mean of the members' joint laws: S = mean of prod_j S_j, F_m = mean of F_m.
 
 const TOLERANCE = 1e-9, MAX_DEPTH = 48;
-const NODES = [0.9604912687080202, 0.7745966692414834, 0.4342437493468026, 0];
-const KRONROD = [0.1046562260264673, 0.2684880898683334, 0.4013974147759622, 0.4509165386584741];
-const GAUSS = [0, 5 / 9, 0, 8 / 9];
-
-function mixed(components, of, logTime) {
-  let sum = 0;
-  for (const c of components) sum += c.weight * of(c.precision * (logTime - c.location), c);
-  return sum;
-}
+const mirrored = (half, middle, sign = 1) => [...half.map((x) => sign * x), middle, ...[...half].reverse()];
+const NODES = mirrored([0.9604912687080202, 0.7745966692414834, 0.4342437493468026], 0, -1);
+const KRONROD = mirrored([0.1046562260264673, 0.2684880898683334, 0.4013974147759622], 0.4509165386584741);
+const GAUSS = mirrored([0, 5 / 9, 0], 8 / 9);
 
 function survivalAt(law, mixtures, logTime) {
   let product = 1;
-  for (const components of mixtures) product *= mixed(components, law.survival, logTime);
+  for (const components of mixtures) {
+    let sum = 0;
+    for (const c of components) sum += c.weight * law.survival(c.precision * (logTime - c.location));
+    product *= sum;
+  }
   return Math.min(product, 1);
 }
 
@@ -24,24 +23,34 @@ function memberSurvival(law, mixtures, times) {
 
 // f_m prod_{j != m} S_j on the axis of log time, for every event m.
 function subdensities(law, mixtures, x) {
-  const density = (z, c) => c.precision * law.density(z);
-  const survival = mixtures.map((components) => mixed(components, law.survival, x));
-  return mixtures.map((components, m) => survival.reduce(
-    (product, s, j) => (j === m ? product : product * s), mixed(components, density, x)));
+  const survival = [], result = [];
+  for (const components of mixtures) {
+    let s = 0, f = 0;
+    for (const c of components) {
+      const z = c.precision * (x - c.location);
+      s += c.weight * law.survival(z);
+      f += c.weight * c.precision * law.density(z);
+    }
+    survival.push(s);
+    result.push(f);
+  }
+  for (let m = 0; m < result.length; m++) {
+    for (let j = 0; j < result.length; j++) if (j !== m) result[m] *= survival[j];
+  }
+  return result;
 }
 
 // Integrals over one panel by Gauss-Kronrod rules of 3 and 7 points, whose sum over events is known: S(a) - S(b).
 function panel(law, mixtures, a, b, mass, depth) {
   const half = (b - a) / 2, middle = a + half;
   const fine = mixtures.map(() => 0), coarse = mixtures.map(() => 0);
-  NODES.forEach((node, i) => {
-    for (const side of node ? [-1, 1] : [0]) {
-      subdensities(law, mixtures, middle + side * half * node).forEach((value, m) => {
-        fine[m] += KRONROD[i] * half * value;
-        coarse[m] += GAUSS[i] * half * value;
-      });
+  for (let i = 0; i < NODES.length; i++) {
+    const values = subdensities(law, mixtures, middle + half * NODES[i]);
+    for (let m = 0; m < values.length; m++) {
+      fine[m] += KRONROD[i] * half * values[m];
+      coarse[m] += GAUSS[i] * half * values[m];
     }
-  });
+  }
   const scaled = (parts) => {
     const found = parts.reduce((x, y) => x + y, 0);
     return parts.map((part) => (found > 0 ? part * mass / found : mass / parts.length));

@@ -13,7 +13,11 @@ const ERFCX = [
 function erfcx(x) {
   const u = 2 * (x - 3) / (x + 3);
   let one = 0, two = 0;
-  for (let j = ERFCX.length - 1; j > 0; j--) [one, two] = [u * one - two + ERFCX[j], one];
+  for (let j = ERFCX.length - 1; j > 0; j--) {
+    const next = u * one - two + ERFCX[j];
+    two = one;
+    one = next;
+  }
   return (u / 2 * one - two + ERFCX[0] / 2) / (x + 3);
 }
 

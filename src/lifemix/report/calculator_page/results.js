@@ -1,6 +1,6 @@
 // What is shown of a subject: headline, curves, tables and sentences.
 
-const POINTS = 160; // of a curve
+const POINTS = 100; // of a curve
 const APART = 6; // features named as setting a subject apart
 
 class Results {
@@ -10,6 +10,7 @@ class Results {
     this.horizons = content.horizons;
     this.end = Math.max(content.lastEventTime, ...this.horizons);
     this.times = Array.from({ length: POINTS + 1 }, (_, i) => this.end * (i / POINTS) ** 1.5);
+    this.known = new Map();
     this.single = content.events.length === 1;
     this.reading = this.horizons[Math.floor(this.horizons.length / 2)];
     this.members = content.network.members;
@@ -100,7 +101,7 @@ class Results {
 
   drawCurves() {
     const times = [...this.times, this.reading];
-    const here = this.model.predict(this.values, times), usual = this.model.predict(this.typical, times);
+    const here = this.model.predict(this.values, times), usual = this.typicalAt(times);
     const pick = (result, e) => (this.single ? result.survival : result.risks[e]);
     const pickMember = (result, m, e) => (this.single ? result.survivalByMember[m] : result.riskByMember[m][e]);
     const series = this.content.events.map((_, e) => {
@@ -138,7 +139,15 @@ class Results {
     byId("headline").replaceChildren(...lines);
   }
 
-  atHorizons(values) { return this.model.predict(values, this.horizons); }
+  // The typical subject does not change: what was asked for last, for the curves and for the table, is kept.
+  typicalAt(times) {
+    const key = times.join();
+    if (!this.known.has(key)) {
+      if (this.known.size > 1) this.known.delete(this.known.keys().next().value);
+      this.known.set(key, this.model.predict(this.typical, times));
+    }
+    return this.known.get(key);
+  }
 
   range(result, e, i) {
     const values = result.riskByMember.map((member) => member[e][i]);
@@ -160,7 +169,7 @@ class Results {
   }
 
   showNumbers() {
-    const here = this.atHorizons(this.values), usual = this.atHorizons(this.typical);
+    const here = this.model.predict(this.values, this.horizons), usual = this.typicalAt(this.horizons);
     const many = this.members > 1, all = this.content.observed !== null;
     const head = ["by", "risk", ...(many ? [`${this.members} models`] : []), "typical", ...(all ? ["all in training"] : [])];
     const rows = this.content.events.flatMap((name, e) => [
