@@ -68,6 +68,15 @@ def test_held_out_rows_stay_out_without_refit(run, write, frame):
     assert len(load(path.with_name("m.safetensors"))._training_target) == 200
 
 
+def test_held_out_rows_can_be_written_for_evaluate(run, write, frame, tmp_path):
+    path, rest = write(frame), tmp_path / "rest.csv"
+    quality = fit(run, path, "--holdout-to", rest, "--json").json["held_out"]["quality"][0]
+    evaluated = run("evaluate", path.with_name("m.safetensors"), rest, "--json").json["quality"][0]
+    assert evaluated["rows"] == 40
+    assert evaluated["values"] == quality["values"]
+    assert evaluated["log_likelihood"] == quality["log_likelihood"]
+
+
 def test_the_search_takes_what_was_told_as_given(run, write, frame):
     path = write(frame)
     result = fit(run, path, "--json", "--primitive", "loglogistic", quick=["--members", "1", "--epochs", "2"]).json
@@ -141,6 +150,7 @@ def test_late_entry_and_intervals(run, write):
 
 
 REFUSED = {
+    "held-out rows of none": (["-o", "m.safetensors", "--holdout-to", "r.csv", "--holdout", "0"], "--holdout 0"),
     "output's extension": (["-o", "model.pkl"], "must end in .safetensors"),
     "output's folder": (["-o", "nowhere/m.safetensors"], "there is no folder"),
     "primitive": (["-o", "m.safetensors", "--primitive", "gamma"], "gamma"),

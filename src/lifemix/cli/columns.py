@@ -82,7 +82,8 @@ def _look_at_numbers(name: str, x: Any, missing: float, roles: Roles) -> ColumnF
         return ColumnFacts(name, "constant", missing, f"{low:g}", "left out: one value", False)
     span = f"{low:g} to {high:g}, mean {observed.mean():.4g}"
     if _are_row_numbers(x) and name not in roles.keep:
-        return ColumnFacts(name, "row numbers", missing, span, f"left out (--keep {name} to use)", False)
+        how = "left out" if name == ROW_NAMES else f"left out (--keep {name} to use)"
+        return ColumnFacts(name, "row numbers", missing, span, how, False)
     kind = "0 / 1" if set(np.unique(observed)) == {0.0, 1.0} else "numbers"
     return ColumnFacts(name, kind, missing, span, "scaled" + _filled(missing, "mean"), True)
 

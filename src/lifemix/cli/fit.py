@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from ..errors import SettingError
 from .files import check_output, check_table
-from .formats import MODELS
+from .formats import MODELS, TABLES
 from .options import (
     Categorical,
     Censored,
@@ -83,6 +84,10 @@ def fit(
             help="Fit the saved model to all rows, or not to those held out. Default: to all, where these are many.",
         ),
     ] = None,
+    holdout_to: Annotated[
+        Path | None,
+        typer.Option(help="Write the rows held out to this table, and keep them out of the saved model."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Fit even where the doctor says stop.")] = False,
     seed: Seed = 0,
 ) -> None:
@@ -92,6 +97,10 @@ def fit(
     """
     check_table(data)
     check_output(output, MODELS, (data,))
+    if holdout_to is not None:
+        check_output(holdout_to, TABLES, (data, output))
+        if refit or holdout == 0:
+            raise SettingError("--holdout-to goes with rows held out: leave out --refit and --holdout 0.")
     from .fitting import FitOptions, run_fit
     from .roles import Roles
     from .understanding import Source
@@ -108,6 +117,6 @@ def fit(
         "learning_rate": learning_rate,
     }
     given = {name: value for name, value in told.items() if value is not None}
-    options = FitOptions(given, search, members, epochs, holdout, refit, force, seed)
+    options = FitOptions(given, search, members, epochs, holdout, refit, holdout_to, force, seed)
     source = Source(data, roles, tuple(censored or ()), encoding, skip_incomplete)
     run_fit(screen, source, output, options)

@@ -22,6 +22,7 @@ from .quality import Quality, event_horizons, measure
 from .screen import Screen, plain
 from .showing import settings_text, show_quality
 from .study import Study
+from .tables import write_table
 from .understanding import Source, open_study
 
 __all__ = ["FitOptions", "run_fit"]
@@ -40,6 +41,7 @@ class FitOptions:
     epochs: int
     holdout: float
     refit: bool | None
+    holdout_to: Path | None
     force: bool
     seed: int
 
@@ -49,9 +51,9 @@ def run_fit(screen: Screen, source: Source, output: Path, options: FitOptions) -
     told = _read_settings(options.told)
     study = open_study(screen, source)
     findings = examine_table(study.X, study.y)
-    show_findings(screen, findings, "What the doctor sees in the table")
     if not options.force:
         refuse_stops(findings)
+    show_findings(screen, findings, "What the doctor sees in the table")
     train, test = _split(study, options)
     settings, scores = _choose(screen, study, train, told, options)
     measured: list[Quality] = []
@@ -61,10 +63,12 @@ def run_fit(screen: Screen, source: Source, output: Path, options: FitOptions) -
         about = examine_model(model, study.X.iloc[test], study.y[test])
         show_findings(screen, about, "What the doctor sees in the model")
         findings += about
-    refit = len(test) > _WORTH_REFIT * len(study.y) if options.refit is None else options.refit
+    refit = _wants_refit(options, len(test), len(study.y))
     if refit or not len(test):
         model = _fit(screen, settings, study, np.arange(len(study.y)), options)
     model.metadata_ = _metadata(study, source.path.name, measured, len(test), refit)
+    if options.holdout_to is not None:
+        write_table(study.table.iloc[test], options.holdout_to)
     save(model, output)
     _say_done(screen, source.path, output, len(test), refit)
     screen.result(
@@ -92,6 +96,12 @@ def _split(study: Study, options: FitOptions) -> tuple[Any, Any]:
         return rows, rows[:0]
     share = min(options.holdout, _MOST_HELD_OUT / len(rows))
     return train_validation_split(study.y, fraction=share, random_state=options.seed)
+
+
+def _wants_refit(options: FitOptions, held_out: int, rows: int) -> bool:
+    if options.holdout_to is not None:
+        return False
+    return held_out > _WORTH_REFIT * rows if options.refit is None else options.refit
 
 
 def _choose(

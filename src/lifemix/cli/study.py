@@ -22,13 +22,14 @@ __all__ = ["Study", "learn_study", "read_target"]
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What a model is fitted to; ``skipped`` rows had no outcome."""
+    """What a model is fitted to; ``table`` holds its rows as they were read, ``skipped`` rows had no outcome."""
 
     X: pd.DataFrame
     y: NDArray[np.void]
     codes: EventCodes
     roles: Roles
     facts: list[ColumnFacts]
+    table: pd.DataFrame
     skipped: int
 
     def to_state(self) -> dict[str, Any]:
@@ -56,12 +57,12 @@ def learn_study(table: TableFile, roles: Roles, censored: Sequence[str], skip_in
     frame = table.frame.drop(columns=roles.apart)
     if frame.shape[1] == 0:
         raise CovariateError(f"no covariates are left besides {', '.join(roles.apart)}. Add at least one column.")
-    frame = frame if rows.all() else frame[rows]
+    frame, whole = (frame, table.frame) if rows.all() else (frame[rows], table.frame[rows])
     facts = understand(frame, roles)
     refuse_problems(facts)
     X = frame[[fact.name for fact in facts if fact.used]].reset_index(drop=True)
     labels = {name: X[name].astype("category") for name in roles.categorical if name in X}
-    return Study(X.assign(**labels), y, codes, roles, facts, int((~rows).sum()))
+    return Study(X.assign(**labels), y, codes, roles, facts, whole, int((~rows).sum()))
 
 
 def read_target(
@@ -128,18 +129,8 @@ def _offer(names: Sequence[str]) -> str:
     return f"The table has: {', '.join(names[:40])}.{guess}"
 
 
-_TIME_NAMES = {
-    "time",
-    "t",
-    "futime",
-    "duration",
-    "days",
-    "months",
-    "years",
-    "os_months",
-    "survival_time",
-    "week",
-    "weeks",
-    "stop",
-}
-_EVENT_NAMES = {"event", "status", "death", "dead", "died", "cens", "censor", "os_status", "arrest", "relapse", "e"}
+_TIME_NAMES = set(
+    "time t futime duration days months years week weeks os_months survival_time surv_time survival_in_days followup "
+    "follow_up lenfol tte stop".split()
+)
+_EVENT_NAMES = set("event status death dead died cens censor os_status fstat arrest relapse e".split())
