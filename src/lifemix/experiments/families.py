@@ -96,6 +96,14 @@ def _rsf_settings(data: str) -> list[Setting]:
     return [{"n_trees": count} for count in PAPER_TREES]
 
 
+def _few_trees(data: str) -> list[Setting]:
+    return [{"n_trees": 20}]
+
+
+def _few_rounds(data: str) -> list[Setting]:
+    return [{"max_iter": 100}]
+
+
 def _deepsurv(data: str, setting: Setting, seed: int) -> Any:
     return baselines.DeepSurv.paper(data, random_state=seed, preprocessor=paper_preprocessor(data))
 
@@ -117,7 +125,8 @@ def _fine_gray(data: str, setting: Setting, seed: int) -> Any:
 
 
 def _forest(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.RandomSurvivalForest(150, min_samples_leaf=5, max_features=0.4, random_state=seed, n_jobs=1)
+    options: Setting = {"n_trees": 150, "min_samples_leaf": 5, "max_features": 0.4} | setting
+    return baselines.RandomSurvivalForest(**options, random_state=seed, n_jobs=1)
 
 
 def _cs_forest(data: str, setting: Setting, seed: int) -> Any:
@@ -125,7 +134,7 @@ def _cs_forest(data: str, setting: Setting, seed: int) -> Any:
 
 
 def _boosting(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.GradientBoosting(random_state=seed)
+    return baselines.GradientBoosting(**setting, random_state=seed)
 
 
 def _nothing(data: str, setting: Setting, seed: int) -> Any:
@@ -147,14 +156,16 @@ FAMILIES: Mapping[str, Family] = {
         Family("lifemix", "lifemix, our best", _lifemix),
         Family("cph", "Cox regression", _cph, risks="single"),
         Family("cs-cph", "Cox regression, cause-specific", _cs_cph, risks="competing"),
-        Family("rsf", "random survival forest", _rsf, _rsf_settings, risks="single"),
-        Family("cs-rsf", "random survival forest, cause-specific", _cs_rsf, _rsf_settings, risks="competing"),
+        Family("rsf", "random survival forest", _rsf, _rsf_settings, _few_trees, risks="single"),
+        Family(
+            "cs-rsf", "random survival forest, cause-specific", _cs_rsf, _rsf_settings, _few_trees, risks="competing"
+        ),
         Family("deepsurv", "DeepSurv", _deepsurv, only=("support", "metabric")),
         Family("deephit", "DeepHit, the paper's choice", _deephit),
         Family("fg", "Fine-Gray", _fine_gray, risks="competing"),
-        Family("forest", "tuned forest", _forest, risks="single"),
-        Family("cs-forest", "tuned forest, cause-specific", _cs_forest, risks="competing"),
-        Family("boosting", "gradient boosting", _boosting),
+        Family("forest", "tuned forest", _forest, quick=_few_trees, risks="single"),
+        Family("cs-forest", "tuned forest, cause-specific", _cs_forest, quick=_few_trees, risks="competing"),
+        Family("boosting", "gradient boosting", _boosting, quick=_few_rounds),
         Family("floor", "no covariates (Aalen-Johansen)", _nothing),
         Family("truth", "the true law", _truth, only=("synthetic",)),
         Family("deephit-search", "DeepHit, random search", _deephit, _deephit_search),
