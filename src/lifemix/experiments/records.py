@@ -22,6 +22,7 @@ class Record:
     ``log_likelihood``, the mean a row; NaN where the data do not tell or the model diverged.
     inner: ``ctd`` and ``log_likelihood`` on the validation part of the training rows; empty where nothing is chosen.
     calibration: for each kind of event and horizon the predicted and the observed risk of groups of subjects.
+    seconds: of the processor, for training, one thread; of a fleet the share of one model.
     run: ``"full"`` or ``"quick"``.
     """
 
