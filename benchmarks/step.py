@@ -53,11 +53,11 @@ def whole_step(fleet: Fleet) -> Callable[[], None]:
     """Return a function that takes one training step, from the row numbers of its batch to new parameters."""
     rows, _ = shuffled_rows(fleet.jobs, fleet.randoms, BATCH)
     targets = fleet.gradient.targets(fleet.data.observed.take(rows), fleet.settings)
-    steps = count()
+    batches, steps = rows.transpose(0, 1).contiguous(), count()
 
     def step() -> None:
         number = next(steps) % len(targets)
-        fleet.step(fleet.inputs(rows[:, number]), targets[number], None)
+        fleet.step(fleet.inputs(batches[number]), targets[number], None)
 
     return step
 

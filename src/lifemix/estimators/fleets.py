@@ -48,7 +48,8 @@ def group(planned: Sequence[Planned], max_fleet: int) -> list[list[Planned]]:
 
 
 def _portions(members: list[Planned], max_fleet: int) -> list[list[Planned]]:
-    """Cut a group into parts of nearly equal size."""
+    """Cut a group into parts of nearly equal size, by learning rate: with one rate a step is quicker."""
+    members = sorted(members, key=lambda one: one.plan.jobs[0].learning_rate)
     size = max(1, max_fleet // len(members[0].plan.jobs))
     parts = -(-len(members) // size)
     return [members[i * len(members) // parts : (i + 1) * len(members) // parts] for i in range(parts)]

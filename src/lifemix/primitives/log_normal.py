@@ -16,6 +16,8 @@ __all__ = ["LogNormal"]
 
 _Z_LIMIT = 3e17  # z**2 / 2 is then exp(80), where the log cumulative hazard saturates
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+_ROOT_HALF = math.sqrt(0.5)
+_FAR = 12.0  # beyond it Phi(-z) nears the end of float32, and a few terms of its asymptotic series are exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +46,15 @@ class LogNormal(LogLocationScale):
     @staticmethod
     def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
         z = z.clamp(-_Z_LIMIT, _Z_LIMIT)
-        hazard = math.sqrt(2 / math.pi) / torch.special.erfcx(z / math.sqrt(2))  # phi(z) / Phi(-z)
-        log_density = -0.5 * z * z - _HALF_LOG_2PI
-        # log Phi(-z) = log phi(z) - log hazard, but for z so low that both are lost in rounding
-        log_survival = torch.where(z > -5, log_density - torch.log(hazard), torch.special.log_ndtr(-z))
-        seen = happened > 0
-        return torch.where(seen, log_density, log_survival), -torch.where(seen, z, hazard)
+        log_density = torch.square(z).mul_(-0.5).sub_(_HALF_LOG_2PI)
+        survival = torch.erfc(z * _ROOT_HALF).mul_(0.5)
+        hazard = log_density.exp().div_(survival)  # phi(z) / Phi(-z)
+        log_survival = survival.log_()
+        if float(z.max()) > _FAR:
+            far = z > _FAR
+            hazard = torch.where(far, _far_hazard(z), hazard)
+            log_survival = torch.where(far, log_density - hazard.log(), log_survival)
+        return torch.lerp(log_survival, log_density, happened), torch.lerp(hazard, z, happened).neg_()
 
     @staticmethod
     def standard_survival(z: Tensor) -> Tensor:
@@ -130,3 +135,10 @@ def _log_wide(left: Tensor, right: Tensor, narrow: Tensor) -> Tensor:
     direct = log_ndtr(right) - log_ndtr(left)
     difference = torch.where(near, direct, stable).clamp(min=1e-30)
     return log_ndtr(right) + log1mexp(difference, torch.log(difference))
+
+
+def _far_hazard(z: Tensor) -> Tensor:
+    """``phi(z) / Phi(-z)`` for z > 12, asymptotically ``z (1 + u - 2 u^2 + 10 u^3 - 74 u^4 + ...)``, u = 1 / z^2."""
+    z = z.clamp(min=_FAR)
+    u = z**-2
+    return z * (1 + u * (1 - u * (2 - u * (10 - u * (74 - 706 * u)))))

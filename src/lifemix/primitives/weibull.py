@@ -42,7 +42,7 @@ class Weibull(LogLocationScale):
     def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
         z = z.clamp(max=LOG_LIMIT)
         hazard_so_far = z.exp()
-        return happened * z - hazard_so_far, happened - hazard_so_far
+        return z.mul_(happened).sub_(hazard_so_far), happened - hazard_so_far
 
     @staticmethod
     def standard_survival(z: Tensor) -> Tensor:

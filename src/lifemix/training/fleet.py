@@ -99,18 +99,18 @@ class Fleet:
         rows, present = rows.to(self.values.device), present.to(self.values.device)
         observed = self.data.observed.take(rows)
         targets = self.gradient.targets(observed.reweighted(observed.weight * present), self.settings)
-        total = torch.zeros(len(jobs), device=self.values.device)
+        losses = []
         left_out = dropout_bytes(jobs) if self.architecture.hidden else None
-        for step, target in enumerate(targets):
+        for batch, target in zip(rows.transpose(0, 1).contiguous(), targets, strict=True):
             masks = None
             if left_out is not None:
                 masks = dropout_masks(left_out, randoms, rows.shape[2], self.architecture.hidden, rows.device)
-            total += self.step(self.inputs(rows[:, step]), target, masks)
-        losses = total / len(targets) + penalties(self.parameters.blocks, self.settings)
+            losses.append(self.step(self.inputs(batch), target, masks))
+        mean = torch.stack(losses).mean(0) + penalties(self.parameters.blocks, self.settings)
         self.epoch += 1
         validation = self.validation_loss()
         current = self.architecture.layout.unpack(self.values, len(jobs))
-        for row, (number, loss) in enumerate(zip(self.running, losses.tolist(), strict=True)):
+        for row, (number, loss) in enumerate(zip(self.running, mean.tolist(), strict=True)):
             held_out = len(jobs[row].validation_rows) > 0
             if self._record(self.fits[number], loss, validation[row], held_out):
                 self.best[row] = current[row]

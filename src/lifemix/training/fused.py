@@ -1,7 +1,8 @@
 """The training step with its gradient written out, for exact and right-censored rows and a plain encoder.
 
-A step of a small network is ruled by call overhead: here it is some forty calls for all models of a fleet, without
-the bookkeeping of automatic differentiation. ``Autograd`` computes the same numbers; a test holds the two together.
+A step of a small network is ruled by call overhead: here it is some forty calls for all models of a fleet, into
+memory that is set aside once, without the bookkeeping of automatic differentiation. ``Autograd`` computes the same
+numbers; a test holds the two together.
 
 With ``v_k = happened * log_precision_k + standard(z_k)`` the log-likelihood of a row is ``log sum_k w_k exp v_k``
 (exact) or ``sum_k w_k v_k`` (elbo), up to terms without parameters. Its derivative by ``v_k`` is the responsibility
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -31,25 +31,74 @@ _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 _aten = torch.ops.aten
 
-# Activations whose derivative can be told from their value: (function, derivative times a gradient)
+# Activations whose derivative can be told from their value, in place: (function, derivative times a gradient)
+_hardtanh_backward = _aten.hardtanh_backward.grad_input
+_threshold_backward = _aten.threshold_backward.grad_input
+_tanh_backward = _aten.tanh_backward.grad_input
+_elu_backward = _aten.elu_backward.grad_input
 _ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], Tensor] | None]] = {
-    "relu6": (lambda x: x.clamp_(0, 6), lambda g, y: _aten.hardtanh_backward(g, y, 0, 6)),
-    "relu": (lambda x: x.clamp_(min=0), lambda g, y: _aten.threshold_backward(g, y, 0)),
-    "tanh": (lambda x: x.tanh_(), lambda g, y: _aten.tanh_backward(g, y)),
-    "selu": (functional.selu_, lambda g, y: _aten.elu_backward(g, _SELU_ALPHA, _SELU_SCALE, 1, True, y)),
-    "elu": (functional.elu_, lambda g, y: _aten.elu_backward(g, 1, 1, 1, True, y)),
+    "relu6": (lambda x: x.clamp_(0, 6), lambda g, y: _hardtanh_backward(g, y, 0, 6, grad_input=g)),
+    "relu": (lambda x: x.clamp_(min=0), lambda g, y: _threshold_backward(g, y, 0, grad_input=g)),
+    "tanh": (lambda x: x.tanh_(), lambda g, y: _tanh_backward(g, y, grad_input=g)),
+    "selu": (functional.selu_, lambda g, y: _elu_backward(g, _SELU_ALPHA, _SELU_SCALE, 1, True, y, grad_input=g)),
+    "elu": (functional.elu_, lambda g, y: _elu_backward(g, 1, 1, 1, True, y, grad_input=g)),
     "identity": (lambda x: x, None),
 }
 
 
 @dataclass(frozen=True, eq=False)
 class _Target:
-    """What a step must know of its rows; rows are the last axis, so that sums over components run along memory."""
+    """What the likelihood must know of its rows; rows are the last axis: sums over components run along memory."""
 
     log_time: Tensor  # [models, 1, 1, rows]
     happened: Tensor  # [models, events, 1, rows], 1 or 0
     share: Tensor  # [models, events, 1, rows]: minus the weight of the term in the loss
     constant: Tensor  # [models]: the part of the loss without parameters
+
+
+class _Workspace:
+    """Memory for a batch of all models, and the views of the parameters and their slopes that a step needs."""
+
+    def __init__(self, values: Parameters, slopes: Parameters, depth: int, x: Tensor, location_at: int) -> None:
+        self.values, self.slopes, self.shape = values, slopes, x.shape
+        self._encoder(depth, x)
+        self._heads(x, location_at)
+
+    def _encoder(self, depth: int, x: Tensor) -> None:
+        n_models, n_rows, _ = x.shape
+        values, slopes = self.values.blocks, self.slopes.blocks
+        self.weights = [values[f"encoder.{layer}.weight"] for layer in range(depth)]
+        self.weights_across = [weight.transpose(1, 2) for weight in self.weights]
+        self.weight_slopes = [slopes[f"encoder.{layer}.weight"] for layer in range(depth)]
+        with_bias = "encoder.0.bias" in values
+        self.biases = [values[f"encoder.{layer}.bias"][:, None] if with_bias else None for layer in range(depth)]
+        self.bias_slopes = [slopes[f"encoder.{layer}.bias"] if with_bias else None for layer in range(depth)]
+        self.active = [x.new_empty(n_models, n_rows, weight.shape[2]) for weight in self.weights]
+        self.dropped = [torch.empty_like(active) for active in self.active]
+        self.by_active = [torch.empty_like(active) for active in self.active]
+
+    def _heads(self, x: Tensor, location_at: int) -> None:
+        n_models, n_rows, _ = x.shape
+        values, slopes = self.values.blocks, self.slopes.blocks
+        self.heads, self.head_slopes = values["heads"], slopes["heads"]
+        self.base, self.base_slopes = values["base"], slopes["base"]  # [models, events, 2, k]
+        self.base_rows = self.base[..., None]
+        self.gate_bias = values["gate_bias"][..., None] if "gate_bias" in values else None
+        self.gate_bias_slopes = slopes.get("gate_bias")
+        _, n_events, _, k = self.base.shape
+        parts, mixture = (n_models, n_events, 3, k, n_rows), (n_models, n_events, k, n_rows)
+        self.out, by_out = x.new_empty(n_models, n_events * 3 * k, n_rows), x.new_empty(parts)
+        self.logits, self.shifts = self.out.view(parts)[:, :, 0], self.out.view(parts)[:, :, 1:]
+        self.by_out, self.by_rows = by_out.view_as(self.out), by_out.view_as(self.out).transpose(1, 2)
+        self.by_logits, self.by_parameters = by_out[:, :, 0], by_out[:, :, 1:]
+        self.by_location, self.by_precision = by_out[:, :, 1 + location_at], by_out[:, :, 2 - location_at]
+        self.parameters = x.new_empty(n_models, n_events, 2, k, n_rows)
+        self.location, self.log_precision = self.parameters[:, :, location_at], self.parameters[:, :, 1 - location_at]
+        self.precision, self.z = x.new_empty(mixture), x.new_empty(mixture)
+        self.mixing = x.new_empty(2, *mixture)
+        self.joint, self.gate = self.mixing
+        self.from_centre = torch.empty_like(self.base)
+        self.zero = x.new_zeros(())
 
 
 class Fused:
@@ -61,8 +110,9 @@ class Fused:
         self.act, self.act_derivative = _ACTIVATIONS[architecture.act]
         # Location and log precision are the law's parameters up to order and sign, and so are their derivatives.
         order = architecture.law.from_location(torch.tensor(1.0), torch.tensor(2.0)).parameters
-        self.location_at, self.precision_at = (1, 2) if abs(order[0]) == 1 else (2, 1)
-        self.precision_falls = bool(order[self.precision_at - 1] < 0)
+        self.location_at = 0 if abs(order[0]) == 1 else 1
+        self.precision_falls = bool(order[1 - self.location_at] < 0)
+        self._workspaces: dict[int, _Workspace] = {}
 
     @staticmethod
     def usable(architecture: Architecture, config: TrainConfig, observed: Observations) -> bool:
@@ -74,24 +124,19 @@ class Fused:
     def targets(self, observed: Observations, settings: Settings) -> list[_Target]:
         """Prepare an epoch, ``[models, steps, rows]``."""
         weight = observed.weight / observed.weight.sum(-1, keepdim=True)
-        log_time = torch.log(observed.time)[:, :, None, None]
-        happened = self._happened(observed)
-        share = -weight[:, :, None, None] * self._discounted(happened, settings)
-        constant = -_known(observed, weight).sum(-1)  # [models, steps]
-        steps = range(weight.shape[1])
-        return [_Target(log_time[:, s], happened[:, s], share[:, s], constant[:, s]) for s in steps]
+        parts = self._target_parts(observed, weight, settings)
+        return [_Target(*step) for step in zip(*(part.unbind(1) for part in parts), strict=True)]
 
-    def _happened(self, observed: Observations) -> Tensor:
-        """Return 1 where an event happened, ``[..., events, 1, rows]``."""
-        kinds = torch.arange(1, self.architecture.n_events + 1, device=observed.event.device)
-        return (observed.event[..., None, None, :] == kinds[:, None, None]).to(observed.weight)
-
-    @staticmethod
-    def _discounted(happened: Tensor, settings: Settings) -> Tensor:
+    def _target_parts(self, observed: Observations, weight: Tensor, settings: Settings) -> tuple[Tensor, ...]:
+        kinds = torch.arange(1, self.architecture.n_events + 1, device=weight.device)[:, None, None]
+        happened = (observed.event[..., None, None, :] == kinds).to(weight)
         discount = settings.discount.view(-1, *[1] * (happened.dim() - 1))
-        return happened + (1 - happened) * discount
+        share = -weight[..., None, None, :] * torch.lerp(discount, torch.ones_like(discount), happened)
+        log_time = torch.log(observed.time)
+        # The part of the log-likelihood that has no parameter is log dz/dt without the precision.
+        known = torch.where(observed.event > 0, weight * (observed.log_width - log_time), 0.0)
+        return log_time[..., None, None, :], happened, share, -known.sum(-1)
 
-    @torch.no_grad()
     def loss_and_gradient(
         self,
         values: Parameters,
@@ -102,114 +147,103 @@ class Fused:
         masks: list[Tensor] | None,
     ) -> Tensor:
         """Return the loss of each model without the penalties; write the gradient with them."""
-        parameters, slots = values.blocks, gradient.blocks
-        hidden, active = self._encode(parameters, x, masks)
-        logits, shifts, law = self._heads(parameters, hidden[-1])
-        by_out = torch.empty((len(x), self.architecture.n_events, 3, *logits.shape[2:]), dtype=x.dtype, device=x.device)
-        log_likelihood = self._likelihood(logits, law, target, by_out)
-        by_parameter = by_out[:, :, 1:]
-        torch.sum(by_parameter, dim=-1, out=slots["base"])
-        if "gate_bias" in slots:
-            torch.sum(by_out[:, :, 0], dim=-1, out=slots["gate_bias"])
-        if self.act_derivative is not None:
-            by_parameter.copy_(self.act_derivative(by_parameter, shifts))
-        by_out = by_out.flatten(1, 3)  # [models, events * 3 * k, rows]
-        torch.bmm(by_out, hidden[-1], out=slots["heads"])
-        self._backward(parameters, slots, hidden, active, by_out.transpose(1, 2), masks)
-        slots["base"].addcmul_(parameters["base"] - settings.prior_centre[..., None], settings.twice_prior)
-        if settings.any_head_prior:
-            slots["heads"].addcmul_(parameters["heads"], settings.head_prior.view(-1, 1, 1))
-        return (target.share * log_likelihood).sum((1, 2, 3)).add_(target.constant)
-
-    def _likelihood(self, logits: Tensor, law: Any, target: _Target, by_out: Tensor) -> Tensor:
-        """Return the log-likelihood ``[models, events, 1, rows]``; write its derivatives into by_out."""
-        precision = law.log_precision.clamp(max=LOG_LIMIT).exp_()
-        z = (target.log_time - law.location).mul_(precision)
-        value, slope = law.standard(z, target.happened)
-        value.addcmul_(target.happened, law.log_precision)
-        total, by_value, by_logit = self._mix(logits, value)
-        torch.mul(by_logit, target.share, out=by_out[:, :, 0])
-        by_value = by_value * target.share
+        work = self._workspace(values, gradient, x)
+        hidden = self._encode(work, x, masks)
+        self._parameters(work, hidden[-1])
+        value, slope = self._values(work, target)
+        by_value, loss = (self._mix_exactly if self.exact else self._mix_by_bound)(work, value, target.share)
+        torch.mul(by_value, target.happened, out=work.by_precision)
         by_z = slope.mul_(by_value)
-        by_precision = torch.addcmul(by_value.mul_(target.happened), by_z, z, out=by_out[:, :, self.precision_at])
+        work.by_precision.addcmul_(by_z, work.z)
         if self.precision_falls:
-            by_precision.neg_()
-        torch.mul(by_z, precision, out=by_out[:, :, self.location_at]).neg_()
-        by_out.clamp_(-_LIMIT, _LIMIT)
-        return total
+            work.by_precision.neg_()
+        torch.addcmul(work.zero, by_z, work.precision, value=-1, out=work.by_location)
+        work.by_out.clamp_(-_LIMIT, _LIMIT)
+        self._backward(work, hidden, masks)
+        from_centre = torch.sub(work.base, settings.prior_centre[..., None], out=work.from_centre)
+        work.base_slopes.addcmul_(from_centre, settings.twice_prior)
+        if settings.any_head_prior:
+            work.head_slopes.addcmul_(work.heads, settings.head_prior.view(-1, 1, 1))
+        return loss.sum((1, 2, 3)).add_(target.constant)
 
-    def _encode(
-        self, parameters: dict[str, Tensor], x: Tensor, masks: list[Tensor] | None
-    ) -> tuple[list[Tensor], list[Tensor]]:
-        """Return the inputs and the output of every layer, dropout included, and the outputs before dropout."""
-        hidden, active = [x], []
-        for layer in range(len(self.architecture.hidden)):
-            weight, bias = parameters[f"encoder.{layer}.weight"], parameters.get(f"encoder.{layer}.bias")
-            x = torch.bmm(x, weight)
-            x = self.activation(x if bias is None else x.add_(bias[:, None]))
-            active.append(x)
-            if masks is not None:
-                x = x * masks[layer]
-            hidden.append(x)
-        return hidden, active
+    def _workspace(self, values: Parameters, slopes: Parameters, x: Tensor) -> _Workspace:
+        work = self._workspaces.get(x.shape[1])
+        if work is None or work.values is not values or work.slopes is not slopes or work.shape != x.shape:
+            work = _Workspace(values, slopes, len(self.architecture.hidden), x, self.location_at)
+            self._workspaces[x.shape[1]] = work
+        return work
 
-    def _heads(self, parameters: dict[str, Tensor], representation: Tensor) -> tuple[Tensor, Tensor, Any]:
-        """Return logits ``[models, events, k, rows]``, the shifts after ``act`` and the primitives."""
-        base = parameters["base"]  # [models, events, 2, k]
-        out = torch.bmm(parameters["heads"], representation.transpose(1, 2))
-        out = out.unflatten(1, (base.shape[1], 3, base.shape[3]))
-        logits = out[:, :, 0]
-        if "gate_bias" in parameters:
-            logits.add_(parameters["gate_bias"][..., None])
-        shifts = self.act(out[:, :, 1:])
-        both = shifts + base[..., None]
-        return logits, shifts, self.architecture.law(both[:, :, 0], both[:, :, 1])
+    def _encode(self, work: _Workspace, x: Tensor, masks: list[Tensor] | None) -> list[Tensor]:
+        """Return the inputs and the output of every layer, dropout included."""
+        hidden = [x]
+        for layer, active in enumerate(work.active):
+            torch.bmm(hidden[-1], work.weights[layer], out=active)
+            bias = work.biases[layer]
+            if bias is not None:
+                active.add_(bias)
+            self.activation(active)
+            hidden.append(active if masks is None else torch.mul(active, masks[layer], out=work.dropped[layer]))
+        return hidden
 
-    def _mix(self, logits: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the log-likelihood ``[models, events, 1, rows]`` and its derivatives by values and logits."""
-        weights = torch.softmax(logits, 2)
-        if self.exact:
-            joint = logits + value
-            total = torch.logsumexp(joint, 2, keepdim=True) - torch.logsumexp(logits, 2, keepdim=True)
-            responsibility = torch.softmax(joint, 2)
-            return total, responsibility, responsibility - weights
-        total = (weights * value).sum(2, keepdim=True)
-        return total, weights, (value - total).mul_(weights)
+    def _parameters(self, work: _Workspace, representation: Tensor) -> None:
+        """Write the logits ``[models, events, k, rows]``, the shifts after ``act`` and location and log precision."""
+        torch.bmm(work.heads, representation.transpose(1, 2), out=work.out)
+        if work.gate_bias is not None:
+            work.logits.add_(work.gate_bias)
+        torch.add(self.act(work.shifts), work.base_rows, out=work.parameters)
+        if self.precision_falls:
+            work.log_precision.neg_()
 
-    def _backward(
-        self,
-        parameters: dict[str, Tensor],
-        slots: dict[str, Tensor],
-        hidden: list[Tensor],
-        active: list[Tensor],
-        out: Tensor,
-        masks: list[Tensor] | None,
-    ) -> None:
-        """Carry the derivative from the heads back through the encoder."""
-        above = parameters["heads"]
-        for layer in reversed(range(len(self.architecture.hidden))):
-            out = torch.bmm(out, above)
+    def _values(self, work: _Workspace, target: _Target) -> tuple[Tensor, Tensor]:
+        """Return v and the slope of its last term in z, ``[models, events, k, rows]``; write z and the precision."""
+        torch.clamp(work.log_precision, max=LOG_LIMIT, out=work.precision).exp_()
+        torch.sub(target.log_time, work.location, out=work.z).mul_(work.precision)
+        value, slope = self.architecture.law.standard(work.z, target.happened)
+        return value.addcmul_(target.happened, work.log_precision), slope
+
+    def _mix_exactly(self, work: _Workspace, value: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
+        """Write the derivative by the logits; return that by the values, and terms that add up to the loss."""
+        torch.add(work.logits, value, out=work.joint)
+        work.gate.copy_(work.logits)
+        logs = torch.log_softmax(work.mixing, 3)  # of the responsibilities and of the weights
+        torch.exp(logs, out=work.mixing).mul_(share)
+        torch.sub(work.joint, work.gate, out=work.by_logits)
+        # log sum_k w_k exp v_k = v_k + log w_k - log r_k for every k
+        return work.joint, torch.sub(logs[1], logs[0]).add_(value).mul_(work.joint)
+
+    def _mix_by_bound(self, work: _Workspace, value: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
+        """The same for the bound."""
+        weights = torch.softmax(work.logits, 2)
+        mean = (weights * value).sum(2, keepdim=True)
+        by_value = weights.mul_(share)
+        torch.sub(value, mean, out=work.by_logits).mul_(by_value)
+        return by_value, mean.mul_(share)
+
+    def _backward(self, work: _Workspace, hidden: list[Tensor], masks: list[Tensor] | None) -> None:
+        """Carry the derivative from the parameters of the mixtures back to those of heads and encoder."""
+        torch.sum(work.by_parameters, dim=-1, out=work.base_slopes)
+        if work.gate_bias_slopes is not None:
+            torch.sum(work.by_logits, dim=-1, out=work.gate_bias_slopes)
+        if self.act_derivative is not None:
+            self.act_derivative(work.by_parameters, work.shifts)
+        torch.bmm(work.by_out, hidden[-1], out=work.head_slopes)
+        above, weights = work.by_rows, work.heads
+        for layer in reversed(range(len(work.active))):
+            out = torch.bmm(above, weights, out=work.by_active[layer])
             if masks is not None:
                 out.mul_(masks[layer])
             if self.derivative is not None:
-                out = self.derivative(out, active[layer])
-            if f"encoder.{layer}.bias" in slots:
-                torch.sum(out, dim=1, out=slots[f"encoder.{layer}.bias"])
-            torch.bmm(hidden[layer].transpose(1, 2), out, out=slots[f"encoder.{layer}.weight"])
-            above = parameters[f"encoder.{layer}.weight"].transpose(1, 2)
+                self.derivative(out, work.active[layer])
+            if work.biases[layer] is not None:
+                torch.sum(out, dim=1, out=work.bias_slopes[layer])
+            torch.bmm(hidden[layer].transpose(1, 2), out, out=work.weight_slopes[layer])
+            above, weights = out, work.weights_across[layer]
 
-    @torch.no_grad()
     def held_out(self, values: Parameters, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
         """Return minus the weighted sum of the objective."""
-        logits, _, law = self._heads(values.blocks, self._encode(values.blocks, x, None)[0][-1])
-        happened = self._happened(observed)
-        z = law.log_precision.clamp(max=LOG_LIMIT).exp_() * (torch.log(observed.time)[:, None, None] - law.location)
-        value = law.standard(z, happened)[0] + happened * law.log_precision
-        scaled = self._mix(logits, value)[0] * self._discounted(happened, settings)
-        rows = observed.weight * scaled.sum(dim=(1, 2)) + _known(observed, observed.weight)
-        return -rows.double().sum(1)
-
-
-def _known(observed: Observations, weight: Tensor) -> Tensor:
-    """Return the part of the log-likelihood that has no parameter: ``log dz/dt`` without the precision."""
-    return torch.where(observed.event > 0, weight * (observed.log_width - torch.log(observed.time)), 0.0)
+        work = _Workspace(values, values, len(self.architecture.hidden), x, self.location_at)
+        target = _Target(*self._target_parts(observed, observed.weight, settings))
+        self._parameters(work, self._encode(work, x, None)[-1])
+        value, _ = self._values(work, target)
+        _, terms = (self._mix_exactly if self.exact else self._mix_by_bound)(work, value, target.share)
+        return terms.flatten(1).double().sum(1) + target.constant

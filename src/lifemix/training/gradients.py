@@ -47,7 +47,7 @@ class Parameters:
 
     def shorten(self, longest: float) -> None:
         """Scale down the parts of models that are longer than allowed; where all together are not, none is."""
-        if float(torch.linalg.vector_norm(self.flat)) <= longest:
+        if float(torch.dot(self.flat, self.flat)) <= longest**2:
             return
         parts = [torch.linalg.vector_norm(block.flatten(1), dim=1) for block in self.blocks.values()]
         norms = torch.linalg.vector_norm(torch.stack(parts), dim=0)

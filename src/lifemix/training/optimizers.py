@@ -48,6 +48,10 @@ class Adam(Optimizer):
 
     n_moments = 2
 
+    def __init__(self, like: Tensor) -> None:
+        super().__init__(like)
+        self._count = torch.zeros((), device=like.device)
+
     def update(self, values: Tensor, gradient: Tensor, learning_rate: Tensor | float, decay: Tensor | None) -> None:
         """Move the values in place."""
         if isinstance(learning_rate, Tensor) or decay is not None:
@@ -61,7 +65,7 @@ class Adam(Optimizer):
             [mean],
             [square],
             [],
-            [torch.tensor(float(self.steps), device=values.device)],
+            [self._count.fill_(self.steps)],
             lr=learning_rate,
             beta1=0.9,
             beta2=0.999,

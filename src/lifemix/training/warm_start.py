@@ -19,6 +19,7 @@ __all__ = ["warm_start"]
 
 _MAX_STEPS = 100
 _BLOCK = 1 << 15  # rows whose derivatives are taken at once
+_CLOSE = 1e-6  # Newton's error is of the order of the square of its last step
 _LOG_PRECISION_RANGE = (-6.0, 6.0)  # shapes 0.0025 to 400: where all times are equal the best shape is infinite
 
 
@@ -44,16 +45,15 @@ def _fit(law: type[LogLocationScale], observed: Observations) -> Tensor:
         for _ in range(30):  # halve until the likelihood grows
             trial = point + step
             trial[1] = trial[1].clamp(*_LOG_PRECISION_RANGE)
-            trial_value = _log_likelihood(law, observed, trial)
-            if trial_value >= value:
+            there = _derivatives(law, observed, trial)
+            if there[0] >= value:
                 break
             step = step / 2
         else:
             break
         moved = (trial - point).abs().max()
-        point = trial
-        value, gradient, curvature = _derivatives(law, observed, point)
-        if moved < 1e-10:
+        point, (value, gradient, curvature) = trial, there
+        if moved < _CLOSE:
             break
     return point
 
@@ -76,12 +76,6 @@ def _ascent_step(gradient: Tensor, curvature: Tensor) -> Tensor:
     values = values.abs().clamp(min=1e-8 * float(values.abs().max()) + 1e-300)
     step = vectors @ ((vectors.T @ gradient) / values)
     return step * torch.clamp(2.0 / step.abs().max().clamp(min=1e-300), max=1.0)
-
-
-def _log_likelihood(law: type[LogLocationScale], observed: Observations, point: Tensor) -> Tensor:
-    """Return the mean log-likelihood a unit of weight."""
-    total = sum(_block(law, part, point) for part in _blocks(observed))
-    return torch.as_tensor(total) / observed.weight.sum()
 
 
 def _derivatives(law: type[LogLocationScale], observed: Observations, point: Tensor) -> tuple[Tensor, Tensor, Tensor]:
