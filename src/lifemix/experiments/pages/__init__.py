@@ -1,0 +1,7 @@
+"""The pages of the experiments: our numbers, the paper's, the differences, pictures, and how all was made."""
+
+from .facts import RunFacts
+from .index import write_index
+from .page import write_page
+
+__all__ = ["RunFacts", "write_index", "write_page"]

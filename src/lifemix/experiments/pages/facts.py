@@ -1,0 +1,61 @@
+"""What a reader needs to run an experiment again: command, versions, machine, seeds, folds, horizons."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+__all__ = ["RunFacts", "machine", "versions"]
+
+_PACKAGES = ("lifemix", "torch", "numpy", "pandas", "scikit-learn", "scipy", "scikit-survival", "pycox")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that the numbers depend on."""
+    found = {"Python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> str:
+    """Return what kind of machine this is, without its name."""
+    processor = platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+        processor = models[0] if models else processor
+    except OSError:
+        processor = platform.processor() or processor
+    return f"{platform.system()}, {processor}, {os.cpu_count()} cores"
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """How the cells of a page were made.
+
+    experiment: the page's file name, such as ``"support"``. command: the exact command that makes the page again.
+    seconds: of computing, all fits together. folds: how many were used, by data set. horizons: by data set, for each
+    kind of event its times; units: of time, by data set; events: names of the kinds of event, by data set.
+    notes: what else the reader should know; they stand at the top.
+    """
+
+    experiment: str
+    command: str
+    run: Literal["full", "quick"] = "full"
+    seeds: tuple[int, ...] = (0,)
+    seconds: float | None = None
+    folds: Mapping[str, int] = field(default_factory=dict)
+    horizons: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    events: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=versions)
+    machine: str = field(default_factory=machine)
+    notes: tuple[str, ...] = ()
