@@ -12,7 +12,7 @@ from ..baselines.deephit_search import DEEPHIT_PAPER
 from ..baselines.forest import PAPER_TREES
 from ..errors import SettingError
 from ..estimators import DeepSurvivalMachines
-from .best import best_model
+from .best import best_model, best_settings
 from .data import paper_preprocessor
 
 __all__ = ["FAMILIES", "Family", "family"]
@@ -24,7 +24,8 @@ Setting = dict[str, Any]
 class Family:
     """One model of the tables.
 
-    settings: what is chosen from, for a data set, in a full run; quick: in a quick one.
+    settings: what is chosen from, for a data set, in a full run; reduced: a part of it, where that is too much for
+    large data; quick: in a quick run.
     build: the estimator of a data set, a setting and a seed.
     fleet: whether settings train together, stop early by the inner validation part and are scored on it; others are
     fitted to all training rows, and where there is something to choose once more to the rows without the inner part.
@@ -35,9 +36,16 @@ class Family:
     build: Callable[[str, Setting, int], Any]
     settings: Callable[[str], list[Setting]] = lambda data: [{}]
     quick: Callable[[str], list[Setting]] = lambda data: [{}]
+    reduced: Callable[[str], list[Setting]] | None = None
     fleet: bool = False
     risks: str = "both"  # "single", "competing" or "both"
     only: tuple[str, ...] = ()  # the data sets that the model is for, where it is not for all
+
+    def candidates(self, data: str, run: str = "full", grid: str = "full") -> list[Setting]:
+        """Return the settings to choose from in a full or quick run with the full or the reduced grid."""
+        if run == "quick":
+            return self.quick(data)
+        return self.reduced(data) if grid == "reduced" and self.reduced is not None else self.settings(data)
 
     def covers(self, data: str, n_events: int) -> bool:
         """Tell whether the model is for a data set."""
@@ -56,6 +64,12 @@ def _dsm_settings(data: str) -> list[Setting]:
         {"primitive": primitive, "k": k, "hidden": hidden, "learning_rate": rate, "discount": discount}
         for primitive, k, hidden, rate, discount in grid
     ]
+
+
+def _dsm_reduced(data: str) -> list[Setting]:
+    """16 of the 144: the quicker learning rate, the two ends of the discount, the larger layers, fewer components."""
+    kept = {"k": (4, 6), "hidden": ([100], [100, 100]), "learning_rate": (1e-3,), "discount": (0.5, 1.0)}
+    return [one for one in _dsm_settings(data) if all(one[name] in values for name, values in kept.items())]
 
 
 def _dsm_quick(data: str) -> list[Setting]:
@@ -145,15 +159,15 @@ def _truth(data: str, setting: Setting, seed: int) -> Any:
     return baselines.TrueSynthetic(rounded=True)
 
 
-def _lifemix(data: str, setting: Setting, seed: int) -> Any:
-    return best_model(seed)
+def _few_members(data: str) -> list[Setting]:
+    return [best_settings(data)[0] | {"n_members": 2}]
 
 
 FAMILIES: Mapping[str, Family] = {
     one.name: one
     for one in (
-        Family("dsm", "DSM, the paper's settings", _dsm, _dsm_settings, _dsm_quick, fleet=True),
-        Family("lifemix", "lifemix, our best", _lifemix),
+        Family("dsm", "DSM, the paper's settings", _dsm, _dsm_settings, _dsm_quick, _dsm_reduced, fleet=True),
+        Family("lifemix", "lifemix, our best", best_model, best_settings, _few_members),
         Family("cph", "Cox regression", _cph, risks="single"),
         Family("cs-cph", "Cox regression, cause-specific", _cs_cph, risks="competing"),
         Family("rsf", "random survival forest", _rsf, _rsf_settings, _few_trees, risks="single"),

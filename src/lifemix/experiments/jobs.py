@@ -55,8 +55,7 @@ def make_jobs(protocol: Protocol, models: Sequence[str]) -> list[Job]:
 
 
 def _jobs_of(protocol: Protocol, one: Family) -> Iterator[Job]:
-    choose = one.settings if protocol.run == "full" else one.quick
-    settings = choose(protocol.source.name)
+    settings = one.candidates(protocol.source.name, protocol.run, protocol.grid)
     several = len(settings) > 1
     for level in protocol.levels:
         if one.fleet:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from ..baselines import CauseSpecific
 from ..distribution import CompetingDistribution
 from ..errors import LifemixWarning
-from ..estimators import DeepSurvivalMachines
 from ..metrics import brier_score, calibration_curve, concordance_td
 from .protocol import Fold
 from .records import rounded
@@ -87,9 +86,8 @@ def net_risk(model: Any, X: Any, times: Floats, event: int, n_events: int) -> Fl
     """
     if n_events == 1:
         return 1 - np.asarray(model.predict_survival_function(X, times))
-    if isinstance(model, DeepSurvivalMachines):
-        law = model.predict_distribution(X)
-        assert isinstance(law, CompetingDistribution)
+    law = model.predict_distribution(X) if hasattr(model, "predict_distribution") else None
+    if isinstance(law, CompetingDistribution):
         return 1 - law.net(event).survival(times)
     if isinstance(model, CauseSpecific):
         return 1 - np.asarray(model.estimators_[event].predict_survival_function(X, times))

@@ -27,23 +27,33 @@ _SELECTIONS = {
 
 
 def write_tables(
-    folder: Path, title: str, cells: Sequence[Cell], published: Sequence[Cell], chosen: Sequence[Mapping[str, Any]]
+    folder: Path,
+    title: str,
+    cells: Sequence[Cell],
+    published: Sequence[Cell],
+    chosen: Sequence[Mapping[str, Any]],
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Write both files, and return what the JSON one holds."""
     content = {
         "title": title,
+        "notes": list(notes),
         "cells": [_plain(asdict(cell)) for cell in cells],
         "chosen": [dict(choice) for choice in chosen],
         "verdicts": _plain(verdicts(cells, published)),
     }
     folder.mkdir(parents=True, exist_ok=True)
     _replace(folder / "tables.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
-    _replace(folder / "tables.md", markdown(title, cells, published, chosen))
+    _replace(folder / "tables.md", markdown(title, cells, published, chosen, notes))
     return content
 
 
 def markdown(
-    title: str, cells: Sequence[Cell], published: Sequence[Cell], chosen: Sequence[Mapping[str, Any]] = ()
+    title: str,
+    cells: Sequence[Cell],
+    published: Sequence[Cell],
+    chosen: Sequence[Mapping[str, Any]] = (),
+    notes: Sequence[str] = (),
 ) -> str:
     """Return the tables as Markdown: our mean ± standard error, and the paper's beside it."""
     lines = [
@@ -52,6 +62,7 @@ def markdown(
         "Ours: mean ± standard error over the folds. Paper: as printed there. Horizons: quantiles of the event times.",
         "",
         *(f"- *{name}*: {meaning}." for name, meaning in _SELECTIONS.items()),
+        *(f"- {text}" for text in notes),
     ]
     for heading, table in _tables(cells):
         lines += ["", f"## {heading}", "", *_table(table, published)]
