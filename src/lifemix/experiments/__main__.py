@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--backend", choices=BACKENDS, default="loky")
     parser.add_argument("--models", help="only these, with commas between: dsm,cph")
     parser.add_argument("--data", help="your own file, for synthetic and seer")
-    parser.add_argument("--grid", choices=GRIDS, default="reduced", help="DSM's settings with competing risks")
+    parser.add_argument("--grid", choices=GRIDS, default="reduced", help="of settings with competing risks")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     options = vars(parser.parse_args(arguments))
     models = options.pop("models")

@@ -110,6 +110,14 @@ def _rsf_settings(data: str) -> list[Setting]:
     return [{"n_trees": count} for count in PAPER_TREES]
 
 
+def _most_trees(data: str) -> list[Setting]:
+    return [{"n_trees": PAPER_TREES[-1]}]
+
+
+def _tuned_for_many_rows(data: str) -> list[Setting]:
+    return [{"n_trees": 50, "min_samples_leaf": 15}]
+
+
 def _few_trees(data: str) -> list[Setting]:
     return [{"n_trees": 20}]
 
@@ -156,7 +164,7 @@ def _nothing(data: str, setting: Setting, seed: int) -> Any:
 
 
 def _truth(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.TrueSynthetic(rounded=True)
+    return baselines.TrueSynthetic(rounded=True, least_mean=0.01)
 
 
 def _few_members(data: str) -> list[Setting]:
@@ -166,19 +174,32 @@ def _few_members(data: str) -> list[Setting]:
 FAMILIES: Mapping[str, Family] = {
     one.name: one
     for one in (
-        Family("dsm", "DSM, the paper's settings", _dsm, _dsm_settings, _dsm_quick, _dsm_reduced, fleet=True),
+        Family("dsm", "DSM", _dsm, _dsm_settings, _dsm_quick, _dsm_reduced, fleet=True),
         Family("lifemix", "lifemix, our best", best_model, best_settings, _few_members),
         Family("cph", "Cox regression", _cph, risks="single"),
         Family("cs-cph", "Cox regression, cause-specific", _cs_cph, risks="competing"),
         Family("rsf", "random survival forest", _rsf, _rsf_settings, _few_trees, risks="single"),
         Family(
-            "cs-rsf", "random survival forest, cause-specific", _cs_rsf, _rsf_settings, _few_trees, risks="competing"
+            "cs-rsf",
+            "random survival forest, cause-specific",
+            _cs_rsf,
+            _rsf_settings,
+            _few_trees,
+            _most_trees,
+            risks="competing",
         ),
         Family("deepsurv", "DeepSurv", _deepsurv, only=("support", "metabric")),
         Family("deephit", "DeepHit, the paper's choice", _deephit),
         Family("fg", "Fine-Gray", _fine_gray, risks="competing"),
         Family("forest", "tuned forest", _forest, quick=_few_trees, risks="single"),
-        Family("cs-forest", "tuned forest, cause-specific", _cs_forest, quick=_few_trees, risks="competing"),
+        Family(
+            "cs-forest",
+            "tuned forest, cause-specific",
+            _cs_forest,
+            quick=_few_trees,
+            reduced=_tuned_for_many_rows,
+            risks="competing",
+        ),
         Family("boosting", "gradient boosting", _boosting, quick=_few_rounds),
         Family("floor", "no covariates (Aalen-Johansen)", _nothing),
         Family("truth", "the true law", _truth, only=("synthetic",)),

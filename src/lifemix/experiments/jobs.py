@@ -23,7 +23,7 @@ from ..estimators.together import Fitting, fit_together
 from .families import Family, family
 from .protocol import Protocol, times_of
 from .records import Key, Record, key_of, rounded
-from .scores import calibration, inner_scores, missing_scores, scores_on_test
+from .scores import calibration, inner_scores, missing_scores, scores_on_test, survivals
 
 __all__ = ["Job", "make_jobs", "run_job"]
 
@@ -131,6 +131,11 @@ def _record(job: Job, setting: dict[str, Any], fold: Any, times: Any, model: Any
     on_inner: dict[str, Any] = {}
     if job.chosen:
         on_inner = missing_scores(times) if inner is None else inner_scores(inner, fold, times)
+    on_test, curves = missing_scores(times), None
+    if model is not None:
+        survival = survivals(model, fold.X_test, times)
+        on_test = scores_on_test(model, fold, times, survival)
+        curves = calibration(fold, times, survival) if job.level == 0 else None
     return Record(
         data=protocol.source.name,
         model=job.model,
@@ -139,9 +144,9 @@ def _record(job: Job, setting: dict[str, Any], fold: Any, times: Any, model: Any
         fold=fold.number,
         seed=protocol.seed,
         run=protocol.run,
-        test=missing_scores(times) if model is None else scores_on_test(model, fold, times),
+        test=on_test,
         inner=on_inner,
-        calibration=calibration(model, fold, times) if model is not None and job.level == 0 else None,
+        calibration=curves,
         seconds=rounded(seconds, 3),
         parameters=_parameters(model),
         version=lifemix.__version__,

@@ -45,7 +45,7 @@ def reproduce(
     name: one of ``EXPERIMENTS``. out: the folder of all results; a quick run has folders of its own there.
     selection: ``"paper"``, ``"nested"`` or ``"both"``. jobs: how many at a time. backend: joblib's, loky, dask or ray.
     models: only these; what is known of others stays in the tables. data: the user's file, for synthetic and seer.
-    grid: with competing risks DSM chooses from 16 of the paper's 144 settings, or with ``"full"`` from all.
+    grid: with competing risks the models choose from a part of the paper's settings, or with ``"full"`` from all.
     """
     if name not in EXPERIMENTS:
         raise SettingError(f"unknown experiment; got {name!r}, expected one of {', '.join(EXPERIMENTS)}.")
