@@ -8,11 +8,14 @@ from ..errors import SettingError
 from .data import Source
 from .families import FAMILIES, OPTIONAL, family
 from .jobs import make_jobs
+from .learners import LEARNERS
 from .protocol import COMPETING, Protocol, n_events
+from .scaling import scaling_studies
 from .study import Study
 from .summary import summarise
+from .transfer import transfer_study
 
-__all__ = ["GRIDS", "TABLES", "models_of", "studies", "table_study"]
+__all__ = ["EXPERIMENTS", "GRIDS", "MODELS", "TABLES", "models_of", "studies", "table_study"]
 
 LEVELS = (0.0, 0.25, 0.5)
 TABLES = {
@@ -23,6 +26,8 @@ TABLES = {
     "standins": ("flchain", "ebmt", "metabric_causes"),
 }
 """The experiments that are tables of models by horizons, and the data sets of each."""
+EXPERIMENTS = (*TABLES, "transfer", "scaling")
+MODELS = tuple(dict.fromkeys((*FAMILIES, *LEARNERS)))
 GRIDS = ("reduced", "full")
 _SINGLE = ("support", "metabric")
 _LARGE = {"synthetic": 6000, "seer": 6000}  # rows of a quick run
@@ -36,8 +41,12 @@ def studies(name: str, quick: bool = False, path: str | None = None, grid: str =
     """
     if grid not in GRIDS:
         raise SettingError(f"grid must be one of {', '.join(GRIDS)}; got {grid!r}.")
-    if name not in TABLES:
-        raise SettingError(f"unknown experiment; got {name!r}, expected one of {', '.join(TABLES)}.")
+    if name not in EXPERIMENTS:
+        raise SettingError(f"unknown experiment; got {name!r}, expected one of {', '.join(EXPERIMENTS)}.")
+    if name == "transfer":
+        return [transfer_study(quick, path)]
+    if name == "scaling":
+        return scaling_studies(quick)
     return [table_study(name, _protocol(Source(data, path), quick, grid)) for data in TABLES[name]]
 
 
@@ -46,15 +55,15 @@ def table_study(experiment: str, protocol: Protocol) -> Study:
     data = protocol.source.name
     chosen = data not in _SINGLE and protocol.run == "full" and protocol.grid == "full"
     return Study(
-        experiment,
-        data,
-        data,
-        protocol,
-        tuple(models_of(protocol, tuple(FAMILIES))),
-        lambda wanted: make_jobs(protocol, models_of(protocol, wanted)),
-        lambda records, selection: summarise(records, protocol.quantiles, selection),
-        " --grid full" if chosen else "",
-        _notes(protocol),
+        experiment=experiment,
+        place=data,
+        data=data,
+        protocol=protocol,
+        models=tuple(models_of(protocol, tuple(FAMILIES))),
+        jobs=lambda wanted: make_jobs(protocol, models_of(protocol, wanted)),
+        summarise=lambda records, selection: summarise(records, protocol.quantiles, selection),
+        options=" --grid full" if chosen else "",
+        notes=_notes(protocol),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.exceptions import ConvergenceWarning
 
 import lifemix
 
@@ -25,7 +26,7 @@ from .protocol import Protocol, times_of
 from .records import Key, Record, key_of, rounded
 from .scores import calibration, inner_scores, missing_scores, scores_on_test, survivals
 
-__all__ = ["Job", "make_jobs", "run_job"]
+__all__ = ["Job", "make_jobs", "parameters_of", "run_job"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,10 @@ class Job:
             for setting in self.settings
             for fold in self.folds
         ]
+
+    def run(self) -> Iterator[Record]:
+        """Fit and score, and yield the records."""
+        return _run_fleet(self) if family(self.model).fleet else _run_alone(self)
 
 
 def make_jobs(protocol: Protocol, models: Sequence[str]) -> list[Job]:
@@ -71,14 +76,15 @@ def _shape(setting: dict[str, Any]) -> str:
     return str([setting.get(name) for name in ("primitive", "k", "hidden")])
 
 
-def run_job(job: Job) -> list[Record]:
-    """Do the work, with one thread: jobs run side by side, and the same numbers come out wherever they run."""
+def run_job(job: Any) -> list[Record]:
+    """Do the work of a job of any kind, with one thread: jobs run side by side, and wherever give the same numbers."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LifemixWarning)
-            return list(_run_fleet(job) if family(job.model).fleet else _run_alone(job))
+            for kind in (LifemixWarning, ConvergenceWarning):
+                warnings.simplefilter("ignore", kind)
+            return list(job.run())
     finally:
         torch.set_num_threads(before)
 
@@ -148,12 +154,12 @@ def _record(job: Job, setting: dict[str, Any], fold: Any, times: Any, model: Any
         inner=on_inner,
         calibration=curves,
         seconds=rounded(seconds, 3),
-        parameters=_parameters(model),
+        parameters=parameters_of(model),
         version=lifemix.__version__,
     )
 
 
-def _parameters(model: Any) -> int | None:
+def parameters_of(model: Any) -> int | None:
     """Return the number of parameters of a model, where it has a fixed number."""
     if hasattr(model, "n_parameters_"):
         return int(model.n_parameters_) * int(getattr(model, "n_members", 1))

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SettingError
+from . import experiments
 from .cells import Cell
-from .experiments import TABLES, studies
-from .families import FAMILIES
+from .experiments import MODELS, studies
 from .pages import RunFacts, write_page
 from .pages.facts import machine, versions
 from .protocol import times_of
@@ -24,7 +24,7 @@ from .tables import write_tables
 
 __all__ = ["EXPERIMENTS", "reproduce", "write_results", "write_study"]
 
-EXPERIMENTS = (*TABLES, "all")
+EXPERIMENTS = (*experiments.EXPERIMENTS, "all")
 
 
 def reproduce(
@@ -50,9 +50,9 @@ def reproduce(
     if name not in EXPERIMENTS:
         raise SettingError(f"unknown experiment; got {name!r}, expected one of {', '.join(EXPERIMENTS)}.")
     for model in models or ():
-        if model not in FAMILIES:
-            raise SettingError(f"unknown model; got {model!r}, expected some of {', '.join(FAMILIES)}.")
-    names = [one for one in TABLES if one != "seer"] if name == "all" else [name]
+        if model not in MODELS:
+            raise SettingError(f"unknown model; got {model!r}, expected some of {', '.join(MODELS)}.")
+    names = [one for one in experiments.EXPERIMENTS if one != "seer"] if name == "all" else [name]
     pages = []
     for one in names:
         parts = studies(one, quick, data, grid)
@@ -80,14 +80,22 @@ def write_study(out: Path, study: Study, selection: str = "both") -> tuple[list[
     records = study.records(RecordStore(folder).records())
     cells, chosen = study.summarise(records, selection)
     facts = _facts(study, records, chosen)
-    write_tables(folder, _title(study), cells, published_cells(study.data), chosen, study.notes)
+    write_tables(folder, _title(study), cells, _published(study), chosen, study.notes)
     (folder / "facts.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return cells, records, facts
 
 
+def _published(study: Study) -> list[Cell]:
+    """Return the paper's cells; the intervals of transfer as standard errors."""
+    return published_cells(study.data, "t" if study.data == "transfer" else None)
+
+
 def _title(study: Study) -> str:
     quick = " (quick run: fewer settings and folds)" if study.protocol.run == "quick" else ""
-    return study.protocol.dataset().name + quick
+    name = study.protocol.dataset().name
+    return (
+        f"{study.experiment.capitalize()}: {name}{quick}" if study.place != study.protocol.source.name else name + quick
+    )
 
 
 def _facts(study: Study, records: Sequence[Record], chosen: Any) -> dict[str, Any]:

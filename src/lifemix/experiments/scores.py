@@ -24,7 +24,7 @@ __all__ = [
     "calibration",
     "concordances",
     "inner_scores",
-    "mean_ctd",
+    "main_score",
     "missing_scores",
     "net_risk",
     "scores_on_test",
@@ -68,9 +68,9 @@ def missing_scores(times: Floats) -> dict[str, Any]:
     return {"ctd": nothing, "brier": nothing}
 
 
-def mean_ctd(scores: Any) -> float:
+def main_score(scores: Any) -> float:
     """Return the mean concordance over kinds of event and horizons, by which settings are chosen."""
-    return float(np.mean(scores["ctd"]))
+    return float(np.mean(scores["ctd"] if "ctd" in scores else scores["concordance"]))
 
 
 def calibration(fold: Fold, times: Floats, survival: list[Floats]) -> list[Any]:

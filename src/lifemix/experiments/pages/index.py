@@ -44,13 +44,16 @@ def write_index(folder: str | os.PathLike[str]) -> Path:
     folder = Path(folder)
     pages = {path: summary_of(path) for path in folder.glob("*.html") if path.name != "index.html"}
     page = Page("Deep Survival Machines: the paper’s experiments again", lead="Our numbers beside the published ones.")
-    for path in sorted(
-        pages, key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem)
-    ):
+    for path in sorted(pages, key=_rank):
         summary = pages[path]
         if summary is not None:
             page.add(summary["title"], *_entry(path, summary), anchor=path.stem)
     return page.write(folder / "index.html")
+
+
+def _rank(path: Path) -> tuple[int, str]:
+    kind = path.stem.split("-")[0]  # without what tells runs apart
+    return (ORDER.index(kind) if kind in ORDER else len(ORDER), path.stem)
 
 
 def _entry(path: Path, summary: dict[str, Any]) -> list[Html]:

@@ -71,7 +71,8 @@ def write_page(
 def _title(cells: Sequence[Cell], facts: RunFacts) -> str:
     special = {"transfer": "Knowledge transfer", "scaling": "Training time and size", "standins": "Competing risks"}
     names = list(dict.fromkeys(data_title(cell.data) for cell in cells))
-    return special.get(facts.experiment, " and ".join(names) if len(names) < 3 else facts.experiment)
+    kind = facts.experiment.split("-")[0]  # without what tells runs apart
+    return special.get(kind, " and ".join(names) if len(names) < 3 else kind)
 
 
 def _page(cells: Sequence[Cell], facts: RunFacts, paper: Mapping[tuple[str, Place], Cell]) -> Page:
