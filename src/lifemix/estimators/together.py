@@ -28,7 +28,7 @@ class Fitting:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What came of a fitting: its number, the fitted model, or why there is none, and its share of the seconds."""
+    """What came of a fitting: its number, the model or why there is none, its share of the processor's seconds."""
 
     number: int
     model: DeepSurvivalMachines
@@ -49,9 +49,9 @@ def fit_together(fittings: Sequence[Fitting], max_fleet: int = 32) -> Iterator[F
         kept, plan = make_plan(one.model, one.X, one.y, None, one.validation_data, memo)
         planned.append(Planned((number, list(memos).index(place)), one.model, kept, plan, None))
     for fleet in group(planned, max_fleet):
-        start = time.perf_counter()
+        start = time.process_time()
         results = train_fleet([member.plan for member in fleet])
-        seconds = (time.perf_counter() - start) / len(fleet)
+        seconds = (time.process_time() - start) / len(fleet)
         for member, (fits, architectures) in zip(fleet, results, strict=True):
             error: LifemixError | None = None
             try:

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from ..errors import LifemixError
-from .reproduce import EXPERIMENTS, reproduce
+from .experiments import GRIDS
+from .reproduction import EXPERIMENTS, reproduce
 from .runner import BACKENDS
 
 
@@ -22,16 +23,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--backend", choices=BACKENDS, default="loky")
     parser.add_argument("--models", help="only these, with commas between: dsm,cph")
     parser.add_argument("--data", help="your own file, for synthetic and seer")
+    parser.add_argument("--grid", choices=GRIDS, default="reduced", help="of settings with competing risks")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     options = vars(parser.parse_args(arguments))
     models = options.pop("models")
     try:
-        folders = reproduce(models=models.split(",") if models else None, **options)
+        pages = reproduce(models=models.split(",") if models else None, **options)
     except LifemixError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     if not options["quiet"]:
-        print("\n".join(f"written: {folder}" for folder in folders))
+        print("\n".join(f"page: {page}" for page in pages))
     return 0
 
 

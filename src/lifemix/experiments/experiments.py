@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from ..errors import SettingError
 from .data import Source
 from .families import FAMILIES, OPTIONAL, family
+from .jobs import make_jobs
+from .learners import LEARNERS
 from .protocol import COMPETING, Protocol, n_events
+from .scaling import scaling_studies
+from .study import Study
+from .summary import summarise
+from .transfer import transfer_study
 
-__all__ = ["TABLES", "models_of", "protocols"]
+__all__ = ["EXPERIMENTS", "GRIDS", "MODELS", "TABLES", "models_of", "studies", "table_study"]
 
 LEVELS = (0.0, 0.25, 0.5)
 TABLES = {
@@ -20,29 +26,71 @@ TABLES = {
     "standins": ("flchain", "ebmt", "metabric_causes"),
 }
 """The experiments that are tables of models by horizons, and the data sets of each."""
+EXPERIMENTS = (*TABLES, "transfer", "scaling")
+MODELS = tuple(dict.fromkeys((*FAMILIES, *LEARNERS)))
+GRIDS = ("reduced", "full")
 _SINGLE = ("support", "metabric")
+_LARGE = {"synthetic": 6000, "seer": 6000}  # rows of a quick run
 
 
-def protocols(name: str, quick: bool = False, path: str | None = None) -> list[Protocol]:
-    """Return the protocol of each data set of an experiment."""
-    if name not in TABLES:
-        raise SettingError(f"unknown experiment; got {name!r}, expected one of {', '.join(TABLES)}.")
-    return [_protocol(Source(data, path), quick) for data in TABLES[name]]
+def studies(name: str, quick: bool = False, path: str | None = None, grid: str = "reduced") -> list[Study]:
+    """Return the parts of an experiment, one a data set.
+
+    grid: ``"reduced"`` is for competing risks, whose data are large: DSM has 16 of the paper's 144 settings, the
+    forests fewer trees to choose from. SUPPORT and METABRIC always have the paper's grids.
+    """
+    if grid not in GRIDS:
+        raise SettingError(f"grid must be one of {', '.join(GRIDS)}; got {grid!r}.")
+    if name not in EXPERIMENTS:
+        raise SettingError(f"unknown experiment; got {name!r}, expected one of {', '.join(EXPERIMENTS)}.")
+    if name == "transfer":
+        return [transfer_study(quick, path)]
+    if name == "scaling":
+        return scaling_studies(quick)
+    return [table_study(name, _protocol(Source(data, path), quick, grid)) for data in TABLES[name]]
 
 
-def _protocol(source: Source, quick: bool) -> Protocol:
+def table_study(experiment: str, protocol: Protocol) -> Study:
+    """Return the table of models by horizons of one data set."""
+    data = protocol.source.name
+    chosen = data not in _SINGLE and protocol.run == "full" and protocol.grid == "full"
+    return Study(
+        experiment=experiment,
+        place=data,
+        data=data,
+        protocol=protocol,
+        models=tuple(models_of(protocol, tuple(FAMILIES))),
+        jobs=lambda wanted: make_jobs(protocol, models_of(protocol, wanted)),
+        summarise=lambda records, selection: summarise(records, protocol.quantiles, selection),
+        options=" --grid full" if chosen else "",
+        notes=_notes(protocol),
+    )
+
+
+def _protocol(source: Source, quick: bool, grid: str) -> Protocol:
     n_folds = 10 if source.name == "metabric" else 5
     folds = (0, 1) if quick else tuple(range(n_folds))
     run = "quick" if quick else "full"
     if source.name in _SINGLE:
-        return Protocol(source, n_folds, folds, (0.0, 0.5) if quick else LEVELS, run=run)
-    return Protocol(source, n_folds, folds, (0.0,), COMPETING, run=run)
+        return Protocol(source, n_folds, folds, (0.0,) if quick else LEVELS, run=run)
+    rows = _LARGE.get(source.name) if quick else None
+    return Protocol(source, n_folds, folds, (0.0,), COMPETING, run=run, rows=rows, grid=grid)
+
+
+def _notes(protocol: Protocol) -> tuple[str, ...]:
+    """Return what differs from the paper's protocol."""
+    data, notes = protocol.source.name, []
+    for name in ("dsm", "rsf", "cs-rsf"):
+        own, whole = family(name).candidates(data, protocol.run, protocol.grid), family(name).settings(data)
+        if len(own) < len(whole) and family(name).covers(data, n_events(protocol)):
+            notes.append(f"{family(name).title}: {len(own)} of the {len(whole)} settings of the paper's grid.")
+    if protocol.rows is not None:
+        notes.append(f"{protocol.rows:,} rows of the data, drawn at random.")
+    return tuple(notes)
 
 
 def models_of(protocol: Protocol, wanted: Sequence[str] | None = None) -> list[str]:
-    """Return the models of an experiment that are wanted, all where none is named."""
-    for name in wanted or ():
-        family(name)
+    """Return the models of an experiment that are wanted, where none is named all but the optional ones."""
     kinds = n_events(protocol)
     names = [name for name in FAMILIES if (name in wanted if wanted else name not in OPTIONAL)]
     return [name for name in names if family(name).covers(protocol.source.name, kinds)]

@@ -12,7 +12,7 @@ from ..baselines.deephit_search import DEEPHIT_PAPER
 from ..baselines.forest import PAPER_TREES
 from ..errors import SettingError
 from ..estimators import DeepSurvivalMachines
-from .best import best_model
+from .best import best_model, best_settings
 from .data import paper_preprocessor
 
 __all__ = ["FAMILIES", "Family", "family"]
@@ -24,7 +24,8 @@ Setting = dict[str, Any]
 class Family:
     """One model of the tables.
 
-    settings: what is chosen from, for a data set, in a full run; quick: in a quick one.
+    settings: what is chosen from, for a data set, in a full run; reduced: a part of it, where that is too much for
+    large data; quick: in a quick run.
     build: the estimator of a data set, a setting and a seed.
     fleet: whether settings train together, stop early by the inner validation part and are scored on it; others are
     fitted to all training rows, and where there is something to choose once more to the rows without the inner part.
@@ -35,9 +36,16 @@ class Family:
     build: Callable[[str, Setting, int], Any]
     settings: Callable[[str], list[Setting]] = lambda data: [{}]
     quick: Callable[[str], list[Setting]] = lambda data: [{}]
+    reduced: Callable[[str], list[Setting]] | None = None
     fleet: bool = False
     risks: str = "both"  # "single", "competing" or "both"
     only: tuple[str, ...] = ()  # the data sets that the model is for, where it is not for all
+
+    def candidates(self, data: str, run: str = "full", grid: str = "full") -> list[Setting]:
+        """Return the settings to choose from in a full or quick run with the full or the reduced grid."""
+        if run == "quick":
+            return self.quick(data)
+        return self.reduced(data) if grid == "reduced" and self.reduced is not None else self.settings(data)
 
     def covers(self, data: str, n_events: int) -> bool:
         """Tell whether the model is for a data set."""
@@ -56,6 +64,12 @@ def _dsm_settings(data: str) -> list[Setting]:
         {"primitive": primitive, "k": k, "hidden": hidden, "learning_rate": rate, "discount": discount}
         for primitive, k, hidden, rate, discount in grid
     ]
+
+
+def _dsm_reduced(data: str) -> list[Setting]:
+    """16 of the 144: the quicker learning rate, the two ends of the discount, the larger layers, fewer components."""
+    kept = {"k": (4, 6), "hidden": ([100], [100, 100]), "learning_rate": (1e-3,), "discount": (0.5, 1.0)}
+    return [one for one in _dsm_settings(data) if all(one[name] in values for name, values in kept.items())]
 
 
 def _dsm_quick(data: str) -> list[Setting]:
@@ -96,6 +110,22 @@ def _rsf_settings(data: str) -> list[Setting]:
     return [{"n_trees": count} for count in PAPER_TREES]
 
 
+def _most_trees(data: str) -> list[Setting]:
+    return [{"n_trees": PAPER_TREES[-1]}]
+
+
+def _tuned_for_many_rows(data: str) -> list[Setting]:
+    return [{"n_trees": 50, "min_samples_leaf": 15}]
+
+
+def _few_trees(data: str) -> list[Setting]:
+    return [{"n_trees": 20}]
+
+
+def _few_rounds(data: str) -> list[Setting]:
+    return [{"max_iter": 100}]
+
+
 def _deepsurv(data: str, setting: Setting, seed: int) -> Any:
     return baselines.DeepSurv.paper(data, random_state=seed, preprocessor=paper_preprocessor(data))
 
@@ -117,7 +147,8 @@ def _fine_gray(data: str, setting: Setting, seed: int) -> Any:
 
 
 def _forest(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.RandomSurvivalForest(150, min_samples_leaf=5, max_features=0.4, random_state=seed, n_jobs=1)
+    options: Setting = {"n_trees": 150, "min_samples_leaf": 5, "max_features": 0.4} | setting
+    return baselines.RandomSurvivalForest(**options, random_state=seed, n_jobs=1)
 
 
 def _cs_forest(data: str, setting: Setting, seed: int) -> Any:
@@ -125,7 +156,7 @@ def _cs_forest(data: str, setting: Setting, seed: int) -> Any:
 
 
 def _boosting(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.GradientBoosting(random_state=seed)
+    return baselines.GradientBoosting(**setting, random_state=seed)
 
 
 def _nothing(data: str, setting: Setting, seed: int) -> Any:
@@ -133,28 +164,43 @@ def _nothing(data: str, setting: Setting, seed: int) -> Any:
 
 
 def _truth(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.TrueSynthetic(rounded=True)
+    return baselines.TrueSynthetic(rounded=True, least_mean=0.01)
 
 
-def _lifemix(data: str, setting: Setting, seed: int) -> Any:
-    return best_model(seed)
+def _few_members(data: str) -> list[Setting]:
+    return [best_settings(data)[0] | {"n_members": 2}]
 
 
 FAMILIES: Mapping[str, Family] = {
     one.name: one
     for one in (
-        Family("dsm", "DSM, the paper's settings", _dsm, _dsm_settings, _dsm_quick, fleet=True),
-        Family("lifemix", "lifemix, our best", _lifemix),
+        Family("dsm", "DSM", _dsm, _dsm_settings, _dsm_quick, _dsm_reduced, fleet=True),
+        Family("lifemix", "lifemix, our best", best_model, best_settings, _few_members),
         Family("cph", "Cox regression", _cph, risks="single"),
         Family("cs-cph", "Cox regression, cause-specific", _cs_cph, risks="competing"),
-        Family("rsf", "random survival forest", _rsf, _rsf_settings, risks="single"),
-        Family("cs-rsf", "random survival forest, cause-specific", _cs_rsf, _rsf_settings, risks="competing"),
+        Family("rsf", "random survival forest", _rsf, _rsf_settings, _few_trees, risks="single"),
+        Family(
+            "cs-rsf",
+            "random survival forest, cause-specific",
+            _cs_rsf,
+            _rsf_settings,
+            _few_trees,
+            _most_trees,
+            risks="competing",
+        ),
         Family("deepsurv", "DeepSurv", _deepsurv, only=("support", "metabric")),
         Family("deephit", "DeepHit, the paper's choice", _deephit),
         Family("fg", "Fine-Gray", _fine_gray, risks="competing"),
-        Family("forest", "tuned forest", _forest, risks="single"),
-        Family("cs-forest", "tuned forest, cause-specific", _cs_forest, risks="competing"),
-        Family("boosting", "gradient boosting", _boosting),
+        Family("forest", "tuned forest", _forest, quick=_few_trees, risks="single"),
+        Family(
+            "cs-forest",
+            "tuned forest, cause-specific",
+            _cs_forest,
+            quick=_few_trees,
+            reduced=_tuned_for_many_rows,
+            risks="competing",
+        ),
+        Family("boosting", "gradient boosting", _boosting, quick=_few_rounds),
         Family("floor", "no covariates (Aalen-Johansen)", _nothing),
         Family("truth", "the true law", _truth, only=("synthetic",)),
         Family("deephit-search", "DeepHit, random search", _deephit, _deephit_search),

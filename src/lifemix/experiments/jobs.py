@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.exceptions import ConvergenceWarning
 
 import lifemix
 
@@ -23,9 +24,9 @@ from ..estimators.together import Fitting, fit_together
 from .families import Family, family
 from .protocol import Protocol, times_of
 from .records import Key, Record, key_of, rounded
-from .scores import calibration, inner_scores, missing_scores, scores_on_test
+from .scores import calibration, inner_scores, missing_scores, scores_on_test, survivals
 
-__all__ = ["Job", "make_jobs", "run_job"]
+__all__ = ["Job", "make_jobs", "parameters_of", "run_job"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ class Job:
             for fold in self.folds
         ]
 
+    def run(self) -> Iterator[Record]:
+        """Fit and score, and yield the records."""
+        return _run_fleet(self) if family(self.model).fleet else _run_alone(self)
+
 
 def make_jobs(protocol: Protocol, models: Sequence[str]) -> list[Job]:
     """Return all jobs of some models, those of one model after those of the one before."""
@@ -55,8 +60,7 @@ def make_jobs(protocol: Protocol, models: Sequence[str]) -> list[Job]:
 
 
 def _jobs_of(protocol: Protocol, one: Family) -> Iterator[Job]:
-    choose = one.settings if protocol.run == "full" else one.quick
-    settings = choose(protocol.source.name)
+    settings = one.candidates(protocol.source.name, protocol.run, protocol.grid)
     several = len(settings) > 1
     for level in protocol.levels:
         if one.fleet:
@@ -72,14 +76,15 @@ def _shape(setting: dict[str, Any]) -> str:
     return str([setting.get(name) for name in ("primitive", "k", "hidden")])
 
 
-def run_job(job: Job) -> list[Record]:
-    """Do the work, with one thread: jobs run side by side, and the same numbers come out wherever they run."""
+def run_job(job: Any) -> list[Record]:
+    """Do the work of a job of any kind, with one thread: jobs run side by side, and wherever give the same numbers."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LifemixWarning)
-            return list(_run_fleet(job) if family(job.model).fleet else _run_alone(job))
+            for kind in (LifemixWarning, ConvergenceWarning):
+                warnings.simplefilter("ignore", kind)
+            return list(job.run())
     finally:
         torch.set_num_threads(before)
 
@@ -107,9 +112,9 @@ def _run_alone(job: Job) -> Iterator[Record]:
     for setting in job.settings:
         for number in job.folds:
             fold, seed = protocol.fold(number, job.level), _seed(protocol, number)
-            start = time.perf_counter()
+            start = time.process_time()
             model = _fitted(build(protocol.source.name, setting, seed), fold.X_train, fold.y_train)
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - start
             inner = None
             if job.chosen:
                 inner = _fitted(build(protocol.source.name, setting, seed), *fold.inner_train)
@@ -132,6 +137,11 @@ def _record(job: Job, setting: dict[str, Any], fold: Any, times: Any, model: Any
     on_inner: dict[str, Any] = {}
     if job.chosen:
         on_inner = missing_scores(times) if inner is None else inner_scores(inner, fold, times)
+    on_test, curves = missing_scores(times), None
+    if model is not None:
+        survival = survivals(model, fold.X_test, times)
+        on_test = scores_on_test(model, fold, times, survival)
+        curves = calibration(fold, times, survival) if job.level == 0 else None
     return Record(
         data=protocol.source.name,
         model=job.model,
@@ -140,16 +150,16 @@ def _record(job: Job, setting: dict[str, Any], fold: Any, times: Any, model: Any
         fold=fold.number,
         seed=protocol.seed,
         run=protocol.run,
-        test=missing_scores(times) if model is None else scores_on_test(model, fold, times),
+        test=on_test,
         inner=on_inner,
-        calibration=calibration(model, fold, times) if model is not None and job.level == 0 else None,
+        calibration=curves,
         seconds=rounded(seconds, 3),
-        parameters=_parameters(model),
+        parameters=parameters_of(model),
         version=lifemix.__version__,
     )
 
 
-def _parameters(model: Any) -> int | None:
+def parameters_of(model: Any) -> int | None:
     """Return the number of parameters of a model, where it has a fixed number."""
     if hasattr(model, "n_parameters_"):
         return int(model.n_parameters_) * int(getattr(model, "n_members", 1))

@@ -32,7 +32,8 @@ class Protocol:
     """What is evaluated: a data set, its folds, the levels of artificial censoring, the quantiles of the event times.
 
     folds: the numbers of those of the ``n_folds`` folds that are used; all of them in a full run.
-    rows: where given, only so many rows, drawn at random; for tests.
+    rows: where given, only so many rows, drawn at random; for quick runs and tests.
+    grid: ``"full"`` or ``"reduced"``, where a model has a smaller grid for large data.
     """
 
     source: Source
@@ -43,6 +44,7 @@ class Protocol:
     seed: int = 0
     run: str = "full"
     rows: int | None = None
+    grid: str = "full"
 
     def dataset(self) -> Dataset:
         """Return the data; read once in a process."""

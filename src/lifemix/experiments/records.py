@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Key", "Record", "rounded"]
+__all__ = ["Key", "Record", "key_of", "rounded"]
 
 Key = tuple[str, str, str, float, int, int, str]
 Scores = Mapping[str, Any]
@@ -19,9 +19,11 @@ class Record:
     """One model with one setting on one fold.
 
     test: by measure, for each kind of event its values at the horizons: ``ctd``, ``brier``, ``brier_original``; and
-    ``log_likelihood``, the mean a row; NaN where the data do not tell or the model diverged.
+    ``log_likelihood``, the mean a row; NaN where the data do not tell or the model diverged. On transfer
+    ``concordance``, and empty where only time was measured.
     inner: ``ctd`` and ``log_likelihood`` on the validation part of the training rows; empty where nothing is chosen.
     calibration: for each kind of event and horizon the predicted and the observed risk of groups of subjects.
+    seconds: of the processor, for training, one thread; of a fleet the share of one model.
     run: ``"full"`` or ``"quick"``.
     """
 
@@ -56,7 +58,7 @@ class Record:
         for part in ("test", "inner", "calibration"):
             if part in values:
                 values[part] = _with_nan(values[part])
-        values.setdefault("setting", {})
+        values = {"setting": {}, "test": {}} | values
         return cls(**values)
 
 

@@ -16,29 +16,43 @@ from numpy.typing import NDArray
 from ..baselines import CauseSpecific
 from ..distribution import CompetingDistribution
 from ..errors import LifemixWarning
-from ..estimators import DeepSurvivalMachines
 from ..metrics import brier_score, calibration_curve, concordance_td
 from .protocol import Fold
 from .records import rounded
 
-__all__ = ["calibration", "concordances", "inner_scores", "mean_ctd", "missing_scores", "net_risk", "scores_on_test"]
+__all__ = [
+    "calibration",
+    "concordances",
+    "inner_scores",
+    "main_score",
+    "missing_scores",
+    "net_risk",
+    "scores_on_test",
+    "survivals",
+]
 
 Floats = NDArray[np.float64]
 _MANY = 1000  # test rows that allow ten groups in a calibration curve; otherwise five
 
 
-def scores_on_test(model: Any, fold: Fold, times: Floats) -> dict[str, Any]:
+def survivals(model: Any, X: Any, times: Floats) -> list[Floats]:
+    """Return survival at the horizons, for competing risks one minus each incidence; a matrix a kind of event."""
+    if len(times) == 1:
+        return [np.asarray(model.predict_survival_function(X, times[0]))]
+    law = model.predict_distribution(X) if hasattr(model, "predict_distribution") else None
+    if isinstance(law, CompetingDistribution):  # all kinds and times by one integration
+        every, place = np.unique(times, return_inverse=True)
+        found = law.cumulative_incidences(every)
+        return [1 - found[number][:, own] for number, own in enumerate(place.reshape(times.shape))]
+    return [1 - np.asarray(model.predict_cumulative_incidence(X, at, event=event)) for event, at in enumerate(times, 1)]
+
+
+def scores_on_test(model: Any, fold: Fold, times: Floats, survival: list[Floats]) -> dict[str, Any]:
     """Return the measures on the test rows: for each kind of event its values at its horizons."""
-    ctd = concordances(model, fold.y_train, fold.X_test, fold.y_test, times)
-    brier, original = [], []
-    for event, at in enumerate(times, 1):
-        survival, kind = _survival(model, fold.X_test, at, event, len(times))
-        brier.append(_brier(fold.y_train, fold.y_test, survival, at, kind))
-        if fold.level > 0:
-            original.append(_brier(fold.y_original, fold.y_test, survival, at, kind))
-    scores: dict[str, Any] = {"ctd": ctd, "brier": brier}
+    scores: dict[str, Any] = {"ctd": concordances(model, fold.y_train, fold.X_test, fold.y_test, times)}
+    scores["brier"] = _briers(fold.y_train, fold.y_test, survival, times)
     if fold.level > 0:
-        scores["brier_original"] = original
+        scores["brier_original"] = _briers(fold.y_original, fold.y_test, survival, times)
     return scores | _likelihood(model, fold.X_test, fold.y_test)
 
 
@@ -54,19 +68,18 @@ def missing_scores(times: Floats) -> dict[str, Any]:
     return {"ctd": nothing, "brier": nothing}
 
 
-def mean_ctd(scores: Any) -> float:
+def main_score(scores: Any) -> float:
     """Return the mean concordance over kinds of event and horizons, by which settings are chosen."""
-    return float(np.mean(scores["ctd"]))
+    return float(np.mean(scores["ctd"] if "ctd" in scores else scores["concordance"]))
 
 
-def calibration(model: Any, fold: Fold, times: Floats) -> list[Any]:
+def calibration(fold: Fold, times: Floats, survival: list[Floats]) -> list[Any]:
     """Return, for each kind of event and horizon, predicted and observed risk of groups of test rows by risk."""
     bins = 10 if len(fold.y_test) >= _MANY else 5
-    curves = []
-    for event, at in enumerate(times, 1):
-        survival, _ = _survival(model, fold.X_test, at, event, len(times))
-        curves.append([_curve(fold.y_test, 1 - survival[:, i], t, event, bins) for i, t in enumerate(at)])
-    return curves
+    return [
+        [_curve(fold.y_test, 1 - own[:, i], t, event, bins) for i, t in enumerate(at)]
+        for event, (at, own) in enumerate(zip(times, survival, strict=True), 1)
+    ]
 
 
 def concordances(model: Any, y_train: Any, X: Any, y: Any, times: Floats) -> list[list[float]]:
@@ -87,9 +100,8 @@ def net_risk(model: Any, X: Any, times: Floats, event: int, n_events: int) -> Fl
     """
     if n_events == 1:
         return 1 - np.asarray(model.predict_survival_function(X, times))
-    if isinstance(model, DeepSurvivalMachines):
-        law = model.predict_distribution(X)
-        assert isinstance(law, CompetingDistribution)
+    law = model.predict_distribution(X) if hasattr(model, "predict_distribution") else None
+    if isinstance(law, CompetingDistribution):
         return 1 - law.net(event).survival(times)
     if isinstance(model, CauseSpecific):
         return 1 - np.asarray(model.estimators_[event].predict_survival_function(X, times))
@@ -105,18 +117,15 @@ def _ctd(y_train: Any, y: Any, risk: Floats, horizon: float, event: int) -> floa
     return value
 
 
-def _survival(model: Any, X: Any, times: Floats, event: int, n_events: int) -> tuple[Floats, int | None]:
-    """Return survival, or one minus the incidence of one kind of several, and the kind that the Brier score takes."""
-    if n_events == 1:
-        return np.asarray(model.predict_survival_function(X, times)), None
-    return 1 - np.asarray(model.predict_cumulative_incidence(X, times, event=event)), event
-
-
-def _brier(y_train: Any, y_test: Any, survival: Floats, times: Floats, event: int | None) -> list[float]:
+def _briers(y_train: Any, y_test: Any, survival: list[Floats], times: Floats) -> list[list[float]]:
+    several = len(times) > 1
+    found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # NaN says it
-        values = brier_score(y_train, y_test, survival, times, event, compat="sksurv" if event is None else None)
-    return [rounded(value) for value in values]
+        for event, (own, at) in enumerate(zip(survival, times, strict=True), 1):
+            which = {"event": event} if several else {"compat": "sksurv"}
+            found.append([rounded(value) for value in brier_score(y_train, y_test, own, at, **which)])
+    return found
 
 
 def _curve(y: Any, risk: Floats, horizon: float, event: int, bins: int) -> list[list[float]]:

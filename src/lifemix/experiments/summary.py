@@ -3,6 +3,7 @@
 ``paper``: of all settings the one with the best mean over folds of the C^td on the *test* rows (mean over kinds of
 event and horizons), as the paper does it; optimistic, since the same rows choose and measure.
 ``nested``: in every fold the setting with the best C^td on the inner validation part of the training rows.
+``lifemix``, which is no part of the paper, is chosen by ``nested`` alone.
 ``fixed``: there was nothing to choose. The error is the standard error, standard deviation / sqrt(folds).
 """
 
@@ -20,12 +21,13 @@ import numpy as np
 from ..errors import SettingError
 from .cells import Cell
 from .records import Record
-from .scores import mean_ctd
+from .scores import main_score
 
-__all__ = ["MEASURES", "Choice", "cells_of", "choices", "summarise"]
+__all__ = ["MEASURES", "Choice", "cells_of", "choices", "mean_and_error", "summarise"]
 
-MEASURES = ("ctd", "brier", "brier_original")
+MEASURES = ("ctd", "brier", "brier_original", "concordance")
 SELECTIONS = ("paper", "nested", "both")
+NESTED_ONLY = ("lifemix",)
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,14 @@ def _choose(place: tuple[str, str, float], records: Sequence[Record], selection:
     if len(by_setting) == 1:
         return [Choice(*place, "fixed", tuple(whole[0]))]
     found = []
+    if place[1] in NESTED_ONLY:
+        selection = "nested"
     if selection in ("paper", "both"):
-        best = max(whole, key=lambda group: _or_least(np.mean([mean_ctd(record.test) for record in group])))
+        best = max(whole, key=lambda group: _or_least(np.mean([main_score(record.test) for record in group])))
         found.append(Choice(*place, "paper", tuple(best), len(whole)))
     if selection in ("nested", "both"):
         one_a_fold = [
-            max(column, key=lambda record: _or_least(mean_ctd(record.inner))) for column in zip(*whole, strict=True)
+            max(column, key=lambda record: _or_least(main_score(record.inner))) for column in zip(*whole, strict=True)
         ]
         found.append(Choice(*place, "nested", tuple(one_a_fold), len(whole)))
     return found
@@ -95,8 +99,7 @@ def cells_of(choice: Choice, quantiles: Sequence[float]) -> list[Cell]:
 
 
 def _cell(choice: Choice, measure: str, event: int, quantile: float, values: Any) -> Cell:
-    n = len(values)
-    error = float(values.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan
+    mean, error = mean_and_error(values)
     return Cell(
         data=choice.data,
         model=choice.model,
@@ -105,10 +108,16 @@ def _cell(choice: Choice, measure: str, event: int, quantile: float, values: Any
         horizon=quantile,
         censoring=choice.censoring,
         selection=choice.selection,
-        mean=float(values.mean()),
+        mean=mean,
         error=error,
         values=tuple(float(value) for value in values),
     )
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean over folds and its standard error, NaN where there is one fold."""
+    error = float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+    return float(np.mean(values)), error
 
 
 def summarise(

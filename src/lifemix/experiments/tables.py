@@ -18,7 +18,12 @@ _TITLES = {
     "ctd": "C^td",
     "brier": "Brier score",
     "brier_original": "Brier score, G from the training rows before artificial censoring",
+    "concordance": "Harrell's C",
+    "seconds": "seconds of one fit",
+    "parameters": "numbers that are learnt",
 }
+_DIGITS = {"seconds": 2, "parameters": 0}
+_TIMELESS = ("concordance", "seconds", "parameters")
 _SELECTIONS = {
     "paper": "best cross-validated score, as in the paper (optimistic)",
     "nested": "chosen in every fold on the inner validation part",
@@ -27,23 +32,33 @@ _SELECTIONS = {
 
 
 def write_tables(
-    folder: Path, title: str, cells: Sequence[Cell], published: Sequence[Cell], chosen: Sequence[Mapping[str, Any]]
+    folder: Path,
+    title: str,
+    cells: Sequence[Cell],
+    published: Sequence[Cell],
+    chosen: Sequence[Mapping[str, Any]],
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Write both files, and return what the JSON one holds."""
     content = {
         "title": title,
+        "notes": list(notes),
         "cells": [_plain(asdict(cell)) for cell in cells],
         "chosen": [dict(choice) for choice in chosen],
         "verdicts": _plain(verdicts(cells, published)),
     }
     folder.mkdir(parents=True, exist_ok=True)
     _replace(folder / "tables.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
-    _replace(folder / "tables.md", markdown(title, cells, published, chosen))
+    _replace(folder / "tables.md", markdown(title, cells, published, chosen, notes))
     return content
 
 
 def markdown(
-    title: str, cells: Sequence[Cell], published: Sequence[Cell], chosen: Sequence[Mapping[str, Any]] = ()
+    title: str,
+    cells: Sequence[Cell],
+    published: Sequence[Cell],
+    chosen: Sequence[Mapping[str, Any]] = (),
+    notes: Sequence[str] = (),
 ) -> str:
     """Return the tables as Markdown: our mean ± standard error, and the paper's beside it."""
     lines = [
@@ -52,12 +67,14 @@ def markdown(
         "Ours: mean ± standard error over the folds. Paper: as printed there. Horizons: quantiles of the event times.",
         "",
         *(f"- *{name}*: {meaning}." for name, meaning in _SELECTIONS.items()),
+        *(f"- {text}" for text in notes),
     ]
     for heading, table in _tables(cells):
         lines += ["", f"## {heading}", "", *_table(table, published)]
-    if chosen:
+    if any(one["candidates"] > 1 for one in chosen):
         lines += ["", "## Settings chosen", "", *_chosen(chosen)]
-    lines += ["", "## Verdicts", "", *_verdicts(verdicts(cells, published))]
+    told = _verdicts(verdicts(cells, published))
+    lines += ["", "## Verdicts", "", *told] if told else []
     return "\n".join(lines) + "\n"
 
 
@@ -79,8 +96,9 @@ def _table(cells: Sequence[Cell], published: Sequence[Cell]) -> list[str]:
     papers = {(cell.model, place_of(cell)): cell for cell in published}
     rows = dict.fromkeys((cell.model, cell.selection) for cell in cells)
     by_place = {(cell.model, cell.selection, cell.horizon): cell for cell in cells}
+    heads = ["value"] if cells[0].measure in _TIMELESS else [f"{q:.0%}" for q in horizons]
     lines = [
-        "| model | selection | " + " | ".join(f"{q:.0%} | paper" for q in horizons) + " |",
+        "| model | selection | " + " | ".join(f"{head} | paper" for head in heads) + " |",
         "|---|---|" + "---|---|" * len(horizons),
     ]
     for model, selection in rows:
@@ -96,7 +114,8 @@ def _table(cells: Sequence[Cell], published: Sequence[Cell]) -> list[str]:
 def _number(cell: Cell | None) -> str:
     if cell is None or math.isnan(cell.mean):
         return ""
-    return f"{cell.mean:.4f}" + ("" if math.isnan(cell.error) else f" ± {cell.error:.4f}")
+    digits = _DIGITS.get(cell.measure, 4)
+    return f"{cell.mean:.{digits}f}" + ("" if math.isnan(cell.error) else f" ± {cell.error:.{digits}f}")
 
 
 def _chosen(chosen: Sequence[Mapping[str, Any]]) -> list[str]:

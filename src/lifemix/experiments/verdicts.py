@@ -19,7 +19,8 @@ from .cells import Cell
 __all__ = ["Difference", "PAPER_SELECTION", "against_paper", "against_rivals", "verdicts"]
 
 PAPER_SELECTION = ("paper", "fixed")
-COMPARED = ("ctd", "brier")
+SELECTIONS = ("paper", "nested", "fixed")
+COMPARED = ("ctd", "brier", "concordance")
 FLOORS_AND_CEILINGS = ("floor", "truth")  # no rivals
 _LEVEL = 0.05
 
@@ -89,7 +90,7 @@ def against_rivals(cells: Iterable[Cell], model: str = "lifemix") -> list[Differ
 def _difference(
     cell: Cell, other: str, raw: float, error: float, p_value: float = math.nan, model: str | None = None
 ) -> Difference:
-    sign = 1.0 if cell.measure == "ctd" else -1.0
+    sign = -1.0 if cell.measure.startswith("brier") else 1.0
     return Difference(
         cell.data,
         model or cell.model,
@@ -112,6 +113,7 @@ def verdicts(cells: Sequence[Cell], published: Sequence[Cell] = ()) -> dict[str,
     paper's. lifemix_paper: cells of ``lifemix`` above the paper's DSM. lifemix_rivals: cells of ``lifemix`` ahead of a
     rival, and those significantly (p < 0.05) behind.
     """
+    cells = [cell for cell in cells if cell.measure in COMPARED and cell.selection in SELECTIONS]
     dsm = [one for one in against_paper(cells, published, "dsm") if one.selection in PAPER_SELECTION]
     best = against_paper(cells, published, "lifemix")
     rivals = against_rivals(cells)
