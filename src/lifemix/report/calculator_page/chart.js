@@ -39,7 +39,9 @@ class Chart {
       read(Math.min(Math.max(share, 0), 1) * end);
     };
     this.svg.addEventListener("pointerdown", follow);
-    this.svg.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse" || event.buttons) follow(event); });
+    this.svg.addEventListener("pointermove", (event) => {
+      if (event.pointerType === "mouse" || event.buttons) follow(event);
+    });
   }
 
   // series: [{curve, low, high, typical, colour}], all over the times; top: the largest share shown.
@@ -52,12 +54,13 @@ class Chart {
     const y = (share) => lower - (lower - upper) * share / top;
     const xs = times.map(x), path = (values) => linePath(xs, values.map(y));
     this.title.textContent = words;
-    const parts = [this.title, ...this.axes(x, y, upper, lower, height, top)];
+    const parts = [this.title, ...this.axes(x, y, lower, height, top)];
+    const add = (className, d) => parts.push(draw("path", { class: className, d }));
     for (const { colour, low, high } of series) {
-      if (low) parts.push(draw("path", { class: `band fill-${colour % COLOURS}`, d: bandPath(xs, low.map(y), high.map(y)) }));
+      if (low) add(`band fill-${colour % COLOURS}`, bandPath(xs, low.map(y), high.map(y)));
     }
-    for (const { colour, typical } of series) parts.push(draw("path", { class: `typical line-${colour % COLOURS}`, d: path(typical) }));
-    for (const { colour, curve } of series) parts.push(draw("path", { class: `curve line-${colour % COLOURS}`, d: path(curve) }));
+    for (const { colour, typical } of series) add(`typical line-${colour % COLOURS}`, path(typical));
+    for (const { colour, curve } of series) add(`curve line-${colour % COLOURS}`, path(curve));
     parts.push(draw("line", { class: "cross", x1: x(reading.time), x2: x(reading.time), y1: upper, y2: lower }));
     reading.shares.forEach((share, i) => parts.push(
       draw("circle", { class: `dot fill-${series[i].colour % COLOURS}`, cx: x(reading.time), cy: y(share), r: 4.5 })));
@@ -65,18 +68,19 @@ class Chart {
     this.svg.replaceChildren(...parts);
   }
 
-  axes(x, y, upper, lower, height, top) {
+  axes(x, y, lower, height, top) {
     const parts = [];
+    const write = (at, base, anchor, text) => parts.push(
+      draw("text", { class: "tick", x: at, y: base, "text-anchor": anchor }, text));
     for (const share of ticks(top, 4)) {
       parts.push(draw("line", { class: "grid", x1: x(0), x2: x(this.end), y1: y(share), y2: y(share) }));
-      parts.push(draw("text", { class: "tick", x: this.left - 7, y: y(share) + 4, "text-anchor": "end" }, `${short(100 * share, 4)} %`));
+      write(this.left - 7, y(share) + 4, "end", `${short(100 * share, 4)} %`);
     }
     for (const t of ticks(this.end, this.width < 450 ? 4 : 6)) {
       parts.push(draw("line", { class: "grid", x1: x(t), x2: x(t), y1: lower, y2: lower + 5 }));
-      parts.push(draw("text", { class: "tick", x: x(t), y: lower + 18, "text-anchor": "middle" }, short(t, 6)));
+      write(x(t), lower + 18, "middle", short(t, 6));
     }
-    const middle = (x(0) + x(this.end)) / 2;
-    parts.push(draw("text", { class: "tick", x: middle, y: height - 6, "text-anchor": "middle" }, this.unit ? `time in ${this.unit}` : "time"));
+    write((x(0) + x(this.end)) / 2, height - 6, "middle", this.unit ? `time in ${this.unit}` : "time");
     return parts;
   }
 }

@@ -38,7 +38,8 @@ function shownValue(field, value) {
 }
 
 function frame(field, i, labelFor, ...controls) {
-  const title = make("div", { class: "title" }, make("label", { id: `name-${i}`, for: labelFor, text: labelOf(field) }));
+  const label = make("label", { id: `name-${i}`, for: labelFor, text: labelOf(field) });
+  const title = make("div", { class: "title" }, label);
   if (labelOf(field) !== field.name) title.append(make("span", { class: "column", text: field.name }));
   const note = make("p", { class: "note", id: `note-${i}`, "aria-live": "polite" });
   return [make("div", { class: "field", role: "group", "aria-labelledby": `name-${i}` }, title,
@@ -60,12 +61,18 @@ function choiceField(field, i, set) {
 
 function numberField(field, i, set) {
   const id = `value-${i}`;
-  const number = make("input", { type: "number", id, step: "any", inputmode: "decimal", "aria-describedby": `hint-${i} note-${i}` });
-  const slider = make("input", { type: "range", id: `slider-${i}`, min: field.low, max: field.high, step: field.step, "aria-label": `${labelOf(field)}, slider` });
+  const number = make("input", {
+    type: "number", id, step: "any", inputmode: "decimal", "aria-describedby": `hint-${i} note-${i}`,
+  });
+  const slider = make("input", {
+    type: "range", id: `slider-${i}`, min: field.low, max: field.high, step: field.step,
+    "aria-label": `${labelOf(field)}, slider`,
+  });
   const box = make("input", { type: "checkbox", id: `unknown-${i}`, "aria-label": `${labelOf(field)} unknown` });
   const tick = make("label", { class: "unknown" }, box, "unknown");
-  const range = `usual ${short(field.low, 6)} to ${short(field.high, 6)}`;
-  const hint = make("span", { class: "hint", id: `hint-${i}`, text: `typical: ${shownValue(field, field.typical)}, ${range}` });
+  const range = `${short(field.low, 6)} to ${short(field.high, 6)}`;
+  const usual = `typical: ${shownValue(field, field.typical)}, usual ${range}`;
+  const hint = make("span", { class: "hint", id: `hint-${i}`, text: usual });
   const controls = [slider, number];
   if (field.unit) controls.push(make("span", { class: "unit", text: field.unit }));
   if (field.unknown) controls.push(tick);
@@ -83,7 +90,7 @@ function numberField(field, i, set) {
     slider.value = value === null ? last : value;
     slider.setAttribute("aria-valuetext", shownValue(field, value));
     const outside = value !== null && (value < field.low || value > field.high);
-    mark(outside ? `Outside the usual range of the training data (${short(field.low, 6)} to ${short(field.high, 6)}).` : "");
+    mark(outside ? `Outside the usual range of the training data (${range}).` : "");
   };
   const show = (value) => { number.value = value === null ? "" : String(value); place(value); };
 

@@ -102,7 +102,7 @@ class Results {
   drawCurves() {
     const times = [...this.times, this.reading];
     const here = this.model.predict(this.values, times), usual = this.typicalAt(times);
-    const pick = (result, e) => (this.single ? result.survival : result.risks[e]);
+    const pick = (result, e) => this.curve(result, e);
     const pickMember = (result, m, e) => (this.single ? result.survivalByMember[m] : result.riskByMember[m][e]);
     const series = this.content.events.map((_, e) => {
       const members = Array.from({ length: this.members }, (_, m) => pickMember(here, m, e));
@@ -118,18 +118,23 @@ class Results {
     this.showHeadline(here, usual);
   }
 
+  // What is drawn: survival where there is one kind of event, the incidence of each where there are several.
+  curve(result, e) { return this.single ? result.survival : result.risks[e]; }
+
   chartWords(here, usual) {
     const quarter = this.times.length - 1;
     const places = [0.25, 0.5, 1].map((share) => Math.round(quarter * share ** (1 / 1.5)));
-    const curve = (result, e) => places.map((i) => `${percent((this.single ? result.survival : result.risks[e])[i])} at ${this.time(this.times[i])}`).join(", ");
-    const lines = this.content.events.map((name, e) => (this.single
-      ? `Survival curve. This subject: ${curve(here, e)}. Typical subject: ${curve(usual, e)}.`
-      : `Cumulative incidence of ${name}. This subject: ${curve(here, e)}. Typical subject: ${curve(usual, e)}.`));
-    return lines.join(" ");
+    const values = (result, e) => places.map(
+      (i) => `${percent(this.curve(result, e)[i])} at ${this.time(this.times[i])}`).join(", ");
+    return this.content.events.map((name, e) => {
+      const kind = this.single ? "Survival curve" : `Cumulative incidence of ${name}`;
+      return `${kind}. This subject: ${values(here, e)}. Typical subject: ${values(usual, e)}.`;
+    }).join(" ");
   }
 
   showHeadline(here, usual) {
-    byId("picture-title").textContent = this.single ? `Probability of no ${this.plain(0)} up to each time` : `Probability of each event by ${this.time(this.reading)}`;
+    byId("picture-title").textContent = this.single ? `Probability of no ${this.plain(0)} up to each time`
+      : `Probability of each event by ${this.time(this.reading)}`;
     const lines = this.content.events.map((_, e) => {
       const share = here.risks[e].at(-1), other = usual.risks[e].at(-1);
       return make("p", {}, make("i", { class: `key line-${e % COLOURS}`, "aria-hidden": "true" }),
@@ -171,14 +176,16 @@ class Results {
   showNumbers() {
     const here = this.model.predict(this.values, this.horizons), usual = this.typicalAt(this.horizons);
     const many = this.members > 1, all = this.content.observed !== null;
-    const head = ["by", "risk", ...(many ? [`${this.members} models`] : []), "typical", ...(all ? ["all in training"] : [])];
+    const last = all ? ["all in training"] : [];
+    const head = ["by", "risk", ...(many ? [`${this.members} models`] : []), "typical", ...last];
     const rows = this.content.events.flatMap((name, e) => [
       ...(this.single ? [] : [[make("span", {}, make("i", { class: `key line-${e % COLOURS}` }), this.capital(e))]]),
       ...this.horizons.map((t, i) => [this.time(t), make("strong", { text: percent(here.risks[e][i]) }),
         ...(many ? [this.range(here, e, i)] : []), percent(usual.risks[e][i]), ...(all ? [this.observed(e, t)] : [])]),
     ]);
     if (!this.single) rows.push(["The first of these events"]);
-    rows.push(["median", this.median(here.median), ...(many ? [""] : []), this.median(usual.median), ...(all ? [""] : [])]);
+    const medians = [this.median(here.median), ...(many ? [""] : []), this.median(usual.median)];
+    rows.push(["median", ...medians, ...(all ? [""] : [])]);
     fillTable(byId("numbers"), head, rows);
     this.horizonResult = here;
     this.usualResult = usual;
@@ -198,10 +205,13 @@ class Results {
     const here = this.horizonResult, usual = this.usualResult, i = this.horizons.length - 1;
     const t = this.time(this.horizons[i]);
     const of100 = (share) => Math.round(100 * share);
-    const sentences = this.content.events.map((name, e) => `${this.capital(e)} by ${t}: about ${of100(here.risks[e][i])} of 100 such subjects, ${of100(usual.risks[e][i])} of 100 typical ones.`);
-    const rest = here.median > this.content.lastEventTime ? "" : ` For half of them ${this.single ? "it" : "the first of these events"} comes by ${this.median(here.median)}.`;
-    const beyond = this.horizons.some((h) => h > this.content.lastEventTime)
-      ? ` Times beyond ${this.time(this.content.lastEventTime)} lie behind the last event that the model has seen.` : "";
+    const end = this.content.lastEventTime;
+    const sentences = this.content.events.map((_, e) => `${this.capital(e)} by ${t}: about `
+      + `${of100(here.risks[e][i])} of 100 such subjects, ${of100(usual.risks[e][i])} of 100 typical ones.`);
+    const what = this.single ? "it" : "the first of these events";
+    const rest = here.median > end ? "" : ` For half of them ${what} comes by ${this.median(here.median)}.`;
+    const beyond = this.horizons.some((h) => h > end)
+      ? ` Times beyond ${this.time(end)} lie behind the last event that the model has seen.` : "";
     byId("words").textContent = sentences.join(" ") + rest + beyond;
   }
 
@@ -210,7 +220,8 @@ class Results {
     const event = Number(byId("apart-event").value), at = [this.reading];
     const risk = (values) => this.model.predict(values, at).risks[event][0];
     const now = risk(this.values);
-    const effects = shownFields(this.content.fields).filter(([, i]) => this.values[i] !== this.typical[i]).map(([field, i]) => {
+    const different = shownFields(this.content.fields).filter(([, i]) => this.values[i] !== this.typical[i]);
+    const effects = different.map(([field, i]) => {
       const changed = [...this.values];
       changed[i] = this.typical[i];
       return { field, value: this.values[i], effect: now - risk(changed) };
@@ -218,22 +229,26 @@ class Results {
     effects.sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
     const shown = effects.slice(0, APART), largest = Math.max(...shown.map((e) => Math.abs(e.effect)), 1e-9);
     byId("apart-note").textContent = shown.length === 0 ? "Nothing yet: all values are the typical ones."
-      : `Percentage points of the risk of ${this.plain(event)} by ${this.time(this.reading)} that go with each value in place of the typical one, the other values as they are. These are no causes and effects.`;
+      : `Percentage points of the risk of ${this.plain(event)} by ${this.time(this.reading)} that go with each value in `
+        + "place of the typical one, the other values as they are. These are no causes and effects.";
     const rows = shown.map(({ field, value, effect }) => {
       const bar = make("i", { class: effect > 0 ? "bar up" : "bar down" });
       bar.style.width = `${Math.max(2, 60 * Math.abs(effect) / largest)}px`;
-      return [labelOf(field), shownValue(field, value), shownValue(field, field.typical), make("span", { class: "effect" }, make("span", { class: "amount", text: points(effect) }), bar)];
+      const amount = make("span", { class: "amount", text: points(effect) });
+      const shownEffect = make("span", { class: "effect" }, amount, bar);
+      return [labelOf(field), shownValue(field, value), shownValue(field, field.typical), shownEffect];
     });
     byId("apart").hidden = shown.length === 0;
     fillTable(byId("apart"), ["feature", "value", "typical", "points"], rows);
   }
 
   showPoints() {
-    const { here, usual } = this.last, places = Array.from({ length: 11 }, (_, i) => Math.round(POINTS * (i / 10) ** (1 / 1.5)));
+    const { here, usual } = this.last;
+    const places = Array.from({ length: 11 }, (_, i) => Math.round(POINTS * (i / 10) ** (1 / 1.5)));
     const names = this.single ? [`no ${this.plain(0)}`] : this.content.events;
     const head = ["time", ...names.flatMap((name) => [name, `${name}, typical`])];
-    const pick = (result, e) => (this.single ? result.survival : result.risks[e]);
-    const rows = places.map((i) => [this.time(this.times[i]), ...names.flatMap((_, e) => [percent(pick(here, e)[i]), percent(pick(usual, e)[i])])]);
+    const rows = places.map((i) => [this.time(this.times[i]), ...names.flatMap(
+      (_, e) => [here, usual].map((result) => percent(this.curve(result, e)[i])))]);
     fillTable(byId("points"), head, rows);
   }
 }

@@ -6,17 +6,29 @@ function about(content) {
   const { network, training, fields } = content, whole = (n) => n.toLocaleString("en");
   const events = content.events.map((name, e) => `${whole(training.events[e])} with ${name}`).join(", ");
   const unused = fields.filter((field) => field.kind !== "numeric" && field.kind !== "categorical" && !field.indicator);
-  const kind = `a mixture of ${network.k} ${LAW_NAMES[network.primitive]} distributions${content.events.length > 1 ? " for each event" : ""}`;
+  const several = content.events.length > 1, many = network.members > 1;
+  const kind = `a mixture of ${network.k} ${LAW_NAMES[network.primitive]} distributions${several ? " for each event" : ""}`;
+  const mean = many ? `, the mean of ${network.members} such networks` : "";
+  const last = `${short(content.lastEventTime, 4)} ${content.timeUnit}`.trim();
   const lines = [
-    `The model is a Deep Survival Machine: a neural network that gives each subject ${kind}${network.members > 1 ? `, the mean of ${network.members} such networks` : ""}.`,
-    `It learnt from ${whole(training.rows)} subjects, ${events}; the last event was at ${short(content.lastEventTime, 4)} ${content.timeUnit}`.trim() + ".",
-    "The typical subject has the middle value of every number and the most frequent category, and unknown where most subjects of training had no value. It is one subject, not the average of all.",
-    "An unknown number counts as the mean of training (or a fixed normal value), an unknown category as the most frequent one, and the model knows that it was missing if it was missing for some in training.",
+    `The model is a Deep Survival Machine: a neural network that gives each subject ${kind}${mean}.`,
+    `It learnt from ${whole(training.rows)} subjects, ${events}; the last event was at ${last}.`,
+    "The typical subject has the middle value of every number and the most frequent category, and unknown where most "
+    + "subjects of training had no value. It is one subject, not the average of all.",
   ];
-  if (content.observed) lines.push("The last column of the table shows what was observed among all subjects of training, whatever their values.");
-  if (content.events.length > 1) lines.push("The probability of an event here is that of its coming first, with the other events at work (cumulative incidence).");
-  if (network.members > 1) lines.push("The shaded range shows how far the networks differ from one another. It is only a part of what is uncertain.");
-  if (unused.length) lines.push(`Columns that did not vary in training and have no effect: ${unused.map((field) => field.name).join(", ")}.`);
+  const add = (condition, text) => { if (condition) lines.push(text); };
+  add(fields.some((field) => field.unknown), "An unknown number counts as the mean of training (or a fixed normal "
+    + "value), an unknown category as the most frequent one.");
+  add(fields.some((field) => field.indicator), "Where a value was missing for some subjects of training, the model also "
+    + "takes into account that it is missing.");
+  add(content.observed, "The last column of the table shows what was observed among all subjects of training, whatever "
+    + "their values.");
+  add(several, "The probability of an event here is that of its coming first, with the other events at work (cumulative "
+    + "incidence).");
+  add(many, "The shaded range shows how far the networks differ from one another. It is only a part of what is "
+    + "uncertain.");
+  const names = unused.map((field) => field.name).join(", ");
+  add(names, `Columns that did not vary in training and have no effect: ${names}.`);
   byId("about").append(...lines.map((text) => make("p", { text })));
   byId("made-by").textContent = `Made with lifemix ${content.version}.`;
   const n = shownFields(fields).length;
