@@ -26,16 +26,20 @@ def data_section(evidence: Evidence) -> Section:
     section = Section("Data", [_counts(evidence)])
     left_out = len(evidence.target) - len(evidence.y)
     if left_out:
-        special = int((evidence.target.interval | evidence.target.truncated).sum())
-        section.blocks.append(
-            paragraph(
-                f"Measures and pictures use {len(evidence.y):,} of the {len(evidence.target):,} rows: {special:,} have "
-                "an interval instead of a time or entered late, which these measures cannot use"
-                + (", and of the others a part was drawn at random." if left_out > special else ".")
-            )
-        )
+        section.blocks.append(_left_out(evidence, left_out))
     section.blocks.append(_covariates(evidence.frame))
     return section
+
+
+def _left_out(evidence: Evidence, number: int) -> Html:
+    special = int((evidence.target.interval | evidence.target.truncated).sum())
+    reasons = []
+    if special:
+        reasons.append(f"{special:,} have an interval instead of a time or entered late, which the measures cannot use")
+    if number > special:
+        reasons.append("of the others a part was drawn at random" if special else "they were drawn at random")
+    used = f"Measures and pictures use {len(evidence.y):,} of the {len(evidence.target):,} rows"
+    return paragraph(f"{used}: {', and '.join(reasons)}.")
 
 
 def _counts(evidence: Evidence) -> Html:
@@ -47,7 +51,7 @@ def _counts(evidence: Evidence) -> Html:
         rows.append([name, *(_share(target.event == code) for _, target in samples)])
     rows.append(["censored", *(_share(target.event == 0) for _, target in samples)])
     rows.append(["median follow-up (reverse Kaplan-Meier)", *(_follow_up(target, evidence) for _, target in samples)])
-    rows.append(["median time to event (Kaplan-Meier)", *(_survival(target, evidence) for _, target in samples)])
+    rows.append(["median time to event (Kaplan-Meier)", *(_quartiles(target, evidence) for _, target in samples)])
     rows.append(["last time", *(evidence.time(float(target.time.max())) for _, target in samples)])
     columns = [Column("", text=True), *(Column(name) for name, _ in samples)]
     foot = "Training rows: those the model was fitted to, held-out rows of early stopping included."
@@ -61,10 +65,6 @@ def _share(chosen: Any) -> str:
 def _follow_up(target: Target, evidence: Evidence) -> str:
     reverse = Target((target.event == 0).astype(np.int64), target.time, target.entry, target.upper)
     return _quartiles(reverse, evidence)
-
-
-def _survival(target: Target, evidence: Evidence) -> str:
-    return _quartiles(target, evidence)
 
 
 def _quartiles(target: Target, evidence: Evidence) -> str:

@@ -51,6 +51,7 @@ class Evidence:
     train: Target | None
     base: Target
     n_events: int
+    named: bool
     names: tuple[str, ...]
     horizons: Floats
     grid: Floats
@@ -81,9 +82,8 @@ class Evidence:
         return f"{value:,.4g}{' ' + self.unit if self.unit else ''}"
 
     def table(self, X: pd.DataFrame) -> Any:
-        """Return a table as the model takes it: an array where it was fitted to one."""
-        named = hasattr(self.model, "feature_names_in_")
-        return X if named else X.to_numpy()
+        """Return a table as the model takes it: an array where it was fitted to one, or one was given."""
+        return X if self.named else X.to_numpy()
 
 
 def gather(
@@ -100,7 +100,8 @@ def gather(
 ) -> Evidence:
     """Check the arguments, ask the model for its predictions, and put everything together."""
     model, target = fitted_model(model), as_target(y)
-    frame, _ = as_frame(X)
+    frame, named = as_frame(X)
+    named = named and hasattr(model, "feature_names_in_")
     if len(frame) != len(target):
         raise InputError(f"X and y must have the same rows; got {len(frame)} in X and {len(target)} in y.")
     n_events = kinds_of_event(model, target)
@@ -119,7 +120,7 @@ def gather(
     at = _choose_horizons(base, used, horizons) if judged else np.empty(0)
     judged = judged and len(at) > 0
     grid = np.linspace(0, at[-1], _GRID)[1:] if judged else np.empty(0)
-    given = table if hasattr(model, "feature_names_in_") else table.to_numpy()
+    given = table if named else table.to_numpy()
     empty = np.empty((n_events, len(used), 0))
     return Evidence(
         model=model,
@@ -130,6 +131,7 @@ def gather(
         train=train,
         base=base,
         n_events=n_events,
+        named=named,
         names=_event_names(event_names, n_events),
         horizons=at,
         grid=grid,

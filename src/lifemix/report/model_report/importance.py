@@ -65,6 +65,8 @@ def _of_event(evidence: Evidence, rows: Any, times: Floats, event: int, which: s
         random_state=evidence.seed,
     )
     defined = np.isfinite(result.score)
+    if not defined.any():
+        return [paragraph(f"Left out{which}: the score is not known on these rows, such as where none has the event.")]
     drawing = new_figure(7.8, 3.8)
     importance_over_time(
         times[defined],

@@ -100,5 +100,10 @@ def _row(name: str, measure: Measure) -> list[Any]:
 
 def _entry(measure: Measure, i: int) -> Value:
     known = np.isfinite(measure.lower[i]) and np.isfinite(measure.upper[i])
-    note = f"[{measure.lower[i]:.3f}, {measure.upper[i]:.3f}]".replace("-", "−") if known else ""
-    return Value(float(measure.value[i]), note=note)
+    note = f"[{_tidy(measure.lower[i]):.3f}, {_tidy(measure.upper[i]):.3f}]".replace("-", "−") if known else ""
+    return Value(_tidy(measure.value[i]), note=note)
+
+
+def _tidy(value: float) -> float:
+    """Return a number as it is printed, so that nothing reads -0.000."""
+    return round(float(value), 3) + 0.0

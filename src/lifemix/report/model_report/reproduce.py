@@ -98,9 +98,11 @@ def reproduce_section(evidence: Evidence, model_file: str | None, remarks: list[
     if model_file is not None:
         known["model file"] = model_file
     horizons = [float(t) for t in evidence.horizons]
+    load = 'from lifemix import load\n\nmodel = load("model.safetensors")\n'
+    if not evidence.is_mixture:
+        load = 'from joblib import load\n\nmodel = load("model.joblib")  # where it was dumped\n'
     call = (
-        "from lifemix import load\nfrom lifemix.report.model_report import write_report\n\n"
-        'model = load("model.safetensors")\n'
+        f"from lifemix.report.model_report import write_report\n{load}"
         'write_report(\n    model, X, y, "report.html",\n'
         f"    horizons={horizons}, n_bootstrap={evidence.n_bootstrap}, random_state={evidence.seed},\n)"
     )

@@ -42,7 +42,7 @@ def subjects_section(evidence: Evidence) -> Section:
     section.blocks.append(
         paragraph(
             f"Subjects at the 10, 50 and 90 % quantile of the predicted risk up to {by}. So that nobody is shown, the "
-            f"table has the medians (or most frequent levels) of the {100 * _NEAREST:g} % of the rows nearest in risk."
+            f"table has the medians (or most frequent levels) of the {_n_nearest(len(evidence.y))} rows next in risk."
         )
     )
     for event, name in enumerate(evidence.names, 1):
@@ -90,8 +90,12 @@ def _member_curves(evidence: Evidence, X: Any, times: Floats, event: int) -> Flo
     return np.stack([law.cumulative_incidence(times, event) for law in laws])
 
 
+def _n_nearest(n: int) -> int:
+    return max(_FEWEST, round(_NEAREST * n))
+
+
 def _who(evidence: Evidence, risk: Floats, rows: dict[str, int], name: str) -> Html:
-    size = max(_FEWEST, round(_NEAREST * len(risk)))
+    size = _n_nearest(len(risk))
     order = np.argsort(risk, kind="stable")
     place = np.argsort(order, kind="stable")
     parts = []
