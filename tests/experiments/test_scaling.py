@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from lifemix.experiments.data import Source
@@ -20,9 +19,9 @@ TINY = Protocol(Source("metabric"), 5, (0,), run="quick", rows=160)
 def test_every_model_gives_time_and_parameters(model):
     pytest.importorskip("sksurv")
     pytest.importorskip("pycox")
-    (record,) = run_job(ScalingJob(TINY, model, 80, 0))
+    (record,) = run_job(ScalingJob(TINY, model, 80, 0, True))
     assert record.seconds > 0
-    assert record.setting == {"rows": 80} | SCALED[model]
+    assert record.setting == {"rows": 80, "growth": True} | SCALED[model]
     assert Record.from_line(record.to_line()).key == record.key
     if model == "cph":
         assert record.parameters == 9
@@ -34,7 +33,8 @@ def test_every_model_gives_time_and_parameters(model):
 
 def test_numbers_of_rows_go_beyond_the_data():
     jobs = scaling_study(TINY).jobs(["cph"])
-    assert [job.rows for job in jobs] == [20, 40, 80, 160, 320]
+    assert [job.rows for job in jobs if job.growth] == [20, 40, 80, 160, 320, 640]
+    assert [(job.rows, job.repeat) for job in jobs if not job.growth] == [(160, 0)]
     (record,) = run_job(jobs[-1])
     assert record.parameters == 9
     assert [study.folder for study in scaling_studies()] == ["scaling-support", "scaling-metabric"]
@@ -44,19 +44,19 @@ def test_cells_are_times_by_rows_and_the_whole_data(tmp_path):
     study = scaling_study(replace(TINY, folds=(0, 1)))
     store = RecordStore(tmp_path / study.folder)
     store.add(
-        Record("metabric", "cph", {"rows": rows}, 0.0, repeat, 0, "quick", {}, seconds=rows + repeat, parameters=9)
-        for rows in (80, 160)
-        for repeat in (0, 1)
+        Record("metabric", "cph", setting, 0.0, repeat, 0, "quick", {}, seconds=setting["rows"] + repeat, parameters=9)
+        for setting in ({"rows": 80, "growth": True}, {"rows": 160, "growth": True}, {"rows": 160, "growth": False})
+        for repeat in ((0,) if setting["growth"] else (0, 1))
     )
     cells, _ = study.summarise(store.records(), "both")
     found = {(cell.measure, cell.selection): cell.mean for cell in cells}
     assert found == {
-        ("seconds", "n=80"): 80.5,
-        ("seconds", "n=160"): 160.5,
+        ("seconds", "n=80"): 80.0,
+        ("seconds", "n=160"): 160.0,
         ("seconds", "fixed"): 160.5,
         ("parameters", "fixed"): 9.0,
     }
-    assert np.isclose(cells[0].error, 0.5)
+    assert [cell.error for cell in cells if cell.selection == "fixed"] == [0.5, 0.0]
     page = write_results(tmp_path, [study])
     assert "Growth with the number of rows" in page.read_text()
-    assert "| cph | fixed | 160.50 ± 0.50 |  |" in (tmp_path / study.folder / "tables.md").read_text()
+    assert "| cph | fixed | 160.50 ± 0.50 |" in (tmp_path / study.folder / "tables.md").read_text()

@@ -96,17 +96,18 @@ def _table(cells: Sequence[Cell], published: Sequence[Cell]) -> list[str]:
     papers = {(cell.model, place_of(cell)): cell for cell in published}
     rows = dict.fromkeys((cell.model, cell.selection) for cell in cells)
     by_place = {(cell.model, cell.selection, cell.horizon): cell for cell in cells}
+    beside = " | paper" if papers else ""
     heads = ["value"] if cells[0].measure in _TIMELESS else [f"{q:.0%}" for q in horizons]
     lines = [
-        "| model | selection | " + " | ".join(f"{head} | paper" for head in heads) + " |",
-        "|---|---|" + "---|---|" * len(horizons),
+        "| model | selection | " + " | ".join(head + beside for head in heads) + " |",
+        "|---|---|" + "---|" * len(horizons) * (2 if papers else 1),
     ]
     for model, selection in rows:
         shown = []
         for horizon in horizons:
             cell = by_place.get((model, selection, horizon))
             paper = papers.get((model, place_of(cell))) if cell else None
-            shown += [_number(cell), _number(paper)]
+            shown += [_number(cell), _number(paper)] if papers else [_number(cell)]
         lines.append(f"| {model} | {selection} | " + " | ".join(shown) + " |")
     return lines
 
