@@ -29,7 +29,6 @@ def test_quick_incidences_are_near_the_exact_ones(competing):
     np.testing.assert_allclose(quick.sum(0) + model.predict_survival_function(X, times), 1, atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:times are not sorted")
 @pytest.mark.parametrize("which", ["single", "competing"])
 def test_measures_are_those_of_evaluate(which, request):
     model, X, y = request.getfixturevalue(which)
