@@ -1,3 +1,5 @@
+import importlib
+
 import numpy as np
 import pytest
 import torch
@@ -230,3 +232,13 @@ def test_a_held_out_loss_that_is_no_number_is_never_the_best():
     assert fit.best_epoch == 1
     assert len(fit.train_loss) == 4
     assert torch.equal(fit.parameters, best[0])
+
+
+@pytest.mark.parametrize("primitive", PRIMITIVES)
+def test_closed_form_of_the_warm_start_equals_autograd(primitive):
+    module = importlib.import_module("lifemix.training.warm_start")
+    observed, point = sample().observed, torch.tensor([0.3, -0.2], dtype=torch.float64)
+    ours = module._plain_derivatives(PRIMITIVES[primitive], observed, point)
+    reference = module._derivatives(PRIMITIVES[primitive], observed, point)
+    for one, other, tolerance in zip(ours, reference, (1e-12, 1e-12, 1e-6), strict=True):
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
