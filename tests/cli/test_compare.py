@@ -40,6 +40,12 @@ def test_a_model_that_cannot_take_the_data_is_left_out_or_refused(run, write, fr
     assert "late entry" in refused(*columns, "--models", "forest")
 
 
+def test_long_tables_are_sampled_and_say_so(run, data):
+    outcome = run("compare", data, *COLUMNS, "--models", "curve", "--folds", "2", "--rows", "100", "--json")
+    assert sum(fold["rows"] for fold in outcome.json["models"]["curve"]["folds"]) == 100
+    assert "100 of 200 rows" in outcome.err
+
+
 @pytest.mark.parametrize(
     ("options", "expected"), [(["--models", "svm"], "got 'svm'"), (["--times", "x"], "--times must be numbers")]
 )

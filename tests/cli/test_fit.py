@@ -116,6 +116,15 @@ def test_forms_of_the_event_column_give_the_same_model(case, run, write, frame, 
     assert set(described["events"]) == names
 
 
+def test_names_with_brackets_are_shown_as_they_are(run, write, frame):
+    path = write(frame.rename(columns={"age": "age [years]", "dose": "[red]"}), "[bold]x.csv")
+    out = fit(run, path).out
+    assert "[bold]x.csv: 200 rows" in out
+    assert "age [years]" in out
+    assert "[red] " in out
+    assert "age [years]" in run("describe", path.with_name("m.safetensors")).out
+
+
 def test_rows_without_outcome_are_left_out_only_when_asked(run, write, frame):
     path = write(frame.assign(days=frame["days"].where(frame.index > 4)))
     outcome = fit(run, path, "--skip-incomplete")

@@ -1,10 +1,11 @@
 """``lifemix report``, ``calculator`` and ``reproduce``: what they hand on, and that no half page stays behind."""
 
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from commands import COLUMNS, QUICK
 from lifemix.errors import SettingError
 
 
@@ -53,6 +54,19 @@ def test_no_half_page_stays_behind(refused, model, tmp_path, stand_in):
     stand_in("lifemix.report.calculator", "write_calculator", fail_halfway)
     assert "cannot be drawn" in refused("calculator", model, "-o", tmp_path / "c.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_where_the_doctor_says_stop_a_fit_needs_force(run, refused, data, tmp_path, monkeypatch):
+    finding = SimpleNamespace(level="stop", topic="leak", text="age knows the outcome.", action="Leave age out.")
+    doctor = ModuleType("lifemix.report.doctor")
+    doctor.check_table, doctor.check_model = lambda X, y: [finding], lambda model, X, y: []
+    monkeypatch.setitem(sys.modules, "lifemix.report.doctor", doctor)
+    call = ["fit", data, *COLUMNS, *QUICK, "-o", tmp_path / "m.safetensors"]
+    assert "age knows the outcome. Leave age out." in refused(*call)
+    assert not list(tmp_path.iterdir())
+    outcome = run(*call, "--force")
+    assert outcome.code == 0
+    assert "age knows the outcome" in outcome.out
 
 
 def test_pages_end_in_html(refused, model, data, tmp_path):

@@ -52,6 +52,9 @@ def compare(
         typer.Option(help="dsm, cox, fine-gray, forest, boosting, deepsurv, deephit, curve: repeat, or use commas."),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, max=20, help="Parts of the cross-validation.")] = 5,
+    rows: Annotated[
+        int, typer.Option(min=100, help="Most rows to use, drawn at random where there are more.")
+    ] = 20_000,
     search: Annotated[
         bool, typer.Option("--search/--no-search", help="Choose the settings of dsm in each part, or take defaults.")
     ] = True,
@@ -75,5 +78,5 @@ def compare(
         time, event, entry, upper, subject, tuple(drop or ()), tuple(keep or ()), tuple(categorical or ()),
         tuple(missing or ()), unit,
     )  # fmt: skip
-    options = CompareOptions(models or [], folds, search, members, at, seed)
+    options = CompareOptions(models or [], folds, rows, search, members, at, seed)
     run_compare(screen, Source(data, roles, tuple(censored or ()), encoding, skip_incomplete), options)

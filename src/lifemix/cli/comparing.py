@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from .. import baselines
 from ..errors import InputError, LifemixError, LifemixWarning, SettingError
 from ..estimators import DeepSurvivalMachines
-from ..splits import EventStratifiedKFold
+from ..splits import EventStratifiedKFold, train_validation_split
 from ..target import as_target
 from .choosing import batch_size, choose
 from .quality import Quality, event_horizons, measure
@@ -43,6 +43,7 @@ class CompareOptions:
 
     models: list[str]
     folds: int
+    rows: int
     search: bool
     members: int
     times: list[float]
@@ -65,7 +66,7 @@ class _Line:
 def run_compare(screen: Screen, source: Source, options: CompareOptions) -> None:
     """Measure every model on every fold, and show the means."""
     chosen = _chosen(options.models)
-    study = open_study(screen, source)
+    study = _sample(screen, open_study(screen, source), options)
     at = options.times or event_horizons(study.y)
     makers = {name: _maker(name, study, options) for name in chosen}
     lines = {name: _Line(_NAMES[name], [], []) for name in chosen}
@@ -76,14 +77,23 @@ def run_compare(screen: Screen, source: Source, options: CompareOptions) -> None
             for name, line in lines.items():
                 if not line.failure:
                     _run_fold(line, makers[name], study, train, test, at)
+                if line.failure and options.models:
+                    raise InputError(f"{name} cannot be compared on this table: {line.failure}")
                 advance(1)
-    for name, line in lines.items():
-        if line.failure and options.models:
-            raise InputError(f"{name} cannot be compared on this table: {line.failure}")
+    for line in lines.values():
         if line.failure:
             screen.warn(f"{line.name} is left out: {line.failure}")
     _show(screen, list(lines.values()), study, at)
-    screen.result({"horizons": at, "models": {name: _state(line, study) for name, line in lines.items()}})
+    screen.result({"horizons": at, "models": {name: _state(line) for name, line in lines.items()}})
+
+
+def _sample(screen: Screen, study: Study, options: CompareOptions) -> Study:
+    """Return the study, or as many of its rows as the user wants to wait for."""
+    if len(study.y) <= options.rows:
+        return study
+    screen.warn(f"{options.rows:,} of {len(study.y):,} rows, drawn at random, are compared; --rows takes more.")
+    _, rows = train_validation_split(study.y, fraction=options.rows / len(study.y), random_state=options.seed)
+    return replace(study, X=study.X.iloc[rows].reset_index(drop=True), y=study.y[rows], table=study.table.iloc[rows])
 
 
 def _chosen(models: Sequence[str]) -> list[str]:
@@ -168,7 +178,7 @@ def _spread(values: list[float]) -> str:
     return f"{np.mean(known):.3f} ± {np.std(known, ddof=1):.3f}" if len(known) > 1 else number(known[0])
 
 
-def _state(line: _Line, study: Study) -> dict[str, Any]:
+def _state(line: _Line) -> dict[str, Any]:
     if line.failure:
         return {"failure": line.failure}
     return {"seconds": line.seconds, "folds": [quality.to_state() for quality in line.measured]}

@@ -70,7 +70,7 @@ def _columns(model: Any) -> list[dict[str, Any]]:
 def _show(screen: Screen, path: Path, saved: SavedModel, facts: dict[str, Any]) -> None:
     unit = f" {saved.roles.time_unit}" if saved.roles.time_unit else ""
     events = ", ".join(f"{escape(name)} {count:,}" for name, count in facts["events"].items())
-    screen.show(f"[bold]{path.name}[/]: Deep Survival Machines, {facts['parameters']:,} weights a member")
+    screen.show(f"[bold]{escape(path.name)}[/]: Deep Survival Machines, {facts['parameters']:,} weights a member")
     source = f" of {escape(facts['table'])}" if facts["table"] else ""
     screen.show(f"  fitted to   {facts['rows']:,} rows{source}: {events}, censored {facts['censored']:,}")
     screen.show(f"  times       up to {facts['last_time']:g}{unit}")

@@ -15,22 +15,26 @@ __all__ = ["examine_model", "examine_table", "refuse_stops", "show_findings"]
 _MARKS = {"stop": "[bold red]stop[/]", "warn": "[yellow]look[/]", "note": "[blue]note[/]"}
 
 
-def examine_table(X: Any, y: Any, **options: Any) -> list[dict[str, str]]:
-    """Return what the doctor finds, the gravest first."""
-    try:
-        doctor = import_module("lifemix.report.doctor")
-    except ModuleNotFoundError:
-        return []
-    return [_state(finding) for finding in doctor.check_table(X, y, **options)]
+def examine_table(X: Any, y: Any) -> list[dict[str, str]]:
+    """Return what the doctor finds about a table, the gravest first."""
+    doctor = _doctor()
+    return [] if doctor is None else [_state(finding) for finding in doctor.check_table(X, y)]
 
 
-def examine_model(model: Any, X: Any, y: Any, **options: Any) -> list[dict[str, str]]:
+def examine_model(model: Any, X: Any, y: Any) -> list[dict[str, str]]:
     """Return what the doctor finds about a fitted model on rows that it has not seen."""
+    doctor = _doctor()
+    return [] if doctor is None else [_state(finding) for finding in doctor.check_model(model, X, y)]
+
+
+def _doctor() -> Any:
+    """Return the doctor's module; None in a version without it."""
     try:
-        doctor = import_module("lifemix.report.doctor")
-    except ModuleNotFoundError:
-        return []
-    return [_state(finding) for finding in doctor.check_model(model, X, y, **options)]
+        return import_module("lifemix.report.doctor")
+    except ModuleNotFoundError as error:
+        if not str(error.name).startswith("lifemix.report"):
+            raise
+        return None
 
 
 def _state(finding: Any) -> dict[str, str]:

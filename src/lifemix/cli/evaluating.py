@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from rich.markup import escape
 
 from ..errors import SettingError
 from .baselines import floor_for
@@ -52,7 +53,7 @@ def open_outcomes(screen: Screen, model: Path, source: Source) -> tuple[SavedMod
     anew = source.censored or (given.event and given.event != saved.roles.event)
     rows, y, _ = read_target(table, roles, None if anew else saved.codes, source.censored, source.skip_incomplete)
     X = saved.take(table, screen)
-    screen.say(f"[bold]{table}[/]")
+    screen.say(f"[bold]{escape(str(table))}[/]")
     if np.array_equal(np.sort(y["time"]), np.sort(saved.model._training_target.time)):
         screen.warn("these look like the rows that the model was fitted to: it will look better than it is on others.")
     return saved, (X if rows.all() else X[rows]).reset_index(drop=True), y

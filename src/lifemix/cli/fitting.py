@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.markup import escape
 
 import lifemix
 
@@ -163,5 +164,5 @@ def _say_done(screen: Screen, data: Path, output: Path, held_out: int, refit: bo
         how = "fitted to all rows, the settings as measured above"
     else:
         how = f"fitted without the {held_out:,} rows held out" if held_out else "fitted to all rows, not measured"
-    screen.say(f"\n[green]Wrote {output}[/] ({output.stat().st_size / 1e6:.1f} MB): {how}.")
-    screen.say(f"Next: lifemix predict {output} {data} -o predictions.csv")
+    screen.say(f"\n[green]Wrote {escape(str(output))}[/] ({output.stat().st_size / 1e6:.1f} MB): {how}.")
+    screen.say(escape(f"Next: lifemix predict {output} {data} -o predictions.csv"))

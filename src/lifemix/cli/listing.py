@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from rich.markup import escape
 
 from .. import datasets
 from ..errors import MissingExtraError
@@ -30,8 +31,10 @@ def run_datasets(screen: Screen, loaders: Mapping[str, str], output: Path | None
     if output is not None:
         data = next(iter(found.values()))
         write_table(_table(data), output)
-        screen.say(f"[green]Wrote {output}[/]: {len(data.X):,} rows, time in column time, event in column event.")
-        screen.say(f"Next: lifemix fit {output} --time time --event event -o model.safetensors")
+        screen.say(
+            f"[green]Wrote {escape(str(output))}[/]: {len(data.X):,} rows, time in column time, event in column event."
+        )
+        screen.say(f"Next: lifemix fit {escape(str(output))} --time time --event event -o model.safetensors")
     elif len(facts) == 1:
         _show_one(screen, next(iter(found.values())))
     else:

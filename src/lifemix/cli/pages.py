@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from rich.markup import escape
 
 from .files import whole_file
 from .opening import SavedModel
@@ -62,5 +63,5 @@ def write_calculator_page(
 
 def _done(screen: Screen, output: Path) -> None:
     size = output.stat().st_size
-    screen.say(f"[green]Wrote {output}[/] ({size / 1e6:.1f} MB); open it in a browser.")
+    screen.say(f"[green]Wrote {escape(str(output))}[/] ({size / 1e6:.1f} MB); open it in a browser.")
     screen.result({"output": str(output), "bytes": size})

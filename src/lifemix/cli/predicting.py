@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from rich.markup import escape
 
 from .opening import SavedModel, open_model, open_table
 from .quality import event_horizons
@@ -53,7 +54,9 @@ def run_predict(
         screen.result(result.to_dict("records"))
         return
     write_table(result, output)
-    screen.say(f"[green]Wrote {output}[/]: {len(result):,} rows, columns {', '.join(result.columns)}.")
+    screen.say(
+        f"[green]Wrote {escape(str(output))}[/]: {len(result):,} rows, columns {escape(', '.join(result.columns))}."
+    )
     screen.result({"output": str(output), "rows": len(result), "columns": list(result.columns)})
 
 
@@ -104,7 +107,7 @@ def _show(screen: Screen, result: pd.DataFrame) -> None:
     table = screen.table("", *result.columns, right=tuple(range(1, len(result.columns))))
     for row in result.head(_SHOWN).itertuples(index=False):
         table.add_row(
-            str(row[0]), *(_cell(name, value) for name, value in zip(result.columns[1:], row[1:], strict=True))
+            escape(str(row[0])), *(_cell(name, value) for name, value in zip(result.columns[1:], row[1:], strict=True))
         )
     screen.show(table)
     if len(result) > _SHOWN:

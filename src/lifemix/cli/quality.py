@@ -66,7 +66,7 @@ def event_horizons(y: Any, quantiles: Sequence[float] = (0.25, 0.5, 0.75)) -> li
     """Return quantiles of the times of all events: where models are measured unless told otherwise."""
     target = as_target(y)
     times = np.where(target.interval, (target.time + target.upper) / 2, target.time)[target.event > 0]
-    return sorted({float(t) for t in np.quantile(times, quantiles) if t > 0})
+    return sorted({float(t) for t in np.quantile(times, quantiles) if t > 0}) or [float(target.time.max())]
 
 
 def measure(
@@ -113,7 +113,7 @@ def _add_measures(quality: Quality, model: Any, y_train: Any, X: pd.DataFrame, y
     try:
         table = evaluate(model, y_train, X, y, quality.horizons)
     except LifemixError as error:
-        quality.without = str(error)
+        quality.without = str(error).rstrip(".")
         return
     _take(quality, table)
     n_events = max(train.n_events, 1)

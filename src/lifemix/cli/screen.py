@@ -84,13 +84,14 @@ class Screen:
 
     def table(self, title: str, *columns: str, right: tuple[int, ...] = ()) -> Table:
         """Return an empty table in the style of all of them; ``right`` are the columns of numbers."""
+        from rich.markup import escape
         from rich.table import Table
 
         table = Table(
-            title=title, title_justify="left", title_style="bold", header_style="bold", box=None, padding=(0, 2)
+            title=escape(title), title_justify="left", title_style="bold", header_style="bold", box=None, padding=(0, 2)
         )
         for number, name in enumerate(columns):
-            table.add_column(name, justify="right" if number in right else "left", overflow="fold")
+            table.add_column(escape(name), justify="right" if number in right else "left", overflow="fold")
         return table
 
 

@@ -75,7 +75,7 @@ def show_quality(
     if first.without:
         screen.show(f"  {escape(first.without)}.")
     for event in sorted(first.values.get("concordance", {})):
-        title = f"  {escape(events[event - 1])}" if len(events) > 1 else "  "
+        title = f"  {events[event - 1]}" if len(events) > 1 else "  "
         table = screen.table(f"{title} at {at}", "", "C^td", "Brier score", "integrated Brier", right=(1, 2, 3))
         for quality in measured:
             table.add_row(quality.model, *_cells(quality, event))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from rich.markup import escape
 
 from ..errors import InputError
 from .roles import Roles
@@ -38,7 +39,7 @@ def open_study(screen: Screen, source: Source) -> Study:
         screen.say(f"Reading {source.path.name}, {size / 1e6:.0f} MB ...")
     names = [source.roles.id] if source.roles.id else []
     table = read_table(source.path, as_text=names, missing=source.roles.missing, encoding=source.encoding)
-    screen.say(f"[bold]{table}[/]")
+    screen.say(f"[bold]{escape(str(table))}[/]")
     study = learn_study(table, source.roles, source.censored, source.skip_incomplete)
     show_outcome(screen, study)
     show_columns(screen, study.facts)
