@@ -14,8 +14,9 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $(READY)
 
-demo: $(READY)  ## fit and evaluate on SUPPORT, write a report page
-	$(BIN)/python examples/support.py
+demo: $(READY)  ## a small version of the paper's experiment on SUPPORT, with a page to look at
+	OMP_NUM_THREADS=1 $(BIN)/lifemix reproduce support --quick --jobs 2 -o build/demo
+	@echo "open build/demo/support-quick.html"
 
 test: $(READY)  ## the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from rich.markup import escape
 
 from ..errors import InputError
+from ..report.doctor import check_model, check_table
 from .screen import Screen
 
 __all__ = ["examine_model", "examine_table", "refuse_stops", "show_findings"]
@@ -17,24 +17,12 @@ _MARKS = {"stop": "[bold red]stop[/]", "warn": "[yellow]look[/]", "note": "[blue
 
 def examine_table(X: Any, y: Any) -> list[dict[str, str]]:
     """Return what the doctor finds about a table, the gravest first."""
-    doctor = _doctor()
-    return [] if doctor is None else [_state(finding) for finding in doctor.check_table(X, y)]
+    return [_state(finding) for finding in check_table(X, y)]
 
 
 def examine_model(model: Any, X: Any, y: Any) -> list[dict[str, str]]:
     """Return what the doctor finds about a fitted model on rows that it has not seen."""
-    doctor = _doctor()
-    return [] if doctor is None else [_state(finding) for finding in doctor.check_model(model, X, y)]
-
-
-def _doctor() -> Any:
-    """Return the doctor's module; None in a version without it."""
-    try:
-        return import_module("lifemix.report.doctor")
-    except ModuleNotFoundError as error:
-        if not str(error.name).startswith("lifemix.report"):
-            raise
-        return None
+    return [_state(finding) for finding in check_model(model, X, y)]
 
 
 def _state(finding: Any) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +26,11 @@ def write_report_page(
     seed: int,
 ) -> None:
     """Write the report on a model and rows with outcomes."""
-    module = import_module("lifemix.report.model_report")
+    from ..report.model_report import write_report
+
     screen.say(f"Writing the report on {len(X):,} rows ...")
     with whole_file(output) as partial:
-        module.write_report(
+        write_report(
             saved.model,
             X,
             y,
@@ -48,9 +48,10 @@ def write_calculator_page(
     screen: Screen, saved: SavedModel, output: Path, times: list[float], title: str | None, unit: str | None
 ) -> None:
     """Write the calculator of a model."""
-    module = import_module("lifemix.report.calculator")
+    from ..report.calculator import write_calculator
+
     with whole_file(output) as partial:
-        module.write_calculator(
+        write_calculator(
             saved.model,
             partial,
             horizons=times or None,

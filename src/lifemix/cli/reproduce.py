@@ -27,10 +27,10 @@ def reproduce(
 
     [bold]lifemix reproduce support --quick[/]
     """
-    from importlib import import_module
+    from .. import experiments
 
     chosen = [part for text in models or () for part in text.split(",") if part]
-    folders = import_module("lifemix.experiments").reproduce(
+    folders = experiments.reproduce(
         name,
         out=output,
         quick=quick,
