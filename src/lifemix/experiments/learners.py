@@ -39,8 +39,8 @@ def _dsm(layers: int, nodes: int, seed: int) -> Any:
 
 
 def _lifemix(layers: int, nodes: int, seed: int) -> Any:
-    """Exact likelihood, and four members whose layers stand side by side: four times the nodes."""
-    return DeepSurvivalMachines(hidden=(nodes,) * layers, n_members=4, random_state=seed)
+    """Exact likelihood, and four members that share the nodes among them: as many columns as the others have."""
+    return DeepSurvivalMachines(hidden=(max(1, nodes // 4),) * layers, n_members=4, random_state=seed)
 
 
 def _deepsurv(layers: int, nodes: int, seed: int) -> Any:

@@ -70,7 +70,7 @@ def write_results(out: Path, parts: Sequence[Study], selection: str = "both") ->
     for study in parts:
         own, known, facts[study.data] = write_study(out, study, selection)
         cells += own
-        records += known
+        records += known if study.tabular else []
     return write_page(out, cells, _run_facts(parts, facts), records)
 
 
@@ -93,9 +93,7 @@ def _published(study: Study) -> list[Cell]:
 def _title(study: Study) -> str:
     quick = " (quick run: fewer settings and folds)" if study.protocol.run == "quick" else ""
     name = study.protocol.dataset().name
-    return (
-        f"{study.experiment.capitalize()}: {name}{quick}" if study.place != study.protocol.source.name else name + quick
-    )
+    return f"{study.experiment.capitalize()}: {name}{quick}" if not study.tabular else name + quick
 
 
 def _facts(study: Study, records: Sequence[Record], chosen: Any) -> dict[str, Any]:

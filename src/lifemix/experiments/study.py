@@ -38,6 +38,11 @@ class Study:
     notes: tuple[str, ...] = ()
 
     @property
+    def tabular(self) -> bool:
+        """Whether it is a table of models by horizons, whose records have calibration and costs to show."""
+        return self.place == self.protocol.source.name
+
+    @property
     def folder(self) -> str:
         """The name of the folder of its results; quick runs and the user's files have folders of their own."""
         return self._named(self.place)

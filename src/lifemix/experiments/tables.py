@@ -93,7 +93,8 @@ def _tables(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
 
 def _table(cells: Sequence[Cell], published: Sequence[Cell]) -> list[str]:
     horizons = sorted({cell.horizon for cell in cells})
-    papers = {(cell.model, place_of(cell)): cell for cell in published}
+    here = {place_of(cell) for cell in cells}
+    papers = {(cell.model, place_of(cell)): cell for cell in published if place_of(cell) in here}
     rows = dict.fromkeys((cell.model, cell.selection) for cell in cells)
     by_place = {(cell.model, cell.selection, cell.horizon): cell for cell in cells}
     beside = " | paper" if papers else ""

@@ -78,6 +78,9 @@ def growth(cells: Sequence[Cell]) -> Html:
             own = sorted((_rows(cell), cell.mean) for cell in cells if (cell.data, cell.model) == (data, model))
             axes.plot(*zip(*own, strict=True), color=look(model).colour, marker=look(model).marker, ms=5, lw=1.2)
         axes.set(xscale="log", yscale="log")
+        sizes = sorted({_rows(cell) for cell in cells if cell.data == data})
+        axes.set_xticks(sizes[::2], [f"{size:,}" for size in sizes[::2]])
+        axes.minorticks_off()
         axes.set_xlabel("rows trained on", fontsize=9)
         drawings.append(drawing)
     return figure(

@@ -83,7 +83,7 @@ def rivals(cells: Sequence[Cell]) -> dict[Row, list[Difference]]:
     found: dict[Row, list[Difference]] = {}
     for cell in cells:
         own = mine.get(place(cell))
-        if own is None or cell.model == "lifemix" or look(cell.model).reference:
+        if own is None or cell.selection not in SELECTIONS or cell.model == "lifemix" or look(cell.model).reference:
             continue
         gap = paired(own, cell)
         if gap is not None:
