@@ -58,9 +58,7 @@ def test_no_half_page_stays_behind(refused, model, tmp_path, stand_in):
 
 def test_where_the_doctor_says_stop_a_fit_needs_force(run, refused, data, tmp_path, monkeypatch):
     finding = SimpleNamespace(level="stop", topic="leak", text="age knows the outcome.", action="Leave age out.")
-    doctor = ModuleType("lifemix.report.doctor")
-    doctor.check_table, doctor.check_model = lambda X, y: [finding], lambda model, X, y: []
-    monkeypatch.setitem(sys.modules, "lifemix.report.doctor", doctor)
+    monkeypatch.setattr("lifemix.cli.doctor.check_table", lambda X, y: [finding])
     call = ["fit", data, *COLUMNS, *QUICK, "-o", tmp_path / "m.safetensors"]
     assert "age knows the outcome. Leave age out." in refused(*call)
     assert not list(tmp_path.iterdir())

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,12 @@ def test_a_stopped_fit_leaves_no_file(number, code, tmp_path):
     slow = ["--no-search", "--epochs", "100000", "--hidden", "50", "--members", "8", "--holdout", "0"]
     call = [sys.executable, "-m", "lifemix", "fit", data, *COLUMNS, *slow, "-o", output]
     with subprocess.Popen(
-        list(map(str, call)), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        list(map(str, call)),
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=partial(signal.signal, number, signal.SIG_DFL),  # jobs in the background of a shell ignore SIGINT
     ) as process:
         for line in process.stdout:
             if "Fitting" in line:

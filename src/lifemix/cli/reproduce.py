@@ -27,10 +27,10 @@ def reproduce(
 
     [bold]lifemix reproduce support --quick[/]
     """
-    from .. import experiments
+    from ..experiments import reproduce as run
 
     chosen = [part for text in models or () for part in text.split(",") if part]
-    folders = experiments.reproduce(
+    folders = run(
         name,
         out=output,
         quick=quick,

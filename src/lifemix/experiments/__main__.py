@@ -11,6 +11,8 @@ from .experiments import GRIDS
 from .reproduction import EXPERIMENTS, reproduce
 from .runner import BACKENDS
 
+__all__ = ["main"]
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run an experiment; return 0, or 2 where an option cannot be used."""
