@@ -63,7 +63,7 @@ def _optional(module: str, package: str) -> Any:
         return import_module(module)
     except ImportError:
         raise SettingError(
-            f"this backend needs {package}, which is not installed. Run: pip install {package}"
+            f'this backend needs {package}, which is not installed. Run: pip install "{package}"'
         ) from None
 
 
