@@ -12,6 +12,7 @@ LEVELS = {
     "errors": 0,
     "target": 1,
     "checks": 1,
+    "files": 1,
     "datasets": 2,
     "preprocessing": 2,
     "splits": 2,

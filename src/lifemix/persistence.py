@@ -26,6 +26,7 @@ from .estimators.network import FittedNetwork
 from .estimators.plan import architecture_of
 from .estimators.settings import check_settings
 from .estimators.timescale import TimeScale
+from .files import whole_file
 from .model import Architecture
 from .preprocessing import AsItIs, TabularPreprocessor
 from .target import Target
@@ -57,7 +58,8 @@ def save(model: DeepSurvivalMachines, path: str | os.PathLike[str]) -> None:
         raise ModelFileError(f"metadata_ must be of JSON's types, finite numbers: {error}. Convert it.") from None
     version = str(FORMAT_VERSION)
     header = {"lifemix": version, "content": content, "checksum": _checksum(version, content, tensors)}
-    _write_whole(Path(path), tensors, header)
+    with whole_file(Path(path), ModelFileError) as partial:
+        partial.write_bytes(serialize(tensors, header))  # not save_file: only their owner can read the files it makes
 
 
 def load(path: str | os.PathLike[str], encoder: nn.Module | None = None) -> DeepSurvivalMachines:
@@ -72,21 +74,6 @@ def load(path: str | os.PathLike[str], encoder: nn.Module | None = None) -> Deep
         raise
     except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} does not hold what a model needs: {error!r}. Save the model again.") from None
-
-
-def _write_whole(path: Path, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
-    """Write beside the file first, and move it there when it is complete and on disk."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(partial, "wb") as file:  # not save_file, which makes files that only their owner can read
-            file.write(serialize(tensors, header))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        raise ModelFileError(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _content(model: DeepSurvivalMachines) -> dict[str, Any]:

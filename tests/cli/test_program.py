@@ -15,9 +15,9 @@ import pytest
 import lifemix
 from commands import COLUMNS, QUICK, make_table
 from lifemix.cli.command import command
-from lifemix.cli.files import whole_file
 from lifemix.cli.screen import Screen, plain
 from lifemix.errors import InputError
+from lifemix.files import whole_file
 
 SOURCE = str(Path(lifemix.__file__).parents[1])
 ENVIRONMENT = os.environ | {"PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1", "COLUMNS": "120"}

@@ -1,16 +1,14 @@
-"""Files that are written whole or not at all, and checked before any work is done."""
+"""Files that are checked before any work is done."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import InputError, SettingError
 from .formats import TABLES
 
-__all__ = ["check_model", "check_output", "check_table", "whole_file"]
+__all__ = ["check_model", "check_output", "check_table"]
 
 
 def check_table(path: Path) -> None:
@@ -54,16 +52,3 @@ def check_output(path: Path, suffixes: tuple[str, ...], inputs: tuple[Path, ...]
     for given in inputs:
         if path.exists() and given.exists() and path.samefile(given):
             raise SettingError(f"{path} is the input; it would be overwritten. Give another name for the output.")
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a name beside the file to write to; the file gets it when all went well, or stays as it was."""
-    partial = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
-    try:
-        yield partial
-        os.replace(partial, path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
-    finally:
-        partial.unlink(missing_ok=True)

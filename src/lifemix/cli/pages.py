@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from rich.markup import escape
 
-from .files import whole_file
+from ..files import whole_file
 from .opening import SavedModel
 from .screen import Screen
 

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, MissingExtraError
+from ..files import whole_file
 from .delimited import Layout, examine
-from .files import whole_file
 
 __all__ = ["ROW_NAMES", "TableFile", "read_table", "write_table"]
 

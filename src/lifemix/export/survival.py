@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from pathlib import Path
@@ -15,8 +14,9 @@ from torch import nn
 import lifemix
 
 from ..checks import check_event, check_times
-from ..errors import InputError, SettingError
+from ..errors import SettingError
 from ..estimators import DeepSurvivalMachines
+from ..files import whole_file
 from .inputs import preparation
 from .programs import IncidenceProgram, SurvivalProgram
 
@@ -64,22 +64,6 @@ def export_survival(
         )
     if path is not None:
         about = {"lifemix": lifemix.__version__, "inputs": kind, "names": names, "times": at.tolist(), "event": event}
-        _write_whole(Path(path), exported, json.dumps(about))
+        with whole_file(Path(path)) as partial, open(partial, "wb") as file:
+            torch.export.save(exported, file, extra_files={"lifemix.json": json.dumps(about)})
     return exported
-
-
-def _write_whole(path: Path, program: torch.export.ExportedProgram, about: str) -> None:
-    """Write beside the file first, and move it there when it is complete."""
-    stream = io.BytesIO()
-    torch.export.save(program, stream, extra_files={"lifemix.json": about})
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(partial, "wb") as file:
-            file.write(stream.getvalue())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
-    finally:
-        partial.unlink(missing_ok=True)

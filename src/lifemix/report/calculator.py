@@ -7,7 +7,6 @@ is no server, and the page's own security policy forbids it to send or fetch any
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import json
 import os
@@ -26,6 +25,7 @@ import lifemix
 from ..checks import check_times
 from ..errors import InputError, SettingError
 from ..estimators import DeepSurvivalMachines
+from ..files import whole_file
 from ..metrics import aalen_johansen
 from ..primitives import PRIMITIVES
 from ..target import Target
@@ -78,7 +78,9 @@ def write_calculator(
         "network": _network(model),
     }
     path = Path(path)
-    _write_whole(path, _page(content))
+    with whole_file(path) as partial:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(_page(content).encode("utf-8", "replace"))
     return path
 
 
@@ -175,19 +177,3 @@ def _json_in_html(content: dict[str, Any]) -> str:
     """Return JSON in which nothing can end the script element that holds it."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))  # ASCII only
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write beside the file first, and move it there when it is complete."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(partial, "wb") as file:
-            file.write(text.encode("utf-8", "replace"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise InputError(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import InputError, SettingError
+from ..errors import SettingError
+from ..files import whole_file
 from .html import Html, link, paragraph, safe
 from .style import STYLE
 
@@ -74,16 +75,9 @@ class Page:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file, making its folder; a kill while writing leaves no half page there."""
         path = Path(path)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
+        with whole_file(path) as partial:
             path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                partial.write_text(self.html(), encoding="utf-8")
-                os.replace(partial, path)
-            finally:
-                partial.unlink(missing_ok=True)
-        except OSError as error:
-            raise InputError(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
+            partial.write_text(self.html(), encoding="utf-8")
         return path
 
 
