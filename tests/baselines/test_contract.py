@@ -38,6 +38,7 @@ ONE_KIND = {
     "AalenJohansen": baselines.AalenJohansen(),
     "DeepSurvivalMachines": OURS,
     "CauseSpecific DeepSurvivalMachines": baselines.CauseSpecific(OURS),
+    "ModelAverage Boosting DeepSurvivalMachines": baselines.ModelAverage([BOOSTING, OURS], discount=0.5),
 }
 SEVERAL_KINDS = {
     "FineGray": baselines.FineGray(),
@@ -49,6 +50,7 @@ SEVERAL_KINDS = {
     "CauseSpecific forest": baselines.CauseSpecific(FOREST),
     "CauseSpecific DeepSurv": baselines.CauseSpecific(DEEPSURV),
     "DeepSurvivalMachines": OURS,
+    "ModelAverage Boosting DeepSurvivalMachines": baselines.ModelAverage([BOOSTING, OURS], discount=0.5),
 }
 CASES = [
     *(pytest.param(name, 1, id=f"{name}-1") for name in ONE_KIND),

@@ -1,10 +1,11 @@
-"""The model of the column ``lifemix``: that its settings can be fitted, saved and read again."""
+"""The models of the columns ``lifemix`` and ``lifemix-dsm``: that they can be fitted, saved and read again."""
 
 import numpy as np
 import pandas as pd
 
 from lifemix import load, make_target, save
-from lifemix.experiments.best import best_model, best_settings
+from lifemix.baselines import ModelAverage
+from lifemix.experiments.best import best_alone, best_model, best_settings, best_settings_alone
 
 
 def test_the_best_model_bends_and_survives_its_file(tmp_path):
@@ -13,7 +14,8 @@ def test_the_best_model_bends_and_survives_its_file(tmp_path):
     X.loc[::7, "u"] = np.nan
     scale = np.exp(1.5 * np.abs(X["u"].fillna(0)))  # the same at -u and u: no straight line follows it
     y = make_target(rng.exponential(scale), rng.random(400) < 0.8)
-    model = best_model("support", best_settings("support")[0], 0).set_params(n_members=2).fit(X, y)
+    (setting,) = best_settings_alone("support")
+    model = best_alone("support", setting | {"n_members": 2}, 0).fit(X, y)
     grid = pd.DataFrame({"u": [-2.0, 0.0, 2.0], "group": "a"})
     survival = model.predict_survival_function(grid, [2.0])[:, 0]
     assert min(survival[0], survival[2]) > survival[1] + 0.15
@@ -22,3 +24,14 @@ def test_the_best_model_bends_and_survives_its_file(tmp_path):
     np.testing.assert_array_equal(
         load(path).predict_survival_function(X, [0.5, 2.0]), model.predict_survival_function(X, [0.5, 2.0])
     )
+
+
+def test_the_best_model_has_trees_beside_it_where_there_is_one_kind_of_event():
+    first, second = best_settings("metabric")
+    assert (first["discount"], second["discount"]) == (1.0, 0.5)
+    model = best_model("metabric", second, 3)
+    assert isinstance(model, ModelAverage)
+    assert model.discount == 0.5
+    assert [part.random_state for part in model.estimators] == [3, 3]
+    (setting,) = best_settings("synthetic")
+    assert best_model("synthetic", setting | {"discount": 0.7}, 0).discount == 0.7

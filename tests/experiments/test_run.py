@@ -101,18 +101,23 @@ def test_records_of_earlier_settings_are_not_taken_for_those_of_today(store, tmp
 def test_a_change_of_our_best_settings_is_another_record(monkeypatch):
     full = replace(TINY, run="full", levels=(0.0,))
     keys = {key for job in make_jobs(full, ["lifemix"]) for key in job.keys()}
-    monkeypatch.setattr(best, "BEST", {"": ({"hidden": [7], "preprocessor": {"scale": False}},)})
+    other = {"dsm": {"hidden": [7], "preprocessor": {"scale": False}}, "discount": 1.0}
+    monkeypatch.setattr(best, "BEST", {"": (other,)})
     assert not keys & {key for job in make_jobs(full, ["lifemix"]) for key in job.keys()}
     model = best.best_model("metabric", best.best_settings("metabric")[0], 3)
     assert (model.hidden, model.preprocessor.scale, model.random_state) == ((7,), False, 3)
 
 
-def test_folds_censor_training_rows_only():
+def test_folds_censor_rows_trained_on_only():
     target = as_target(TINY.dataset().y)
     for level in TINY.levels:
         fold = TINY.fold(0, level)
-        n_events = int((fold.y_original["event"] > 0).sum())
-        assert (fold.y_train["event"] > 0).sum() == n_events - round(level * n_events)
+        inner = fold.inner_train[1]
+        held_out = fold.inner_validation[1]
+        n_events = int((fold.y_original["event"] > 0).sum() - (held_out["event"] > 0).sum())
+        assert (inner["event"] > 0).sum() == n_events - round(level * n_events)
+        assert (fold.y_train["event"] > 0).sum() == (inner["event"] > 0).sum() + (held_out["event"] > 0).sum()
+        assert set(held_out["time"]) <= set(fold.y_original["time"])
         assert len(fold.y_train) + len(fold.y_test) == len(target)
         inner = len(fold.inner_train[1]) + len(fold.inner_validation[1])
         assert inner == len(fold.y_train)

@@ -35,6 +35,17 @@ def test_nested_selection_looks_at_the_inner_part_only():
     assert [setting["s"] for setting in choice.settings] == ["b", "b", "a"]
 
 
+def test_our_best_is_chosen_by_the_brier_score_of_the_inner_part():
+    inner = {"a": [0.3, 0.1, 0.2], "b": [0.2, 0.2, math.nan]}
+    records = [
+        Record("d", "lifemix", {"s": s}, 0.0, fold, 0, "full", {"ctd": [[0.5]]}, {"ctd": [[0.5]], "brier": [[value]]})
+        for s, values in inner.items()
+        for fold, value in enumerate(values)
+    ]
+    (choice,) = choices(records, "both")
+    assert (choice.selection, [setting["s"] for setting in choice.settings]) == ("nested", ["b", "a", "a"])
+
+
 def test_mean_and_standard_error():
     cells, chosen = summarise(RECORDS, [0.25])
     cell = next(cell for cell in cells if cell.selection == "paper" and cell.measure == "ctd")

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .average import ModelAverage
     from .boosting import GradientBoosting
     from .cause_specific import CauseSpecific
     from .cox import CoxPH
@@ -39,6 +40,7 @@ __all__ = [
     "GradientBoosting",
     "KaplanMeier",
     "KernelPCA",
+    "ModelAverage",
     "RandomSurvivalForest",
     "Selection",
     "TrueSynthetic",
@@ -56,6 +58,7 @@ _HOMES = {
     "GradientBoosting": "boosting",
     "KaplanMeier": "nonparametric",
     "KernelPCA": "representations",
+    "ModelAverage": "average",
     "NNMF": "representations",
     "RandomSurvivalForest": "forest",
     "Selection": "selection",

@@ -22,7 +22,7 @@ from ..target import Target, as_target
 from ._checks import Floats, check_target, check_weight, leave_zero
 from ._scoring import mean_concordance
 
-__all__ = ["SurvivalModel", "chunks", "take_rows"]
+__all__ = ["SurvivalModel", "WrappingModel", "chunks", "take_rows"]
 
 _CELLS = 4_000_000  # numbers in one block of a chunked computation: 32 MB
 _RISK_TIMES = 200
@@ -150,6 +150,21 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     def _matrix_of(self, X: Any, columns: int) -> Floats:
         return apply_preprocessor(self.preprocessor_, X)
+
+
+class WrappingModel(SurvivalModel):
+    """Base class of models made of other estimators, which get the table as it is."""
+
+    _several_events = True
+    _takes_entry = True
+    _takes_weights = True
+    _is_wrapper = True
+
+    def _learn_matrix(self, X: Any) -> Any:
+        return self._matrix_of(X, self.n_features_in_)
+
+    def _matrix_of(self, X: Any, columns: int) -> Any:
+        return X if hasattr(X, "shape") else np.asarray(X, dtype=object)
 
 
 def take_rows(x: Any, rows: NDArray[np.intp] | slice) -> Any:

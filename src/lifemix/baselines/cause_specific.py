@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from ..errors import SettingError
 from ..target import Target
-from ._base import SurvivalModel, chunks, take_rows
+from ._base import WrappingModel, chunks, take_rows
 from ._checks import Floats, check_choice
 
 __all__ = ["CauseSpecific"]
@@ -17,7 +17,7 @@ __all__ = ["CauseSpecific"]
 _LOG_ZERO = float(np.log(np.finfo(np.float64).tiny))
 
 
-class CauseSpecific(SurvivalModel):
+class CauseSpecific(WrappingModel):
     """One model for each kind of event, the other kinds censored, and the incidences that they imply together.
 
     With H_m = -log of the survival curve of model m, H their sum, on the grid of all event times (and times asked for):
@@ -34,11 +34,6 @@ class CauseSpecific(SurvivalModel):
 
     Fitted: ``estimators_[event]``, whose survival curves are the net ones.
     """
-
-    _several_events = True
-    _takes_entry = True
-    _takes_weights = True
-    _is_wrapper = True
 
     def __init__(self, estimator: Any, rule: str = "exponential", max_steps: int | None = 1000) -> None:
         self.estimator = estimator
@@ -95,9 +90,3 @@ class CauseSpecific(SurvivalModel):
             np.log(survival, out=np.full_like(survival, _LOG_ZERO), where=survival > 0), _LOG_ZERO
         )
         return np.maximum(-np.diff(log_survival, axis=1, prepend=0.0), 0.0)  # negative only by rounding
-
-    def _learn_matrix(self, X: Any) -> Any:
-        return self._matrix_of(X, self.n_features_in_)
-
-    def _matrix_of(self, X: Any, columns: int) -> Any:
-        return X if hasattr(X, "shape") else np.asarray(X, dtype=object)

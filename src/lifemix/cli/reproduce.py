@@ -22,6 +22,7 @@ def reproduce(
     backend: Annotated[str, typer.Option(help="joblib's: loky, dask or ray.")] = "loky",
     models: Annotated[list[str] | None, typer.Option(help="Only these models: repeat, or use commas.")] = None,
     data: Annotated[str | None, typer.Option(help="Your own file, for synthetic and seer.")] = None,
+    grid: Annotated[str, typer.Option(help="Of settings with competing risks: reduced or full.")] = "reduced",
 ) -> None:
     """Run one of the paper's experiments; one that was interrupted goes on where it was.
 
@@ -39,6 +40,7 @@ def reproduce(
         backend=backend,
         models=chosen or None,
         data=data,
+        grid=grid,
         quiet=not screen.progress,
     )
     for folder in folders:

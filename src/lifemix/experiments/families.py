@@ -12,7 +12,7 @@ from ..baselines.deephit_search import DEEPHIT_PAPER
 from ..baselines.forest import PAPER_TREES
 from ..errors import SettingError
 from ..estimators import DeepSurvivalMachines
-from .best import best_model, best_settings
+from .best import best_alone, best_model, best_settings, best_settings_alone
 from .data import paper_preprocessor
 
 __all__ = ["FAMILIES", "Family", "family"]
@@ -110,12 +110,12 @@ def _rsf_settings(data: str) -> list[Setting]:
     return [{"n_trees": count} for count in PAPER_TREES]
 
 
-def _most_trees(data: str) -> list[Setting]:
-    return [{"n_trees": PAPER_TREES[-1]}]
+def _fifty_trees(data: str) -> list[Setting]:
+    return [{"n_trees": 50}]
 
 
 def _tuned_for_many_rows(data: str) -> list[Setting]:
-    return [{"n_trees": 50, "min_samples_leaf": 15}]
+    return [{"n_trees": 30, "min_samples_leaf": 25}]
 
 
 def _few_trees(data: str) -> list[Setting]:
@@ -168,7 +168,12 @@ def _truth(data: str, setting: Setting, seed: int) -> Any:
 
 
 def _few_members(data: str) -> list[Setting]:
-    return [best_settings(data)[0] | {"n_members": 2}]
+    first = best_settings(data)[0]
+    return [first | {"dsm": first["dsm"] | {"n_members": 2}}]
+
+
+def _few_members_alone(data: str) -> list[Setting]:
+    return [_few_members(data)[0]["dsm"]]
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -176,6 +181,14 @@ FAMILIES: Mapping[str, Family] = {
     for one in (
         Family("dsm", "DSM", _dsm, _dsm_settings, _dsm_quick, _dsm_reduced, fleet=True),
         Family("lifemix", "lifemix, our best", best_model, best_settings, _few_members),
+        Family(
+            "lifemix-dsm",
+            "lifemix, DSM alone",
+            best_alone,
+            best_settings_alone,
+            _few_members_alone,
+            only=("support", "metabric"),
+        ),
         Family("cph", "Cox regression", _cph, risks="single"),
         Family("cs-cph", "Cox regression, cause-specific", _cs_cph, risks="competing"),
         Family("rsf", "random survival forest", _rsf, _rsf_settings, _few_trees, risks="single"),
@@ -185,7 +198,7 @@ FAMILIES: Mapping[str, Family] = {
             _cs_rsf,
             _rsf_settings,
             _few_trees,
-            _most_trees,
+            _fifty_trees,
             risks="competing",
         ),
         Family("deepsurv", "DeepSurv", _deepsurv, only=("support", "metabric")),

@@ -24,7 +24,7 @@ from ..estimators.together import Fitting, fit_together
 from .families import Family, family
 from .protocol import Protocol, times_of
 from .records import Key, Record, key_of, rounded
-from .scores import calibration, inner_scores, missing_scores, scores_on_test, survivals
+from .scores import CHOSEN_BY_BRIER, calibration, inner_scores, missing_scores, scores_on_test, survivals
 
 __all__ = ["Job", "make_jobs", "parameters_of", "run_job"]
 
@@ -136,7 +136,8 @@ def _record(job: Job, setting: dict[str, Any], fold: Any, times: Any, model: Any
     protocol = job.protocol
     on_inner: dict[str, Any] = {}
     if job.chosen:
-        on_inner = missing_scores(times) if inner is None else inner_scores(inner, fold, times)
+        by_brier = job.model in CHOSEN_BY_BRIER
+        on_inner = missing_scores(times) if inner is None else inner_scores(inner, fold, times, by_brier)
     on_test, curves = missing_scores(times), None
     if model is not None:
         survival = survivals(model, fold.X_test, times)

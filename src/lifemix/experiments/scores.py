@@ -21,6 +21,8 @@ from .protocol import Fold
 from .records import rounded
 
 __all__ = [
+    "CHOSEN_BY_BRIER",
+    "brier_gain",
     "calibration",
     "concordances",
     "inner_scores",
@@ -32,6 +34,8 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+CHOSEN_BY_BRIER = ("lifemix",)
+"""Models whose settings are chosen by the Brier score on the inner validation part; the others by C^td."""
 _MANY = 1000  # test rows that allow ten groups in a calibration curve; otherwise five
 
 
@@ -56,10 +60,13 @@ def scores_on_test(model: Any, fold: Fold, times: Floats, survival: list[Floats]
     return scores | _likelihood(model, fold.X_test, fold.y_test)
 
 
-def inner_scores(model: Any, fold: Fold, times: Floats) -> dict[str, Any]:
-    """Return what settings are chosen by: concordance, and likelihood, on the inner validation part."""
+def inner_scores(model: Any, fold: Fold, times: Floats, brier: bool) -> dict[str, Any]:
+    """Return what settings are chosen by, on the inner validation part: concordance, likelihood, Brier score."""
     X, y = fold.inner_validation
-    return {"ctd": concordances(model, fold.y_train, X, y, times)} | _likelihood(model, X, y)
+    scores: dict[str, Any] = {"ctd": concordances(model, fold.y_train, X, y, times)} | _likelihood(model, X, y)
+    if brier:
+        scores["brier"] = _briers(fold.y_train, y, survivals(model, X, times), times)
+    return scores
 
 
 def missing_scores(times: Floats) -> dict[str, Any]:
@@ -71,6 +78,11 @@ def missing_scores(times: Floats) -> dict[str, Any]:
 def main_score(scores: Any) -> float:
     """Return the mean concordance over kinds of event and horizons, by which settings are chosen."""
     return float(np.mean(scores["ctd"] if "ctd" in scores else scores["concordance"]))
+
+
+def brier_gain(scores: Any) -> float:
+    """Return minus the mean Brier score over kinds of event and horizons."""
+    return -float(np.mean(scores["brier"]))
 
 
 def calibration(fold: Fold, times: Floats, survival: list[Floats]) -> list[Any]:

@@ -3,7 +3,8 @@
 ``paper``: of all settings the one with the best mean over folds of the C^td on the *test* rows (mean over kinds of
 event and horizons), as the paper does it; optimistic, since the same rows choose and measure.
 ``nested``: in every fold the setting with the best C^td on the inner validation part of the training rows.
-``lifemix``, which is no part of the paper, is chosen by ``nested`` alone.
+``lifemix``, which is no part of the paper, is chosen by ``nested`` alone, and by the Brier score, which sees whether
+probabilities are right where C^td sees their order.
 ``fixed``: there was nothing to choose. The error is the standard error, standard deviation / sqrt(folds).
 """
 
@@ -21,13 +22,12 @@ import numpy as np
 from ..errors import SettingError
 from .cells import Cell
 from .records import Record
-from .scores import main_score
+from .scores import CHOSEN_BY_BRIER, brier_gain, main_score
 
 __all__ = ["MEASURES", "Choice", "cells_of", "choices", "mean_and_error", "summarise"]
 
 MEASURES = ("ctd", "brier", "brier_original", "concordance")
 SELECTIONS = ("paper", "nested", "both")
-NESTED_ONLY = ("lifemix",)
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,15 @@ def _choose(place: tuple[str, str, float], records: Sequence[Record], selection:
     if len(by_setting) == 1:
         return [Choice(*place, "fixed", tuple(whole[0]))]
     found = []
-    if place[1] in NESTED_ONLY:
-        selection = "nested"
+    score = main_score
+    if place[1] in CHOSEN_BY_BRIER:
+        selection, score = "nested", brier_gain
     if selection in ("paper", "both"):
         best = max(whole, key=lambda group: _or_least(np.mean([main_score(record.test) for record in group])))
         found.append(Choice(*place, "paper", tuple(best), len(whole)))
     if selection in ("nested", "both"):
         one_a_fold = [
-            max(column, key=lambda record: _or_least(main_score(record.inner))) for column in zip(*whole, strict=True)
+            max(column, key=lambda record: _or_least(score(record.inner))) for column in zip(*whole, strict=True)
         ]
         found.append(Choice(*place, "nested", tuple(one_a_fold), len(whole)))
     return found

@@ -21,7 +21,7 @@ __all__ = ["Difference", "PAPER_SELECTION", "against_paper", "against_rivals", "
 PAPER_SELECTION = ("paper", "fixed")
 SELECTIONS = ("paper", "nested", "fixed")
 COMPARED = ("ctd", "brier", "concordance")
-FLOORS_AND_CEILINGS = ("floor", "truth")  # no rivals
+NO_RIVALS = ("floor", "truth", "lifemix-dsm")
 _LEVEL = 0.05
 
 Place = tuple[str, str, int, float, float]
@@ -71,12 +71,7 @@ def against_rivals(cells: Iterable[Cell], model: str = "lifemix") -> list[Differ
     found = []
     for cell in everything:
         own = ours.get(place_of(cell))
-        if (
-            own is None
-            or cell.model == model
-            or cell.model in FLOORS_AND_CEILINGS
-            or len(own.values) != len(cell.values)
-        ):
+        if own is None or cell.model == model or cell.model in NO_RIVALS or len(own.values) != len(cell.values):
             continue
         paired = np.subtract(own.values, cell.values)
         if np.isnan(paired).any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,12 @@ from .threads import threads_for
 
 __all__ = ["Fit", "Fleet"]
 
-_VALIDATION_CHUNK = 16_384  # rows of all models together that are evaluated at once
+_VALIDATION_CHUNK = 8_192  # rows of all models together that are evaluated at once
+_KEPT = 2**22  # numbers of held-out inputs, all models together, that are kept from epoch to epoch
+
+
+_HeldOut = tuple[Tensor, Any, Tensor]
+"""Inputs, target and sum of weights of some held-out rows of each model."""
 
 
 @dataclass
@@ -59,6 +64,7 @@ class Fleet:
         """Stack what differs between the running models, and name the parts of their vectors."""
         self.parameters = Parameters(self.architecture.layout, self.values, len(self.running))
         self.slopes = Parameters(self.architecture.layout, torch.empty_like(self.values), len(self.running))
+        self.held_out: list[_HeldOut] | None = None
         jobs = [self.jobs[number] for number in self.running]
 
         def column(name: str) -> Tensor:
@@ -135,16 +141,30 @@ class Fleet:
             return [np.nan] * len(jobs)
         if self.architecture.module is not None:
             self.architecture.module.eval()
-        rows, present = _padded([job.validation_rows for job in jobs], self.values.device)
         losses = torch.zeros(len(jobs), dtype=torch.float64, device=self.values.device)
         weights = torch.zeros_like(losses)
-        size = max(1, _VALIDATION_CHUNK // len(jobs))
-        for part, here in zip(rows.split(size, dim=1), present.split(size, dim=1), strict=True):
-            observed = self.data.observed.take(part)
-            observed = observed.reweighted(observed.weight * here)
-            losses += self.gradient.held_out(self.parameters, self.settings, self.inputs(part), observed)
-            weights += observed.weight.double().sum(1)
+        for x, target, weight in self._held_out_parts(jobs):
+            losses += self.gradient.held_out(self.parameters, self.settings, x, target)
+            weights += weight
         return (losses / weights).tolist()
+
+    def _held_out_parts(self, jobs: Sequence[Job]) -> Iterable[_HeldOut]:
+        """Return the held-out rows in parts; they are gathered once where they are few."""
+        if self.held_out is not None:
+            return self.held_out
+        rows, present = _padded([job.validation_rows for job in jobs], self.values.device)
+        size = max(1, _VALIDATION_CHUNK // len(jobs))
+        parts = map(self._held_out_part, rows.split(size, dim=1), present.split(size, dim=1))
+        if rows.numel() * self.data.x.shape[1] > _KEPT:
+            return parts
+        self.held_out = list(parts)
+        return self.held_out
+
+    def _held_out_part(self, rows: Tensor, present: Tensor) -> _HeldOut:
+        observed = self.data.observed.take(rows)
+        observed = observed.reweighted(observed.weight * present)
+        target = self.gradient.held_out_target(observed, self.settings)
+        return self.inputs(rows), target, observed.weight.double().sum(1)
 
     def _record(self, fit: Fit, train_loss: float, validation_loss: float, held_out: bool) -> bool:
         """Write down an epoch; tell whether it is the best so far, or the last where no row is held out to judge."""

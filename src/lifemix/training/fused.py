@@ -170,7 +170,8 @@ class Fused:
         work = self._workspaces.get(x.shape[1])
         if work is None or work.values is not values or work.slopes is not slopes or work.shape != x.shape:
             work = _Workspace(values, slopes, len(self.architecture.hidden), x, self.location_at)
-            self._workspaces[x.shape[1]] = work
+            current = {rows: other for rows, other in self._workspaces.items() if other.values is values}
+            self._workspaces = current | {x.shape[1]: work}
         return work
 
     def _encode(self, work: _Workspace, x: Tensor, masks: list[Tensor] | None) -> list[Tensor]:
@@ -239,10 +240,13 @@ class Fused:
             torch.bmm(hidden[layer].transpose(1, 2), out, out=work.weight_slopes[layer])
             above, weights = out, work.weights_across[layer]
 
-    def held_out(self, values: Parameters, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
+    def held_out_target(self, observed: Observations, settings: Settings) -> _Target:
+        """Prepare rows whose terms are added up."""
+        return _Target(*self._target_parts(observed, observed.weight, settings))
+
+    def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: _Target) -> Tensor:
         """Return minus the weighted sum of the objective."""
-        work = _Workspace(values, values, len(self.architecture.hidden), x, self.location_at)
-        target = _Target(*self._target_parts(observed, observed.weight, settings))
+        work = self._workspace(values, values, x)
         self._parameters(work, self._encode(work, x, None)[-1])
         value, _ = self._values(work, target)
         _, terms = (self._mix_exactly if self.exact else self._mix_by_bound)(work, value, target.share)

@@ -79,7 +79,10 @@ class Gradient(Protocol):
         x is ``[models, rows, inputs]``.
         """
 
-    def held_out(self, values: Parameters, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
+    def held_out_target(self, observed: Observations, settings: Settings) -> Any:
+        """Prepare observations ``[models, rows]`` for ``held_out``."""
+
+    def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: Any) -> Tensor:
         """Return minus the weighted sum of the objective over rows, without penalties, ``[models]``."""
 
 
@@ -112,8 +115,12 @@ class Autograd:
         torch.clamp(found, -_LIMIT, _LIMIT, out=gradient.flat)
         return loss.detach()
 
-    def held_out(self, values: Parameters, settings: Settings, x: Tensor, observed: Observations) -> Tensor:
+    def held_out_target(self, observed: Observations, settings: Settings) -> Observations:
+        """Return the observations."""
+        return observed
+
+    def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: Observations) -> Tensor:
         """Return minus the weighted sum of the objective."""
         mixtures = self.architecture.mixtures(values.blocks, x)
-        terms = contributions(mixtures, observed, self.config.objective, self.config.t_max)
-        return -(observed.weight * terms.total(settings.discount[:, None])).double().sum(1)
+        terms = contributions(mixtures, target, self.config.objective, self.config.t_max)
+        return -(target.weight * terms.total(settings.discount[:, None])).double().sum(1)

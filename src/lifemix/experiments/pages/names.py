@@ -25,6 +25,7 @@ class Look:
 _LOOKS: Mapping[str, Look] = MappingProxyType(
     {
         "lifemix": Look("lifemix", "#0072B2", "o"),
+        "lifemix-dsm": Look("lifemix, DSM alone", "#5aa9d6", "p", reference=True),
         "dsm": Look("DSM", "#D55E00", "D"),
         "cph": Look("Cox (CPH)", "#6b7280", "s"),
         "cs-cph": Look("Cox (cs-CPH)", "#6b7280", "s"),
