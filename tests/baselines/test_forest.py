@@ -36,6 +36,24 @@ def test_the_papers_forest_has_depth_four():
     assert max(tree.tree_.max_depth for tree in deeper._forest.estimators_) > 4
 
 
+def test_coarse_times_of_the_splits_leave_the_curves_of_the_leaves_alone():
+    coarse = RandomSurvivalForest(n_trees=10, split_times=5, preprocessor=None).fit(X, Y)
+    fine = RandomSurvivalForest(n_trees=10, preprocessor=None).fit(X, Y)
+    assert len(coarse._forest.unique_times_) <= 6  # five intervals and what comes after the last event
+    assert len(fine._forest.unique_times_) > 20
+    stump = [
+        RandomSurvivalForest(1, min_samples_split=10_000, split_times=n, preprocessor=None).fit(X, Y) for n in (None, 5)
+    ]  # no split: one leaf with the rows of the same bootstrap sample
+    a, b = (model.predict_survival_function(X[:1], np.unique(TIME)) for model in stump)
+    np.testing.assert_array_equal(a, b)
+
+
+def test_as_many_times_of_the_splits_as_there_are_change_nothing():
+    models = [RandomSurvivalForest(n_trees=5, split_times=n, preprocessor=None).fit(X, Y) for n in (None, 10_000)]
+    a, b = (model.predict_survival_function(X, [0.5, 1.0]) for model in models)
+    np.testing.assert_array_equal(a, b)
+
+
 def test_the_curves_take_little_memory():
     model = RandomSurvivalForest(n_trees=10, preprocessor=None).fit(X, Y)
     steps = sum(len(tree.keys) for tree in model._trees)
@@ -51,3 +69,8 @@ def test_missing_package_is_named_with_the_command(monkeypatch):
 def test_bad_settings_are_refused():
     with pytest.raises(SettingError, match="n_trees must be at least 1; got 0"):
         RandomSurvivalForest(n_trees=0).fit(X, Y)
+
+
+def test_no_times_of_the_splits_are_refused():
+    with pytest.raises(SettingError, match="split_times must be at least 1, or None for all times; got 0"):
+        RandomSurvivalForest(split_times=0).fit(X, Y)

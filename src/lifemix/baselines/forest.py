@@ -28,9 +28,11 @@ class RandomSurvivalForest(SurvivalModel):
     megabytes instead of the gigabytes of one value a leaf and event time.
 
     n_trees, max_depth (None: no limit), min_samples_split, min_samples_leaf, max_features: as in scikit-survival.
+    split_times: how many times the log-rank test of a split tells apart, quantiles of the event times; None: all. The
+    time to grow a tree is proportional to it; the curves of the leaves have all times whatever it is.
     n_jobs: threads that grow and ask the trees.
 
-    ``predict`` is the forest's mortality: the sum of its cumulative hazard over the event times.
+    ``predict`` is the forest's mortality: the sum of its cumulative hazard over the times that its splits tell apart.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class RandomSurvivalForest(SurvivalModel):
         min_samples_split: int = 6,
         min_samples_leaf: int = 3,
         max_features: Any = "sqrt",
+        split_times: int | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.Generator | None = 0,
         preprocessor: Any = "auto",
@@ -49,6 +52,7 @@ class RandomSurvivalForest(SurvivalModel):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
+        self.split_times = split_times
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.preprocessor = preprocessor
@@ -61,10 +65,13 @@ class RandomSurvivalForest(SurvivalModel):
     def _check_settings(self) -> None:
         if self.n_trees < 1:
             raise SettingError(f"n_trees must be at least 1; got {self.n_trees!r}.")
+        if self.split_times is not None and self.split_times < 1:
+            raise SettingError(f"split_times must be at least 1, or None for all times; got {self.split_times!r}.")
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         ensemble = optional_module("sksurv.ensemble", "scikit-survival", "RandomSurvivalForest")
-        y = np.array(list(zip(target.event > 0, target.time, strict=True)), dtype=[("event", "?"), ("time", "f8")])
+        times = self._times_of_splits(target)
+        y = np.array(list(zip(target.event > 0, times, strict=True)), dtype=[("event", "?"), ("time", "f8")])
         self._forest = ensemble.RandomSurvivalForest(
             n_estimators=self.n_trees,
             max_depth=self.max_depth,
@@ -82,6 +89,13 @@ class RandomSurvivalForest(SurvivalModel):
             _leaf_curves(leaves[rows, i], place[rows], target.event[rows] > 0, len(self.event_times_))
             for i, rows in enumerate(samples)
         ]
+
+    def _times_of_splits(self, target: Target) -> Floats:
+        """Return the times that the splits see: where they are coarse, the number of the interval, from 1 on."""
+        if self.split_times is None or self.split_times >= len(self.event_times_):
+            return target.time
+        ends = np.quantile(target.time[target.event > 0], np.linspace(0, 1, self.split_times + 1)[1:])
+        return 1.0 + np.searchsorted(np.unique(ends), target.time)
 
     def _survival(self, x: Floats, times: Floats) -> Floats:
         place = np.searchsorted(self.event_times_, times, side="right")
