@@ -25,6 +25,7 @@ from .primitives import LogLocationScale, Mixture, primitive_class
 __all__ = ["Architecture"]
 
 _MODULE = "module."
+_ONE_SIDED = ("selu", "elu")  # activations with a bound on one side only
 _HEADS_START = 0.3  # of the usual scale: at the start the covariates hardly move the warm start
 
 
@@ -58,6 +59,16 @@ class Architecture:
         """The name of the paper's ``act``."""
         return self.shift_activation or self.law.shift_activation
 
+    @cached_property
+    def shift_signs(self) -> tuple[float, float]:
+        """The signs of the shifts of the law's two parameters.
+
+        SELU has no bound above and one below. It is subtracted from the location: added to the log rate, so that there
+        is no bound to how early an event may come.
+        """
+        at = self.law.location_at() if self.act in _ONE_SIDED else None
+        return (-1.0 if at == 0 else 1.0, -1.0 if at == 1 else 1.0)
+
     @property
     def width(self) -> int:
         """The number of features of the representation."""
@@ -85,7 +96,8 @@ class Architecture:
     def mixtures(self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None) -> Mixture:
         """Return one mixture for each event, ``[models, rows, events, k]``."""
         representation = self.represent(parameters, x, masks)
-        log_weights, first, second = gate_and_parameters(parameters, representation, activation_function(self.act))
+        act = activation_function(self.act)
+        log_weights, first, second = gate_and_parameters(parameters, representation, act, self.shift_signs)
         return Mixture(log_weights, self.law(first, second))
 
     def start(self, warm_start: Tensor, spread: float, rng: np.random.Generator, trained: bool = True) -> Tensor:

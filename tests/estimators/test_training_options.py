@@ -16,6 +16,7 @@ from torch import nn
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.estimators import dsm
 from lifemix.estimators.sample import Sample
+from lifemix.model import Architecture
 from lifemix.networks import ACTIVATIONS
 from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target
@@ -502,6 +503,18 @@ def test_paper_shifts_are_selu_for_weibull_and_tanh_for_lognormal(single):
             for name in (None, act)
         )
         np.testing.assert_array_equal(default.predict(single.X), named.predict(single.X))
+
+
+def test_selu_bounds_how_late_an_event_may_come_and_not_how_early():
+    architecture = Architecture(1, (), 1, 1, "weibull", shift_activation="selu")
+    row = architecture.start(torch.tensor([[2.0, 0.5]]), 0.0, np.random.default_rng(0))[None]
+    views = architecture.layout.views(row)
+    views["heads"].fill_(1.0)
+    x = torch.tensor([[[-50.0], [0.0], [50.0]]], dtype=torch.float64)
+    law = architecture.mixtures(views, x).components
+    limit = 1.0507009873554805 * 1.6732632423543772
+    np.testing.assert_allclose(law.log_scale[0, :, 0, 0], [2 + limit, 2, 2 - 50 * 1.0507009873554805])
+    np.testing.assert_allclose(law.log_shape[0, :, 0, 0], [0.5 - limit, 0.5, 0.5 + 50 * 1.0507009873554805])
 
 
 def test_paper_settings_can_be_overridden():

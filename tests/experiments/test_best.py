@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from lifemix import load, make_target, save
+from lifemix import DeepSurvivalMachines, load, make_target, save
 from lifemix.baselines import ModelAverage
 from lifemix.experiments.best import best_alone, best_model, best_settings, best_settings_alone
 
@@ -35,3 +35,10 @@ def test_the_best_model_has_trees_beside_it_where_there_is_one_kind_of_event():
     assert [part.random_state for part in model.estimators] == [3, 3]
     (setting,) = best_settings("synthetic")
     assert best_model("synthetic", setting | {"discount": 0.7}, 0).discount == 0.7
+
+
+def test_the_tuned_model_is_the_one_of_the_tables():
+    (setting,) = best_settings_alone("support")
+    ours, theirs = (model.get_params() for model in (DeepSurvivalMachines.tuned(), best_alone("support", setting, 0)))
+    assert {name: str(value) for name, value in ours.items()} == {name: str(value) for name, value in theirs.items()}
+    assert DeepSurvivalMachines.tuned(k=2, n_members=3).get_params()["n_members"] == 3

@@ -95,7 +95,7 @@ class RandomSurvivalForest(SurvivalModel):
         if self.split_times is None or self.split_times >= len(self.event_times_):
             return target.time
         ends = np.quantile(target.time[target.event > 0], np.linspace(0, 1, self.split_times + 1)[1:])
-        return 1.0 + np.searchsorted(np.unique(ends), target.time)
+        return np.asarray(1.0 + np.searchsorted(np.unique(ends), target.time), dtype=np.float64)
 
     def _survival(self, x: Floats, times: Floats) -> Floats:
         place = np.searchsorted(self.event_times_, times, side="right")

@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..functions import survival_functions
 from ..metrics import concordance_td
 from ..model import Architecture
-from ..preprocessing import apply_preprocessor, shape_of
+from ..preprocessing import TabularPreprocessor, apply_preprocessor, shape_of
 from ..splits import horizons
 from ..target import Target
 from ..training import Fit
@@ -144,6 +144,23 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
             "n_members": 1,
         }
         return cls(primitive=primitive, k=k, **(chosen | settings))
+
+    @classmethod
+    def tuned(cls, **settings: Any) -> Self:
+        """Return the model with the settings that won in our experiments; anything may be set otherwise by name.
+
+        Log-normal components, two layers of 100, dropout 1/2, numbers encoded piecewise linearly between training
+        quantiles, eight members. A fit takes some twenty times as long as one with the defaults.
+        """
+        chosen: dict[str, Any] = {
+            "primitive": "lognormal",
+            "k": 4,
+            "hidden": (100, 100),
+            "dropout": 0.5,
+            "n_members": 8,
+            "preprocessor": TabularPreprocessor(numbers="piecewise", bins=8),
+        }
+        return cls(**(chosen | settings))
 
     def fit(
         self,

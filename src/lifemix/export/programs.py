@@ -59,7 +59,8 @@ class _Program(nn.Module):
                 features = self.encoders[place](x)[None]
             else:
                 features = architecture.represent(parameters, x.expand(flat.shape[0], -1, -1))
-            parts.append(torch.stack(gate_and_parameters(parameters, features, activation_function(architecture.act))))
+            act, signs = activation_function(architecture.act), architecture.shift_signs
+            parts.append(torch.stack(gate_and_parameters(parameters, features, act, signs)))
         log_weights, first, second = torch.cat(parts, dim=1).double()
         law = self.architectures[0].law(first, second)
         location, log_precision = law.location, law.log_precision

@@ -112,6 +112,12 @@ class LogLocationScale(Primitive):
     def from_location(cls, location: Tensor, log_precision: Tensor) -> Self:
         """Return the law with this location and precision."""
 
+    @classmethod
+    def location_at(cls) -> int:
+        """Return which of the two parameters, 0 or 1, is the location."""
+        first, _ = cls.from_location(torch.tensor(1.0), torch.tensor(2.0)).parameters
+        return 0 if abs(float(first)) == 1 else 1
+
     @staticmethod
     @abstractmethod
     def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:

@@ -145,6 +145,7 @@ def _network(model: DeepSurvivalMachines) -> dict[str, Any]:
         "primitive": next(name for name, law in PRIMITIVES.items() if law is architecture.law),
         "activation": architecture.activation,
         "shift": architecture.act,
+        "signs": architecture.shift_signs,
         "events": architecture.n_events,
         "k": architecture.k,
         "members": len(network),

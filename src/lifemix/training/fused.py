@@ -59,10 +59,11 @@ class _Target:
 class _Workspace:
     """Memory for a batch of all models, and the views of the parameters and their slopes that a step needs."""
 
-    def __init__(self, values: Parameters, slopes: Parameters, depth: int, x: Tensor, location_at: int) -> None:
+    def __init__(self, values: Parameters, slopes: Parameters, architecture: Architecture, x: Tensor) -> None:
         self.values, self.slopes, self.shape = values, slopes, x.shape
-        self._encoder(depth, x)
-        self._heads(x, location_at)
+        self.signs = x.new_tensor(architecture.shift_signs).view(2, 1, 1)
+        self._encoder(len(architecture.hidden), x)
+        self._heads(x, architecture.law.location_at())
 
     def _encoder(self, depth: int, x: Tensor) -> None:
         n_models, n_rows, _ = x.shape
@@ -110,7 +111,8 @@ class Fused:
         self.act, self.act_derivative = _ACTIVATIONS[architecture.act]
         # Location and log precision are the law's parameters up to order and sign, and so are their derivatives.
         order = architecture.law.from_location(torch.tensor(1.0), torch.tensor(2.0)).parameters
-        self.location_at = 0 if abs(order[0]) == 1 else 1
+        self.location_at = architecture.law.location_at()
+        self.subtracted = architecture.shift_signs[self.location_at] < 0
         self.precision_falls = bool(order[1 - self.location_at] < 0)
         self._workspaces: dict[int, _Workspace] = {}
 
@@ -169,7 +171,7 @@ class Fused:
     def _workspace(self, values: Parameters, slopes: Parameters, x: Tensor) -> _Workspace:
         work = self._workspaces.get(x.shape[1])
         if work is None or work.values is not values or work.slopes is not slopes or work.shape != x.shape:
-            work = _Workspace(values, slopes, len(self.architecture.hidden), x, self.location_at)
+            work = _Workspace(values, slopes, self.architecture, x)
             current = {rows: other for rows, other in self._workspaces.items() if other.values is values}
             self._workspaces = current | {x.shape[1]: work}
         return work
@@ -191,7 +193,7 @@ class Fused:
         torch.bmm(work.heads, representation.transpose(1, 2), out=work.out)
         if work.gate_bias is not None:
             work.logits.add_(work.gate_bias)
-        torch.add(self.act(work.shifts), work.base_rows, out=work.parameters)
+        torch.addcmul(work.base_rows, self.act(work.shifts), work.signs, out=work.parameters)
         if self.precision_falls:
             work.log_precision.neg_()
 
@@ -225,6 +227,8 @@ class Fused:
         torch.sum(work.by_parameters, dim=-1, out=work.base_slopes)
         if work.gate_bias_slopes is not None:
             torch.sum(work.by_logits, dim=-1, out=work.gate_bias_slopes)
+        if self.subtracted:
+            work.by_location.neg_()
         if self.act_derivative is not None:
             self.act_derivative(work.by_parameters, work.shifts)
         torch.bmm(work.by_out, hidden[-1], out=work.head_slopes)

@@ -90,7 +90,7 @@ function mixturesOf(network, member, x) {
     const logits = [], components = [];
     for (let j = 0; j < k; j++) {
       logits.push(head(e * 3 * k + j) + (gateBias ? gateBias[e * k + j] : 0));
-      const shifted = [0, 1].map((p) => act(head((e * 3 + 1 + p) * k + j)) + base[(e * 2 + p) * k + j]);
+      const shifted = [0, 1].map((p) => base[(e * 2 + p) * k + j] + network.signs[p] * act(head((e * 3 + 1 + p) * k + j)));
       const [location, logPrecision] = law.parts(...shifted);
       if (!(Math.abs(location) < LARGEST_LOG && Math.abs(logPrecision) < LARGEST_LOG)) {
         throw new RangeError("the values are too far from those of training");
