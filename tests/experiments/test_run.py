@@ -124,12 +124,6 @@ def test_folds_censor_rows_trained_on_only():
     np.testing.assert_array_equal(TINY.fold(0, 0.0).y_test, TINY.fold(0, 0.5).y_test)
 
 
-def test_horizons_of_synthetic_are_quantiles_of_all_times():
-    protocol = Protocol(Source("synthetic"), quantiles=COMPETING)
-    times = protocol.dataset().y["time"]
-    assert times_of(protocol).tolist() == [np.quantile(times, COMPETING).tolist()] * 2
-
-
 def test_horizons_of_support_are_those_of_the_data_page():
     assert times_of(Protocol(Source("support"))).tolist() == [[14.0, 58.0, 252.0]]
 

@@ -6,8 +6,7 @@ test rows are never touched. The paper's scores of the models that hold rows out
 of the inner part as well (``docs/decisions.md``). Every model gets the same training rows.
 
 Horizons are quantiles of the event times of the whole data set, censored rows left out, as the paper's tables have them
-(SUPPORT: 14, 58 and 252 days). On SYNTHETIC and SEER they are quantiles of all times: the paper's scores there agree
-with these, and are above what the true law reaches at the others (``docs/decisions.md``).
+(SUPPORT: 14, 58 and 252 days).
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ __all__ = ["COMPETING", "INNER_FRACTION", "SINGLE", "Fold", "Protocol", "n_event
 INNER_FRACTION = 0.15
 SINGLE = (0.25, 0.5, 0.75)
 COMPETING = (0.25, 0.5, 0.75, 1.0)
-_OF_ALL_TIMES = ("synthetic", "seer")  # data sets whose horizons are quantiles of all times
 
 
 @dataclass(frozen=True)
@@ -78,8 +76,6 @@ class Fold:
 def times_of(protocol: Protocol) -> NDArray[np.float64]:
     """Return the horizons, for each kind of event its own, ``(n_events, n_quantiles)``."""
     target = as_target(protocol.dataset().y)
-    if protocol.source.name in _OF_ALL_TIMES:
-        return np.tile(np.quantile(target.time, protocol.quantiles), (target.n_events, 1))
     return np.stack([horizons(target, protocol.quantiles, event) for event in range(1, target.n_events + 1)])
 
 
