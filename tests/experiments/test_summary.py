@@ -46,6 +46,17 @@ def test_our_best_is_chosen_by_the_brier_score_of_the_inner_part():
     assert (choice.selection, [setting["s"] for setting in choice.settings]) == ("nested", ["b", "a", "a"])
 
 
+def test_our_best_is_chosen_by_concordance_where_there_is_no_brier_score():
+    inner = {"a": [0.3, 0.1], "b": [0.2, 0.2]}
+    records = [
+        Record("d", "lifemix", {"s": s}, 0.0, fold, 0, "full", {"concordance": [[0.5]]}, {"concordance": [[value]]})
+        for s, values in inner.items()
+        for fold, value in enumerate(values)
+    ]
+    (choice,) = choices(records, "both")
+    assert (choice.selection, [setting["s"] for setting in choice.settings]) == ("nested", ["a", "b"])
+
+
 def test_mean_and_standard_error():
     cells, chosen = summarise(RECORDS, [0.25])
     cell = next(cell for cell in cells if cell.selection == "paper" and cell.measure == "ctd")

@@ -70,7 +70,9 @@ def _choose(place: tuple[str, str, float], records: Sequence[Record], selection:
     found = []
     score = main_score
     if place[1] in CHOSEN_BY_BRIER:
-        selection, score = "nested", brier_gain
+        selection = "nested"
+        if all("brier" in record.inner for record in records):  # there is none where representations are compared
+            score = brier_gain
     if selection in ("paper", "both"):
         best = max(whole, key=lambda group: _or_least(np.mean([main_score(record.test) for record in group])))
         found.append(Choice(*place, "paper", tuple(best), len(whole)))
