@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
@@ -119,6 +119,7 @@ def test_piecewise_by_hand():
 
 @settings(deadline=None)
 @given(numbers(), st.integers(2, 8))
+@example(np.array([[0.5], [5e-324], [1.0]]), 2)  # half of the smallest number is 0
 def test_piecewise_is_the_sum_of_ramps_between_the_knots(X, bins):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)
@@ -131,7 +132,7 @@ def test_piecewise_is_the_sum_of_ramps_between_the_knots(X, bins):
         if column.knots is None:
             continue
         assert 2 < len(column.knots) <= bins + 1
-        assert all(np.abs(x - knot).min(where=~np.isnan(x), initial=np.inf) < 1e-300 for knot in column.knots)
+        assert set(column.knots) <= set(x)
         # Weighted by the widths of the bins the ramps add up to the value, held within the outer knots.
         value = column.knots[0] + (part + 0.5) @ np.diff(column.knots)
         inside = np.clip(np.where(np.isnan(x), column.fill, x), column.knots[0], column.knots[-1])

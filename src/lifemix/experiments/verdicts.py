@@ -16,7 +16,7 @@ from scipy import stats
 
 from .cells import Cell
 
-__all__ = ["Difference", "PAPER_SELECTION", "against_paper", "against_rivals", "verdicts"]
+__all__ = ["NO_RIVALS", "Difference", "PAPER_SELECTION", "against_paper", "against_rivals", "verdicts"]
 
 PAPER_SELECTION = ("paper", "fixed")
 SELECTIONS = ("paper", "nested", "fixed")

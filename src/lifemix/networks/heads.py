@@ -28,7 +28,7 @@ def gate_and_parameters(
     parameters: Mapping[str, Tensor],
     representation: Tensor,
     act: Callable[[Tensor], Tensor],
-    signs: tuple[float, float] = (1.0, 1.0),
+    signs: tuple[float, float],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return log weights and the two parameters, each ``[models, rows, events, k]``; signs: of the two shifts."""
     base = parameters["base"]  # [models, events, 2, k]

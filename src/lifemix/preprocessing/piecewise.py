@@ -23,7 +23,8 @@ def learn_knots(x: Floats, bins: int) -> tuple[float, ...] | None:
     With two knots or one there is nothing to bend: a column of two values, or of one value and rare others.
     """
     values = np.quantile(x, np.linspace(_OUTER, 1 - _OUTER, bins + 1), method="nearest")
-    knots = 2 * np.unique(values / 2)  # halves, which ``encode_piecewise`` subtracts, must differ too
+    _, first = np.unique(values / 2, return_index=True)  # halves, which ``encode_piecewise`` subtracts, must differ too
+    knots = values[first]
     return tuple(knots.tolist()) if len(knots) > 2 else None
 
 

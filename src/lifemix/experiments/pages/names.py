@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ...report import Html, safe
+from ..verdicts import NO_RIVALS
 
 __all__ = ["MEASURES", "Look", "Measure", "data_title", "look", "measure_of", "rank", "row_title", "selection_title"]
 
@@ -24,26 +25,29 @@ class Look:
 # Colours after Okabe and Ito, told apart by colour-blind readers; every model has a marker of its own besides.
 _LOOKS: Mapping[str, Look] = MappingProxyType(
     {
-        "lifemix": Look("lifemix", "#0072B2", "o"),
-        "lifemix-dsm": Look("lifemix, DSM alone", "#5aa9d6", "p", reference=True),
-        "dsm": Look("DSM", "#D55E00", "D"),
-        "cph": Look("Cox (CPH)", "#6b7280", "s"),
-        "cs-cph": Look("Cox (cs-CPH)", "#6b7280", "s"),
-        "fg": Look("Fine-Gray", "#8c6d1f", "P"),
-        "deepsurv": Look("DeepSurv", "#CC79A7", "v"),
-        "deephit": Look("DeepHit", "#E69F00", "^"),
-        "deephit-search": Look("DeepHit, searched", "#b57b00", "2"),
-        "rsf": Look("Forest (RSF)", "#009E73", "X"),
-        "cs-rsf": Look("Forest (cs-RSF)", "#009E73", "X"),
-        "forest": Look("Tuned forest", "#56B4E9", "h"),
-        "cs-forest": Look("Tuned forest (cs)", "#56B4E9", "h"),
-        "boosting": Look("Gradient boosting", "#7A4FBF", "*"),
-        "kpca": Look("Kernel PCA", "#009E73", "X"),
-        "nnmf": Look("NNMF", "#6b7280", "s"),
-        "vae": Look("VAE", "#7A4FBF", "*"),
-        "raw": Look("Covariates themselves", "#56B4E9", "h"),
-        "floor": Look("No covariates", "#9ca3af", "_", reference=True),
-        "truth": Look("The true law", "#111827", "d", reference=True),
+        name: replace(own, reference=name in NO_RIVALS)
+        for name, own in {
+            "lifemix": Look("lifemix", "#0072B2", "o"),
+            "lifemix-dsm": Look("lifemix, DSM alone", "#5aa9d6", "p"),
+            "dsm": Look("DSM", "#D55E00", "D"),
+            "cph": Look("Cox (CPH)", "#6b7280", "s"),
+            "cs-cph": Look("Cox (cs-CPH)", "#6b7280", "s"),
+            "fg": Look("Fine-Gray", "#8c6d1f", "P"),
+            "deepsurv": Look("DeepSurv", "#CC79A7", "v"),
+            "deephit": Look("DeepHit", "#E69F00", "^"),
+            "deephit-search": Look("DeepHit, searched", "#b57b00", "2"),
+            "rsf": Look("Forest (RSF)", "#009E73", "X"),
+            "cs-rsf": Look("Forest (cs-RSF)", "#009E73", "X"),
+            "forest": Look("Tuned forest", "#56B4E9", "h"),
+            "cs-forest": Look("Tuned forest (cs)", "#56B4E9", "h"),
+            "boosting": Look("Gradient boosting", "#7A4FBF", "*"),
+            "kpca": Look("Kernel PCA", "#009E73", "X"),
+            "nnmf": Look("NNMF", "#6b7280", "s"),
+            "vae": Look("VAE", "#7A4FBF", "*"),
+            "raw": Look("Covariates themselves", "#56B4E9", "h"),
+            "floor": Look("No covariates", "#9ca3af", "_"),
+            "truth": Look("The true law", "#111827", "d"),
+        }.items()
     }
 )
 
