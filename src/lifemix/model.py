@@ -25,7 +25,7 @@ from .primitives import LogLocationScale, Mixture, primitive_class
 __all__ = ["Architecture"]
 
 _MODULE = "module."
-_ONE_SIDED = ("selu", "elu")  # activations with a bound on one side only
+_ONE_SIDED = ("selu", "elu")  # bounded below and not above
 _HEADS_START = 0.3  # of the usual scale: at the start the covariates hardly move the warm start
 
 

@@ -50,6 +50,7 @@ CASES = {
     "log-logistic, competing": ({"primitive": "loglogistic", "n_members": 2}, 3),
     "linear, competing": ({"hidden": (), "primitive": "lognormal"}, 2),
     "piecewise": ({"preprocessor": TabularPreprocessor(numbers="piecewise", bins=4)}, 1),
+    "the paper's shift": ({"shift_activation": "selu"}, 2),
     "no bias, two layers": ({"bias": False, "hidden": (5, 4), "activation": "gelu", "shift_activation": "tanh"}, 1),
 }
 
