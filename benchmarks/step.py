@@ -54,10 +54,11 @@ def whole_step(fleet: Fleet) -> Callable[[], None]:
     rows, _ = shuffled_rows(fleet.jobs, fleet.randoms, BATCH)
     targets = fleet.gradient.targets(fleet.data.observed.take(rows), fleet.settings)
     batches, steps = rows.transpose(0, 1).contiguous(), count()
+    x = fleet.inputs(batches[0])
 
     def step() -> None:
         number = next(steps) % len(targets)
-        fleet.step(fleet.inputs(batches[number]), targets[number], None)
+        fleet.step(fleet.inputs(batches[number], x), targets[number], None)
 
     return step
 

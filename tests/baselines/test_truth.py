@@ -37,3 +37,12 @@ def test_means_below_the_least_count_as_the_least():
     held = TrueSynthetic(least_mean=0.5).fit(DATA.X, DATA.y)
     survival = held.predict_survival_function(DATA.X[:1] * 0, [1.0])
     np.testing.assert_allclose(survival, np.exp(-2 / 0.5))
+
+
+def test_the_net_law_is_that_of_one_event_without_the_other():
+    model = TrueSynthetic().fit(DATA.X, DATA.y)
+    times = np.array([0.5, 3.0, 40.0])
+    both = model.predict_net_survival(DATA.X, times, 1) * model.predict_net_survival(DATA.X, times, 2)
+    np.testing.assert_allclose(both, model.predict_survival_function(DATA.X, times), rtol=1e-12)
+    later = DATA.truth.means[:, 0].argsort()
+    assert (np.diff(model.predict_net_survival(DATA.X, [30.0], 1)[later, 0]) >= 0).all()

@@ -223,7 +223,7 @@ def test_competing_risks_give_records_of_every_event_and_horizon():
 def test_the_reduced_grid_is_a_part_of_the_full_one():
     parts = {grid: make_jobs(replace(SYNTHETIC, run="full", grid=grid), ["dsm"]) for grid in ("reduced", "full")}
     keys = {grid: {key for job in jobs for key in job.keys()} for grid, jobs in parts.items()}
-    assert (len(keys["reduced"]), len(keys["full"])) == (16, 144)
+    assert (len(keys["reduced"]), len(keys["full"])) == (32, 288)
     assert keys["reduced"] < keys["full"]
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..checks import check_event, check_times
 from ..datasets.synthetic import synthetic_means
 from ..datasets.synthetic_truth import SyntheticTruth
 from ..errors import CovariateError, TargetError
@@ -36,6 +40,11 @@ class TrueSynthetic(SurvivalModel):
                 f"TrueSynthetic knows the data of make_synthetic, 12 covariates and 2 kinds of event; got {x.shape[1]} "
                 f"and {self.n_events_}."
             )
+
+    def predict_net_survival(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
+        """Return ``P(T_event > t | x)`` of shape (n, n_times), as if the other kind of event did not exist."""
+        at, x = check_times(times, warn_unsorted=True), self._matrix(X)
+        return self._truth(x).net_survival(at, check_event(event, self.n_events_))
 
     def _survival(self, x: Floats, times: Floats) -> Floats:
         return self._truth(x).survival(times)

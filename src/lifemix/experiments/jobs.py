@@ -73,7 +73,7 @@ def _jobs_of(protocol: Protocol, one: Family) -> Iterator[Job]:
 
 
 def _shape(setting: dict[str, Any]) -> str:
-    return str([setting.get(name) for name in ("primitive", "k", "hidden")])
+    return str([setting.get(name) for name in ("primitive", "k", "hidden", "bias")])
 
 
 def run_job(job: Any) -> list[Record]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baselines import CauseSpecific
+from ..baselines import CauseSpecific, TrueSynthetic
 from ..distribution import CompetingDistribution
 from ..errors import LifemixWarning
 from ..metrics import brier_score, calibration_curve, concordance_td
@@ -81,8 +81,10 @@ def main_score(scores: Any) -> float:
 
 
 def brier_gain(scores: Any) -> float:
-    """Return minus the mean Brier score over kinds of event and horizons."""
-    return -float(np.mean(scores["brier"]))
+    """Return minus the mean Brier score over kinds of event and those horizons that have one; NaN where none has."""
+    values = np.asarray(scores["brier"], dtype=np.float64)
+    known = values[np.isfinite(values)]
+    return -float(known.mean()) if len(known) else np.nan
 
 
 def calibration(fold: Fold, times: Floats, survival: list[Floats]) -> list[Any]:
@@ -106,17 +108,20 @@ def concordances(model: Any, y_train: Any, X: Any, y: Any, times: Floats) -> lis
 
 
 def net_risk(model: Any, X: Any, times: Floats, event: int, n_events: int) -> Floats:
-    """Return the probability of an event by each time, were there no other kinds; ``(n, n_times)``.
+    """Return what rows are ranked by: minus the probability of no event by each time, were there no other kinds.
 
-    A model that knows no such thing gives its cumulative incidence.
+    One minus it would round to 1 where the risk is high. The shape is ``(n, n_times)``. A model that knows no such
+    thing gives its cumulative incidence.
     """
     if n_events == 1:
-        return 1 - np.asarray(model.predict_survival_function(X, times))
+        return -np.asarray(model.predict_survival_function(X, times))
     law = model.predict_distribution(X) if hasattr(model, "predict_distribution") else None
     if isinstance(law, CompetingDistribution):
-        return 1 - law.net(event).survival(times)
+        return -law.net(event).survival(times)
     if isinstance(model, CauseSpecific):
-        return 1 - np.asarray(model.estimators_[event].predict_survival_function(X, times))
+        return -np.asarray(model.estimators_[event].predict_survival_function(X, times))
+    if isinstance(model, TrueSynthetic):
+        return -model.predict_net_survival(X, times, event)
     return np.asarray(model.predict_cumulative_incidence(X, times, event=event))
 
 

@@ -107,11 +107,12 @@ class Fleet:
         targets = self.gradient.targets(observed.reweighted(observed.weight * present), self.settings)
         losses = []
         left_out = dropout_bytes(jobs) if self.architecture.hidden else None
+        x = self.values.new_empty(len(jobs), rows.shape[2], self.data.x.shape[1])
         for batch, target in zip(rows.transpose(0, 1).contiguous(), targets, strict=True):
             masks = None
             if left_out is not None:
                 masks = dropout_masks(left_out, randoms, rows.shape[2], self.architecture.hidden, rows.device)
-            losses.append(self.step(self.inputs(batch), target, masks))
+            losses.append(self.step(self.inputs(batch, x), target, masks))
         mean = torch.stack(losses).mean(0) + penalties(self.parameters.blocks, self.settings)
         self.epoch += 1
         validation = self.validation_loss()
@@ -122,9 +123,12 @@ class Fleet:
                 self.best[row] = current[row]
         self._retire()
 
-    def inputs(self, rows: Tensor) -> Tensor:
-        """Return the inputs of some rows of each model, ``[models, rows, inputs]``."""
-        return self.data.x.index_select(0, rows.reshape(-1)).view(*rows.shape, -1)
+    def inputs(self, rows: Tensor, out: Tensor | None = None) -> Tensor:
+        """Return the inputs of some rows of each model, ``[models, rows, inputs]``, in memory that is given or new."""
+        if out is None:
+            out = self.data.x.new_empty(*rows.shape, self.data.x.shape[1])
+        torch.index_select(self.data.x, 0, rows.reshape(-1), out=out.view(-1, out.shape[-1]))
+        return out
 
     def step(self, x: Tensor, target: Any, masks: list[Tensor] | None) -> Tensor:
         """Move every model down the gradient of its loss; return the losses before the step, ``[models]``."""

@@ -61,7 +61,6 @@ class _Workspace:
 
     def __init__(self, values: Parameters, slopes: Parameters, architecture: Architecture, x: Tensor) -> None:
         self.values, self.slopes, self.shape = values, slopes, x.shape
-        self.signs = x.new_tensor(architecture.shift_signs).view(2, 1, 1)
         self._encoder(len(architecture.hidden), x)
         self._heads(x, architecture.law.location_at())
 
@@ -95,6 +94,8 @@ class _Workspace:
         self.by_location, self.by_precision = by_out[:, :, 1 + location_at], by_out[:, :, 2 - location_at]
         self.parameters = x.new_empty(n_models, n_events, 2, k, n_rows)
         self.location, self.log_precision = self.parameters[:, :, location_at], self.parameters[:, :, 1 - location_at]
+        self.location_base, self.location_shift = self.base_rows[:, :, location_at], self.shifts[:, :, location_at]
+        self.location_base_slopes = self.base_slopes[:, :, location_at]
         self.precision, self.z = x.new_empty(mixture), x.new_empty(mixture)
         self.mixing = x.new_empty(2, *mixture)
         self.joint, self.gate = self.mixing
@@ -159,7 +160,8 @@ class Fused:
         work.by_precision.addcmul_(by_z, work.z)
         if self.precision_falls:
             work.by_precision.neg_()
-        torch.addcmul(work.zero, by_z, work.precision, value=-1, out=work.by_location)
+        # by_location is the derivative by the shift: that by the base has the other sign where the shift is subtracted.
+        torch.addcmul(work.zero, by_z, work.precision, value=1 if self.subtracted else -1, out=work.by_location)
         work.by_out.clamp_(-_LIMIT, _LIMIT)
         self._backward(work, hidden, masks)
         from_centre = torch.sub(work.base, settings.prior_centre[..., None], out=work.from_centre)
@@ -193,7 +195,9 @@ class Fused:
         torch.bmm(work.heads, representation.transpose(1, 2), out=work.out)
         if work.gate_bias is not None:
             work.logits.add_(work.gate_bias)
-        torch.addcmul(work.base_rows, self.act(work.shifts), work.signs, out=work.parameters)
+        torch.add(work.base_rows, self.act(work.shifts), out=work.parameters)
+        if self.subtracted:
+            torch.sub(work.location_base, work.location_shift, out=work.location)
         if self.precision_falls:
             work.log_precision.neg_()
 
@@ -228,7 +232,7 @@ class Fused:
         if work.gate_bias_slopes is not None:
             torch.sum(work.by_logits, dim=-1, out=work.gate_bias_slopes)
         if self.subtracted:
-            work.by_location.neg_()
+            work.location_base_slopes.neg_()
         if self.act_derivative is not None:
             self.act_derivative(work.by_parameters, work.shifts)
         torch.bmm(work.by_out, hidden[-1], out=work.head_slopes)
