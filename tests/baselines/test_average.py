@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifemix import make_target
-from lifemix.baselines import AalenJohansen, CoxPH, GradientBoosting, KaplanMeier, ModelAverage
+from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, GradientBoosting, KaplanMeier, ModelAverage
 from lifemix.errors import SettingError
 
 RNG = np.random.default_rng(3)
@@ -65,3 +65,11 @@ def test_the_mean_has_a_smaller_squared_error_than_the_models_have_on_average():
 def test_settings_that_cannot_be_used_are_refused(options, message):
     with pytest.raises(SettingError, match=message):
         ModelAverage(**options).fit(X, ONE)
+
+
+def test_the_average_has_a_net_law_where_all_its_models_have_one():
+    parts = [GradientBoosting(max_iter=10), CauseSpecific(CoxPH())]
+    model = ModelAverage(parts).fit(X, TWO)
+    expected = np.mean([part.fit(X, TWO).predict_net_survival(X, TIMES, 2) for part in parts], axis=0)
+    np.testing.assert_allclose(model.predict_net_survival(X, TIMES, 2), expected, atol=1e-12)
+    assert not hasattr(ModelAverage([*parts, AalenJohansen()]).fit(X, TWO), "predict_net_survival")

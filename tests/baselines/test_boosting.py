@@ -72,3 +72,10 @@ def test_weights_move_the_hazard():
 def test_bad_settings_are_refused(name):
     with pytest.raises(SettingError, match=f"{name} must be at least 1; got 0"):
         GradientBoosting(**{name: 0}).fit(*simulate(50, 0))
+
+
+def test_at_the_ends_of_intervals_survival_is_the_product_of_the_net_ones():
+    x, y = simulate(400, 0)
+    model = GradientBoosting(n_intervals=5, max_iter=20).fit(x, y)
+    product = np.prod([model.predict_net_survival(x, model.grid_, event) for event in (1, 2)], axis=0)
+    np.testing.assert_allclose(product, model.predict_survival_function(x, model.grid_), atol=1e-9)

@@ -125,6 +125,28 @@ def test_incidences_and_survival_add_up_to_one(name, kinds):
     np.testing.assert_allclose(np.sum(incidences, axis=0) + survival, 1, atol=1e-9)
 
 
+INCIDENCES_ALONE = ("FineGray", "DeepHit", "AalenJohansen")
+
+
+@over_models
+def test_net_survival_is_survival_from_one_kind_and_above_that_from_all(name, kinds):
+    X, _ = data(kinds)
+    model = fitted(name, kinds)
+    if kinds == 2 and name in INCIDENCES_ALONE:
+        assert not hasattr(model, "predict_net_survival")
+        return
+    nets = [model.predict_net_survival(X, TIMES, event) for event in range(1, kinds + 1)]
+    survival = model.predict_survival_function(X, TIMES)
+    if kinds == 1:
+        np.testing.assert_array_equal(nets[0], survival)
+    for net in nets:
+        assert (net[:, 0] == 1).all()
+        assert (np.diff(net, axis=1) <= 1e-12).all()
+        assert (net >= survival - 1e-9).all()
+    with pytest.raises(InputError, match="event"):
+        model.predict_net_survival(X, TIMES, kinds + 1)
+
+
 @over_models
 def test_times_may_come_in_any_order(name, kinds):
     X, _ = data(kinds)

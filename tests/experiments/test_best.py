@@ -26,17 +26,17 @@ def test_the_best_model_bends_and_survives_its_file(tmp_path):
     )
 
 
-def test_the_best_model_has_trees_beside_it_where_there_is_one_kind_of_event():
+def test_the_best_model_has_trees_beside_it_or_chooses():
     first, second = best_settings("metabric")
     assert (first["discount"], second["discount"]) == (1.0, 0.5)
     model = best_model("metabric", second, 3)
     assert isinstance(model, ModelAverage)
     assert model.discount == 0.5
     assert [part.random_state for part in model.estimators] == [3, 3]
-    for setting in best_settings("synthetic"):
-        model = best_model("synthetic", setting | {"discount": 0.7}, 0)
-        assert isinstance(model, DeepSurvivalMachines)
-        assert model.discount == 0.7
+    alone, with_trees = (best_model("synthetic", one | {"discount": 0.7}, 0) for one in best_settings("synthetic"))
+    assert isinstance(alone, DeepSurvivalMachines)
+    assert isinstance(with_trees, ModelAverage)
+    assert alone.discount == with_trees.discount == 0.7
 
 
 def test_the_tuned_model_is_the_one_of_the_tables():

@@ -2,7 +2,7 @@
 
 A model implements ``_fit(x, target, weight)`` and, for a matrix ``x`` of shape (n, features) and ``times`` of shape
 (n_times,), either ``_survival(x, times)`` (one kind of event) or ``_incidence(x, times, event)`` (several kinds), each
-of shape (n, n_times).
+of shape (n, n_times); where every kind of event has a law of its own, also ``_net_survival(x, times, event)``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_event, check_times
@@ -97,6 +98,15 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         at, x = check_times(times, warn_unsorted=True), self._matrix(X)
         return np.minimum(self._incidence(x, at, check_event(event, self.n_events_)), 1.0)  # above 1 only by rounding
 
+    @available_if(lambda self: self._has_net_law())  # type: ignore[untyped-decorator]
+    def predict_net_survival(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
+        """Return ``P(T_event > t | x)`` of shape (n, n_times), were there no other kinds of event.
+
+        Models of incidences alone, as Fine-Gray and DeepHit, have no such method.
+        """
+        at, x, event = check_times(times, warn_unsorted=True), self._matrix(X), check_event(event, self.n_events_)
+        return self._survival(x, at) if self.n_events_ == 1 else self._net_survival(x, at, event)
+
     def predict(self, X: Any) -> Floats:
         """Return a risk score of shape (n,), higher for an earlier event (of any kind)."""
         return self._risk(self._matrix(X))
@@ -118,6 +128,13 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
         return 1.0 - self._survival(x, times)
+
+    def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
+        raise NotImplementedError
+
+    def _has_net_law(self) -> bool:
+        known_of_several = type(self)._net_survival is not SurvivalModel._net_survival
+        return known_of_several or getattr(self, "n_events_", 1) == 1
 
     def _risk(self, x: Floats) -> Floats:
         """Return minus the mean survival time up to the last event time of training, by the trapezoidal rule."""

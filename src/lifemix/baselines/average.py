@@ -56,6 +56,13 @@ class ModelAverage(WrappingModel):
     def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
         return _mean([estimator.predict_cumulative_incidence(x, times, event=event) for estimator in self.estimators_])
 
+    def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
+        return _mean([estimator.predict_net_survival(x, times, event) for estimator in self.estimators_])
+
+    def _has_net_law(self) -> bool:
+        parts = getattr(self, "estimators_", self.estimators)
+        return all(hasattr(estimator, "predict_net_survival") for estimator in parts)
+
 
 def _mean(curves: list[Any]) -> Floats:
     return np.mean(np.asarray(curves, dtype=np.float64), axis=0)

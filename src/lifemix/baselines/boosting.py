@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -135,21 +136,38 @@ class GradientBoosting(SurvivalModel):
         return np.column_stack([x[rows[subject]], interval]), label, exposure * weight[rows[subject]]
 
     def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
-        n_intervals = len(self.grid_)
-        at = np.concatenate([[0.0], self.grid_])
         parts = []
+        for hazard in self._hazards(x):
+            free = np.cumprod(hazard[:, :, 0], axis=1)
+            before = np.concatenate([np.ones((len(hazard), 1)), free[:, :-1]], axis=1)
+            parts.append(self._from_zero(np.cumsum(before * hazard[:, :, event], axis=1), times))
+        return np.concatenate(parts)
+
+    def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
+        """By rates that are constant within an interval: minus log of none, shared out as the events are."""
+        parts = []
+        for hazard in self._hazards(x):
+            some = 1.0 - hazard[:, :, 0]
+            rate = -np.log(np.maximum(hazard[:, :, 0], _SMALLEST))
+            share = np.divide(hazard[:, :, event], some, out=np.zeros_like(some), where=some > 0)
+            parts.append(1.0 - self._from_zero(-np.expm1(-np.cumsum(rate * share, axis=1)), times))
+        return np.concatenate(parts)
+
+    def _hazards(self, x: Floats) -> Iterator[Floats]:
+        """Yield for blocks of rows the probabilities of no event and each kind, (rows, intervals, kinds + 1)."""
+        n_intervals = len(self.grid_)
         x = self._binned(x)
         for rows in chunks(len(x), n_intervals * (x.shape[1] + 1)):
             block = x[rows]
             covariates = np.column_stack(
                 [np.repeat(block, n_intervals, axis=0), np.tile(np.arange(n_intervals), len(block))]
             )
-            hazard = _in_columns(self._trees, covariates, self.n_events_).reshape(len(block), n_intervals, -1)
-            free = np.cumprod(hazard[:, :, 0], axis=1)
-            before = np.concatenate([np.ones((len(block), 1)), free[:, :-1]], axis=1)
-            incidence = np.cumsum(before * hazard[:, :, event], axis=1)
-            parts.append(interpolate(at, np.concatenate([np.zeros((len(block), 1)), incidence], axis=1), times))
-        return np.concatenate(parts)
+            yield _in_columns(self._trees, covariates, self.n_events_).reshape(len(block), n_intervals, -1)
+
+    def _from_zero(self, at_ends: Floats, times: Floats) -> Floats:
+        """Return functions of time from their values at the ends of the intervals; they are 0 at 0."""
+        values = np.concatenate([np.zeros((len(at_ends), 1)), at_ends], axis=1)
+        return interpolate(np.concatenate([[0.0], self.grid_]), values, times)
 
 
 def _bin_edges(column: Floats) -> Floats:

@@ -61,6 +61,9 @@ class CauseSpecific(WrappingModel):
     def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
         return self._curves(x, times, event)
 
+    def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
+        return np.asarray(self.estimators_[event].predict_survival_function(x, times), dtype=np.float64)
+
     def _curves(self, x: Any, times: Floats, event: int | None) -> Floats:
         """Return the survival curves (event None) or incidences of shape (n, n_times)."""
         steps = self.event_times_

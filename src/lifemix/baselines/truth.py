@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ..checks import check_event, check_times
 from ..datasets.synthetic import synthetic_means
 from ..datasets.synthetic_truth import SyntheticTruth
 from ..errors import CovariateError, TargetError
@@ -41,16 +37,14 @@ class TrueSynthetic(SurvivalModel):
                 f"and {self.n_events_}."
             )
 
-    def predict_net_survival(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
-        """Return ``P(T_event > t | x)`` of shape (n, n_times), as if the other kind of event did not exist."""
-        at, x = check_times(times, warn_unsorted=True), self._matrix(X)
-        return self._truth(x).net_survival(at, check_event(event, self.n_events_))
-
     def _survival(self, x: Floats, times: Floats) -> Floats:
         return self._truth(x).survival(times)
 
     def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
         return self._truth(x).cumulative_incidence(times, event)
+
+    def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
+        return self._truth(x).net_survival(times, event)
 
     def _truth(self, x: Floats) -> SyntheticTruth:
         means = np.maximum(synthetic_means(x), self.least_mean) if self.least_mean > 0 else synthetic_means(x)

@@ -250,6 +250,11 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
         times = check_times(times, warn_unsorted=True)
         return self.predict_distribution(X).cumulative_incidence(times, event)
 
+    def predict_net_survival(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
+        """Return ``P(T_event > t | x)``, were there no other kinds of event, ``(n_rows, n_times)``."""
+        times = check_times(times, warn_unsorted=True)
+        return self.predict_distribution(X).net(event).survival(times)
+
     def predict(self, X: Any) -> Floats:
         """Return a risk score, higher for an earlier event: minus the mean time up to the last training event."""
         return -self.predict_distribution(X).rmst(self.last_event_time_)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baselines import CauseSpecific, TrueSynthetic
 from ..distribution import CompetingDistribution
 from ..errors import LifemixWarning
 from ..metrics import brier_score, calibration_curve, concordance_td
@@ -100,28 +99,21 @@ def concordances(model: Any, y_train: Any, X: Any, y: Any, times: Floats) -> lis
     """Return C^td of each kind of event at its horizons."""
     values = []
     for event, at in enumerate(times, 1):
-        risk = net_risk(model, X, at, event, len(times))
+        risk = net_risk(model, X, at, event)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LifemixWarning)  # NaN says it
             values.append([rounded(_ctd(y_train, y, risk[:, i], float(t), event)) for i, t in enumerate(at)])
     return values
 
 
-def net_risk(model: Any, X: Any, times: Floats, event: int, n_events: int) -> Floats:
+def net_risk(model: Any, X: Any, times: Floats, event: int) -> Floats:
     """Return what rows are ranked by: minus the probability of no event by each time, were there no other kinds.
 
     One minus it would round to 1 where the risk is high. The shape is ``(n, n_times)``. A model that knows no such
     thing gives its cumulative incidence.
     """
-    if n_events == 1:
-        return -np.asarray(model.predict_survival_function(X, times))
-    law = model.predict_distribution(X) if hasattr(model, "predict_distribution") else None
-    if isinstance(law, CompetingDistribution):
-        return -law.net(event).survival(times)
-    if isinstance(model, CauseSpecific):
-        return -np.asarray(model.estimators_[event].predict_survival_function(X, times))
-    if isinstance(model, TrueSynthetic):
-        return -model.predict_net_survival(X, times, event)
+    if hasattr(model, "predict_net_survival"):
+        return -np.asarray(model.predict_net_survival(X, times, event))
     return np.asarray(model.predict_cumulative_incidence(X, times, event=event))
 
 
