@@ -25,6 +25,7 @@ from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target
 from lifemix.training import Data, Fleet, Job, TrainConfig, warm_start
 from lifemix.training.batches import shuffled_rows
+from lifemix.training.denormals import without_denormals
 
 from .harness import alternate, main_of, one_thread
 from .tables import Table
@@ -90,7 +91,8 @@ def run(quick: bool) -> dict[str, Any]:
         fleet = make_fleet(n_models)
         calls = {"products": bare_products(n_models, fleet.data.x.shape[1]), "step": whole_step(fleet)}
         calls = {name: partial(repeat, call, STEPS) for name, call in calls.items()}
-        times = alternate({**calls, "epoch": make_fleet(n_models).run_epoch}, repeats=5 if quick else 25)
+        with without_denormals():  # as in training
+            times = alternate({**calls, "epoch": make_fleet(n_models).run_epoch}, repeats=5 if quick else 25)
         sizes[str(n_models)] = {
             name: {kind: seconds / STEPS for kind, seconds in found.items()} for name, found in times.items()
         }
@@ -140,7 +142,7 @@ def profile(n_models: int, steps: int = 60) -> list[list[Any]]:
     """Return what takes the time of a step by PyTorch's profiler: call, calls, microseconds, share of the whole."""
     step = whole_step(make_fleet(n_models))
     step()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as measured:
+    with without_denormals(), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as measured:
         repeat(step, steps)
     entries = sorted(measured.key_averages(), key=lambda entry: -entry.self_cpu_time_total)
     total = sum(entry.self_cpu_time_total for entry in entries)

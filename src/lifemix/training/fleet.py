@@ -13,6 +13,7 @@ from torch import Tensor
 from ..model import Architecture
 from .batches import Randomness, dropout_bytes, dropout_masks, shuffled_rows
 from .config import Data, Job, TrainConfig
+from .denormals import without_denormals
 from .fused import Fused
 from .gradients import Autograd, Gradient, Parameters, Settings, penalties
 from .optimizers import make_optimizer
@@ -208,7 +209,7 @@ class Fleet:
         """Train until every model has stopped."""
         if self.epoch >= self.config.max_epochs:
             self._retire()
-        with threads_for(3.0 * self.config.batch_size * self.values.numel()):
+        with threads_for(3.0 * self.config.batch_size * self.values.numel()), without_denormals():
             while self.running:
                 self.run_epoch()
                 if after_epoch is not None:
