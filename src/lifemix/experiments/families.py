@@ -177,6 +177,10 @@ def _truth(data: str, setting: Setting, seed: int) -> Any:
     return baselines.TrueSynthetic(rounded=True, least_mean=0.01)
 
 
+def _default(data: str, setting: Setting, seed: int) -> Any:
+    return DeepSurvivalMachines(random_state=seed)
+
+
 def _few_members(data: str) -> list[Setting]:
     first = best_settings(data)[0]
     return [first | {"dsm": first["dsm"] | {"n_members": 2}}]
@@ -199,6 +203,7 @@ FAMILIES: Mapping[str, Family] = {
             _few_members_alone,
             only=("support", "metabric"),
         ),
+        Family("lifemix-default", "lifemix, default settings", _default),
         Family("cph", "Cox regression", _cph, risks="single"),
         Family("cs-cph", "Cox regression, cause-specific", _cs_cph, risks="competing"),
         Family("rsf", "random survival forest", _rsf, _rsf_settings, _few_trees, risks="single"),

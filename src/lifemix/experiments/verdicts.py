@@ -21,7 +21,7 @@ __all__ = ["NO_RIVALS", "Difference", "PAPER_SELECTION", "against_paper", "again
 PAPER_SELECTION = ("paper", "fixed")
 SELECTIONS = ("paper", "nested", "fixed")
 COMPARED = ("ctd", "brier", "concordance")
-NO_RIVALS = ("floor", "truth", "lifemix-dsm")
+NO_RIVALS = ("floor", "truth", "lifemix-dsm", "lifemix-default")
 _LEVEL = 0.05
 
 Place = tuple[str, str, int, float, float]

@@ -29,6 +29,7 @@ _LOOKS: Mapping[str, Look] = MappingProxyType(
         for name, own in {
             "lifemix": Look("lifemix", "#0072B2", "o"),
             "lifemix-dsm": Look("lifemix, DSM alone", "#5aa9d6", "p"),
+            "lifemix-default": Look("lifemix, defaults", "#93c5e8", "d"),
             "dsm": Look("DSM", "#D55E00", "D"),
             "cph": Look("Cox (CPH)", "#6b7280", "s"),
             "cs-cph": Look("Cox (cs-CPH)", "#6b7280", "s"),

@@ -121,6 +121,8 @@ def _guide(cells: Sequence[Cell]) -> list[object]:
             "lifemix is here the mean of the curves of a Deep Survival Machine and of boosted trees; its settings are "
             "chosen by the Brier score on the rows held back. lifemix, DSM alone: the first of the two by itself."
         )
+    if any(cell.model == "lifemix-default" for cell in cells):
+        guide.append("lifemix, defaults: DeepSurvivalMachines() as it is, one network.")
     if any(cell.event > 1 and cell.measure == "ctd" for cell in cells):
         guide.append(
             "Rows are ranked by the risk of one kind of event as if there were no other, where a model knows it; "
