@@ -50,6 +50,8 @@ def test_jobs_go_to_the_cluster_that_is_named(tmp_path, monkeypatch):
     used = []
 
     class Cluster(ThreadingBackend):
+        supports_return_generator = False  # as Ray's
+
         def submit(self, func, callback=None):
             used.append(func)
             return super().submit(func, callback)

@@ -16,6 +16,7 @@ from .store import RecordStore
 __all__ = ["BACKENDS", "run_jobs"]
 
 BACKENDS = ("loky", "dask", "ray")
+_RAY_ROUND = 2  # jobs a worker between two times that records are written down
 
 
 def run_jobs(
@@ -42,8 +43,13 @@ def _results(jobs: Sequence[Any], n_jobs: int, backend: str, work: Callable[[Any
         return
     with ExitStack() as stack:
         stack.enter_context(_config(backend, n_jobs, stack))
-        parallel = joblib.Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")
-        yield from parallel(joblib.delayed(work)(job) for job in jobs)
+        calls = [joblib.delayed(work)(job) for job in jobs]
+        if backend == "ray":  # which gives results only when all calls are done
+            size = _RAY_ROUND * (n_jobs if n_jobs > 0 else joblib.cpu_count())
+            for start in range(0, len(calls), size):
+                yield from joblib.Parallel()(calls[start : start + size])
+        else:
+            yield from joblib.Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")(calls)
 
 
 def _config(backend: str, n_jobs: int, stack: ExitStack) -> AbstractContextManager[Any]:
