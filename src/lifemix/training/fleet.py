@@ -128,7 +128,7 @@ class Fleet:
         """Return the inputs of some rows of each model, ``[models, rows, inputs]``, in memory that is given or new."""
         if out is None:
             out = self.data.x.new_empty(*rows.shape, self.data.x.shape[1])
-        torch.index_select(self.data.x, 0, rows.reshape(-1), out=out.view(-1, out.shape[-1]))
+        torch.index_select(self.data.x, 0, rows.reshape(-1), out=out.view(rows.numel(), out.shape[-1]))
         return out
 
     def step(self, x: Tensor, target: Any, masks: list[Tensor] | None) -> Tensor:
