@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifemix import make_target
-from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, GradientBoosting, KaplanMeier, ModelAverage
+from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, FineGray, GradientBoosting, KaplanMeier, ModelAverage
 from lifemix.errors import SettingError
 
 RNG = np.random.default_rng(3)
@@ -22,8 +22,23 @@ def test_curves_are_the_mean_of_the_models_curves():
     np.testing.assert_allclose(model.predict_survival_function(X, TIMES), expected, atol=1e-12)
 
 
+@settings(deadline=None, max_examples=10)
+@given(weights=st.lists(st.floats(0.01, 100.0), min_size=2, max_size=2))
+def test_models_count_by_their_weights_and_twice_is_weight_two(weights):
+    parts = [CoxPH(), KaplanMeier()]
+    curves = [part.fit(X, ONE).predict_survival_function(X, TIMES) for part in parts]
+    model = ModelAverage(parts, weights=weights).fit(X, ONE)
+    expected = (weights[0] * curves[0] + weights[1] * curves[1]) / sum(weights)
+    np.testing.assert_allclose(model.predict_survival_function(X, TIMES), expected, atol=1e-12)
+    twice = ModelAverage([*parts, parts[1]]).fit(X, ONE)
+    double = ModelAverage(parts, weights=(1, 2)).fit(X, ONE)
+    np.testing.assert_allclose(
+        twice.predict_survival_function(X, TIMES), double.predict_survival_function(X, TIMES), atol=1e-12
+    )
+
+
 def test_incidences_and_survival_add_up_to_one():
-    model = ModelAverage([AalenJohansen(), GradientBoosting(max_iter=10)]).fit(X, TWO)
+    model = ModelAverage([AalenJohansen(), GradientBoosting(max_iter=10)], weights=[1, 3]).fit(X, TWO)
     total = sum(model.predict_cumulative_incidence(X, TIMES, event) for event in (1, 2))
     np.testing.assert_allclose(total + model.predict_survival_function(X, TIMES), 1.0, atol=1e-12)
 
@@ -60,6 +75,10 @@ def test_the_mean_has_a_smaller_squared_error_than_the_models_have_on_average():
         ({"estimators": [object()]}, "need fit and predict_survival_function and .* got object"),
         ({"estimators": [CoxPH()], "discount": 0.0}, "above 0 and at most 1; got 0.0"),
         ({"estimators": [CoxPH()], "discount": 1.5}, "above 0 and at most 1; got 1.5"),
+        ({"estimators": [CoxPH()], "weights": [1, 2]}, "one number above 0 for each of the 1 models; got .1, 2."),
+        ({"estimators": [CoxPH()], "weights": [0.0]}, "one number above 0"),
+        ({"estimators": [CoxPH()], "weights": [np.inf]}, "one number above 0"),
+        ({"estimators": [CoxPH()], "weights": ["much"]}, "one number above 0"),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(options, message):
@@ -68,8 +87,8 @@ def test_settings_that_cannot_be_used_are_refused(options, message):
 
 
 def test_the_average_has_a_net_law_where_all_its_models_have_one():
-    parts = [GradientBoosting(max_iter=10), CauseSpecific(CoxPH())]
+    parts = [GradientBoosting(max_iter=10), CauseSpecific(CoxPH()), AalenJohansen()]
     model = ModelAverage(parts).fit(X, TWO)
     expected = np.mean([part.fit(X, TWO).predict_net_survival(X, TIMES, 2) for part in parts], axis=0)
     np.testing.assert_allclose(model.predict_net_survival(X, TIMES, 2), expected, atol=1e-12)
-    assert not hasattr(ModelAverage([*parts, AalenJohansen()]).fit(X, TWO), "predict_net_survival")
+    assert not hasattr(ModelAverage([*parts, FineGray()]).fit(X, TWO), "predict_net_survival")

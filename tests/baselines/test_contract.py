@@ -125,7 +125,7 @@ def test_incidences_and_survival_add_up_to_one(name, kinds):
     np.testing.assert_allclose(np.sum(incidences, axis=0) + survival, 1, atol=1e-9)
 
 
-INCIDENCES_ALONE = ("FineGray", "DeepHit", "AalenJohansen")
+INCIDENCES_ALONE = ("FineGray", "DeepHit")
 
 
 @over_models

@@ -49,6 +49,18 @@ def test_agrees_with_the_curves_of_the_metrics():
     np.testing.assert_allclose(got, curve.estimate, atol=1e-12)
 
 
+def test_net_survival_is_the_kaplan_meier_curve_with_other_kinds_censored():
+    entry, weight = DATA["entry"], DATA["weight"]
+    model = AalenJohansen().fit(DATA["x"], make_target(DATA["time"], DATA["event"], entry), weight)
+    for event in (1, 2, 3):
+        alone = KaplanMeier().fit(DATA["x"], make_target(DATA["time"], np.equal(DATA["event"], event), entry), weight)
+        np.testing.assert_allclose(
+            model.predict_net_survival(DATA["x"][:1], TIMES, event),
+            alone.predict_survival_function(DATA["x"][:1], TIMES),
+            atol=1e-12,
+        )
+
+
 def test_the_columns_of_x_are_counted_and_nothing_else():
     model = KaplanMeier().fit([["a"], [None], ["b"]], ([1.0, 2.0, 3.0], [1, 0, 1]))
     np.testing.assert_allclose(model.predict_survival_function([["z"]], [0.5, 1.0, 3.0]), [[1, 2 / 3, 0]])

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from lifemix import DeepSurvivalMachines, load, make_target, save
-from lifemix.baselines import ModelAverage
+from lifemix.baselines import AalenJohansen, ModelAverage
 from lifemix.experiments.best import best_alone, best_model, best_settings, best_settings_alone
 
 
@@ -33,10 +34,19 @@ def test_the_best_model_has_trees_beside_it_or_chooses():
     assert isinstance(model, ModelAverage)
     assert model.discount == 0.5
     assert [part.random_state for part in model.estimators] == [3, 3]
-    alone, with_trees = (best_model("synthetic", one | {"discount": 0.7}, 0) for one in best_settings("synthetic"))
+    settings = best_settings("synthetic")
+    alone, with_trees, drawn = (best_model("synthetic", one | {"discount": 0.7}, 0) for one in settings)
     assert isinstance(alone, DeepSurvivalMachines)
     assert isinstance(with_trees, ModelAverage)
-    assert alone.discount == with_trees.discount == 0.7
+    assert alone.discount == with_trees.discount == drawn.discount == 0.7
+
+
+def test_the_marginal_curve_has_the_share_that_the_setting_gives_it():
+    *_, setting = best_settings("ebmt")
+    model = best_model("ebmt", setting, 0)
+    dsm, trees, marginal = np.array(model.weights) / np.sum(model.weights)
+    assert isinstance(model.estimators[2], AalenJohansen)
+    assert (marginal, dsm) == (pytest.approx(setting["marginal"]), pytest.approx(trees))
 
 
 def test_the_tuned_model_is_the_one_of_the_tables():

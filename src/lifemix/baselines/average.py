@@ -19,7 +19,7 @@ _NEEDED = ("fit", "predict_survival_function", "predict_cumulative_incidence")
 
 
 class ModelAverage(WrappingModel):
-    """Several models whose survival curves and incidences are averaged, ``F(t) = 1/J sum_j F_j(t)``.
+    """Several models whose survival curves and incidences are averaged, ``F(t) = sum_j w_j F_j(t)``.
 
     Models of different kinds err in different places: the squared error of the mean is below the mean of theirs by
     their disagreement. Deep Survival Machines with a boosted forest is better than either in our experiments.
@@ -27,13 +27,18 @@ class ModelAverage(WrappingModel):
     estimators: any with ``fit(X, y, sample_weight)``, ``predict_survival_function`` and
     ``predict_cumulative_incidence``, such as ``DeepSurvivalMachines`` and the models of ``lifemix.baselines``.
     discount: how much censored rows count in the fit, the paper's alpha, for models of any kind; 1: as others.
+    weights: how much each model counts, numbers above 0 whose sum does not matter; None: all alike. With
+    ``AalenJohansen`` among the models all curves are drawn towards that of the population, by its weight.
 
     Fitted: ``estimators_``, in the same order.
     """
 
-    def __init__(self, estimators: Sequence[Any], discount: float = 1.0) -> None:
+    def __init__(
+        self, estimators: Sequence[Any], discount: float = 1.0, weights: Sequence[float] | None = None
+    ) -> None:
         self.estimators = estimators
         self.discount = discount
+        self.weights = weights
 
     def _check_settings(self) -> None:
         if not 0 < self.discount <= 1:
@@ -44,6 +49,10 @@ class ModelAverage(WrappingModel):
             missing = [name for name in _NEEDED if not hasattr(estimator, name)]
             if missing:
                 raise SettingError(f"estimators need {' and '.join(missing)}; got {type(estimator).__name__}.")
+        if self.weights is not None and not _are_weights(self.weights, len(self.estimators)):
+            raise SettingError(
+                f"weights must be one number above 0 for each of the {len(self.estimators)} models; got {self.weights!r}."
+            )
 
     def _fit(self, x: Any, target: Target, weight: Floats) -> None:
         weight = np.where(target.event > 0, weight, self.discount * weight)
@@ -51,18 +60,27 @@ class ModelAverage(WrappingModel):
         self.estimators_ = [clone(estimator).fit(x, target.to_array(), **weights) for estimator in self.estimators]
 
     def _survival(self, x: Any, times: Floats) -> Floats:
-        return _mean([estimator.predict_survival_function(x, times) for estimator in self.estimators_])
+        return self._mean([estimator.predict_survival_function(x, times) for estimator in self.estimators_])
 
     def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
-        return _mean([estimator.predict_cumulative_incidence(x, times, event=event) for estimator in self.estimators_])
+        return self._mean(
+            [estimator.predict_cumulative_incidence(x, times, event=event) for estimator in self.estimators_]
+        )
 
     def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
-        return _mean([estimator.predict_net_survival(x, times, event) for estimator in self.estimators_])
+        return self._mean([estimator.predict_net_survival(x, times, event) for estimator in self.estimators_])
 
     def _has_net_law(self) -> bool:
         parts = getattr(self, "estimators_", self.estimators)
         return all(hasattr(estimator, "predict_net_survival") for estimator in parts)
 
+    def _mean(self, curves: list[Any]) -> Floats:
+        return np.average(np.asarray(curves, dtype=np.float64), axis=0, weights=self.weights)
 
-def _mean(curves: list[Any]) -> Floats:
-    return np.mean(np.asarray(curves, dtype=np.float64), axis=0)
+
+def _are_weights(values: Any, count: int) -> bool:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return numbers.shape == (count,) and bool(np.all((numbers > 0) & np.isfinite(numbers)))

@@ -20,9 +20,10 @@ class AalenJohansen(SurvivalModel):
     """The same incidences for all subjects: ``F_m(t) = sum over u <= t of S(u-) d_m(u) / n(u)``.
 
     S is the Kaplan-Meier curve of all events together, d_m(u) the weight of the events of kind m at u and n(u) that of
-    the rows at risk. Late entry and case weights are used; of X only the rows count.
+    the rows at risk. Late entry and case weights are used; of X only the rows count. Were there no other kinds of
+    event, and the times of the kinds independent, survival would be the Kaplan-Meier curve of kind m, others censored.
 
-    Fitted: ``survival_`` and ``incidence_[event]`` at ``event_times_``.
+    Fitted: ``survival_``, ``incidence_[event]`` and ``net_survival_[event]`` at ``event_times_``.
     """
 
     _several_events = True
@@ -43,12 +44,16 @@ class AalenJohansen(SurvivalModel):
         self.survival_ = np.cumprod(np.maximum(1.0 - np.sum(list(hazard.values()), axis=0), 0.0))
         before = np.concatenate([[1.0], self.survival_[:-1]])
         self.incidence_ = {event: np.cumsum(before * values) for event, values in hazard.items()}
+        self.net_survival_ = {event: np.cumprod(1.0 - values) for event, values in hazard.items()}
 
     def _survival(self, x: Floats, times: Floats) -> Floats:
         return np.tile(step_values(self.event_times_, self.survival_, times, 1.0), (len(x), 1))
 
     def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
         return np.tile(step_values(self.event_times_, self.incidence_[event], times, 0.0), (len(x), 1))
+
+    def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
+        return np.tile(step_values(self.event_times_, self.net_survival_[event], times, 1.0), (len(x), 1))
 
     def _learn_matrix(self, X: Any) -> Floats:
         return np.empty((len(X), 0))
