@@ -1,6 +1,7 @@
 """Differences between cells."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +12,10 @@ from scipy.stats import ttest_rel
 
 from invented import cell, table_cells
 from lifemix.experiments.cells import Cell
-from lifemix.experiments.pages.comparison import against, count, paired, paper_of, place
-from lifemix.experiments.pages.summary import findings, rival_table, rivals
+from lifemix.experiments.comparison import against, against_rivals, count, paired, paper_of, place
+from lifemix.experiments.pages.summary import findings, rival_table
 from lifemix.experiments.published import published_cells
+from lifemix.experiments.verdicts import verdicts
 
 NUMBERS = st.lists(st.floats(0, 1), min_size=5, max_size=5)
 
@@ -25,10 +27,12 @@ def made(values, model="lifemix", measure="ctd", selection="fixed"):
 @given(NUMBERS, NUMBERS, st.sampled_from(["ctd", "brier"]))
 def test_paired_differences_are_those_of_a_paired_t_test(first, second, measure):
     gap = paired(made(first, measure=measure), made(second, "rsf", measure))
+    assert gap.gain == (gap.value if measure == "ctd" else -gap.value)
     assert gap.value == pytest.approx(np.mean(first) - np.mean(second), abs=1e-12)
     assert gap.better == (gap.value > 0 if measure == "ctd" else gap.value < 0)
     if np.std(np.subtract(first, second)) > 1e-9:
         p_value = ttest_rel(first, second).pvalue
+        assert gap.p_value == pytest.approx(p_value)
         if abs(p_value - 0.05) > 1e-9:
             assert gap.clear == (p_value < 0.05)
 
@@ -75,14 +79,14 @@ def test_counts_add_up():
 
 
 def test_references_are_no_rivals():
-    models = {model for model, _ in rivals(table_cells("synthetic", 2, levels=(0.0,)))}
+    models = {gap.second.model for gap in against_rivals(table_cells("synthetic", 2, levels=(0.0,)))}
     assert models == {"dsm", "cs-cph", "cs-rsf", "fg", "deephit"}
 
 
 def test_every_comparison_is_counted_once():
     # 9 rivals (two with two selections less the floor and lifemix), 3 horizons, 3 levels, C^td and one Brier score
-    gaps = rivals(table_cells())
-    assert {row: len(found) for row, found in gaps.items()} == dict.fromkeys(gaps, 18)
+    gaps = Counter((gap.second.model, gap.second.selection) for gap in against_rivals(table_cells()))
+    assert set(gaps.values()) == {18}
     assert len(gaps) == 9
     assert rival_table(table_cells()).count("<tr>") == 10
 
@@ -101,3 +105,25 @@ def test_findings_say_what_the_cells_say():
     assert "<strong>18 of 18</strong> cells; beyond that, better in 0 and worse in 0" in text[0]
     assert "ahead of the paper’s DSM in <strong>18 of 18</strong>" in text[1]
     assert "in 0." in text[1]
+
+
+def test_the_tables_and_the_page_count_the_same():
+    cells = table_cells("synthetic", 2, levels=(0.0,))
+    own = next(i for i, one in enumerate(cells) if one.model == "cs-rsf")
+    cells[own] = replace(cells[own], values=(math.nan, *cells[own].values[1:]))
+    found = verdicts(cells, list(paper_of(["synthetic"]).values()))
+    rivals = found["lifemix_rivals"].values()
+    ahead, total = sum(one["holds"] for one in rivals), sum(one["cells"] for one in rivals)
+    behind = sum(len(one["significantly_behind"]) for one in rivals)
+    sentences = findings(cells, paper_of(["synthetic"]))
+    assert f"<strong>{found['dsm']['holds']} of {found['dsm']['cells']}</strong>" in sentences[0]
+    assert f"<strong>{found['lifemix_paper']['holds']} of {found['lifemix_paper']['cells']}</strong>" in sentences[1]
+    assert f"<strong>{ahead} of {total}</strong>" in sentences[2]
+    assert f"behind in {behind}." in sentences[2]
+
+
+def test_a_cell_whose_error_is_not_known_is_no_agreement():
+    paper = paper_of(["support"])
+    ours = [replace(one, selection="paper", error=math.nan) for one in paper.values()]
+    assert verdicts(ours, list(paper.values()))["dsm"]["cells"] == 0
+    assert not any("DSM with the paper" in text for text in findings(ours, paper))

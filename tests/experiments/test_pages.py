@@ -9,8 +9,8 @@ import pytest
 
 from invented import facts, records, table_cells
 from lifemix.errors import SettingError
+from lifemix.experiments.comparison import paper_of
 from lifemix.experiments.pages import RunFacts, write_index, write_page
-from lifemix.experiments.pages.comparison import paper_of
 from lifemix.experiments.pages.costs import cost_cells
 from lifemix.experiments.pages.index import summary_of
 from lifemix.experiments.pages.records import chosen_records

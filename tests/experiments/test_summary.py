@@ -8,9 +8,10 @@ from scipy import stats
 
 from lifemix.errors import SettingError
 from lifemix.experiments.cells import Cell
+from lifemix.experiments.comparison import against_rivals
 from lifemix.experiments.records import Record
 from lifemix.experiments.summary import choices, summarise
-from lifemix.experiments.verdicts import against_rivals, verdicts
+from lifemix.experiments.verdicts import verdicts
 
 TEST = {"a": [0.9, 0.5, 0.7], "b": [0.6, 0.9, 0.3], "c": [math.nan, 0.99, 0.99]}  # a has the best mean
 INNER = {"a": [0.1, 0.2, 0.9], "b": [0.5, 0.6, 0.1], "c": [math.nan, 0.0, 0.0]}  # b, b, a
@@ -90,9 +91,9 @@ def test_paired_differences_have_the_p_value_of_the_t_test_and_the_sign_of_bette
     ours, theirs = [0.80, 0.82, 0.85, 0.81], [0.79, 0.80, 0.82, 0.80]
     (one,) = against_rivals([cell("lifemix", ours), cell("rsf", theirs)])
     assert one.p_value == pytest.approx(stats.ttest_rel(ours, theirs).pvalue)
-    assert one.difference > 0
+    assert one.gain > 0
     (brier,) = against_rivals([cell("lifemix", ours, "brier"), cell("rsf", theirs, "brier")])
-    assert brier.difference == pytest.approx(-one.difference)
+    assert brier.gain == pytest.approx(-one.gain)
 
 
 def test_verdicts_count_cells():

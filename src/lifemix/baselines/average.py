@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,9 +49,10 @@ class ModelAverage(WrappingModel):
             missing = [name for name in _NEEDED if not hasattr(estimator, name)]
             if missing:
                 raise SettingError(f"estimators need {' and '.join(missing)}; got {type(estimator).__name__}.")
-        if self.weights is not None and not _are_weights(self.weights, len(self.estimators)):
+        count = len(self.estimators)
+        if self.weights is not None and not _are_weights(self.weights, count):
             raise SettingError(
-                f"weights must be one number above 0 for each of the {len(self.estimators)} models; got {self.weights!r}."
+                f"weights must be one number above 0 for each of the {count} models; got {self.weights!r}."
             )
 
     def _fit(self, x: Any, target: Target, weight: Floats) -> None:
@@ -60,7 +61,7 @@ class ModelAverage(WrappingModel):
         self.estimators_ = [clone(estimator).fit(x, target.to_array(), **weights) for estimator in self.estimators]
 
     def _survival(self, x: Any, times: Floats) -> Floats:
-        return self._mean([estimator.predict_survival_function(x, times) for estimator in self.estimators_])
+        return self._mean(one.predict_survival_function(x, times) for one in self.estimators_)
 
     def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
         return self._mean(
@@ -68,14 +69,14 @@ class ModelAverage(WrappingModel):
         )
 
     def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
-        return self._mean([estimator.predict_net_survival(x, times, event) for estimator in self.estimators_])
+        return self._mean(one.predict_net_survival(x, times, event) for one in self.estimators_)
 
     def _has_net_law(self) -> bool:
         parts = getattr(self, "estimators_", self.estimators)
         return all(hasattr(estimator, "predict_net_survival") for estimator in parts)
 
-    def _mean(self, curves: list[Any]) -> Floats:
-        return np.average(np.asarray(curves, dtype=np.float64), axis=0, weights=self.weights)
+    def _mean(self, curves: Iterable[Any]) -> Floats:
+        return np.average(np.asarray(list(curves), dtype=np.float64), axis=0, weights=self.weights)
 
 
 def _are_weights(values: Any, count: int) -> bool:

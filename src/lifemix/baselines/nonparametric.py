@@ -44,7 +44,7 @@ class AalenJohansen(SurvivalModel):
         self.survival_ = np.cumprod(np.maximum(1.0 - np.sum(list(hazard.values()), axis=0), 0.0))
         before = np.concatenate([[1.0], self.survival_[:-1]])
         self.incidence_ = {event: np.cumsum(before * values) for event, values in hazard.items()}
-        self.net_survival_ = {event: np.cumprod(1.0 - values) for event, values in hazard.items()}
+        self.net_survival_ = {event: np.cumprod(1.0 - values, dtype=np.float64) for event, values in hazard.items()}
 
     def _survival(self, x: Floats, times: Floats) -> Floats:
         return np.tile(step_values(self.event_times_, self.survival_, times, 1.0), (len(x), 1))

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from .cells import Cell
-from .verdicts import place_of, verdicts
+from .comparison import place
+from .verdicts import verdicts
 
 __all__ = ["markdown", "write_tables"]
 
@@ -93,8 +94,8 @@ def _tables(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
 
 def _table(cells: Sequence[Cell], published: Sequence[Cell]) -> list[str]:
     horizons = sorted({cell.horizon for cell in cells})
-    here = {place_of(cell) for cell in cells}
-    papers = {(cell.model, place_of(cell)): cell for cell in published if place_of(cell) in here}
+    here = {place(cell) for cell in cells}
+    papers = {(cell.model, place(cell)): cell for cell in published if place(cell) in here}
     rows = dict.fromkeys((cell.model, cell.selection) for cell in cells)
     by_place = {(cell.model, cell.selection, cell.horizon): cell for cell in cells}
     beside = " | paper" if papers else ""
@@ -107,7 +108,7 @@ def _table(cells: Sequence[Cell], published: Sequence[Cell]) -> list[str]:
         shown = []
         for horizon in horizons:
             cell = by_place.get((model, selection, horizon))
-            paper = papers.get((model, place_of(cell))) if cell else None
+            paper = papers.get((model, place(cell))) if cell else None
             shown += [_number(cell), _number(paper)] if papers else [_number(cell)]
         lines.append(f"| {model} | {selection} | " + " | ".join(shown) + " |")
     return lines

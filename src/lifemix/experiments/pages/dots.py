@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...report import Html, figure, joined
 from ..cells import Cell
-from .comparison import Place, place
+from ..comparison import Published, place, sign_of
 from .figures import PAPER, drawable, panel
 from .names import look, measure_of
 from .tables import rows_of
@@ -16,7 +16,7 @@ from .tables import rows_of
 __all__ = ["dots"]
 
 
-def dots(cells: Sequence[Cell], paper: Mapping[tuple[str, Place], Cell], title: Callable[[int, float], str]) -> Html:
+def dots(cells: Sequence[Cell], paper: Published, title: Callable[[int, float], str]) -> Html:
     """Show every model's number with its standard error, and the paper's as a hollow diamond.
 
     cells: of one measure and level of censoring. title: of the panel of a kind of event and a horizon.
@@ -49,7 +49,7 @@ def dots(cells: Sequence[Cell], paper: Mapping[tuple[str, Place], Cell], title: 
         axes.grid(axis="x", color="#e5e7eb", linewidth=0.7)
         drawings.append(drawing)
     measure = measure_of(cells[0].measure)
-    way = "the further right the better" if measure.sign > 0 else "the further left the better"
+    way = "the further right the better" if sign_of(cells[0].measure) > 0 else "the further left the better"
     keys = {"ours": ("#0072B2", "●"), "in the paper": (PAPER, "◇")} if _matched(cells, paper) else None
     return figure(
         drawings,
@@ -59,7 +59,7 @@ def dots(cells: Sequence[Cell], paper: Mapping[tuple[str, Place], Cell], title: 
     )
 
 
-def _matched(cells: Sequence[Cell], paper: Mapping[tuple[str, Place], Cell]) -> bool:
+def _matched(cells: Sequence[Cell], paper: Published) -> bool:
     return any((cell.model, place(cell)) in paper for cell in cells)
 
 

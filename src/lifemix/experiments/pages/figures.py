@@ -9,7 +9,7 @@ import numpy as np
 
 from ...report import Html, figure, joined, new_figure
 from ..cells import Cell
-from .comparison import Place, place
+from ..comparison import Published, place, sign_of
 from .names import look, measure_of
 from .tables import rows_of
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPER", "by_censoring", "by_horizon", "drawable", "error_lines", "legend", "panel"]
 
-Published = Mapping[tuple[str, Place], Cell]
 PAPER = "#111827"
 SIGNS = dict(zip("oDsv^Xh*P_d2", "●◆■▼▲✖⬢★✚–♦Y", strict=True))
 
@@ -125,7 +124,7 @@ def _style(model: str, selection: str) -> dict[str, Any]:
 
 def drawable(cells: Sequence[Cell]) -> list[Cell]:
     """Leave out what would squeeze all else: concordance without covariates, which is one half."""
-    return [cell for cell in cells if cell.model != "floor" or measure_of(cell.measure).sign < 0]
+    return [cell for cell in cells if cell.model != "floor" or sign_of(cell.measure) < 0]
 
 
 def _together(drawings: Sequence[Figure], cells: Sequence[Cell], paper: Published, by: str) -> Html:

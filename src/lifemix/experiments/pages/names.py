@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ...report import Html, safe
-from ..verdicts import NO_RIVALS
+from ..comparison import NO_RIVALS
 
 __all__ = ["MEASURES", "Look", "Measure", "data_title", "look", "measure_of", "rank", "row_title", "selection_title"]
 
@@ -66,11 +66,10 @@ def rank(model: str) -> tuple[int, str]:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure's name, which way is better (+1 or -1), the decimals it is printed with, and what it is."""
+    """A measure's name, the decimals it is printed with, and what it is."""
 
     title: Html
     plain: str
-    sign: int
     digits: int = 3
     meaning: str = ""
 
@@ -80,14 +79,12 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "ctd": Measure(
             Html("C<sup>td</sup>"),
             "C^td",
-            1,
             meaning="share of pairs of subjects ranked rightly up to the horizon, weighted for censoring; "
             "higher is better, 0.5 is a coin",
         ),
         "brier": Measure(
             Html("Brier score"),
             "Brier score",
-            -1,
             meaning="mean squared error of the predicted probability at the horizon, weighted for censoring; lower is "
             "better. G, the law of censoring, from the rows trained on, artificial censoring included: what the "
             "paper's tables show",
@@ -95,16 +92,15 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "brier_original": Measure(
             Html("Brier score, G from the original rows"),
             "Brier score (original G)",
-            -1,
             meaning="the same with G from the training rows before artificial censoring, which depends on the time of "
             "the event and so breaks what the weights assume: the fairer of the two",
         ),
-        "log_likelihood": Measure(Html("Log-likelihood a row"), "log-likelihood", 1, meaning="higher is better"),
+        "log_likelihood": Measure(Html("Log-likelihood a row"), "log-likelihood", meaning="higher is better"),
         "concordance": Measure(
-            Html("Harrell’s C"), "Harrell's C", 1, 4, "share of comparable pairs ranked rightly; higher is better"
+            Html("Harrell’s C"), "Harrell's C", 4, "share of comparable pairs ranked rightly; higher is better"
         ),
-        "seconds": Measure(Html("Training time"), "seconds", -1, 2, "seconds of one fit, on one core"),
-        "parameters": Measure(Html("Parameters"), "parameters", -1, 0, "numbers that are learnt"),
+        "seconds": Measure(Html("Training time"), "seconds", 2, "seconds of one fit, on one core"),
+        "parameters": Measure(Html("Parameters"), "parameters", 0, "numbers that are learnt"),
     }
 )
 
@@ -131,8 +127,8 @@ _DATA: Mapping[str, str] = MappingProxyType(
 
 
 def measure_of(name: str) -> Measure:
-    """Return what is known of a measure; one that is not known is better the higher it is."""
-    return MEASURES.get(name, Measure(safe(name), name, 1))
+    """Return what is known of a measure; one that is not known goes by its own name."""
+    return MEASURES.get(name, Measure(safe(name), name))
 
 
 def selection_title(name: str) -> str:

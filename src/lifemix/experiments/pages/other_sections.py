@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ...report import Column, Entry, Html, Page, Value, table
 from ..cells import Cell
+from ..comparison import Published
 from ..published import PLUS_MINUS
-from .comparison import Place
 from .costs import costs, growth, is_growth
 from .facts import RunFacts
 from .names import data_title, look, measure_of, rank
@@ -16,8 +16,6 @@ from .tables import comparison_table
 from .transfer import is_shape, transfer_by_nodes
 
 __all__ = ["add_costs", "add_transfer"]
-
-Published = Mapping[tuple[str, Place], Cell]
 
 
 def add_costs(page: Page, cells: Sequence[Cell]) -> None:

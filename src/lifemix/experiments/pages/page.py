@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 from ...errors import SettingError
 from ...report import Html, Page, bullets, code, joined, link, note
 from ...report import facts as fact_list
 from ..cells import Cell
-from .comparison import Place, paper_of, place
+from ..comparison import Published, paper_of, place
 from .costs import cost_cells
 from .facts import RunFacts
 from .index import META, write_index
@@ -77,7 +77,7 @@ def _title(cells: Sequence[Cell], facts: RunFacts) -> str:
     return title if facts.run == "full" else f"{title}, quick run"
 
 
-def _page(cells: Sequence[Cell], facts: RunFacts, paper: Mapping[tuple[str, Place], Cell]) -> Page:
+def _page(cells: Sequence[Cell], facts: RunFacts, paper: Published) -> Page:
     title = _title(cells, facts)
     lead = "Deep Survival Machines and its rivals on the same folds, beside the numbers that the paper published."
     if not any((cell.model, place(cell)) in paper for cell in cells):
@@ -89,7 +89,7 @@ def _page(cells: Sequence[Cell], facts: RunFacts, paper: Mapping[tuple[str, Plac
     return Page(title, lead, foot, back, {META: json.dumps(about, ensure_ascii=False)})
 
 
-def _add_run(page: Page, cells: Sequence[Cell], facts: RunFacts, paper: Mapping[tuple[str, Place], Cell]) -> None:
+def _add_run(page: Page, cells: Sequence[Cell], facts: RunFacts, paper: Published) -> None:
     """Add what was found and how the page was made."""
     blocks: list[object] = []
     if facts.run == "quick":

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
 from ...errors import MissingExtraError
 from ...report import Html, Page, Section, joined, note, paragraph
 from ..cells import Cell
+from ..comparison import Published
 from ..published import PLUS_MINUS
 from .calibration import calibration
-from .comparison import Place
 from .dots import dots
 from .facts import RunFacts
 from .figures import by_censoring, by_horizon
@@ -20,8 +20,6 @@ from .records import RecordLike
 from .tables import comparison_table, paired_table
 
 __all__ = ["add_data", "drawn"]
-
-Published = Mapping[tuple[str, Place], Cell]
 
 
 def drawn(make: Callable[[], Html | None]) -> list[Html]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 
 from ...report import Column, Entry, Html, joined, table
 from ..cells import Cell
-from .comparison import Difference, Place, against, count, paired, place
-from .names import look, row_title
+from ..comparison import Difference, Published, against_paper, against_rivals, count
+from .names import row_title
 from .tables import rows_of
 
-__all__ = ["findings", "rival_table", "rivals"]
+__all__ = ["findings", "rival_table"]
 
-Published = Mapping[tuple[str, Place], Cell]
-COUNTED = ("ctd", "brier", "concordance")
-SELECTIONS = ("paper", "nested", "fixed")
 Row = tuple[str, str]
 
 
@@ -23,21 +21,8 @@ def findings(cells: Sequence[Cell], paper: Published) -> list[Html]:
     return [*_dsm(cells, paper), *_best(cells, paper), *_against_rivals(cells)]
 
 
-def _of(cells: Sequence[Cell], model: str) -> list[Cell]:
-    """Return a model's cells that count, by the paper's selection where there is such a one."""
-    own = [cell for cell in cells if cell.model == model and cell.measure in COUNTED]
-    chosen = next((way for way in SELECTIONS if any(cell.selection == way for cell in own)), "")
-    return [cell for cell in own if cell.selection == chosen]
-
-
-def _gaps(cells: Sequence[Cell], paper: Published) -> list[Difference]:
-    """Compare cells with what the paper has for its DSM."""
-    theirs = [(cell, paper.get(("dsm", place(cell)))) for cell in cells]
-    return [against(cell, other) for cell, other in theirs if other is not None and cell.mean == cell.mean]
-
-
 def _dsm(cells: Sequence[Cell], paper: Published) -> list[Html]:
-    found = count(_gaps(_of(cells, "dsm"), paper))
+    found = count(one for one in against_paper(cells, paper, "dsm") if not math.isnan(one.error))
     if not found.total:
         return []
     share = f"{found.within} of {found.total}"
@@ -51,10 +36,10 @@ def _dsm(cells: Sequence[Cell], paper: Published) -> list[Html]:
 
 
 def _best(cells: Sequence[Cell], paper: Published) -> list[Html]:
-    gaps = _gaps(_of(cells, "lifemix"), paper)
+    gaps = against_paper(cells, paper, "lifemix")
     if not gaps:
         return []
-    behind = sum(not gap.better and abs(gap.value) > gap.error for gap in gaps)
+    behind = sum(gap.gain < -gap.error for gap in gaps)
     return [
         joined(
             "lifemix is ahead of the paper’s DSM in ",
@@ -65,7 +50,7 @@ def _best(cells: Sequence[Cell], paper: Published) -> list[Html]:
 
 
 def _against_rivals(cells: Sequence[Cell]) -> list[Html]:
-    found = count(gap for gaps in rivals(cells).values() for gap in gaps)
+    found = count(against_rivals(cells))
     if not found.total:
         return []
     return [
@@ -77,23 +62,11 @@ def _against_rivals(cells: Sequence[Cell]) -> list[Html]:
     ]
 
 
-def rivals(cells: Sequence[Cell]) -> dict[Row, list[Difference]]:
-    """Return the differences between our best and each rival, fold by fold, over everything that counts."""
-    mine = {place(cell): cell for cell in _of(cells, "lifemix")}
-    found: dict[Row, list[Difference]] = {}
-    for cell in cells:
-        own = mine.get(place(cell))
-        if own is None or cell.selection not in SELECTIONS or cell.model == "lifemix" or look(cell.model).reference:
-            continue
-        gap = paired(own, cell)
-        if gap is not None:
-            found.setdefault((cell.model, cell.selection), []).append(gap)
-    return found
-
-
 def rival_table(cells: Sequence[Cell]) -> Html | None:
     """Return how often our best is ahead of each rival; None where there is nothing to compare."""
-    gaps = rivals(cells)
+    gaps: dict[Row, list[Difference]] = {}
+    for one in against_rivals(cells):
+        gaps.setdefault((one.second.model, one.second.selection), []).append(one)
     lines: list[list[Entry]] = []
     for model, selection in rows_of(cells):
         if (model, selection) in gaps:

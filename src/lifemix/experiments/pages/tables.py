@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from ...report import Column, Entry, Html, Value, joined, table
 from ..cells import Cell
-from .comparison import Difference, Place, against, paired, place
+from ..comparison import Difference, Published, against, paired, place, sign_of
 from .facts import RunFacts
 from .names import look, measure_of, rank, row_title
 
@@ -38,7 +38,7 @@ def _columns(cells: Sequence[Cell], facts: RunFacts, best: bool = True) -> tuple
     """Return the horizons of cells of one table and a column for each, with the time where it is known."""
     first = cells[0]
     measure = measure_of(first.measure)
-    way: Literal["max", "min"] = "max" if measure.sign > 0 else "min"
+    way: Literal["max", "min"] = "max" if sign_of(first.measure) > 0 else "min"
     quantiles = sorted({cell.horizon for cell in cells})
     columns = []
     for i, quantile in enumerate(quantiles):
@@ -51,7 +51,7 @@ def _columns(cells: Sequence[Cell], facts: RunFacts, best: bool = True) -> tuple
 
 
 def comparison_table(
-    cells: Sequence[Cell], paper: Mapping[tuple[str, Place], Cell], facts: RunFacts, caption: object, foot: object = ""
+    cells: Sequence[Cell], paper: Published, facts: RunFacts, caption: object, foot: object = ""
 ) -> Html:
     """Return models by horizons, of one measure, kind of event and level of censoring.
 
@@ -126,6 +126,5 @@ def _paired_value(mine: Cell | None, rival: Cell | None) -> Value | None:
     gap = paired(mine, rival) if mine is not None and rival is not None else None
     if gap is None or mine is None:
         return None
-    value = gap.value * measure_of(mine.measure).sign
     missing = f"{gap.folds} of {len(mine.values)} folds" if gap.folds < len(mine.values) else ""
-    return Value(value, gap.error, missing, _mark(gap), suffix=ARROWS[_mark(gap)] or "\u2007")
+    return Value(gap.gain, gap.error, missing, _mark(gap), suffix=ARROWS[_mark(gap)] or "\u2007")

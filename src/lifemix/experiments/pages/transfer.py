@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ...report import Html, figure
 from ..cells import Cell
-from .comparison import Place
+from ..comparison import Published
 from .figures import PAPER, error_lines, legend, panel
 from .names import measure_of
 
@@ -19,7 +19,7 @@ def is_shape(cell: Cell) -> bool:
     return re.fullmatch(r"\d+x\d+", cell.selection) is not None
 
 
-def transfer_by_nodes(cells: Sequence[Cell], paper: Mapping[tuple[str, Place], Cell]) -> Html:
+def transfer_by_nodes(cells: Sequence[Cell], paper: Published) -> Html:
     """Show the concordance by the width of the representation; the selection of these cells is ``<layers>x<nodes>``."""
     drawings = []
     shapes = {cell.selection: tuple(map(int, cell.selection.split("x"))) for cell in cells}
