@@ -51,8 +51,8 @@ paper's forest, cause-specific             0.1047 / 0.1490 and 0.2091
 =========================================  ==============================
 
 A fifth costs next to nothing at the earlier horizons. On FLCHAIN (0.0518, with the fifth 0.0520) and METABRIC with
-causes (0.1308, 0.1314) it is no gain, and is chosen in one fold of ten. The fifth was added after the tables of the test
-folds had shown that cell; its size was chosen on the inner splits.
+causes (0.1308, 0.1314) it is no gain, and is chosen in one fold of ten. The fifth was added after the tables of the
+test folds had shown that cell; its size was chosen on the inner splits.
 
 SYNTHETIC, two folds: mean C^td as before / log-likelihood a row.
 
