@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..errors import SettingError
 from .data import Source
@@ -37,7 +38,7 @@ def studies(name: str, quick: bool = False, path: str | None = None, grid: str =
     """Return the parts of an experiment, one a data set.
 
     grid: ``"reduced"`` is for competing risks, whose data are large: DSM has 16 of the paper's 144 settings,
-    each without and with biases, the forests have fewer trees to choose from. SUPPORT and METABRIC always have the
+    each without and with biases, and on SYNTHETIC and SEER the forests have fewer trees. SUPPORT and METABRIC always have the
     paper's grids.
     """
     if grid not in GRIDS:
@@ -85,10 +86,20 @@ def _notes(protocol: Protocol) -> tuple[str, ...]:
         own, whole = family(name).candidates(data, protocol.run, protocol.grid), family(name).settings(data)
         if len(own) < len(whole) and family(name).covers(data, n_events(protocol)):
             twice = ", taken without and with biases, which the paper leaves open" if "bias" in own[0] else ""
-            notes.append(f"{family(name).title}: {len(own)} of the {len(whole)} settings of the paper's grid{twice}.")
+            alone = f": {_words(own[0])}" if len(own) == 1 else ""
+            text = f"{len(own)} of the {len(whole)} settings of the paper's grid{alone}{twice}."
+            notes.append(f"{family(name).title}: {text}")
+    for name in ("forest", "cs-forest"):
+        (own,) = family(name).candidates(data, protocol.run, protocol.grid)
+        if own and family(name).covers(data, n_events(protocol)):
+            notes.append(f"{family(name).title}: smaller than on SUPPORT (150 trees, leaves of 5): {_words(own)}.")
     if protocol.rows is not None:
         notes.append(f"{protocol.rows:,} rows of the data, drawn at random.")
     return tuple(notes)
+
+
+def _words(setting: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in setting.items())
 
 
 def models_of(protocol: Protocol, wanted: Sequence[str] | None = None) -> list[str]:
