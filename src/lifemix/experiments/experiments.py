@@ -38,8 +38,8 @@ def studies(name: str, quick: bool = False, path: str | None = None, grid: str =
     """Return the parts of an experiment, one a data set.
 
     grid: ``"reduced"`` is for competing risks, whose data are large: DSM has 16 of the paper's 144 settings,
-    each without and with biases, and on SYNTHETIC and SEER the forests have fewer trees. SUPPORT and METABRIC always have the
-    paper's grids.
+    each without and with biases, and on SYNTHETIC and SEER the forests have fewer trees. SUPPORT and
+    METABRIC always have the paper's grids.
     """
     if grid not in GRIDS:
         raise SettingError(f"grid must be one of {', '.join(GRIDS)}; got {grid!r}.")
