@@ -49,8 +49,10 @@ def test_the_marginal_curve_has_the_share_that_the_setting_gives_it():
     assert (marginal, dsm) == (pytest.approx(setting["marginal"]), pytest.approx(trees))
 
 
-def test_the_tuned_model_is_the_one_of_the_tables():
-    (setting,) = best_settings_alone("support")
-    ours, theirs = (model.get_params() for model in (DeepSurvivalMachines.tuned(), best_alone("support", setting, 0)))
+@pytest.mark.parametrize(("data", "competing"), [("support", False), ("ebmt", True)])
+def test_the_tuned_model_is_the_one_of_the_tables(data, competing):
+    (setting,) = best_settings_alone(data)
+    tuned = DeepSurvivalMachines.tuned(competing)
+    ours, theirs = (model.get_params() for model in (tuned, best_alone(data, setting, 0)))
     assert {name: str(value) for name, value in ours.items()} == {name: str(value) for name, value in theirs.items()}
-    assert DeepSurvivalMachines.tuned(k=2, n_members=3).get_params()["n_members"] == 3
+    assert DeepSurvivalMachines.tuned(competing, k=2, n_members=3).get_params()["n_members"] == 3

@@ -1,16 +1,19 @@
 import importlib
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lifemix import make_target
 from lifemix.likelihood import Observations
 from lifemix.model import Architecture
 from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target
-from lifemix.training import Data, Fleet, Job, TrainConfig, warm_start
-from lifemix.training.batches import Randomness, dropout_bytes, dropout_masks, shuffled_rows, steps_per_epoch
+from lifemix.training import Data, Fleet, Job, TrainConfig, batches, warm_start
+from lifemix.training.batches import Randomness, dropout_masks, shuffled_rows, steps_per_epoch
 from lifemix.training.fused import Fused
 from lifemix.training.gradients import Autograd, Parameters, penalties
 from lifemix.training.optimizers import make_optimizer
@@ -70,8 +73,8 @@ def test_written_out_gradient_equals_autograd(primitive, objective, events, hidd
     rows, present = shuffled_rows(jobs, fleet.randoms, 40)
     observed = data.observed.take(rows)
     observed = observed.reweighted(observed.weight * present)
-    masks = dropout_masks(dropout_bytes(jobs), fleet.randoms, rows.shape[2], hidden, torch.device("cpu"))
-    masks = [mask.double() for mask in masks]
+    masks = next(dropout_masks(jobs, fleet.randoms, rows.shape[2], 1, hidden, torch.device("cpu")))
+    masks = masks and [mask.double() for mask in masks]
     results = []
     for way in (Fused(architecture, config), Autograd(architecture, config)):
         target = way.targets(observed, fleet.settings)[1]
@@ -151,9 +154,37 @@ def test_batches_cover_every_row_once_and_are_of_nearly_equal_size():
 
 def test_dropout_leaves_out_the_asked_share_and_keeps_the_mean():
     job = Job(torch.arange(3), torch.empty(0), torch.zeros(1, 2), seed=0, dropout=0.25)
-    (mask,) = dropout_masks(dropout_bytes([job]), [Randomness(0)], 400, [500], torch.device("cpu"))
+    ((mask,),) = dropout_masks([job], [Randomness(0)], 400, 1, [500], torch.device("cpu"))
     np.testing.assert_allclose((mask == 0).float().mean(), 0.25, atol=0.005)
     np.testing.assert_allclose(mask.mean(), 1, atol=0.005)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    dropouts=st.lists(st.floats(0, 0.95), min_size=1, max_size=3),
+    widths=st.lists(st.integers(1, 9), max_size=3),
+    n_rows=st.integers(1, 9),
+    n_steps=st.integers(1, 9),
+    drawn=st.integers(1, 500),
+)
+def test_masks_are_drawn_for_many_steps_as_for_one(dropouts, widths, n_rows, n_steps, drawn):
+    jobs = [Job(torch.arange(3), torch.empty(0), torch.zeros(1, 2), seed=0, dropout=share) for share in dropouts]
+    randoms, plain = ([Randomness(seed) for seed in range(len(jobs))] for _ in range(2))
+    with patch.object(batches, "_DRAWN", drawn):
+        found = dropout_masks(jobs, randoms, n_rows, n_steps, widths, torch.device("cpu"))
+        found = [masks and [mask.clone() for mask in masks] for masks in found]
+    assert len(found) == n_steps
+    out = [round(256 * share) for share in dropouts]
+    if not any(out) or not widths:
+        assert found == [None] * n_steps
+        return
+    for masks in found:
+        for width, mask in zip(widths, masks, strict=True):
+            for own, random, bytes_out in zip(mask, plain, out, strict=True):
+                drawn_alone = random.dropout.integers(0, 256, (n_rows, width), dtype=np.uint8)
+                np.testing.assert_allclose(own, (drawn_alone >= bytes_out) * 256 / (256 - bytes_out), rtol=1e-6)
+    for ours, alone in zip(randoms, plain, strict=True):
+        assert ours.dropout.bit_generator.state == alone.dropout.bit_generator.state
 
 
 @pytest.mark.parametrize(

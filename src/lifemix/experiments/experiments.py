@@ -90,9 +90,9 @@ def _notes(protocol: Protocol) -> tuple[str, ...]:
             text = f"{len(own)} of the {len(whole)} settings of the paper's grid{alone}{twice}."
             notes.append(f"{family(name).title}: {text}")
     for name in ("forest", "cs-forest"):
-        (own,) = family(name).candidates(data, protocol.run, protocol.grid)
-        if own and family(name).covers(data, n_events(protocol)):
-            notes.append(f"{family(name).title}: smaller than on SUPPORT (150 trees, leaves of 5): {_words(own)}.")
+        (smaller,) = family(name).candidates(data, protocol.run, protocol.grid)
+        if smaller and family(name).covers(data, n_events(protocol)):
+            notes.append(f"{family(name).title}: smaller than on SUPPORT (150 trees, leaves of 5): {_words(smaller)}.")
     if protocol.rows is not None:
         notes.append(f"{protocol.rows:,} rows of the data, drawn at random.")
     return tuple(notes)

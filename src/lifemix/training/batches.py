@@ -6,7 +6,8 @@ A model draws from generators of its own, so what it sees does not depend on who
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 
 import numpy as np
 import torch
@@ -14,7 +15,9 @@ from torch import Tensor
 
 from .config import Job
 
-__all__ = ["Randomness", "dropout_bytes", "dropout_masks", "shuffled_rows", "steps_per_epoch"]
+__all__ = ["Randomness", "dropout_masks", "shuffled_rows", "steps_per_epoch"]
+
+_DRAWN = 2**22  # bytes of dropout drawn at once
 
 
 class Randomness:
@@ -51,23 +54,32 @@ def shuffled_rows(jobs: Sequence[Job], randoms: Sequence[Randomness], batch_size
     return rows, present
 
 
-def dropout_bytes(jobs: Sequence[Job]) -> Tensor | None:
-    """Return for each model how many of the 256 values of a byte leave a unit out; None where no model drops any."""
-    out = torch.tensor([round(256 * job.dropout) for job in jobs])
-    return out if bool((out > 0).any()) else None
-
-
 def dropout_masks(
-    out: Tensor, randoms: Sequence[Randomness], n_rows: int, widths: Sequence[int], device: torch.device
-) -> list[Tensor]:
-    """Draw one mask a layer: 0 where a unit is left out, else one over the share that is kept.
+    jobs: Sequence[Job],
+    randoms: Sequence[Randomness],
+    n_rows: int,
+    n_steps: int,
+    widths: Sequence[int],
+    device: torch.device,
+) -> Iterator[list[Tensor] | None]:
+    """Yield the masks of every step, one a layer: 0 where a unit is left out, else one over the share that is kept.
 
-    Random bytes decide, so the share is a multiple of 1 / 256.
+    None where no model leaves any out. Random bytes decide, so the share is a multiple of 1 / 256. They are drawn for
+    many steps at once, which is far quicker. The masks of the next step take the memory of those before.
     """
-    masks = []
-    scale = (256 / (256 - out)).to(torch.float32)[:, None, None]
-    for width in widths:
-        draws = [random.dropout.integers(0, 256, (n_rows, width), dtype=np.uint8) for random in randoms]
-        kept = torch.from_numpy(np.stack(draws)) >= out[:, None, None]
-        masks.append((kept * scale).to(device))
-    return masks
+    out = np.array([round(256 * job.dropout) for job in jobs], dtype=np.uint8)
+    if not out.any() or not widths:
+        yield from repeat(None, n_steps)
+        return
+    scale = torch.tensor(256 / (256 - out.astype(np.float32)), device=device)[:, None, None]
+    masks = [torch.empty(len(jobs), n_rows, width, device=device) for width in widths]
+    words = [math.ceil(n_rows * width / 4) for width in widths]
+    many = max(1, _DRAWN // (4 * len(jobs) * sum(words)))
+    for first in range(0, n_steps, many):
+        shape = (min(many, n_steps - first), sum(words))
+        drawn = [random.dropout.integers(0, 2**32, shape, dtype=np.uint32).view(np.uint8) for random in randoms]
+        kept = torch.from_numpy(np.stack(drawn) >= out[:, None, None]).to(device)
+        for step in kept.unbind(1):
+            for mask, own in zip(masks, step.split([4 * count for count in words], 1), strict=True):
+                mask.copy_(own[:, : mask[0].numel()].view(mask.shape)).mul_(scale)
+            yield masks

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..model import Architecture
-from .batches import Randomness, dropout_bytes, dropout_masks, shuffled_rows
+from .batches import Randomness, dropout_masks, shuffled_rows
 from .config import Data, Job, TrainConfig
 from .denormals import without_denormals
 from .fused import Fused
@@ -107,13 +107,11 @@ class Fleet:
         observed = self.data.observed.take(rows)
         targets = self.gradient.targets(observed.reweighted(observed.weight * present), self.settings)
         losses = []
-        left_out = dropout_bytes(jobs) if self.architecture.hidden else None
+        hidden = self.architecture.hidden
+        masks = dropout_masks(jobs, randoms, rows.shape[2], rows.shape[1], hidden, rows.device)
         x = self.values.new_empty(len(jobs), rows.shape[2], self.data.x.shape[1])
-        for batch, target in zip(rows.transpose(0, 1).contiguous(), targets, strict=True):
-            masks = None
-            if left_out is not None:
-                masks = dropout_masks(left_out, randoms, rows.shape[2], self.architecture.hidden, rows.device)
-            losses.append(self.step(self.inputs(batch, x), target, masks))
+        for batch, target, own in zip(rows.transpose(0, 1).contiguous(), targets, masks, strict=True):
+            losses.append(self.step(self.inputs(batch, x), target, own))
         mean = torch.stack(losses).mean(0) + penalties(self.parameters.blocks, self.settings)
         self.epoch += 1
         validation = self.validation_loss()
