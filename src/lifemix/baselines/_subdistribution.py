@@ -44,8 +44,8 @@ def fit_cause(x: Floats, target: Target, event: int, penalty: float, max_iter: i
     eta = fit.linear_predictor(x)
     increments = hazard_increments(eta, weight, sets, terms)
     influence = _influence(x - fit.center, np.exp(eta), increments, target, sets, terms)
-    covariance = fit.covariance @ (influence.T @ influence) @ fit.covariance
-    return Cause(fit, np.sqrt(np.diag(covariance)), times, np.cumsum(increments))
+    errors = np.linalg.norm(influence @ fit.covariance, axis=0)  # of the sandwich, with no root of a rounded variance
+    return Cause(fit, errors, times, np.cumsum(increments))
 
 
 def _censoring_before(target: Target) -> Callable[[Floats], Floats]:
