@@ -151,7 +151,7 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
         One kind of event: log-normal components, two layers of 100, dropout 1/2, numbers encoded piecewise linearly
         between training quantiles. ``competing=True``, for several kinds: Weibull components, two layers of 50 with
-        Tanh, dropout 1/10. Eight members; a fit takes some ten to twenty times as long as one with the defaults.
+        Tanh, dropout 1/10. Eight members; a fit takes some ten to fifteen times as long as one with the defaults.
         """
         one: dict[str, Any] = {
             "primitive": "lognormal",
