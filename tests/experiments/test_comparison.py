@@ -111,7 +111,10 @@ def test_the_tables_and_the_page_count_the_same():
     cells = table_cells("synthetic", 2, levels=(0.0,))
     own = next(i for i, one in enumerate(cells) if one.model == "cs-rsf")
     cells[own] = replace(cells[own], values=(math.nan, *cells[own].values[1:]))
+    cells[own] = replace(cells[own], values=tuple(2.0 + one for one in cells[own].values))  # beyond lifemix's C^td
     found = verdicts(cells, list(paper_of(["synthetic"]).values()))
+    (worst,) = found["lifemix_rivals"][f"cs-rsf ({cells[own].selection})"]["significantly_behind"]
+    assert (worst["folds"], worst["measure"]) == (len(cells[own].values) - 1, cells[own].measure)
     rivals = found["lifemix_rivals"].values()
     ahead, total = sum(one["holds"] for one in rivals), sum(one["cells"] for one in rivals)
     behind = sum(len(one["significantly_behind"]) for one in rivals)
@@ -127,3 +130,19 @@ def test_a_cell_whose_error_is_not_known_is_no_agreement():
     ours = [replace(one, selection="paper", error=math.nan) for one in paper.values()]
     assert verdicts(ours, list(paper.values()))["dsm"]["cells"] == 0
     assert not any("DSM with the paper" in text for text in findings(ours, paper))
+
+
+def test_differences_without_spread_are_clear_unless_they_are_none():
+    same, other = made([0.5, 0.75]), made([0.25, 0.5], "rsf")
+    assert (paired(same, other).p_value, paired(same, other).clear) == (0, True)
+    assert (paired(same, same).p_value, paired(same, same).clear) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "behind"), [(0.788, 0.012, True), (0.791, 0.012, False), (0.791, math.nan, True)]
+)
+def test_below_the_paper_by_more_than_one_error(mean, error, behind):
+    theirs = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.805, 0.009)  # together 0.015
+    ours = Cell("support", "lifemix", "ctd", 1, 0.25, 0.0, "nested", mean, error)
+    found = verdicts([ours], [theirs])["lifemix_paper"]
+    assert len(found["below_by_more_than_one_error"]) == behind

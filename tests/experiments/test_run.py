@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -233,3 +234,27 @@ def test_incidences_of_all_events_at_once_are_those_of_each():
     for event, found in enumerate(survivals(model, fold.X_test, times), 1):
         alone = model.predict_cumulative_incidence(fold.X_test, times[event - 1], event=event)
         np.testing.assert_allclose(1 - found, alone, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "quick", "expected"),
+    [
+        ("support", False, []),
+        (
+            "support",
+            True,
+            ["6 of the 144", "of the 4 settings .* .n_trees 20", "smaller .n_trees 20. than"],
+        ),
+        (
+            "synthetic",
+            False,
+            ["32 of the 288", "in place of the 4", "smaller .n_trees 10, .* .n_trees 150"],
+        ),
+        ("standins", False, ["32 of the 288 settings of the paper's grid, taken without and with biases"]),
+    ],
+)
+def test_the_tables_tell_what_was_left_out(name, quick, expected):
+    notes = studies(name, quick)[0].notes
+    assert len(notes) == len(expected)
+    for note, pattern in zip(notes, expected, strict=True):
+        assert re.search(pattern, note)

@@ -30,7 +30,7 @@ class ModelAverage(WrappingModel):
     weights: how much each model counts, numbers above 0 whose sum does not matter; None: all alike. With
     ``AalenJohansen`` among the models all curves are drawn towards that of the population, by its weight.
 
-    Fitted: ``estimators_``, in the same order.
+    Fitted: ``estimators_``, in the same order, and ``shares_``, how much each counts, with sum 1.
     """
 
     def __init__(
@@ -57,16 +57,16 @@ class ModelAverage(WrappingModel):
 
     def _fit(self, x: Any, target: Target, weight: Floats) -> None:
         weight = np.where(target.event > 0, weight, self.discount * weight)
-        weights = {} if (weight == 1).all() else {"sample_weight": weight}
-        self.estimators_ = [clone(estimator).fit(x, target.to_array(), **weights) for estimator in self.estimators]
+        told = {} if (weight == 1).all() else {"sample_weight": weight}
+        self.estimators_ = [clone(estimator).fit(x, target.to_array(), **told) for estimator in self.estimators]
+        shares = np.asarray([1] * len(self.estimators) if self.weights is None else self.weights, dtype=np.float64)
+        self.shares_ = shares / shares.sum()
 
     def _survival(self, x: Any, times: Floats) -> Floats:
         return self._mean(one.predict_survival_function(x, times) for one in self.estimators_)
 
     def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
-        return self._mean(
-            [estimator.predict_cumulative_incidence(x, times, event=event) for estimator in self.estimators_]
-        )
+        return self._mean(one.predict_cumulative_incidence(x, times, event=event) for one in self.estimators_)
 
     def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
         return self._mean(one.predict_net_survival(x, times, event) for one in self.estimators_)
@@ -76,12 +76,13 @@ class ModelAverage(WrappingModel):
         return all(hasattr(estimator, "predict_net_survival") for estimator in parts)
 
     def _mean(self, curves: Iterable[Any]) -> Floats:
-        return np.average(np.asarray(list(curves), dtype=np.float64), axis=0, weights=self.weights)
+        return np.average(np.asarray(list(curves), dtype=np.float64), axis=0, weights=self.shares_)
 
 
 def _are_weights(values: Any, count: int) -> bool:
     try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        numbers = np.asarray(values)
+    except ValueError:
         return False
-    return numbers.shape == (count,) and bool(np.all((numbers > 0) & np.isfinite(numbers)))
+    fitting = numbers.shape == (count,) and numbers.dtype.kind in "iuf"
+    return fitting and bool(np.all((numbers > 0) & (numbers < np.inf)))

@@ -17,11 +17,9 @@ from .cells import Cell
 from .published import published_cells
 
 __all__ = [
-    "COUNTED",
     "NO_RIVALS",
     "Count",
     "Difference",
-    "Place",
     "Published",
     "against",
     "against_paper",
@@ -37,7 +35,7 @@ __all__ = [
 Place = tuple[str, str, int, float, float]
 Published = Mapping[tuple[str, Place], Cell]
 
-COUNTED = ("ctd", "brier", "concordance")
+_COUNTED = ("ctd", "brier", "concordance")
 NO_RIVALS = ("floor", "truth", "lifemix-dsm", "lifemix-default")
 _SELECTIONS = ("paper", "nested", "fixed")
 _LOWER_IS_BETTER = ("brier", "brier_original", "seconds", "parameters")
@@ -79,6 +77,11 @@ class Difference:
     def better(self) -> bool:
         """Whether the first is the better one, which for a Brier score is the lower one."""
         return self.gain > 0
+
+    @property
+    def behind_by_an_error(self) -> bool:
+        """Whether the first is the worse one by more than one standard error; one that is not known counts as 0."""
+        return self.gain < -(0.0 if math.isnan(self.error) else self.error)
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,6 @@ def against_rivals(cells: Sequence[Cell]) -> list[Difference]:
 
 
 def _counted(cells: Sequence[Cell], model: str) -> list[Cell]:
-    own = [cell for cell in cells if cell.model == model and cell.measure in COUNTED]
+    own = [cell for cell in cells if cell.model == model and cell.measure in _COUNTED]
     chosen = next((way for way in _SELECTIONS if any(cell.selection == way for cell in own)), "")
     return [cell for cell in own if cell.selection == chosen]

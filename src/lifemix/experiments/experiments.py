@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import SettingError
 from .data import Source
-from .families import FAMILIES, OPTIONAL, family
+from .families import FAMILIES, OPTIONAL, TUNED_FOREST, family
 from .jobs import make_jobs
 from .learners import LEARNERS
 from .protocol import COMPETING, Protocol, n_events
@@ -31,7 +31,7 @@ EXPERIMENTS = (*TABLES, "transfer", "scaling")
 MODELS = tuple(dict.fromkeys((*FAMILIES, *LEARNERS)))
 GRIDS = ("reduced", "full")
 _SINGLE = ("support", "metabric")
-_LARGE = {"synthetic": 6000, "seer": 6000}  # rows of a quick run
+_QUICK_ROWS = {"synthetic": 6000, "seer": 6000}
 
 
 def studies(name: str, quick: bool = False, path: str | None = None, grid: str = "reduced") -> list[Study]:
@@ -75,24 +75,25 @@ def _protocol(source: Source, quick: bool, grid: str) -> Protocol:
     run = "quick" if quick else "full"
     if source.name in _SINGLE:
         return Protocol(source, n_folds, folds, (0.0,) if quick else LEVELS, run=run)
-    rows = _LARGE.get(source.name) if quick else None
+    rows = _QUICK_ROWS.get(source.name) if quick else None
     return Protocol(source, n_folds, folds, (0.0,), COMPETING, run=run, rows=rows, grid=grid)
 
 
 def _notes(protocol: Protocol) -> tuple[str, ...]:
-    """Return what differs from the paper's protocol."""
-    data, notes = protocol.source.name, []
-    for name in ("dsm", "rsf", "cs-rsf"):
-        own, whole = family(name).candidates(data, protocol.run, protocol.grid), family(name).settings(data)
-        if len(own) < len(whole) and family(name).covers(data, n_events(protocol)):
+    """Return what differs from the paper's protocol, and where the tuned forest is smaller than on SUPPORT."""
+    data, kinds, notes = protocol.source.name, n_events(protocol), []
+    for one in (family(name) for name in ("dsm", "rsf", "cs-rsf", "forest", "cs-forest")):
+        own, whole = one.candidates(data, protocol.run, protocol.grid), one.settings(data)
+        if own == whole or not one.covers(data, kinds):
+            continue
+        alone = f" ({_words(own[0])})" if len(own) == 1 else ""
+        if "forest" in one.name:
+            notes.append(f"{one.title}: smaller{alone} than in a full run on SUPPORT ({_words(TUNED_FOREST)}).")
+        elif all(setting in whole for setting in own):
             twice = ", taken without and with biases, which the paper leaves open" if "bias" in own[0] else ""
-            alone = f": {_words(own[0])}" if len(own) == 1 else ""
-            text = f"{len(own)} of the {len(whole)} settings of the paper's grid{alone}{twice}."
-            notes.append(f"{family(name).title}: {text}")
-    for name in ("forest", "cs-forest"):
-        (smaller,) = family(name).candidates(data, protocol.run, protocol.grid)
-        if smaller and family(name).covers(data, n_events(protocol)):
-            notes.append(f"{family(name).title}: smaller than on SUPPORT (150 trees, leaves of 5): {_words(smaller)}.")
+            notes.append(f"{one.title}: {len(own)} of the {len(whole)} settings of the paper's grid{alone}{twice}.")
+        else:
+            notes.append(f"{one.title}: {len(own)} setting{alone} in place of the {len(whole)} of the paper's grid.")
     if protocol.rows is not None:
         notes.append(f"{protocol.rows:,} rows of the data, drawn at random.")
     return tuple(notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 from .. import baselines
@@ -15,7 +16,7 @@ from ..estimators import DeepSurvivalMachines
 from .best import best_alone, best_model, best_settings, best_settings_alone
 from .data import paper_preprocessor
 
-__all__ = ["FAMILIES", "Family", "family"]
+__all__ = ["FAMILIES", "TUNED_FOREST", "Family", "family"]
 
 Setting = dict[str, Any]
 
@@ -56,7 +57,11 @@ class Family:
 # Deep Survival Machines with the paper's grid: 144 settings.
 
 _WITHOUT_BIASES = ("support", "metabric")
-_LARGE = ("synthetic", "seer")
+_FEW_TREES_FOR = ("synthetic", "seer")
+TUNED_FOREST: Mapping[str, Any] = MappingProxyType(
+    {"n_trees": 150, "min_samples_leaf": 5, "max_features": 0.4, "split_times": 100}
+)
+"""The strongest forest found on SUPPORT."""
 
 
 def _dsm_settings(data: str) -> list[Setting]:
@@ -122,11 +127,16 @@ def _rsf_settings(data: str) -> list[Setting]:
 
 def _rsf_reduced(data: str) -> list[Setting]:
     """SYNTHETIC has 24,000 training rows, SEER more: a hundred trees would take twelve minutes a fold."""
-    return [{"n_trees": 20, "split_times": 100}] if data in _LARGE else _rsf_settings(data)
+    return [{"n_trees": 20, "split_times": 100}] if data in _FEW_TREES_FOR else _rsf_settings(data)
 
 
-def _forest_reduced(data: str) -> list[Setting]:
-    return [{"n_trees": 10, "min_samples_leaf": 15}] if data in _LARGE else [{}]
+def _cs_forest_settings(data: str) -> list[Setting]:
+    """Other tables want other leaves than SUPPORT."""
+    return [{"min_samples_leaf": 5}, {"min_samples_leaf": 15}]
+
+
+def _cs_forest_reduced(data: str) -> list[Setting]:
+    return [{"n_trees": 10, "min_samples_leaf": 15}] if data in _FEW_TREES_FOR else _cs_forest_settings(data)
 
 
 def _few_trees(data: str) -> list[Setting]:
@@ -158,8 +168,7 @@ def _fine_gray(data: str, setting: Setting, seed: int) -> Any:
 
 
 def _forest(data: str, setting: Setting, seed: int) -> Any:
-    options: Setting = {"n_trees": 150, "min_samples_leaf": 5, "max_features": 0.4, "split_times": 100} | setting
-    return baselines.RandomSurvivalForest(**options, random_state=seed, n_jobs=1)
+    return baselines.RandomSurvivalForest(**{**TUNED_FOREST, **setting}, random_state=seed, n_jobs=1)
 
 
 def _cs_forest(data: str, setting: Setting, seed: int) -> Any:
@@ -225,8 +234,9 @@ FAMILIES: Mapping[str, Family] = {
             "cs-forest",
             "tuned forest, cause-specific",
             _cs_forest,
-            quick=_few_trees,
-            reduced=_forest_reduced,
+            _cs_forest_settings,
+            _few_trees,
+            _cs_forest_reduced,
             risks="competing",
         ),
         Family("boosting", "gradient boosting", _boosting, quick=_few_rounds),

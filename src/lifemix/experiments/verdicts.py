@@ -28,7 +28,7 @@ def verdicts(cells: Sequence[Cell], published: Sequence[Cell] = ()) -> dict[str,
     return {
         "dsm": _share(dsm, lambda one: not one.clear),
         "lifemix_paper": _share(best, lambda one: one.better)
-        | {"below_by_more_than_one_error": [_plain(one) for one in best if one.gain < -one.error]},
+        | {"below_by_more_than_one_error": [_plain(one) for one in best if one.behind_by_an_error]},
         "lifemix_rivals": {
             name: _share(group, lambda one: one.better)
             | {"significantly_behind": [_plain(one) for one in group if one.clear and not one.better]}

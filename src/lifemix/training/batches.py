@@ -72,10 +72,10 @@ def dropout_masks(
         yield from repeat(None, n_steps)
         return
     scale = torch.tensor(256 / (256 - out.astype(np.float32)), device=device)[:, None, None]
-    masks = [torch.empty(len(jobs), n_rows, width, device=device) for width in widths]
+    masks = [torch.empty(len(jobs), n_rows, width, dtype=torch.float32, device=device) for width in widths]
     words = [math.ceil(n_rows * width / 4) for width in widths]
     many = max(1, _DRAWN // (4 * len(jobs) * sum(words)))
-    for first in range(0, n_steps, many):
+    for first in range(0, n_steps, many):  # NumPy draws single bytes from words too, those of a layer from a new one
         shape = (min(many, n_steps - first), sum(words))
         drawn = [random.dropout.integers(0, 2**32, shape, dtype=np.uint32).view(np.uint8) for random in randoms]
         kept = torch.from_numpy(np.stack(drawn) >= out[:, None, None]).to(device)

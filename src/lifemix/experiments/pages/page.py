@@ -129,8 +129,8 @@ def _guide(cells: Sequence[Cell]) -> list[object]:
             "Fine-Gray and DeepHit by the cumulative incidence."
         )
         guide.append(
-            "lifemix is here a Deep Survival Machine, alone or averaged with boosted trees, whichever has the better "
-            "Brier score on the rows held back."
+            "lifemix is here a Deep Survival Machine, alone, averaged with boosted trees, or with these and a fifth of "
+            "the curve without covariates, whichever has the best Brier score on the rows held back."
         )
     return guide
 

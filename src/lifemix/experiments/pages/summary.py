@@ -39,7 +39,7 @@ def _best(cells: Sequence[Cell], paper: Published) -> list[Html]:
     gaps = against_paper(cells, paper, "lifemix")
     if not gaps:
         return []
-    behind = sum(gap.gain < -gap.error for gap in gaps)
+    behind = sum(gap.behind_by_an_error for gap in gaps)
     return [
         joined(
             "lifemix is ahead of the paper’s DSM in ",
