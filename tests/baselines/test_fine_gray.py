@@ -93,3 +93,14 @@ def test_recovers_the_law_it_assumes():
 def test_bad_settings_are_refused(options, message):
     with pytest.raises(SettingError, match=message):
         FineGray(**options).fit(DATA["x"], Y)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::lifemix.errors.LifemixWarning")
+def test_standard_errors_are_numbers_where_columns_depend_on_each_other_and_coefficients_have_no_end():
+    rng = np.random.default_rng(4)
+    time, event, x = rng.exponential(size=300), rng.integers(0, 3, 300), rng.normal(size=(300, 3))
+    rare = (rng.random((300, 2)) < 0.03) & (event != 2)[:, None]  # where it holds, event 2 never comes
+    columns = [x, rare, x @ rng.normal(size=(3, 4)), rare[:, 0] + x[:, 0], rare[:, 1] - x[:, 1]]
+    model = FineGray(preprocessor=None).fit(np.column_stack(columns), make_target(time, event))
+    assert np.isfinite(model.standard_errors_[2]).all()
