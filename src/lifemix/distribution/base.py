@@ -243,9 +243,9 @@ class SurvivalDistribution(ABC):
         return self._by_chunk(lambda law: function(law, times.expand(len(law), -1)), times.shape[1])
 
     @torch.no_grad()
-    def _by_chunk(self, function: Callable[[Self], Tensor], n_values: int, numbers: int | None = None) -> Floats:
-        """Apply a function to groups of rows, of so many numbers at a time, and join what comes out."""
-        size = max(1, (numbers or _CHUNK) // max(1, n_values * self._width))
+    def _by_chunk(self, function: Callable[[Self], Tensor], n_values: int) -> Floats:
+        """Apply a function to groups of rows, a bounded number of values at a time, and join what comes out."""
+        size = max(1, _CHUNK // max(1, n_values * self._width))
         if len(self) <= size:
             return function(self).numpy()
         result = np.empty((len(self), n_values))

@@ -22,7 +22,7 @@ from .timescale import TimeScale
 __all__ = ["FittedNetwork"]
 
 Floats = NDArray[np.float64]
-_ROWS_AT_ONCE = 1 << 16  # rows of all members together that pass the network at once
+_ROWS_AT_ONCE = 1 << 13  # rows of all members together that pass the network at once
 _LARGEST_LOG = 600.0  # exp of it is a float64, and so are products with times
 _LIKELIHOOD_ROWS_AT_ONCE = 1 << 12  # an interval under competing risks takes a hundred numbers a row
 

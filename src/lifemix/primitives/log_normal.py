@@ -58,7 +58,7 @@ class LogNormal(LogLocationScale):
 
     @staticmethod
     def standard_survival(z: Tensor) -> Tensor:
-        return torch.erfc(z.mul_(math.sqrt(0.5))).mul_(0.5)
+        return z.mul_(math.sqrt(0.5)).erfc_().mul_(0.5)
 
     def z(self, t: Tensor) -> Tensor:
         return -saturate(-saturate(super().z(t), _Z_LIMIT), _Z_LIMIT)

@@ -46,7 +46,7 @@ class Weibull(LogLocationScale):
 
     @staticmethod
     def standard_survival(z: Tensor) -> Tensor:
-        return z.clamp_(max=LOG_LIMIT).exp_().neg_().exp_()
+        return z.exp_().neg_().exp_()  # beyond the limit of the log cumulative hazard 0 as well
 
     def log_cumulative_hazard(self, t: Tensor) -> Tensor:
         """``log H(t) = shape * log(t / scale)``."""
