@@ -140,9 +140,9 @@ def best_model(data: str, setting: Mapping[str, Any], random_state: int) -> Any:
         best_alone(data, setting["dsm"], random_state),
         GradientBoosting(**setting["boosting"], random_state=random_state),
     ]
-    share = setting.get("marginal", 0.0)
-    if share == 0:
+    if "marginal" not in setting:
         return ModelAverage(parts, setting["discount"])
+    share = setting["marginal"]
     return ModelAverage([*parts, AalenJohansen()], setting["discount"], [(1 - share) / 2, (1 - share) / 2, share])
 
 

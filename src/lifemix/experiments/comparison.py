@@ -24,7 +24,9 @@ __all__ = [
     "against",
     "against_paper",
     "against_rivals",
+    "agreement",
     "by_place",
+    "by_rival",
     "count",
     "paired",
     "paper_of",
@@ -150,6 +152,11 @@ def against_paper(cells: Sequence[Cell], paper: Published, model: str) -> list[D
     return [against(cell, other) for cell, other in theirs if other is not None and not math.isnan(cell.mean)]
 
 
+def agreement(cells: Sequence[Cell], paper: Published) -> list[Difference]:
+    """Compare DSM with the paper's settings and the paper's own, in the cells whose error is known."""
+    return [one for one in against_paper(cells, paper, "dsm") if not math.isnan(one.error)]
+
+
 def against_rivals(cells: Sequence[Cell]) -> list[Difference]:
     """Compare ``lifemix`` with every rival on the same folds, each selection of a rival for itself."""
     ours = {place(cell): cell for cell in _counted(cells, "lifemix")}
@@ -160,6 +167,14 @@ def against_rivals(cells: Sequence[Cell]) -> list[Difference]:
     ]
     found = (paired(ours[place(cell)], cell) for cell in rivals)
     return [one for one in found if one is not None]
+
+
+def by_rival(differences: Iterable[Difference]) -> dict[tuple[str, str], list[Difference]]:
+    """Return differences by the model and the selection of the rival."""
+    found: dict[tuple[str, str], list[Difference]] = {}
+    for one in differences:
+        found.setdefault((one.second.model, one.second.selection), []).append(one)
+    return found
 
 
 def _counted(cells: Sequence[Cell], model: str) -> list[Cell]:

@@ -11,11 +11,11 @@ from typing import Any
 from ..errors import SettingError
 from . import experiments
 from .cells import Cell
+from .comparison import paper_of
 from .experiments import MODELS, studies
 from .pages import RunFacts, write_page
 from .pages.facts import machine, versions
 from .protocol import times_of
-from .published import published_cells
 from .records import Record
 from .runner import run_jobs
 from .store import RecordStore
@@ -80,14 +80,10 @@ def write_study(out: Path, study: Study, selection: str = "both") -> tuple[list[
     records = study.records(RecordStore(folder).records())
     cells, chosen = study.summarise(records, selection)
     facts = _facts(study, records, chosen)
-    write_tables(folder, _title(study), cells, _published(study), chosen, study.notes)
+    published = list(paper_of([study.data]).values())
+    write_tables(folder, _title(study), cells, published, chosen, study.notes)
     (folder / "facts.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return cells, records, facts
-
-
-def _published(study: Study) -> list[Cell]:
-    """Return the paper's cells; the intervals of transfer as standard errors."""
-    return published_cells(study.data, "t" if study.data == "transfer" else None)
 
 
 def _title(study: Study) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .cells import Cell
-from .comparison import place
+from .comparison import by_place, place
 from .verdicts import verdicts
 
 __all__ = ["markdown", "write_tables"]
@@ -95,9 +95,9 @@ def _tables(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
 def _table(cells: Sequence[Cell], published: Sequence[Cell]) -> list[str]:
     horizons = sorted({cell.horizon for cell in cells})
     here = {place(cell) for cell in cells}
-    papers = {(cell.model, place(cell)): cell for cell in published if place(cell) in here}
+    papers = by_place(cell for cell in published if place(cell) in here)
     rows = dict.fromkeys((cell.model, cell.selection) for cell in cells)
-    by_place = {(cell.model, cell.selection, cell.horizon): cell for cell in cells}
+    ours = {(cell.model, cell.selection, cell.horizon): cell for cell in cells}
     beside = " | paper" if papers else ""
     heads = ["value"] if cells[0].measure in _TIMELESS else [f"{q:.0%}" for q in horizons]
     lines = [
@@ -107,7 +107,7 @@ def _table(cells: Sequence[Cell], published: Sequence[Cell]) -> list[str]:
     for model, selection in rows:
         shown = []
         for horizon in horizons:
-            cell = by_place.get((model, selection, horizon))
+            cell = ours.get((model, selection, horizon))
             paper = papers.get((model, place(cell))) if cell else None
             shown += [_number(cell), _number(paper)] if papers else [_number(cell)]
         lines.append(f"| {model} | {selection} | " + " | ".join(shown) + " |")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .cells import Cell
-from .comparison import Difference, against_paper, against_rivals, by_place
+from .comparison import Difference, against_paper, against_rivals, agreement, by_place, by_rival
 
 __all__ = ["verdicts"]
 
@@ -20,19 +19,15 @@ def verdicts(cells: Sequence[Cell], published: Sequence[Cell] = ()) -> dict[str,
     ``lifemix`` ahead of a rival, and those significantly (p < 0.05) behind.
     """
     paper = by_place(published)
-    dsm = [one for one in against_paper(cells, paper, "dsm") if not math.isnan(one.error)]
     best = against_paper(cells, paper, "lifemix")
-    by_rival: dict[str, list[Difference]] = {}
-    for one in against_rivals(cells):
-        by_rival.setdefault(f"{one.second.model} ({one.second.selection})", []).append(one)
     return {
-        "dsm": _share(dsm, lambda one: not one.clear),
+        "dsm": _share(agreement(cells, paper), lambda one: not one.clear),
         "lifemix_paper": _share(best, lambda one: one.better)
         | {"below_by_more_than_one_error": [_plain(one) for one in best if one.behind_by_an_error]},
         "lifemix_rivals": {
-            name: _share(group, lambda one: one.better)
+            f"{model} ({selection})": _share(group, lambda one: one.better)
             | {"significantly_behind": [_plain(one) for one in group if one.clear and not one.better]}
-            for name, group in sorted(by_rival.items())
+            for (model, selection), group in sorted(by_rival(against_rivals(cells)).items())
         },
     }
 

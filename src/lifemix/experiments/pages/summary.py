@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from ...report import Column, Entry, Html, joined, table
 from ..cells import Cell
-from ..comparison import Difference, Published, against_paper, against_rivals, count
+from ..comparison import Published, against_paper, against_rivals, agreement, by_rival, count
 from .names import row_title
 from .tables import rows_of
 
 __all__ = ["findings", "rival_table"]
-
-Row = tuple[str, str]
 
 
 def findings(cells: Sequence[Cell], paper: Published) -> list[Html]:
@@ -22,7 +19,7 @@ def findings(cells: Sequence[Cell], paper: Published) -> list[Html]:
 
 
 def _dsm(cells: Sequence[Cell], paper: Published) -> list[Html]:
-    found = count(one for one in against_paper(cells, paper, "dsm") if not math.isnan(one.error))
+    found = count(agreement(cells, paper))
     if not found.total:
         return []
     share = f"{found.within} of {found.total}"
@@ -64,9 +61,7 @@ def _against_rivals(cells: Sequence[Cell]) -> list[Html]:
 
 def rival_table(cells: Sequence[Cell]) -> Html | None:
     """Return how often our best is ahead of each rival; None where there is nothing to compare."""
-    gaps: dict[Row, list[Difference]] = {}
-    for one in against_rivals(cells):
-        gaps.setdefault((one.second.model, one.second.selection), []).append(one)
+    gaps = by_rival(against_rivals(cells))
     lines: list[list[Entry]] = []
     for model, selection in rows_of(cells):
         if (model, selection) in gaps:
