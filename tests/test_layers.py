@@ -24,6 +24,7 @@ LEVELS = {
     "model": 3,
     "distribution": 3,
     "plots": 3,
+    "_html": 3,
     "training": 4,
     "estimators": 5,
     "baselines": 5,

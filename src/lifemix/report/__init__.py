@@ -1,34 +1,30 @@
-"""Self-contained HTML pages: sections, tables, figures and notes in one file that needs nothing else.
+"""Pages about a fitted model, one self-contained HTML file each, and the doctor, who checks tables and models."""
 
-::
+from __future__ import annotations
 
-    page = Page("A title", lead="What it shows.")
-    page.add("Results", table([Column("model"), Column("C-index", best="max")], rows, caption="Held-out patients"))
-    page.write("report.html")
-"""
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from .figures import figure, new_figure
-from .html import Html, bullets, code, facts, joined, link, note, paragraph, preformatted, safe
-from .page import Page, Section
-from .tables import Column, Entry, Value, table
+if TYPE_CHECKING:
+    from .calculator import write_calculator
+    from .doctor import check_model, check_table
+    from .model_report import write_report
 
-__all__ = [
-    "Column",
-    "Entry",
-    "Html",
-    "Page",
-    "Section",
-    "Value",
-    "bullets",
-    "code",
-    "facts",
-    "figure",
-    "joined",
-    "link",
-    "new_figure",
-    "note",
-    "paragraph",
-    "preformatted",
-    "safe",
-    "table",
-]
+__all__ = ["check_model", "check_table", "write_calculator", "write_report"]
+
+_HOMES = {
+    "check_model": ".doctor",
+    "check_table": ".doctor",
+    "write_calculator": ".calculator",
+    "write_report": ".model_report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...report import Html, figure
+from ..._html import Html, figure
 from ..cells import Cell
 from .figures import legend, panel
 from .names import look, rank

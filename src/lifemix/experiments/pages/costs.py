@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...report import Html, figure
+from ..._html import Html, figure
 from ..cells import Cell
 from .figures import legend, panel
 from .names import data_title, look, rank

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...report import Html, figure, joined
+from ..._html import Html, figure, joined
 from ..cells import Cell
 from ..comparison import Published, place, sign_of
 from .figures import PAPER, drawable, panel

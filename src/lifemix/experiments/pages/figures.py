@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...report import Html, figure, joined, new_figure
+from ..._html import Html, figure, joined, new_figure
 from ..cells import Cell
 from ..comparison import Published, place, sign_of
 from .names import look, measure_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from ...report import Html, safe
+from ..._html import Html, safe
 from ..comparison import NO_RIVALS
 
 __all__ = ["MEASURES", "Look", "Measure", "data_title", "look", "measure_of", "rank", "row_title", "selection_title"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...report import Column, Entry, Html, Page, Value, table
+from ..._html import Entry, Html, Page, TableColumn, Value, table
 from ..cells import Cell
 from ..comparison import Published
 from ..published import PLUS_MINUS
@@ -33,7 +33,7 @@ def _cost_table(cells: Sequence[Cell]) -> Html:
     heads = list(dict.fromkeys((cell.data, cell.measure) for cell in cells))
     found = {(cell.model, cell.data, cell.measure): cell for cell in cells}
     columns = [
-        Column(
+        TableColumn(
             measure_of(measure).title,
             "seconds" if measure == "seconds" else "",
             measure_of(measure).digits,
@@ -47,7 +47,7 @@ def _cost_table(cells: Sequence[Cell]) -> Html:
         values = [None if c is None else Value(c.mean, c.error if c.measure == "seconds" else None) for c in own]
         lines.append([look(model).title, *values])
     foot = "Mean over the fits of the folds; ± is the standard error."
-    return table([Column("Model", text=True), *columns], lines, "Training time and number of parameters", foot)
+    return table([TableColumn("Model", text=True), *columns], lines, "Training time and number of parameters", foot)
 
 
 def add_transfer(page: Page, cells: Sequence[Cell], paper: Published, facts: RunFacts) -> None:
@@ -67,13 +67,13 @@ def add_transfer(page: Page, cells: Sequence[Cell], paper: Published, facts: Run
 def _shape_table(cells: Sequence[Cell]) -> Html:
     shapes = sorted({cell.selection for cell in cells}, key=lambda shape: [int(part) for part in shape.split("x")])
     found = {(cell.model, cell.selection): cell for cell in cells}
-    columns = [Column(shape.split("x")[1], "nodes", 4, "max", f"{shape.split('x')[0]} hidden") for shape in shapes]
+    columns = [TableColumn(shape.split("x")[1], "nodes", 4, "max", f"{shape.split('x')[0]} hidden") for shape in shapes]
     lines: list[list[Entry]] = []
     for model in sorted({cell.model for cell in cells}, key=rank):
         own = [found.get((model, shape)) for shape in shapes]
         lines.append([look(model).title, *(None if c is None else Value(c.mean, c.error) for c in own)])
     return table(
-        [Column("Model", text=True), *columns],
+        [TableColumn("Model", text=True), *columns],
         lines,
         "Harrell’s C by hidden layers and nodes",
         "Mean ± standard error.",

@@ -8,9 +8,9 @@ import re
 from collections.abc import Container, Sequence
 from pathlib import Path
 
+from ..._html import Html, Page, bullets, code, joined, link, note
+from ..._html import facts as fact_list
 from ...errors import SettingError
-from ...report import Html, Page, bullets, code, joined, link, note
-from ...report import facts as fact_list
 from ..cells import Cell
 from ..comparison import Published, paper_of, place
 from .costs import cost_cells

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
+from ..._html import Html, Page, Section, joined, note, paragraph
 from ...errors import MissingExtraError
-from ...report import Html, Page, Section, joined, note, paragraph
 from ..cells import Cell
 from ..comparison import Published
 from ..published import PLUS_MINUS

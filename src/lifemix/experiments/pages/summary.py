@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...report import Column, Entry, Html, joined, table
+from ..._html import Entry, Html, TableColumn, joined, table
 from ..cells import Cell
 from ..comparison import Published, against_paper, against_rivals, agreement, by_rival, count
 from .names import row_title
@@ -78,7 +78,7 @@ def rival_table(cells: Sequence[Cell]) -> Html | None:
     if not lines:
         return None
     heads = ("compared", "ahead", "clearly ahead", "clearly behind")
-    columns = [Column("lifemix against", text=True), *(Column(head, digits=0) for head in heads)]
+    columns = [TableColumn("lifemix against", text=True), *(TableColumn(head, digits=0) for head in heads)]
     foot = "Over all data sets, horizons, kinds of event and levels of censoring; clearly: by a paired t test at 5 %."
     return table(columns, lines, "lifemix against each rival on the same folds", foot)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from ...report import Column, Entry, Html, Value, joined, table
+from ..._html import Entry, Html, TableColumn, Value, joined, table
 from ..cells import Cell
 from ..comparison import Difference, Published, against, paired, place, sign_of
 from .facts import RunFacts
@@ -34,7 +34,7 @@ def rows_of(cells: Sequence[Cell]) -> list[Row]:
     )
 
 
-def _columns(cells: Sequence[Cell], facts: RunFacts, best: bool = True) -> tuple[list[float], list[Column]]:
+def _columns(cells: Sequence[Cell], facts: RunFacts, best: bool = True) -> tuple[list[float], list[TableColumn]]:
     """Return the horizons of cells of one table and a column for each, with the time where it is known."""
     first = cells[0]
     measure = measure_of(first.measure)
@@ -46,7 +46,7 @@ def _columns(cells: Sequence[Cell], facts: RunFacts, best: bool = True) -> tuple
         if first.measure == "concordance":
             title = measure.title
         unit = facts.time(first.data, first.event, i) if first.measure != "concordance" else ""
-        columns.append(Column(title, unit, measure.digits, way if best else None, signed=not best))
+        columns.append(TableColumn(title, unit, measure.digits, way if best else None, signed=not best))
     return quantiles, columns
 
 
@@ -73,7 +73,7 @@ def comparison_table(
             line.append(_value(ours.get((model, selection, quantile)), paper.get((model, where))))
         lines.append(line)
     return table(
-        [Column("Model", text=True), *columns],
+        [TableColumn("Model", text=True), *columns],
         lines,
         caption,
         joined(FOOT if theirs else PLAIN_FOOT, foot),
@@ -119,7 +119,7 @@ def paired_table(cells: Sequence[Cell], facts: RunFacts, caption: object, ours: 
         for quantile in quantiles:
             line.append(_paired_value(mine.get(quantile), found.get((model, selection, quantile))))
         lines.append(line)
-    return table([Column("lifemix against", text=True), *columns], lines, caption, PAIRED_FOOT)
+    return table([TableColumn("lifemix against", text=True), *columns], lines, caption, PAIRED_FOOT)
 
 
 def _paired_value(mine: Cell | None, rival: Cell | None) -> Value | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...report import Html, figure
+from ..._html import Html, figure
 from ..cells import Cell
 from ..comparison import Published
 from .figures import PAPER, error_lines, legend, panel

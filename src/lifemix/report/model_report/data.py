@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..._html import Html, Section, TableColumn, paragraph, table
 from ...metrics import kaplan_meier
 from ...target import Target
 from ..doctor.findings import percent
 from ..doctor.variables import Variable, exact_times, read_variables
-from ..html import Html, paragraph
-from ..page import Section
-from ..tables import Column, table
 from .evidence import Evidence
 
 __all__ = ["data_section", "median_time", "plain"]
@@ -53,7 +51,7 @@ def _counts(evidence: Evidence) -> Html:
     rows.append(["median follow-up (reverse Kaplan-Meier)", *(_follow_up(target, evidence) for _, target in samples)])
     rows.append(["median time to event (Kaplan-Meier)", *(_quartiles(target, evidence) for _, target in samples)])
     rows.append(["last time", *(evidence.time(float(target.time.max())) for _, target in samples)])
-    columns = [Column("", text=True), *(Column(name) for name, _ in samples)]
+    columns = [TableColumn("", text=True), *(TableColumn(name) for name, _ in samples)]
     foot = "Training rows: those the model was fitted to, held-out rows of early stopping included."
     return table(columns, rows, "Rows, events and follow-up", foot if evidence.train is not None else "")
 
@@ -94,10 +92,10 @@ def _covariates(frame: pd.DataFrame) -> Html:
     variables, _ = read_variables(frame)
     rows = [[v.name, _kind(v), _describe(v), _share(v.missing) if v.missing.any() else "0"] for v in variables]
     columns = [
-        Column("covariate"),
-        Column("kind", text=True),
-        Column("median [quartiles] (range), or levels", text=True),
-        Column("missing"),
+        TableColumn("covariate"),
+        TableColumn("kind", text=True),
+        TableColumn("median [quartiles] (range), or levels", text=True),
+        TableColumn("missing"),
     ]
     return table(columns, rows, f"Covariates of the {len(frame):,} evaluated rows")
 

@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..._html import Html, Section, TableColumn, Value, figure, new_figure, paragraph, table
 from ...metrics import permutation_importance
 from ...metrics.importance import PermutationImportance
 from ...plots import importance_over_time
-from ..figures import figure, new_figure
-from ..html import Html, paragraph
-from ..page import Section
 from ..predictions import Floats, quick_incidences
-from ..tables import Column, Value, table
 from .evidence import Evidence
 
 __all__ = ["importance_section"]
@@ -93,9 +90,9 @@ def _ranking(result: PermutationImportance, known: Any, which: str) -> Html:
     share = 100 * mean / result.score[known].mean()
     rows = [[result.features[i], Value(1000 * mean[i], error=1000 * spread[i]), share[i]] for i in order]
     columns = [
-        Column("column"),
-        Column("rise", unit="Brier score x 1000", digits=2),
-        Column("share", unit="%", digits=1),
+        TableColumn("column"),
+        TableColumn("rise", unit="Brier score x 1000", digits=2),
+        TableColumn("share", unit="%", digits=1),
     ]
     return table(
         columns,

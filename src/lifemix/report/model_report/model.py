@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._html import Html, Section, TableColumn, facts, figure, new_figure, paragraph, table
 from ...plots import component_curves, mixture_components, phenotypes, training_history
 from ..doctor.findings import counted, listed
-from ..figures import figure, new_figure
-from ..html import Html, facts, paragraph
-from ..page import Section
-from ..tables import Column, table
 from .evidence import Evidence
 from .subjects import typical_rows
 
@@ -64,7 +61,7 @@ def settings_section(evidence: Evidence) -> Section:
     defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
     rows = [[name, _short(value), _short(defaults.get(name))] for name, value in model.get_params(deep=False).items()]
     changed, same = [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
-    columns = [Column("setting"), Column("value", text=True), Column("default", text=True)]
+    columns = [TableColumn("setting"), TableColumn("value", text=True), TableColumn("default", text=True)]
     blocks: list[object] = [table(columns, changed, "Settings other than the default")] if changed else []
     if same:
         blocks.append(f"At their defaults: {', '.join(f'{name} = {value}' for name, value, _ in same)}.")

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..._html import Html, Section, TableColumn, figure, new_figure, paragraph, table
 from ...metrics import aalen_johansen
 from ...plots import brier_over_time, calibration, d_calibration, risk_groups
 from ...plots.risk_groups import group_by_risk
 from ...plots.style import colour, legend_beside, time_axis
-from ..figures import figure, new_figure
-from ..html import Html, paragraph
-from ..page import Section
 from ..predictions import Floats, survival_at_own_time
-from ..tables import Column, table
 from .evidence import Evidence
 
 __all__ = ["calibration_section", "groups_section", "over_time_section"]
@@ -147,5 +144,5 @@ def _incidence_groups(evidence: Evidence, risk: Floats, n_groups: int, event: in
         f"Cumulative incidence of {name} in groups by its predicted risk: Aalen-Johansen with 95 % bands; dashed, the "
         "mean prediction of each group.",
     )
-    columns = [Column("risk group"), *(Column(evidence.time(t)) for t in at)]
+    columns = [TableColumn("risk group"), *(TableColumn(evidence.time(t)) for t in at)]
     return [picture, table(columns, rows, f"Subjects at risk, groups by risk of {name}")]

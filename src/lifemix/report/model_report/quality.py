@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._html import Html, Section, TableColumn, Value, bullets, joined, paragraph, table
 from ...metrics import d_calibration
-from ..html import Html, bullets, joined, paragraph
-from ..page import Section
 from ..predictions import Floats, survival_at_own_time
-from ..tables import Column, Value, table
 from .evidence import Evidence
 from .measures import Measure, Quality
 
@@ -71,7 +69,7 @@ def _own(evidence: Evidence) -> Floats:
 
 
 def _by_horizon(evidence: Evidence, quality: Quality, means: Floats, title: str) -> Html:
-    columns = [Column("measure"), *(Column(f"by {evidence.time(t)}") for t in evidence.horizons)]
+    columns = [TableColumn("measure"), *(TableColumn(f"by {evidence.time(t)}") for t in evidence.horizons)]
     rows: list[list[Any]] = [
         _row(CTD, quality.concordance),
         _row("AUC", quality.auc),
@@ -86,7 +84,7 @@ def _by_horizon(evidence: Evidence, quality: Quality, means: Floats, title: str)
 
 
 def _overall(evidence: Evidence, qualities: list[Quality]) -> Html:
-    columns = [Column("event"), Column("model"), Column("null model"), Column("gain")]
+    columns = [TableColumn("event"), TableColumn("model"), TableColumn("null model"), TableColumn("gain")]
     rows: list[list[Any]] = [
         [name, _entry(quality.integrated, 0), quality.null_integrated, _entry(quality.integrated_gain, 0)]
         for name, quality in zip(evidence.names, qualities, strict=True)

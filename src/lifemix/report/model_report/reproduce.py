@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..._html import Html, Section, TableColumn, bullets, facts, paragraph, preformatted, table
 from ...errors import ModelFileError
 from ..doctor.findings import listed
-from ..html import Html, bullets, facts, paragraph, preformatted
-from ..page import Section
 from ..predictions import has_mixture
-from ..tables import Column, table
 from .evidence import Evidence
 
 __all__ = ["checklist_section", "describe_file", "limits_section", "reproduce_section"]
@@ -70,7 +68,7 @@ def checklist_section() -> Section:
         ["interpretation, implications (19, 20)", "to be added by the authors"],
         ["supplementary information, funding (21, 22)", "How to reproduce; funding by the authors"],
     ]
-    columns = [Column("item", text=True), Column("where", text=True)]
+    columns = [TableColumn("item", text=True), TableColumn("where", text=True)]
     return Section(
         "Checklist",
         [

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..._html import Html, Section, TableColumn, figure, new_figure, paragraph, table
 from ...plots import incidence_curves, survival_curves
 from ..doctor.findings import percent
 from ..doctor.variables import read_variables
-from ..figures import figure, new_figure
-from ..html import Html, paragraph
-from ..page import Section
 from ..predictions import Floats
-from ..tables import Column, table
 from .data import plain
 from .evidence import Evidence
 
@@ -107,7 +104,7 @@ def _who(evidence: Evidence, risk: Floats, rows: dict[str, int], name: str) -> H
     summaries = [_summary(evidence.X.iloc[part]) for part in parts]
     lines += [[column, *(summary[column] for summary in summaries)] for column in summaries[0]]
     which = "" if evidence.n_events == 1 else f" of {name}"
-    columns = [Column("covariate"), *(Column(f"{level} risk") for level in rows)]
+    columns = [TableColumn("covariate"), *(TableColumn(f"{level} risk") for level in rows)]
     return table(
         columns,
         lines,

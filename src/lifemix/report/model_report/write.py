@@ -11,12 +11,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ..._html import Html, Page, Section, bullets, joined, note, paragraph
 from ...errors import LifemixWarning
 from ...metrics.inputs import check_count
 from ..doctor import Finding, check_model, check_table
 from ..doctor.findings import counted, listed
-from ..html import Html, bullets, joined, note, paragraph
-from ..page import Page, Section
 from .data import data_section
 from .evidence import Evidence, gather
 from .importance import importance_section

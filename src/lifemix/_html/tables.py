@@ -9,15 +9,15 @@ from itertools import groupby
 from typing import Literal
 
 from ..errors import SettingError
-from .html import Html, safe
+from .pieces import Html, safe
 
-__all__ = ["Column", "Entry", "Value", "table"]
+__all__ = ["TableColumn", "Entry", "Value", "table"]
 
 MISSING = "–"
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """What a column holds.
 
     digits: decimals of its numbers. best: which of its numbers is marked (among rows with ``Value.ranked``).
@@ -52,7 +52,7 @@ class Value:
 Entry = Value | float | str | None
 
 
-def table(columns: Sequence[Column], rows: Sequence[Sequence[Entry]], caption: object, foot: object = "") -> Html:
+def table(columns: Sequence[TableColumn], rows: Sequence[Sequence[Entry]], caption: object, foot: object = "") -> Html:
     """Return a table that scrolls sideways where the screen is narrow; the first column names the row.
 
     rows: one entry a column: a number, a ``Value``, text, or None where there is none. NaN reads as none.
@@ -71,7 +71,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Entry]], caption: o
     )
 
 
-def _head(columns: Sequence[Column]) -> str:
+def _head(columns: Sequence[TableColumn]) -> str:
     groups = ""
     if any(column.group for column in columns):
         runs = [(group, len(list(run))) for group, run in groupby(columns, key=lambda column: column.group)]
@@ -87,7 +87,7 @@ def _head(columns: Sequence[Column]) -> str:
     return f"{groups}<tr>{titles}</tr>"
 
 
-def _align(column: Column) -> str:
+def _align(column: TableColumn) -> str:
     return ' class="text"' if column.text else ""
 
 
@@ -98,7 +98,7 @@ def _number(entry: Entry) -> float:
     return math.nan if entry is None or isinstance(entry, str) else float(entry)
 
 
-def _best(column: Column, entries: Sequence[Entry]) -> str | None:
+def _best(column: TableColumn, entries: Sequence[Entry]) -> str | None:
     """Return the best number of a column as it is printed, so that ties in print are marked alike."""
     ranked = [_number(entry) for entry in entries if not isinstance(entry, Value) or entry.ranked]
     ranked = [number for number in ranked if math.isfinite(number)]
@@ -115,7 +115,7 @@ def _print(number: float, digits: int) -> str:
     return f"{number:,.{digits}f}".replace("-", "−")
 
 
-def _cell(column: Column, entry: Entry, best: str | None, first: bool) -> str:
+def _cell(column: TableColumn, entry: Entry, best: str | None, first: bool) -> str:
     tag, scope = ("th", ' scope="row"') if first else ("td", "")
     if isinstance(entry, str):
         return f"<{tag}{scope}{_align(column)}>{safe(entry)}</{tag}>"

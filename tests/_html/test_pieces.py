@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifemix._html import Html, bullets, code, facts, joined, link, note, paragraph, preformatted, safe
 from lifemix.errors import SettingError
-from lifemix.report import Html, bullets, code, facts, joined, link, note, paragraph, preformatted, safe
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)
 

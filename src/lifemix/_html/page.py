@@ -10,12 +10,12 @@ from pathlib import Path
 
 from ..errors import SettingError
 from ..files import whole_file
-from .html import Html, link, paragraph, safe
-from .style import STYLE
+from .pieces import Html, link, paragraph, safe
 
 __all__ = ["Page", "Section"]
 
 # Nothing is fetched and nothing runs, whatever gets into a page.
+STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import MissingExtraError, SettingError
-from .html import Html, safe
+from .pieces import Html, safe
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
