@@ -33,7 +33,7 @@ from .calculator_fields import fields_of
 
 __all__ = ["write_calculator"]
 
-_SCRIPTS = ("laws", "network", "curves", "words", "form", "chart", "results", "start")
+_SCRIPTS = ("laws", "network", "curves", "text", "form", "chart", "results", "start")
 _GRID = 401  # points of the observed curves
 _HORIZON_QUANTILES = (0.25, 0.5, 0.75)
 

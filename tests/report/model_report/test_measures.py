@@ -8,15 +8,15 @@ from lifelines import KaplanMeierFitter
 from lifemix import metrics
 from lifemix.baselines import AalenJohansen, KaplanMeier
 from lifemix.errors import InputError, SettingError
+from lifemix.report.model_report.context import gather
 from lifemix.report.model_report.data import median_time
-from lifemix.report.model_report.evidence import gather
 from lifemix.report.model_report.measures import measure_quality, null_risk
-from lifemix.report.model_report.subjects import typical_rows
+from lifemix.report.model_report.typical_subjects import typical_rows
 from lifemix.report.predictions import incidences, quick_incidences
 from lifemix.target import as_target
 
 
-def evidence_of(model, X, y, **options):
+def report_of(model, X, y, **options):
     settings = {"time_unit": None, "event_names": None, "horizons": None, "n_bootstrap": 30, "max_rows": 10_000}
     return gather(model, X, y, **(settings | {"random_state": 0} | options))
 
@@ -32,9 +32,9 @@ def test_quick_incidences_are_near_the_exact_ones(competing):
 @pytest.mark.parametrize("which", ["single", "competing"])
 def test_measures_are_those_of_evaluate(which, request):
     model, X, y = request.getfixturevalue(which)
-    evidence = evidence_of(model, X, y)
-    table = metrics.evaluate(model, evidence.base, X, y, evidence.horizons)
-    for event, quality in enumerate(measure_quality(evidence), 1):
+    report = report_of(model, X, y)
+    table = metrics.evaluate(model, report.base, X, y, report.horizons)
+    for event, quality in enumerate(measure_quality(report), 1):
         for name, measure in (
             ("concordance", quality.concordance),
             ("auc", quality.auc),
@@ -54,27 +54,27 @@ def test_measures_are_those_of_evaluate(which, request):
 
 def test_integrated_score_is_the_trapezoidal_rule(single):
     model, X, y = single
-    evidence = evidence_of(model, X, y)
-    grid = np.append(0.0, evidence.grid)
+    report = report_of(model, X, y)
+    grid = np.append(0.0, report.grid)
     survival = model.predict_survival_function(X, grid)
-    expected = metrics.integrated_brier_score(evidence.base, y, survival, grid, 1, rule="trapezoid")
-    assert measure_quality(evidence)[0].integrated.value[0] == pytest.approx(expected, abs=1e-12)
+    expected = metrics.integrated_brier_score(report.base, y, survival, grid, 1, rule="trapezoid")
+    assert measure_quality(report)[0].integrated.value[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_intervals_are_the_bootstrap_of_the_metric(single):
     model, X, y = single
-    evidence = evidence_of(model, X, y)
-    risk, t = evidence.risks[0][:, 1], float(evidence.horizons[1])
+    report = report_of(model, X, y)
+    risk, t = report.risks[0][:, 1], float(report.horizons[1])
     expected = metrics.bootstrap(
-        lambda y, r: metrics.concordance_td(evidence.base, y, r, t), y, risk, n_resamples=30, random_state=0
+        lambda y, r: metrics.concordance_td(report.base, y, r, t), y, risk, n_resamples=30, random_state=0
     )
-    measure = measure_quality(evidence)[0].concordance
+    measure = measure_quality(report)[0].concordance
     assert (measure.lower[1], measure.upper[1]) == pytest.approx((expected.lower, expected.upper))
 
 
 def test_observed_over_expected_is_one_for_the_observed_risk(single):
     _, X, y = single
-    quality = measure_quality(evidence_of(KaplanMeier().fit(X, y), X, y))[0]
+    quality = measure_quality(report_of(KaplanMeier().fit(X, y), X, y))[0]
     np.testing.assert_allclose(quality.ratio.value, 1, atol=1e-9)
 
 
@@ -82,7 +82,7 @@ def test_observed_over_expected_is_one_for_the_observed_risk(single):
 def test_a_model_without_covariates_gains_nothing(which, request):
     _, X, y = request.getfixturevalue(which)
     model = (KaplanMeier if which == "single" else AalenJohansen)().fit(X, y)
-    for quality in measure_quality(evidence_of(model, X, y)):
+    for quality in measure_quality(report_of(model, X, y)):
         np.testing.assert_allclose(quality.gain.value, 0, atol=1e-9)
         np.testing.assert_allclose(quality.integrated_gain.value, 0, atol=1e-9)
         np.testing.assert_allclose(quality.concordance.value, 0.5)
@@ -90,9 +90,9 @@ def test_a_model_without_covariates_gains_nothing(which, request):
 
 def test_null_risk_is_one_minus_kaplan_meier(single):
     model, X, y = single
-    evidence = evidence_of(model, X, y)
-    expected = 1 - metrics.kaplan_meier(model._training_target).at(evidence.horizons)
-    np.testing.assert_allclose(null_risk(evidence, evidence.horizons, 1), expected)
+    report = report_of(model, X, y)
+    expected = 1 - metrics.kaplan_meier(model._training_target).at(report.horizons)
+    np.testing.assert_allclose(null_risk(report, report.horizons, 1), expected)
 
 
 def test_median_follow_up_is_that_of_lifelines(single):
@@ -111,16 +111,16 @@ def test_horizons_are_quartiles_of_the_training_event_times(single):
     model, X, y = single
     target = model._training_target
     expected = np.quantile(target.time[target.event > 0], [0.25, 0.5, 0.75])
-    np.testing.assert_allclose(evidence_of(model, X, y).horizons, expected, rtol=6e-3)
-    assert evidence_of(model, X, y, horizons=[0.5, 99.0]).horizons.tolist() == [0.5]
+    np.testing.assert_allclose(report_of(model, X, y).horizons, expected, rtol=6e-3)
+    assert report_of(model, X, y, horizons=[0.5, 99.0]).horizons.tolist() == [0.5]
 
 
 def test_rows_that_measures_cannot_use_are_left_out(single):
     model, X, (times, event) = single
     y = pd.DataFrame({"time": times, "event": event, "entry": np.where(np.arange(400) < 50, times / 2, 0.0)})
-    evidence = evidence_of(model, X, y)
-    assert (len(evidence.target), len(evidence.y), len(evidence.X)) == (400, 350, 350)
-    assert evidence_of(model, X, y, max_rows=100).risks.shape[1] == 100
+    report = report_of(model, X, y)
+    assert (len(report.target), len(report.y), len(report.X)) == (400, 350, 350)
+    assert report_of(model, X, y, max_rows=100).risks.shape[1] == 100
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_rows_that_measures_cannot_use_are_left_out(single):
 def test_bad_rows_are_refused(single, change, message):
     model, X, (times, event) = single
     with pytest.raises(InputError, match=message):
-        evidence_of(model, X[change.get("X", slice(None))], (times, event * change.get("event", 1)))
+        report_of(model, X[change.get("X", slice(None))], (times, event * change.get("event", 1)))
 
 
 @pytest.mark.parametrize(
@@ -147,4 +147,4 @@ def test_bad_rows_are_refused(single, change, message):
 def test_bad_options_are_refused(single, options, message):
     model, X, y = single
     with pytest.raises(SettingError, match=message):
-        evidence_of(model, X, y, **options)
+        report_of(model, X, y, **options)

@@ -5,8 +5,8 @@ Both checks return plain sentences: what was seen, what it means, and what to do
 
 from __future__ import annotations
 
-from .after import check_model
-from .before import check_table
 from .findings import LEVELS, Finding
+from .model import check_model
+from .table import check_table
 
 __all__ = ["LEVELS", "Finding", "check_model", "check_table"]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .findings import Finding, counted, listed, percent
+from ..text import counted, listed, percent
+from .findings import Finding
 from .variables import Floats, Variable
 
 __all__ = ["check_column", "check_constants", "check_missing"]

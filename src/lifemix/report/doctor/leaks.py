@@ -15,7 +15,8 @@ from scipy.stats import rankdata
 
 from ...metrics import concordance, nelson_aalen
 from ...target import Target
-from .findings import Finding, listed, percent
+from ..text import listed, percent
+from .findings import Finding
 from .variables import Bools, Floats, Variable
 
 __all__ = ["check_leak", "check_missing_pattern", "expected_events"]

@@ -18,7 +18,8 @@ from torch import Tensor
 
 from ...likelihood import contributions
 from ...target import Target
-from .findings import Finding, listed
+from ..text import listed
+from .findings import Finding
 from .variables import Floats
 
 __all__ = ["MixtureFacts", "check_mixture", "describe_mixture"]

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...target import Target
-from .findings import Finding, counted, listed, percent
+from ..text import counted, listed, percent
+from .findings import Finding
 from .variables import Floats, Ints
 
 __all__ = ["check_horizons", "check_outcome"]

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from .findings import Finding, counted
+from ..text import counted
+from .findings import Finding
 
 __all__ = ["check_training"]
 

@@ -1,5 +1,5 @@
 """The model report: one self-contained page about a fitted model and how good it is on rows it has not seen."""
 
-from .write import write_report
+from .page import write_report
 
 __all__ = ["write_report"]

@@ -10,62 +10,62 @@ import pandas as pd
 from ..._html import Html, Section, TableColumn, paragraph, table
 from ...metrics import kaplan_meier
 from ...target import Target
-from ..doctor.findings import percent
 from ..doctor.variables import Variable, exact_times, read_variables
-from .evidence import Evidence
+from ..text import percent, plain
+from .context import ReportContext
 
-__all__ = ["data_section", "median_time", "plain"]
+__all__ = ["data_section", "median_time"]
 
 _LEVELS = 6
 
 
-def data_section(evidence: Evidence) -> Section:
+def data_section(report: ReportContext) -> Section:
     """Describe the rows of training and of this report."""
-    section = Section("Data", [_counts(evidence)])
-    left_out = len(evidence.target) - len(evidence.y)
+    section = Section("Data", [_counts(report)])
+    left_out = len(report.target) - len(report.y)
     if left_out:
-        section.blocks.append(_left_out(evidence, left_out))
-    section.blocks.append(_covariates(evidence.frame))
+        section.blocks.append(_left_out(report, left_out))
+    section.blocks.append(_covariates(report.frame))
     return section
 
 
-def _left_out(evidence: Evidence, number: int) -> Html:
-    special = int((evidence.target.interval | evidence.target.truncated).sum())
+def _left_out(report: ReportContext, number: int) -> Html:
+    special = int((report.target.interval | report.target.truncated).sum())
     reasons = []
     if special:
         reasons.append(f"{special:,} have an interval instead of a time or entered late, which the measures cannot use")
     if number > special:
         reasons.append("of the others a part was drawn at random" if special else "they were drawn at random")
-    used = f"Measures and pictures use {len(evidence.y):,} of the {len(evidence.target):,} rows"
+    used = f"Measures and pictures use {len(report.y):,} of the {len(report.target):,} rows"
     return paragraph(f"{used}: {', and '.join(reasons)}.")
 
 
-def _counts(evidence: Evidence) -> Html:
-    samples = [("evaluated rows", exact_times(evidence.target))]
-    if evidence.train is not None:
-        samples.insert(0, ("training rows", exact_times(evidence.train)))
+def _counts(report: ReportContext) -> Html:
+    samples = [("evaluated rows", exact_times(report.target))]
+    if report.train is not None:
+        samples.insert(0, ("training rows", exact_times(report.train)))
     rows: list[list[Any]] = [["rows", *(f"{len(target):,}" for _, target in samples)]]
-    for code, name in enumerate(evidence.names, 1):
+    for code, name in enumerate(report.names, 1):
         rows.append([name, *(_share(target.event == code) for _, target in samples)])
     rows.append(["censored", *(_share(target.event == 0) for _, target in samples)])
-    rows.append(["median follow-up (reverse Kaplan-Meier)", *(_follow_up(target, evidence) for _, target in samples)])
-    rows.append(["median time to event (Kaplan-Meier)", *(_quartiles(target, evidence) for _, target in samples)])
-    rows.append(["last time", *(evidence.time(float(target.time.max())) for _, target in samples)])
+    rows.append(["median follow-up (reverse Kaplan-Meier)", *(_follow_up(target, report) for _, target in samples)])
+    rows.append(["median time to event (Kaplan-Meier)", *(_quartiles(target, report) for _, target in samples)])
+    rows.append(["last time", *(report.time(float(target.time.max())) for _, target in samples)])
     columns = [TableColumn("", text=True), *(TableColumn(name) for name, _ in samples)]
     foot = "Training rows: those the model was fitted to, held-out rows of early stopping included."
-    return table(columns, rows, "Rows, events and follow-up", foot if evidence.train is not None else "")
+    return table(columns, rows, "Rows, events and follow-up", foot if report.train is not None else "")
 
 
 def _share(chosen: Any) -> str:
     return f"{int(chosen.sum()):,} ({percent(float(chosen.mean()))})"
 
 
-def _follow_up(target: Target, evidence: Evidence) -> str:
+def _follow_up(target: Target, report: ReportContext) -> str:
     reverse = Target((target.event == 0).astype(np.int64), target.time, target.entry, target.upper)
-    return _quartiles(reverse, evidence)
+    return _quartiles(reverse, report)
 
 
-def _quartiles(target: Target, evidence: Evidence) -> str:
+def _quartiles(target: Target, report: ReportContext) -> str:
     """Return the median of a Kaplan-Meier curve with its quartiles, as far as it falls."""
     if not (target.event > 0).any():
         return "not reached"
@@ -73,7 +73,7 @@ def _quartiles(target: Target, evidence: Evidence) -> str:
     if middle is None:
         return "not reached"
     ends = " to ".join("not reached" if end is None else f"{end:,.4g}" for end in (low, high))
-    return f"{evidence.time(middle)} (quartiles {ends})"
+    return f"{report.time(middle)} (quartiles {ends})"
 
 
 def median_time(target: Target, level: float = 0.5) -> float | None:
@@ -81,11 +81,6 @@ def median_time(target: Target, level: float = 0.5) -> float | None:
     curve = kaplan_meier(target)
     below = np.flatnonzero(curve.estimate <= level + 1e-12)
     return float(curve.time[below[0]]) if len(below) else None
-
-
-def plain(value: float) -> str:
-    """Return a number with three digits, or all of those before the point."""
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _covariates(frame: pd.DataFrame) -> Html:

@@ -12,7 +12,7 @@ from ...metrics import permutation_importance
 from ...metrics.importance import PermutationImportance
 from ...plots import importance_over_time
 from ..predictions import Floats, quick_incidences
-from .evidence import Evidence
+from .context import ReportContext
 
 __all__ = ["importance_section"]
 
@@ -23,43 +23,45 @@ _SHOWN = 12
 _LINES = 6
 
 
-def importance_section(evidence: Evidence) -> Section:
+def importance_section(report: ReportContext) -> Section:
     """Show how much worse the predictions become when a column is shuffled."""
-    rows = np.sort(np.random.default_rng(evidence.seed).permutation(len(evidence.y))[:_ROWS])
+    rows = np.sort(np.random.default_rng(report.seed).permutation(len(report.y))[:_ROWS])
     section = Section("What the model uses")
     section.blocks.append(
         paragraph(
             f"Rise of the Brier score when the values of one column are shuffled among {len(rows):,} "
-            f"{'of the ' if len(rows) < len(evidence.y) else ''}evaluated rows ({_REPEATS} times). A column that says "
+            f"{'of the ' if len(rows) < len(report.y) else ''}evaluated rows ({_REPEATS} times). A column that says "
             "what another says too appears less important than it is; and importance for a prediction is no cause."
         )
     )
-    times = np.linspace(0, float(evidence.horizons[-1]), _TIMES + 1)[1:]
+    times = np.linspace(0, float(report.horizons[-1]), _TIMES + 1)[1:]
     known: list[Floats] = []  # the shuffles are the same for every event, and a prediction has all of them
-    for event, name in enumerate(evidence.names, 1):
-        which = "" if evidence.n_events == 1 else f" for {name}"
-        section.blocks += _of_event(evidence, rows, times, event, which, known)
+    for event, name in enumerate(report.names, 1):
+        which = "" if report.n_events == 1 else f" for {name}"
+        section.blocks += _of_event(report, rows, times, event, which, known)
     return section
 
 
-def _of_event(evidence: Evidence, rows: Any, times: Floats, event: int, which: str, known: list[Floats]) -> list[Html]:
+def _of_event(
+    report: ReportContext, rows: Any, times: Floats, event: int, which: str, known: list[Floats]
+) -> list[Html]:
     calls = count()
 
     def predict(X: Any) -> Floats:
         call = next(calls)
         if call == len(known):
-            known.append(quick_incidences(evidence.model, evidence.table(X), times, evidence.n_events))
+            known.append(quick_incidences(report.model, report.table(X), times, report.n_events))
         return 1 - known[call][event - 1]
 
     result = permutation_importance(
         predict,
-        evidence.X.iloc[rows],
-        evidence.base,
-        evidence.y.take(rows),
+        report.X.iloc[rows],
+        report.base,
+        report.y.take(rows),
         times,
         event,
         n_repeats=_REPEATS,
-        random_state=evidence.seed,
+        random_state=report.seed,
     )
     defined = np.isfinite(result.score)
     if not defined.any():
@@ -71,7 +73,7 @@ def _of_event(evidence: Evidence, rows: Any, times: Floats, event: int, which: s
         result.std[:, defined],
         features=result.features,
         show=_LINES,
-        time_unit=evidence.unit or None,
+        time_unit=report.unit or None,
         ax=drawing.subplots(),
     )
     picture = figure(

@@ -18,7 +18,7 @@ from ...metrics import (
 )
 from ...target import Target
 from ..predictions import Floats
-from .evidence import Evidence
+from .context import ReportContext
 
 __all__ = ["Measure", "Quality", "measure_quality", "null_risk"]
 
@@ -60,21 +60,21 @@ class Quality:
     integrated_gain: Measure
 
 
-def measure_quality(evidence: Evidence) -> list[Quality]:
+def measure_quality(report: ReportContext) -> list[Quality]:
     """Measure the model for each kind of event; the intervals are over the rows, the model staying as it is."""
-    return [_measure(evidence, event) for event in evidence.event_codes]
+    return [_measure(report, event) for event in report.event_codes]
 
 
-def null_risk(evidence: Evidence, times: Floats, event: int) -> Floats:
+def null_risk(report: ReportContext, times: Floats, event: int) -> Floats:
     """Return the risk of everyone without covariates at each time: Aalen-Johansen, for one kind Kaplan-Meier."""
-    curve = aalen_johansen(evidence.base, event)
+    curve = aalen_johansen(report.base, event)
     return np.asarray(curve.at(np.minimum(times, curve.time[-1])))
 
 
-def _measure(evidence: Evidence, event: int) -> Quality:
-    risk, at, base = evidence.risks[event - 1], evidence.horizons, evidence.base
-    errors = _squared_errors(evidence, event)
-    curve = np.hstack([risk, evidence.curves[event - 1]])
+def _measure(report: ReportContext, event: int) -> Quality:
+    risk, at, base = report.risks[event - 1], report.horizons, report.base
+    errors = _squared_errors(report, event)
+    curve = np.hstack([risk, report.curves[event - 1]])
 
     def concordance(y: Target, risk: Floats) -> Floats:
         return np.array([concordance_td(base, y, risk[:, i], float(t), event) for i, t in enumerate(at)])
@@ -83,9 +83,9 @@ def _measure(evidence: Evidence, event: int) -> Quality:
         seen = aalen_johansen(y, event)
         return np.array([_known(seen, float(t)) for t in at]) / risk.mean(axis=0)
 
-    draw = _Bootstrap(evidence)
+    draw = _Bootstrap(report)
     score, n = draw(lambda y, curve: np.concatenate(errors(y, curve)), curve), len(at)
-    null = errors(evidence.y, np.tile(null_risk(evidence, np.append(at, evidence.grid), event), (len(curve), 1)))[0]
+    null = errors(report.y, np.tile(null_risk(report, np.append(at, report.grid), event), (len(curve), 1)))[0]
     return Quality(
         concordance=draw(concordance, risk),
         auc=draw(lambda y, risk: np.asarray(auc_td(base, y, risk, at, event)), risk),
@@ -97,23 +97,23 @@ def _measure(evidence: Evidence, event: int) -> Quality:
         null_integrated=float(null[n]),
         ratio=draw(ratio, risk),
         ici=np.array(
-            [integrated_calibration_index(evidence.y, r, float(t), event) for r, t in zip(risk.T, at, strict=True)]
+            [integrated_calibration_index(report.y, r, float(t), event) for r, t in zip(risk.T, at, strict=True)]
         ),
     )
 
 
-def _squared_errors(evidence: Evidence, event: int) -> Callable[[Target, Floats], tuple[Floats, Floats]]:
+def _squared_errors(report: ReportContext, event: int) -> Callable[[Target, Floats], tuple[Floats, Floats]]:
     """Return a function of rows and risks at the horizons and on the grid, (n, h + g), to scores and gains.
 
     Both have one value a horizon and a last one for the integral from 0 to the last horizon by the trapezoidal rule,
     over its length. The gain is one less the score over that of the null model on the same rows.
     """
-    at, grid = evidence.horizons, np.append(0.0, evidence.grid)
-    times = np.append(at, evidence.grid)
-    null = 1 - null_risk(evidence, times, event)
+    at, grid = report.horizons, np.append(0.0, report.grid)
+    times = np.append(at, report.grid)
+    null = 1 - null_risk(report, times, event)
 
     def scores(y: Target, survival: Floats) -> Floats:
-        values = np.asarray(brier_score(evidence.base, y, survival, times, event))
+        values = np.asarray(brier_score(report.base, y, survival, times, event))
         over_time = np.append(0.0, values[len(at) :])  # at time 0 every model is right
         return np.append(values[: len(at)], np.trapezoid(over_time, grid) / grid[-1])
 
@@ -131,21 +131,21 @@ def _known(curve: Any, time: float) -> float:
 class _Bootstrap:
     """Measures with intervals, each over the same draws of the rows."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        self._evidence = evidence
+    def __init__(self, report: ReportContext) -> None:
+        self._report = report
 
     def __call__(self, metric: Callable[..., Floats], *predictions: Floats) -> Measure:
-        evidence = self._evidence
-        value = np.asarray(metric(evidence.y, *predictions))
+        report = self._report
+        value = np.asarray(metric(report.y, *predictions))
         lower, upper = np.full(value.shape, np.nan), np.full(value.shape, np.nan)
         known = np.isfinite(value)
-        if known.any() and evidence.n_bootstrap >= 2:
+        if known.any() and report.n_bootstrap >= 2:
             result = bootstrap(
                 lambda y, *arrays: np.asarray(metric(y, *arrays))[known],
-                evidence.y,
+                report.y,
                 *predictions,
-                n_resamples=evidence.n_bootstrap,
-                random_state=evidence.seed,
+                n_resamples=report.n_bootstrap,
+                random_state=report.seed,
             )
             lower[known], upper[known] = result.lower, result.upper
         return Measure(value, lower, upper)

@@ -9,23 +9,23 @@ import numpy as np
 
 from ..._html import Html, Section, TableColumn, facts, figure, new_figure, paragraph, table
 from ...plots import component_curves, mixture_components, phenotypes, training_history
-from ..doctor.findings import counted, listed
-from .evidence import Evidence
-from .subjects import typical_rows
+from ..text import counted, listed
+from .context import ReportContext
+from .typical_subjects import typical_rows
 
 __all__ = ["components_section", "model_section", "settings_section", "training_section"]
 
 _LAWS = {"weibull": "Weibull", "lognormal": "log-normal", "loglogistic": "log-logistic"}
 
 
-def model_section(evidence: Evidence) -> Section:
+def model_section(report: ReportContext) -> Section:
     """Say what the model is, what goes in, what comes out, and what it is for."""
-    model = evidence.model
-    columns = list(getattr(model, "feature_names_in_", evidence.frame.columns))
+    model = report.model
+    columns = list(getattr(model, "feature_names_in_", report.frame.columns))
     what: dict[str, object] = {"model": _name(model)}
-    if evidence.is_mixture:
+    if report.is_mixture:
         what["form"] = (
-            f"{'a' if evidence.n_events == 1 else 'for each kind of event a'} mixture of k = {model.k} "
+            f"{'a' if report.n_events == 1 else 'for each kind of event a'} mixture of k = {model.k} "
             f"{_LAWS.get(model.primitive, model.primitive)} distributions, whose weights and parameters come from a "
             "neural network of the covariates"
         )
@@ -34,12 +34,12 @@ def model_section(evidence: Evidence) -> Section:
         )
     what["predicts"] = (
         "the probability of survival without the event at any time"
-        if evidence.n_events == 1
-        else f"the cumulative incidence of {listed(evidence.names)}, and the probability of none of them, at any time"
+        if report.n_events == 1
+        else f"the cumulative incidence of {listed(report.names)}, and the probability of none of them, at any time"
     )
     what["from"] = f"{counted(len(columns), 'column')}: {listed(columns, 40)}"
-    if evidence.train is not None:
-        what["valid up to"] = f"{evidence.time(float(evidence.train.time.max()))}, the end of follow-up in training"
+    if report.train is not None:
+        what["valid up to"] = f"{report.time(float(report.train.time.max()))}, the end of follow-up in training"
     use = (
         "It is for subjects like those of training, whose covariates are known at time 0 and measured in the same way. "
         "It describes risks, it does not say what would happen if a covariate were changed, and it is no medical "
@@ -53,9 +53,9 @@ def _name(model: Any) -> str:
     return names.get(type(model).__name__, f"{type(model).__name__}")
 
 
-def settings_section(evidence: Evidence) -> Section:
+def settings_section(report: ReportContext) -> Section:
     """List the options of the model, those that differ from the default first."""
-    model = evidence.model
+    model = report.model
     if not hasattr(model, "get_params"):
         return Section("Settings", ["The model does not tell its settings."])
     defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
@@ -73,11 +73,11 @@ def _short(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def training_section(evidence: Evidence) -> Section:
+def training_section(report: ReportContext) -> Section:
     """Say how the model was trained."""
-    model = evidence.model
+    model = report.model
     section = Section("Training")
-    if not evidence.is_mixture:
+    if not report.is_mixture:
         section.blocks.append(f"Left out: {type(model).__name__} keeps no history of its training.")
         return section
     epochs = [sum(record["member"] == m for record in model.history_) for m in range(len(model.best_epoch_))]
@@ -91,7 +91,7 @@ def training_section(evidence: Evidence) -> Section:
                 "early stopping": f"on {held} (unless others were given to fit), patience {model.patience} epochs",
                 "epochs": listed(epochs, 12),
                 "epochs kept": listed(model.best_epoch_, 12),
-                "unit of time inside": evidence.time(model.time_unit_) + " (times are divided by it)",
+                "unit of time inside": report.time(model.time_unit_) + " (times are divided by it)",
             }
         )
     )
@@ -108,21 +108,21 @@ def training_section(evidence: Evidence) -> Section:
     return section
 
 
-def components_section(evidence: Evidence) -> Section:
+def components_section(report: ReportContext) -> Section:
     """Show what the components do: their weights, one subject's mixture, and who belongs to which."""
     section = Section("Components")
-    if not evidence.is_mixture:
-        section.blocks.append(f"Left out: {type(evidence.model).__name__} is no mixture of components.")
+    if not report.is_mixture:
+        section.blocks.append(f"Left out: {type(report.model).__name__} is no mixture of components.")
         return section
     from ..doctor.mixture import describe_mixture  # imports PyTorch
 
-    model = evidence.model
-    X = evidence.table(evidence.X)
-    found = describe_mixture(model, X, evidence.y)
+    model = report.model
+    X = report.table(report.X)
+    found = describe_mixture(model, X, report.y)
     section.blocks.append(
         facts(
             {
-                "components": f"{found.k}{'' if evidence.n_events == 1 else ' for each kind of event'}"
+                "components": f"{found.k}{'' if report.n_events == 1 else ' for each kind of event'}"
                 + (f", in each of {found.n_members} members" if found.n_members > 1 else ""),
                 "in use in the sample": listed([f"{v:.2f}" for v in found.used])
                 + " (exp of the average gate's entropy)",
@@ -138,21 +138,21 @@ def components_section(evidence: Evidence) -> Section:
     if found.k == 1:
         section.blocks.append("With one component there is nothing to tell apart.")
         return section
-    for event, name in enumerate(evidence.names, 1):
-        section.blocks += _pictures(evidence, event, "" if evidence.n_events == 1 else f" of {name}")
+    for event, name in enumerate(report.names, 1):
+        section.blocks += _pictures(report, event, "" if report.n_events == 1 else f" of {name}")
     return section
 
 
-def _pictures(evidence: Evidence, event: int, which: str) -> list[Html]:
-    first = evidence.model._network.members()[0]
-    of = " (first member of the ensemble)" if evidence.model.n_members > 1 else ""
-    law = first.distribution(evidence.model._matrix(evidence.table(evidence.X))).net(event)
-    row = typical_rows(evidence.risks[event - 1][:, evidence.middle])["medium"]
-    times = np.linspace(0, float(evidence.horizons[-1]), 201)[1:]
+def _pictures(report: ReportContext, event: int, which: str) -> list[Html]:
+    first = report.model._network.members()[0]
+    of = " (first member of the ensemble)" if report.model.n_members > 1 else ""
+    law = first.distribution(report.model._matrix(report.table(report.X))).net(event)
+    row = typical_rows(report.risks[event - 1][:, report.middle])["medium"]
+    times = np.linspace(0, float(report.horizons[-1]), 201)[1:]
     one, all_of = new_figure(7.5, 3.6), new_figure(6.5, 5.0)
     weights, curves = component_curves(law, times, row)
-    mixture_components(times, weights, curves, time_unit=evidence.unit or None, ax=one.subplots())
-    phenotypes(evidence.X, law.weights, ax=all_of.subplots())
+    mixture_components(times, weights, curves, time_unit=report.unit or None, ax=one.subplots())
+    phenotypes(report.X, law.weights, ax=all_of.subplots())
     return [
         figure(
             one,

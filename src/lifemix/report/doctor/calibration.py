@@ -10,7 +10,8 @@ import numpy as np
 from ...metrics import aalen_johansen, d_calibration, integrated_calibration_index, kaplan_meier
 from ...target import Target
 from ..predictions import incidences, survival_at_own_time
-from .findings import Finding, counted, percent
+from ..text import counted, percent
+from .findings import Finding
 from .variables import Floats
 
 __all__ = ["check_calibration", "check_reach"]

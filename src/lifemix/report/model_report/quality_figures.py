@@ -10,7 +10,7 @@ from ...plots import brier_over_time, calibration, d_calibration, risk_groups
 from ...plots.risk_groups import group_by_risk
 from ...plots.style import colour, legend_beside, time_axis
 from ..predictions import Floats, survival_at_own_time
-from .evidence import Evidence
+from .context import ReportContext
 
 __all__ = ["calibration_section", "groups_section", "over_time_section"]
 
@@ -19,35 +19,35 @@ _BINS = 10
 _ROWS_A_BIN = 40
 
 
-def calibration_section(evidence: Evidence) -> Section:
+def calibration_section(report: ReportContext) -> Section:
     """Show observed against predicted risk at each horizon and, for one kind of event, over the whole of time."""
     section = Section("Calibration")
-    bins = int(np.clip(len(evidence.y) // _ROWS_A_BIN, 2, _BINS))
-    for event, name in enumerate(evidence.names, 1):
+    bins = int(np.clip(len(report.y) // _ROWS_A_BIN, 2, _BINS))
+    for event, name in enumerate(report.names, 1):
         drawings = []
-        for t, risk in zip(evidence.horizons, evidence.risks[event - 1].T, strict=True):
+        for t, risk in zip(report.horizons, report.risks[event - 1].T, strict=True):
             drawings.append(new_figure(3.8, 3.8))
             axes = drawings[-1].subplots()
-            calibration(evidence.y, risk, float(t), event, bins=bins, time_unit=evidence.unit or None, ax=axes)
-        which = "" if evidence.n_events == 1 else f" of {name}"
+            calibration(report.y, risk, float(t), event, bins=bins, time_unit=report.unit or None, ax=axes)
+        which = "" if report.n_events == 1 else f" of {name}"
         section.blocks.append(
             figure(
                 drawings,
                 f"Observed against predicted risk{which} in groups of subjects, one picture a horizon",
                 f"Calibration{which}: mean predicted risk of {bins} groups by predicted risk against the observed risk "
-                f"({'Kaplan-Meier' if evidence.n_events == 1 else 'Aalen-Johansen'}) with 95 % limits. On the dashed "
+                f"({'Kaplan-Meier' if report.n_events == 1 else 'Aalen-Johansen'}) with 95 % limits. On the dashed "
                 "line they agree. Ticks along the lower edge: the predicted risks.",
             )
         )
-    if evidence.n_events == 1:
-        section.blocks.append(_whole_time(evidence))
+    if report.n_events == 1:
+        section.blocks.append(_whole_time(report))
     return section
 
 
-def _whole_time(evidence: Evidence) -> Html:
-    own = np.clip(survival_at_own_time(evidence.model, evidence.table(evidence.X), evidence.y), 0, 1)
+def _whole_time(report: ReportContext) -> Html:
+    own = np.clip(survival_at_own_time(report.model, report.table(report.X), report.y), 0, 1)
     drawing = new_figure(6.5, 3.4)
-    d_calibration(evidence.y, own, ax=drawing.subplots())
+    d_calibration(report.y, own, ax=drawing.subplots())
     return figure(
         drawing,
         "Share of subjects in each tenth of their own predicted survival",
@@ -55,18 +55,16 @@ def _whole_time(evidence: Evidence) -> Html:
     )
 
 
-def over_time_section(evidence: Evidence) -> Section:
+def over_time_section(report: ReportContext) -> Section:
     """Show the Brier score at each time beside that of a model without covariates."""
     section = Section("Accuracy over time")
     drawings = []
-    for event in evidence.event_codes:
-        drawings.append(new_figure(6.5 if evidence.n_events == 1 else 5.2, 3.4))
-        axes, curves = drawings[-1].subplots(), {"this model": 1 - evidence.curves[event - 1]}
-        brier_over_time(
-            evidence.base, evidence.y, curves, evidence.grid, event, time_unit=evidence.unit or None, ax=axes
-        )
-        if evidence.n_events > 1:
-            axes.set_title(evidence.names[event - 1], loc="left", fontsize=10)
+    for event in report.event_codes:
+        drawings.append(new_figure(6.5 if report.n_events == 1 else 5.2, 3.4))
+        axes, curves = drawings[-1].subplots(), {"this model": 1 - report.curves[event - 1]}
+        brier_over_time(report.base, report.y, curves, report.grid, event, time_unit=report.unit or None, ax=axes)
+        if report.n_events > 1:
+            axes.set_title(report.names[event - 1], loc="left", fontsize=10)
     section.blocks.append(
         figure(
             drawings,
@@ -77,30 +75,30 @@ def over_time_section(evidence: Evidence) -> Section:
     return section
 
 
-def groups_section(evidence: Evidence) -> Section:
+def groups_section(report: ReportContext) -> Section:
     """Show what was observed in groups by predicted risk, with the mean prediction and the numbers at risk."""
     section = Section("Risk groups")
-    n_groups = int(np.clip(len(evidence.y) // (2 * _ROWS_A_BIN), 2, _GROUPS))
-    by = evidence.time(float(evidence.horizons[evidence.middle]))
+    n_groups = int(np.clip(len(report.y) // (2 * _ROWS_A_BIN), 2, _GROUPS))
+    by = report.time(float(report.horizons[report.middle]))
     section.blocks.append(paragraph(f"Groups of equal size by the predicted risk up to {by}."))
-    for event, name in enumerate(evidence.names, 1):
-        risk = evidence.risks[event - 1][:, evidence.middle]
-        if evidence.n_events == 1:
-            section.blocks.append(_survival_groups(evidence, risk, n_groups))
+    for event, name in enumerate(report.names, 1):
+        risk = report.risks[event - 1][:, report.middle]
+        if report.n_events == 1:
+            section.blocks.append(_survival_groups(report, risk, n_groups))
         else:
-            section.blocks += _incidence_groups(evidence, risk, n_groups, event, name)
+            section.blocks += _incidence_groups(report, risk, n_groups, event, name)
     return section
 
 
-def _survival_groups(evidence: Evidence, risk: Floats, n_groups: int) -> Html:
+def _survival_groups(report: ReportContext, risk: Floats, n_groups: int) -> Html:
     drawing = new_figure(8.0, 4.4 + 0.2 * n_groups)
     risk_groups(
-        evidence.y,
+        report.y,
         risk,
         n_groups,
-        predicted=(evidence.grid, 1 - evidence.curves[0]),
-        last=float(evidence.horizons[-1]),
-        time_unit=evidence.unit or None,
+        predicted=(report.grid, 1 - report.curves[0]),
+        last=float(report.horizons[-1]),
+        time_unit=report.unit or None,
         ax=drawing.subplots(),
     )
     return figure(
@@ -111,19 +109,19 @@ def _survival_groups(evidence: Evidence, risk: Floats, n_groups: int) -> Html:
     )
 
 
-def _incidence_groups(evidence: Evidence, risk: Floats, n_groups: int, event: int, name: str) -> list[Html]:
+def _incidence_groups(report: ReportContext, risk: Floats, n_groups: int, event: int, name: str) -> list[Html]:
     """Draw the Aalen-Johansen curves of one event in groups by its risk, and list how many are at risk."""
     group = group_by_risk(risk, n_groups)
-    last = float(evidence.horizons[-1])
+    last = float(report.horizons[-1])
     drawing = new_figure(8.0, 4.0)
     axes = drawing.subplots()
     axes.spines[["top", "right"]].set_visible(False)
-    at = np.unique([0.0, *evidence.horizons])
+    at = np.unique([0.0, *report.horizons])
     rows = []
     top = 0.0
     for number in range(int(group.max()) + 1):
         rows_of = group == number
-        part = evidence.y.take(rows_of)
+        part = report.y.take(rows_of)
         curve = aalen_johansen(part, event)
         seen = curve.time <= last
         time, shade = np.append(0.0, curve.time[seen]), colour(number)
@@ -131,11 +129,11 @@ def _incidence_groups(evidence: Evidence, risk: Floats, n_groups: int, event: in
         axes.step(time, np.append(0.0, curve.estimate[seen]), where="post", color=shade, label=label)
         low, high = (np.append(0.0, limit[seen]) for limit in (curve.lower, curve.upper))
         axes.fill_between(time, low, high, step="post", color=shade, alpha=0.15, linewidth=0)
-        predicted = evidence.curves[event - 1][rows_of].mean(axis=0)
-        axes.plot(evidence.grid, predicted, color=shade, linestyle="--", linewidth=1.3)
+        predicted = report.curves[event - 1][rows_of].mean(axis=0)
+        axes.plot(report.grid, predicted, color=shade, linestyle="--", linewidth=1.3)
         top = max(top, float(np.nanmax(high)), float(predicted.max()))
         rows.append([label, *(f"{int((part.time >= t).sum()):,}" for t in at)])
-    time_axis(axes, last, evidence.unit or None)
+    time_axis(axes, last, report.unit or None)
     axes.set(ylabel=f"cumulative incidence of {name}", ylim=(0, min(1.0, 1.1 * top)))
     legend_beside(axes, "risk group")
     picture = figure(
@@ -144,5 +142,5 @@ def _incidence_groups(evidence: Evidence, risk: Floats, n_groups: int, event: in
         f"Cumulative incidence of {name} in groups by its predicted risk: Aalen-Johansen with 95 % bands; dashed, the "
         "mean prediction of each group.",
     )
-    columns = [TableColumn("risk group"), *(TableColumn(evidence.time(t)) for t in at)]
+    columns = [TableColumn("risk group"), *(TableColumn(report.time(t)) for t in at)]
     return [picture, table(columns, rows, f"Subjects at risk, groups by risk of {name}")]

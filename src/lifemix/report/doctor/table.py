@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from ...errors import InputError, LifemixWarning
 from ...preprocessing.frames import as_frame
 from ...target import Target, as_target
+from ..text import counted, listed, percent
 from .columns import check_column, check_constants, check_missing
-from .findings import Finding, counted, in_order, listed, percent
+from .findings import Finding, in_order
 from .leaks import check_leak, check_missing_pattern, expected_events
 from .outcome import check_horizons, check_outcome
 from .variables import Variable, exact_times, read_variables

@@ -12,11 +12,10 @@ import pandas as pd
 
 from ..._html import Html, Section, TableColumn, figure, new_figure, paragraph, table
 from ...plots import incidence_curves, survival_curves
-from ..doctor.findings import percent
 from ..doctor.variables import read_variables
 from ..predictions import Floats
-from .data import plain
-from .evidence import Evidence
+from ..text import percent, plain
+from .context import ReportContext
 
 __all__ = ["subjects_section", "typical_rows"]
 
@@ -32,38 +31,38 @@ def typical_rows(risk: Floats) -> dict[str, int]:
     return {name: int(order[round(share * (len(order) - 1))]) for name, share in _LEVELS.items()}
 
 
-def subjects_section(evidence: Evidence) -> Section:
+def subjects_section(report: ReportContext) -> Section:
     """Show curves of subjects of low, medium and high risk of each event."""
-    by = evidence.time(float(evidence.horizons[evidence.middle]))
+    by = report.time(float(report.horizons[report.middle]))
     section = Section("Typical subjects")
     section.blocks.append(
         paragraph(
             f"Subjects at the 10, 50 and 90 % quantile of the predicted risk up to {by}. So that nobody is shown, the "
-            f"table has the medians (or most frequent levels) of the {_n_nearest(len(evidence.y))} rows next in risk."
+            f"table has the medians (or most frequent levels) of the {_n_nearest(len(report.y))} rows next in risk."
         )
     )
-    for event, name in enumerate(evidence.names, 1):
-        risk = evidence.risks[event - 1][:, evidence.middle]
+    for event, name in enumerate(report.names, 1):
+        risk = report.risks[event - 1][:, report.middle]
         rows = typical_rows(risk)
-        section.blocks += [_curves(evidence, rows, event, name), _who(evidence, risk, rows, name)]
+        section.blocks += [_curves(report, rows, event, name), _who(report, risk, rows, name)]
     return section
 
 
-def _curves(evidence: Evidence, rows: dict[str, int], event: int, name: str) -> Html:
-    times = np.linspace(0, float(evidence.horizons[-1]), _TIMES)
-    chosen = evidence.table(evidence.X.iloc[list(rows.values())])
-    members = _member_curves(evidence, chosen, times, event)
+def _curves(report: ReportContext, rows: dict[str, int], event: int, name: str) -> Html:
+    times = np.linspace(0, float(report.horizons[-1]), _TIMES)
+    chosen = report.table(report.X.iloc[list(rows.values())])
+    members = _member_curves(report, chosen, times, event)
     mean, spread = members.mean(axis=0), members.std(axis=0) if len(members) > 1 else None
     drawing = new_figure(7.5, 3.8)
-    draw = survival_curves if evidence.n_events == 1 else incidence_curves
-    values = 1 - mean if evidence.n_events == 1 else mean
+    draw = survival_curves if report.n_events == 1 else incidence_curves
+    values = 1 - mean if report.n_events == 1 else mean
     axes = drawing.subplots()
-    draw(times, values, spread, labels=list(rows), time_unit=evidence.unit or None, title="risk", ax=axes)
-    if evidence.n_events > 1:  # incidences may be small
+    draw(times, values, spread, labels=list(rows), time_unit=report.unit or None, title="risk", ax=axes)
+    if report.n_events > 1:  # incidences may be small
         axes.set_yticks(np.linspace(0, 1, 5) * _round_up(float(values.max())))
         axes.set_ylim(0, 1.05 * _round_up(float(values.max())))
     band = f" Bands: one standard deviation over the {len(members)} members." if len(members) > 1 else ""
-    what = "survival" if evidence.n_events == 1 else f"cumulative incidence of {name}"
+    what = "survival" if report.n_events == 1 else f"cumulative incidence of {name}"
     return figure(
         drawing,
         f"Predicted {what} of subjects of low, medium and high risk",
@@ -76,11 +75,11 @@ def _round_up(value: float) -> float:
     return min((top for top in (0.04, 0.1, 0.2, 0.4, 1.0) if top >= value), default=1.0)
 
 
-def _member_curves(evidence: Evidence, X: Any, times: Floats, event: int) -> Floats:
+def _member_curves(report: ReportContext, X: Any, times: Floats, event: int) -> Floats:
     """Return the incidence of an event by each member of an ensemble, ``(members, rows, times)``."""
-    model = evidence.model
-    if not evidence.is_mixture:
-        if evidence.n_events == 1:
+    model = report.model
+    if not report.is_mixture:
+        if report.n_events == 1:
             return 1 - np.asarray(model.predict_survival_function(X, times))[None]
         return np.asarray(model.predict_cumulative_incidence(X, times, event=event))[None]
     laws = [member.distribution(model._matrix(X)) for member in model._network.members()]
@@ -91,7 +90,7 @@ def _n_nearest(n: int) -> int:
     return max(_FEWEST, round(_NEAREST * n))
 
 
-def _who(evidence: Evidence, risk: Floats, rows: dict[str, int], name: str) -> Html:
+def _who(report: ReportContext, risk: Floats, rows: dict[str, int], name: str) -> Html:
     size = _n_nearest(len(risk))
     order = np.argsort(risk, kind="stable")
     place = np.argsort(order, kind="stable")
@@ -99,16 +98,16 @@ def _who(evidence: Evidence, risk: Floats, rows: dict[str, int], name: str) -> H
     for row in rows.values():
         first = int(np.clip(place[row] - size // 2, 0, max(0, len(order) - size)))
         parts.append(order[first : first + size])
-    at = evidence.middle
+    at = report.middle
     lines: list[list[Any]] = [["predicted risk", *(percent(float(risk[part].mean())) for part in parts)]]
-    summaries = [_summary(evidence.X.iloc[part]) for part in parts]
+    summaries = [_summary(report.X.iloc[part]) for part in parts]
     lines += [[column, *(summary[column] for summary in summaries)] for column in summaries[0]]
-    which = "" if evidence.n_events == 1 else f" of {name}"
+    which = "" if report.n_events == 1 else f" of {name}"
     columns = [TableColumn("covariate"), *(TableColumn(f"{level} risk") for level in rows)]
     return table(
         columns,
         lines,
-        f"Subjects near a low, medium and high risk{which} by {evidence.time(float(evidence.horizons[at]))}",
+        f"Subjects near a low, medium and high risk{which} by {report.time(float(report.horizons[at]))}",
     )
 
 

@@ -13,9 +13,10 @@ from ...errors import InputError, LifemixWarning
 from ...splits import horizons as event_quantiles
 from ...target import Target, as_target
 from ..predictions import fitted_model, has_mixture, kinds_of_event, take_rows, training_target
-from .findings import Finding, counted, in_order
-from .fit_quality import check_calibration, check_reach
-from .newness import check_newness
+from ..text import counted
+from .calibration import check_calibration, check_reach
+from .dataset_shift import check_dataset_shift
+from .findings import Finding, in_order
 from .training import check_training
 from .variables import Floats
 
@@ -58,7 +59,7 @@ def check_model(
 
 def _findings(model: Any, X: Any, target: Target, horizons: ArrayLike | None) -> Iterator[Finding]:
     n_events = kinds_of_event(model, target)
-    yield from check_newness(model, X)
+    yield from check_dataset_shift(model, X)
     if target.n_events > n_events:
         yield Finding(
             "stop",

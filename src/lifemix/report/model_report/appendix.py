@@ -14,19 +14,19 @@ import pandas as pd
 
 from ..._html import Html, Section, TableColumn, bullets, facts, paragraph, preformatted, table
 from ...errors import ModelFileError
-from ..doctor.findings import listed
 from ..predictions import has_mixture
-from .evidence import Evidence
+from ..text import listed
+from .context import ReportContext
 
 __all__ = ["checklist_section", "describe_file", "limits_section", "reproduce_section"]
 
 _PACKAGES = ("lifemix", "torch", "numpy", "pandas", "scipy", "scikit-learn", "matplotlib")
 
 
-def limits_section(evidence: Evidence) -> Section:
+def limits_section(report: ReportContext) -> Section:
     """Say what the page does not show."""
-    model = evidence.model
-    events = [int((evidence.y.event == code).sum()) for code in evidence.event_codes]
+    model = report.model
+    events = [int((report.y.event == code).sum()) for code in report.event_codes]
     points = [
         "The evaluated rows are those that were given. If they come from the same source as the training rows this is "
         "internal validation; how the model does elsewhere, or later, is not known.",
@@ -39,7 +39,7 @@ def limits_section(evidence: Evidence) -> Section:
         "nothing at all.",
         "Importance, phenotypes and typical subjects describe the model, not causes.",
     ]
-    if evidence.n_events > 1 and evidence.is_mixture:
+    if report.n_events > 1 and report.is_mixture:
         points.append(
             "The kinds of event are modelled as independent given the covariates. The cumulative incidences shown here "
             "can be checked against data; net survival, as if the other events did not exist, cannot."
@@ -82,27 +82,27 @@ def checklist_section() -> Section:
     )
 
 
-def reproduce_section(evidence: Evidence, model_file: str | None, remarks: list[str]) -> Section:
+def reproduce_section(report: ReportContext, model_file: str | None, remarks: list[str]) -> Section:
     """Say which versions, seeds, model and rows the page was made from; ``model_file`` is from ``describe_file``."""
     known: dict[str, object] = {
         "versions": ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
         + f", Python {platform.python_version()}",
-        "seed of the fit": str(getattr(evidence.model, "random_state", "not known")),
-        "seed of this report": str(evidence.seed),
-        "rows (SHA-256)": _fingerprint(evidence.frame, evidence.target),
+        "seed of the fit": str(getattr(report.model, "random_state", "not known")),
+        "seed of this report": str(report.seed),
+        "rows (SHA-256)": _fingerprint(report.frame, report.target),
     }
-    if (weights := _checksum(evidence.model)) is not None:
+    if (weights := _checksum(report.model)) is not None:
         known["settings and weights (SHA-256)"] = weights
     if model_file is not None:
         known["model file"] = model_file
-    horizons = [float(t) for t in evidence.horizons]
+    horizons = [float(t) for t in report.horizons]
     load = 'from lifemix import load\n\nmodel = load("model.safetensors")\n'
-    if not evidence.is_mixture:
+    if not report.is_mixture:
         load = 'from joblib import load\n\nmodel = load("model.joblib")  # where it was dumped\n'
     call = (
         f"from lifemix.report.model_report import write_report\n{load}"
         'write_report(\n    model, X, y, "report.html",\n'
-        f"    horizons={horizons}, n_bootstrap={evidence.n_bootstrap}, random_state={evidence.seed},\n)"
+        f"    horizons={horizons}, n_bootstrap={report.n_bootstrap}, random_state={report.seed},\n)"
     )
     blocks: list[Html] = [facts(known), preformatted(call)]
     if remarks:

@@ -15,16 +15,16 @@ from ..._html import Html, Page, Section, bullets, joined, note, paragraph
 from ...errors import LifemixWarning
 from ...metrics.inputs import check_count
 from ..doctor import Finding, check_model, check_table
-from ..doctor.findings import counted, listed
+from ..text import counted, listed
+from .appendix import checklist_section, describe_file, limits_section, reproduce_section
+from .context import ReportContext, gather
 from .data import data_section
-from .evidence import Evidence, gather
 from .importance import importance_section
 from .measures import Quality, measure_quality
 from .model import components_section, model_section, settings_section, training_section
-from .pictures import calibration_section, groups_section, over_time_section
 from .quality import CTD, quality_section
-from .reproduce import checklist_section, describe_file, limits_section, reproduce_section
-from .subjects import subjects_section
+from .quality_figures import calibration_section, groups_section, over_time_section
+from .typical_subjects import subjects_section
 
 __all__ = ["write_report"]
 
@@ -59,7 +59,7 @@ def write_report(
     file = None if model_file is None else describe_file(model_file)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        evidence = gather(
+        report = gather(
             model,
             X,
             y,
@@ -70,56 +70,56 @@ def write_report(
             max_rows=max_rows,
             random_state=random_state,
         )
-        sections = _sections(evidence, horizons)
+        sections = _sections(report, horizons)
     remarks = _remarks(caught)
-    sections.append(reproduce_section(evidence, file, remarks))
-    name = title or f"{type(evidence.model).__name__}: model report"
-    lead = f"A model of the time to {listed(evidence.names)}, described and measured on {len(evidence.target):,} rows."
+    sections.append(reproduce_section(report, file, remarks))
+    name = title or f"{type(report.model).__name__}: model report"
+    lead = f"A model of the time to {listed(report.names)}, described and measured on {len(report.target):,} rows."
     foot = f"Written by lifemix on {datetime.now(UTC):%d %B %Y}."
     return Page(name, lead=lead, foot=foot, sections=sections).write(path)
 
 
-def _sections(evidence: Evidence, horizons: ArrayLike | None) -> list[Section]:
-    at = evidence.horizons if evidence.judged else horizons
-    before = check_table(evidence.frame, evidence.target, horizons=horizons)
-    after = check_model(evidence.model, evidence.table(evidence.frame), evidence.target, horizons=at)
-    qualities = measure_quality(evidence) if evidence.judged else []
+def _sections(report: ReportContext, horizons: ArrayLike | None) -> list[Section]:
+    at = report.horizons if report.judged else horizons
+    before = check_table(report.frame, report.target, horizons=horizons)
+    after = check_model(report.model, report.table(report.frame), report.target, horizons=at)
+    qualities = measure_quality(report) if report.judged else []
     described = [
-        model_section(evidence),
-        data_section(evidence),
+        model_section(report),
+        data_section(report),
         _doctor(before, after),
-        settings_section(evidence),
-        training_section(evidence),
+        settings_section(report),
+        training_section(report),
     ]
-    if evidence.judged:
+    if report.judged:
         measured = [
-            quality_section(evidence, qualities),
-            calibration_section(evidence),
-            over_time_section(evidence),
-            groups_section(evidence),
-            subjects_section(evidence),
-            importance_section(evidence),
-            components_section(evidence),
+            quality_section(report, qualities),
+            calibration_section(report),
+            over_time_section(report),
+            groups_section(report),
+            subjects_section(report),
+            importance_section(report),
+            components_section(report),
         ]
     else:
         reason = (
-            f"Left out: of the {len(evidence.target):,} rows {len(evidence.y):,} were followed from the origin with "
-            f"exact times, {int((evidence.y.event > 0).sum()):,} of them with an event; measures need at least 30 rows "
+            f"Left out: of the {len(report.target):,} rows {len(report.y):,} were followed from the origin with "
+            f"exact times, {int((report.y.event > 0).sum()):,} of them with an event; measures need at least 30 rows "
             "and 10 events."
         )
         measured = [Section("Quality on the evaluated rows", [reason])]
-    end = [limits_section(evidence), checklist_section()]
-    return [_summary(evidence, qualities, before, after), *described, *measured, *end]
+    end = [limits_section(report), checklist_section()]
+    return [_summary(report, qualities, before, after), *described, *measured, *end]
 
 
-def _summary(evidence: Evidence, qualities: list[Quality], before: list[Finding], after: list[Finding]) -> Section:
+def _summary(report: ReportContext, qualities: list[Quality], before: list[Finding], after: list[Finding]) -> Section:
     """Say the most important numbers in sentences."""
-    events = int((evidence.y.event > 0).sum())
-    lines: list[object] = [f"Measured on {counted(len(evidence.y), 'row')} with {counted(events, 'event')}."]
-    at = evidence.middle
-    for name, quality in zip(evidence.names, qualities, strict=False):
-        by = evidence.time(float(evidence.horizons[at]))
-        which = "" if evidence.n_events == 1 else f"{name}: "
+    events = int((report.y.event > 0).sum())
+    lines: list[object] = [f"Measured on {counted(len(report.y), 'row')} with {counted(events, 'event')}."]
+    at = report.middle
+    for name, quality in zip(report.names, qualities, strict=False):
+        by = report.time(float(report.horizons[at]))
+        which = "" if report.n_events == 1 else f"{name}: "
         lines.append(
             joined(
                 which,

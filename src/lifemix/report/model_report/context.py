@@ -25,14 +25,14 @@ from ..predictions import (
     training_target,
 )
 
-__all__ = ["Evidence", "gather"]
+__all__ = ["ReportContext", "gather"]
 
 _GRID = 101  # as in metrics.evaluate
 _ENOUGH_ROWS, _ENOUGH_EVENTS = 30, 10
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class ReportContext:
     """All that the sections share.
 
     ``frame`` and ``target`` hold all rows given; ``X`` and ``y`` those that measures can use: exact or right-censored
@@ -97,7 +97,7 @@ def gather(
     n_bootstrap: int,
     max_rows: int,
     random_state: int,
-) -> Evidence:
+) -> ReportContext:
     """Check the arguments, ask the model for its predictions, and put everything together."""
     model, target = fitted_model(model), as_target(y)
     frame, named = as_frame(X)
@@ -122,7 +122,7 @@ def gather(
     grid = np.linspace(0, at[-1], _GRID)[1:] if judged else np.empty(0)
     given = table if named else table.to_numpy()
     empty = np.empty((n_events, len(used), 0))
-    return Evidence(
+    return ReportContext(
         model=model,
         frame=frame,
         target=target,

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from lifemix import make_target
 from lifemix.report.doctor import Finding, check_table
-from lifemix.report.doctor.findings import counted, in_order, listed, percent
+from lifemix.report.doctor.findings import in_order
 from lifemix.report.doctor.leaks import expected_events
+from lifemix.report.text import counted, listed, percent
 from lifemix.target import as_target
 
 N = 1000

@@ -10,16 +10,17 @@ import numpy as np
 from ...preprocessing import TabularPreprocessor
 from ...preprocessing.columns import Column
 from ...preprocessing.frames import as_frame
-from .findings import Finding, counted, listed, percent
+from ..text import counted, listed, percent
+from .findings import Finding
 from .variables import Variable, read_variables
 
-__all__ = ["check_newness"]
+__all__ = ["check_dataset_shift"]
 
 _FAR = 10.0
 _MANY = 0.01
 
 
-def check_newness(model: Any, X: Any) -> Iterator[Finding]:
+def check_dataset_shift(model: Any, X: Any) -> Iterator[Finding]:
     """Yield in what the rows differ from those of training, as far as the model's preprocessor remembers these."""
     fitted = getattr(model, "preprocessor_", None)
     if not isinstance(fitted, TabularPreprocessor):

@@ -1,0 +1,34 @@
+"""Numbers and lists as a sentence has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["counted", "listed", "percent", "plain"]
+
+
+def listed(names: Sequence[object], most: int = 5) -> str:
+    """Return names as a sentence has them: ``a, b and c``, or ``a, b and 7 more``."""
+    shown = [str(name) for name in names[:most]]
+    if len(names) > most:
+        shown = [*shown[: most - 1], f"{len(names) - most + 1} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage, with a digit after the point where it is small or near the whole."""
+    if 0 < share < 0.001:
+        return "less than 0.1 %"
+    if 0 < share < 0.0995 or 0.995 <= share < 1:
+        return f"{100 * share:.1f} %"
+    return f"{100 * share:.0f} %"
+
+
+def counted(number: int, word: str) -> str:
+    """Return ``1 row``, ``2,000 rows``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def plain(value: float) -> str:
+    """Return a number with three digits, or all of those before the point."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
