@@ -8,8 +8,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from lifemix import make_target
 from lifemix.datasets import load_metabric, load_support
-from lifemix.errors import SettingError, TargetError
-from lifemix.splits import EventStratifiedKFold, censor_artificially, horizons, train_validation_split
+from lifemix.errors import InputError, SettingError, TargetError
+from lifemix.splits import EventStratifiedKFold, censor_artificially, default_horizons, horizons, train_validation_split
 
 EVENTS = st.lists(st.integers(0, 3), min_size=10, max_size=60).map(np.array)
 
@@ -144,7 +144,7 @@ BAD = {
     "empty part": (lambda: train_validation_split(Y, fraction=0.1), SettingError, "got 0 validation rows of 4"),
     "quantile": (lambda: horizons(Y, [25]), SettingError, r"got \[25\]"),
     "no such event": (lambda: horizons(Y, event=2), TargetError, "rows with event 2; got none"),
-    "censoring is no event": (lambda: horizons(Y, event=0), TargetError, "rows with event 0; got none"),
+    "censoring is no event": (lambda: horizons(Y, event=0), InputError, "whole number >= 1; got 0"),
     "negative fraction": (lambda: censor_artificially(Y, -0.1), SettingError, "between 0 and 1; got -0.1"),
     "intervals": (
         lambda: censor_artificially(make_target([1.0], [1], upper=[2.0]), 0.5),
@@ -158,3 +158,17 @@ BAD = {
 def test_settings_that_cannot_be_used_are_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_default_horizons_are_rounded_quartiles_of_all_events_within_the_follow_up():
+    y = make_target([1.2345, 2.3456, 3.4567, 4.5678, 5.0, 9.0], [1, 2, 1, 2, 0, 0])
+    assert default_horizons(y).tolist() == [2.07, 2.9, 3.73]
+    assert default_horizons(make_target([0.0, 0.0, 0.0, 5.0], [1, 1, 1, 0])).tolist() == [5.0]  # no positive quartile
+    assert default_horizons(make_target([1.0006, 1.0006, 1.0], [1, 1, 0])).tolist() == [1.0]
+    assert default_horizons(make_target([9.996, 9.996], [1, 1])).tolist() == [9.996]  # 10 is beyond the follow-up
+
+
+def test_horizons_of_any_event_type():
+    y = make_target([1.0, 2.0, 3.0, 4.0], [1, 2, 2, 0])
+    assert horizons(y, [0.5], event=None).tolist() == [2.0]
+    assert horizons(y, [0.5], event=2.0).tolist() == [2.5]

@@ -1,31 +1,56 @@
-"""Checks of what a prediction is asked for, shared by every model."""
+"""Checks of arguments, shared by every model, metric and distribution.
+
+Data that cannot be used (times, events, weights, levels) is an ``InputError``; an option that cannot have its value is
+a ``SettingError``. An estimator declares what its options may be once, as rules by name in ``_rules``;
+``check_settings`` applies them before any work is done.
+"""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import InputError, LifemixWarning
+from .errors import InputError, LifemixWarning, SettingError
 
-__all__ = ["check_event", "check_times"]
+__all__ = [
+    "Check",
+    "Choice",
+    "Flag",
+    "HasRules",
+    "Number",
+    "Rule",
+    "Seed",
+    "Whole",
+    "Widths",
+    "check_event",
+    "check_same_rows",
+    "check_settings",
+    "check_shares",
+    "check_times",
+    "check_weight",
+]
+
+Floats = NDArray[np.float64]
 
 
-def check_times(
-    times: ArrayLike, name: str = "times", *, warn_unsorted: bool = False, stacklevel: int = 3
-) -> NDArray[np.float64]:
+# Data.
+
+
+def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = False, stacklevel: int = 3) -> Floats:
     """Return times as a vector; they must be finite numbers and not negative.
 
-    warn_unsorted: for arguments that look like a grid, where another order is probably a slip.
+    With ``warn_unsorted``, for arguments that look like a grid, another order gives a warning: it is probably a slip.
     """
-    try:
-        array = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers; {error}.") from None
-    if array.ndim != 1 or len(array) == 0:
+    array = _numbers(times, name)
+    if array.ndim > 1 or array.size == 0:
         raise InputError(f"{name} must be a number or a vector of at least one; got shape {array.shape}.")
+    array = np.atleast_1d(array)
     bad = ~np.isfinite(array) | (array < 0)
     if bad.any():
         raise InputError(
@@ -41,8 +66,171 @@ def check_times(
     return array
 
 
-def check_event(event: Any, n_events: int) -> int:
-    """Return the kind of event as a number in 1..n_events."""
-    if isinstance(event, (bool, np.bool_)) or event not in range(1, n_events + 1):
-        raise InputError(f"event must be a whole number in 1..{n_events}, the kinds seen in fit; got {event!r}.")
+def check_shares(values: ArrayLike, name: str) -> Floats:
+    """Return levels of probability as a vector; they must lie in [0, 1]."""
+    array = _numbers(values, name)
+    if array.ndim > 1 or array.size == 0 or not ((array >= 0) & (array <= 1)).all():
+        raise InputError(f"{name} must be a number or a vector of numbers from 0 to 1; got {values!r}.")
+    return np.atleast_1d(array)
+
+
+def check_event(event: Any, n_events: int | None = None) -> int:
+    """Return the event type as an integer from 1 on, up to ``n_events`` where that is known; 1.0 is 1."""
+    whole = isinstance(event, Real) and not isinstance(event, (bool, np.bool_)) and float(event).is_integer()
+    if not whole or event < 1 or (n_events is not None and event > n_events):
+        known = ">= 1" if n_events is None else f"in 1..{n_events}, the event types seen in fit"
+        raise InputError(f"event must be a whole number {known}; got {event!r}.")
     return int(event)
+
+
+def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
+    """Return one case weight per row, finite and not negative; ones where none are given."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = _numbers(sample_weight, "sample_weight")
+    if weight.shape != (n_rows,):
+        raise InputError(
+            f"sample_weight must have one value per row, shape ({n_rows},); got shape {weight.shape}. Reshape it."
+        )
+    bad = ~np.isfinite(weight) | (weight < 0)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"sample_weight must be finite and >= 0; got {weight[row]} at row {row} ({int(bad.sum())} such rows). "
+            "Use 0 to leave a row out."
+        )
+    return weight
+
+
+def check_same_rows(n_x: int, n_y: int, where: str = "") -> None:
+    """Refuse a table and a target of different length."""
+    if n_x != n_y:
+        raise InputError(
+            f"{where}X and y must have the same rows; got {n_x} in X and {n_y} in y. Select the rows of both together."
+        )
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers; got {values!r:.60} ({error}).") from None
+
+
+# Options.
+
+
+class Rule(Protocol):
+    """What the value of an option may be."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the value, or raise a ``SettingError``."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number of at least ``least``; None too where it is optional."""
+
+    least: int = 1
+    optional: bool = False
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the value, or raise a ``SettingError``."""
+        if self.optional and value is None:
+            return None
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or int(value) < self.least:
+            also = " or None" if self.optional else ""
+            raise SettingError(f"{name} must be a whole number of at least {self.least}{also}; got {value!r}.")
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number from ``least`` to ``most``, or above ``above``; None too where it is optional."""
+
+    least: float = 0.0
+    most: float = 1e30
+    above: float | None = None
+    optional: bool = False
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the value, or raise a ``SettingError``."""
+        if self.optional and value is None:
+            return None
+        real = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+        low = self.least if self.above is None else self.above
+        if not real or not low <= float(value) <= self.most or (self.above is not None and float(value) == low):
+            span = f"from {low:g}" if self.above is None else f"above {low:g} and at most"
+            ending = f"to {self.most:g}" if self.above is None else f"{self.most:g}"
+            also = " or None" if self.optional else ""
+            raise SettingError(f"{name} must be a number {span} {ending}{also}; got {value!r}.")
+        return float(value)
+
+
+class Choice:
+    """One of some values, mostly names."""
+
+    def __init__(self, *values: Any) -> None:
+        self.values = values
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the value, or raise a ``SettingError``."""
+        if not (value is None or isinstance(value, (str, int, float))) or value not in self.values:
+            raise SettingError(f"{name} must be one of {', '.join(map(repr, self.values))}; got {value!r}.")
+        return value
+
+
+class Flag:
+    """True or False."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the value, or raise a ``SettingError``."""
+        if not isinstance(value, (bool, np.bool_)):
+            raise SettingError(f"{name} must be True or False; got {value!r}.")
+        return bool(value)
+
+
+class Widths:
+    """A sequence of whole numbers, such as the widths of hidden layers."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the value, or raise a ``SettingError``."""
+        if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+            raise SettingError(f"{name} must be a sequence of widths such as (100,) or (); got {value!r}.")
+        return tuple(Whole(1)(f"each width in {name}", width) for width in value)
+
+
+class Seed:
+    """A random seed: a whole number from 0 on, a NumPy generator, or None for a fresh one each time."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the value, or raise a ``SettingError``."""
+        if value is None or isinstance(value, (np.random.Generator, np.random.RandomState)):
+            return value
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or int(value) < 0:
+            raise SettingError(f"{name} must be a whole number >= 0, a generator or None; got {value!r}.")
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A rule of its own: a function of the value that raises ``SettingError``."""
+
+    function: Callable[[Any], Any]
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the value, or raise a ``SettingError``."""
+        self.function(value)
+        return value
+
+
+class HasRules(Protocol):
+    """An estimator that declares what its options may be."""
+
+    _rules: ClassVar[Mapping[str, Rule]]
+
+
+def check_settings(estimator: HasRules) -> None:
+    """Apply the rules of an estimator to its options, in the order in which they are declared."""
+    for name, rule in estimator._rules.items():
+        rule(name, getattr(estimator, name))

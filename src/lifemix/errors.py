@@ -6,6 +6,7 @@ LifemixError
 │   ├── CovariateError    the table X
 │   └── SettingError      an option of an estimator or a function
 ├── ModelFileError        a file that `load` cannot or must not read
+├── DivergedError (a RuntimeError)       training came to no finite loss
 └── MissingExtraError (an ImportError)   an optional package is not installed
 LifemixWarning (a UserWarning)           harmless, but worth knowing
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 __all__ = [
     "CovariateError",
+    "DivergedError",
     "InputError",
     "LifemixError",
     "LifemixWarning",
@@ -46,6 +48,10 @@ class SettingError(InputError):
 
 class ModelFileError(LifemixError):
     """A model file cannot be read safely, or a model cannot be written."""
+
+
+class DivergedError(LifemixError, RuntimeError):
+    """Training diverged: no epoch has a finite loss and finite weights."""
 
 
 class MissingExtraError(LifemixError, ImportError):

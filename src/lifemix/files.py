@@ -9,11 +9,11 @@ from pathlib import Path
 
 from .errors import InputError, LifemixError
 
-__all__ = ["whole_file"]
+__all__ = ["atomic_write"]
 
 
 @contextlib.contextmanager
-def whole_file(path: Path, refusal: type[LifemixError] = InputError) -> Iterator[Path]:
+def atomic_write(path: Path, refusal: type[LifemixError] = InputError) -> Iterator[Path]:
     """Yield a name beside the file to write to; the file gets it when all went well and is on disk, or stays as it was.
 
     refusal: what is raised where the file cannot be written.

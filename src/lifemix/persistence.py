@@ -26,9 +26,9 @@ from .estimators.network import FittedNetwork
 from .estimators.plan import architecture_of
 from .estimators.settings import check_settings
 from .estimators.timescale import TimeScale
-from .files import whole_file
+from .files import atomic_write
 from .model import Architecture
-from .preprocessing import AsItIs, TabularPreprocessor
+from .preprocessing import Passthrough, TabularPreprocessor
 from .target import Target
 
 __all__ = ["FORMAT_VERSION", "load", "save"]
@@ -58,7 +58,7 @@ def save(model: DeepSurvivalMachines, path: str | os.PathLike[str]) -> None:
         raise ModelFileError(f"metadata_ must be of JSON's types, finite numbers: {error}. Convert it.") from None
     version = str(FORMAT_VERSION)
     header = {"lifemix": version, "content": content, "checksum": _checksum(version, content, tensors)}
-    with whole_file(Path(path), ModelFileError) as partial:
+    with atomic_write(Path(path), ModelFileError) as partial:
         partial.write_bytes(serialize(tensors, header))  # not save_file: only their owner can read the files it makes
 
 
@@ -116,7 +116,7 @@ def _options(model: DeepSurvivalMachines) -> dict[str, Any]:
 def _preprocessor_state(fitted: Any) -> dict[str, Any]:
     if type(fitted) is TabularPreprocessor:
         return {"kind": "tabular", **fitted.to_state()}
-    if type(fitted) is AsItIs:
+    if type(fitted) is Passthrough:
         return {"kind": "as it is", "names": fitted.names, "named": fitted.named}
     raise ModelFileError(
         f"a {type(fitted).__name__} cannot be written without pickle. Transform X before fit and use "
@@ -128,7 +128,7 @@ def _restore_preprocessor(state: dict[str, Any]) -> Any:
     if state["kind"] == "tabular":
         return TabularPreprocessor.from_state(state)
     if state["kind"] == "as it is":
-        return AsItIs(state["names"], state["named"])
+        return Passthrough(state["names"], state["named"])
     raise ValueError(f"unknown preprocessor {state['kind']!r}")
 
 

@@ -9,11 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import check_event
 from .errors import SettingError, TargetError
 from .target import Target, as_target
 
-__all__ = ["EventStratifiedKFold", "censor_artificially", "horizons", "train_validation_split"]
+__all__ = [
+    "EventStratifiedKFold",
+    "censor_artificially",
+    "default_horizons",
+    "horizons",
+    "train_validation_split",
+]
 
+Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Seed = int | np.random.Generator | None
 
@@ -76,20 +84,75 @@ def train_validation_split(
     return np.sort(chosen[~validation]), np.sort(chosen[validation])
 
 
-def horizons(y: Any, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int = 1) -> NDArray[np.float64]:
-    """Return quantiles of the times of one event, censored rows left out: where the paper evaluates.
+def horizons(y: Any, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int | None = 1) -> Floats:
+    """Return quantiles of the event times, censored rows left out: where the paper evaluates.
 
-    ``y`` is the whole data set, as in the paper. An event known to lie in an interval counts at its middle.
+    Parameters
+    ----------
+    y : target
+        The whole data set, as in the paper. An event known to lie in an interval counts at its midpoint.
+    quantiles : sequence of float, default (0.25, 0.5, 0.75)
+        Levels in [0, 1].
+    event : int or None, default 1
+        The event type; None takes events of any type.
+
+    Returns
+    -------
+    array of shape (n_quantiles,)
+        Times, in the order of the levels.
+
+    Raises
+    ------
+    TargetError
+        Where no row has the event.
+
+    Examples
+    --------
+    >>> from lifemix import make_target
+    >>> horizons(make_target([1, 2, 3, 4, 5], [1, 1, 1, 0, 1]))
+    array([1.75, 2.5 , 3.5 ])
+
     """
     levels = np.asarray(quantiles, dtype=np.float64)
     if not ((levels >= 0) & (levels <= 1)).all():
         raise SettingError(f"quantiles must lie between 0 and 1; got {list(quantiles)}.")
     target = as_target(y)
-    seen = (target.event == event) & (target.event > 0)
+    seen = target.event > 0 if event is None else target.event == check_event(event)
     if not seen.any():
-        raise TargetError(f"horizons need rows with event {event}; got none among the codes {np.unique(target.event)}.")
+        what = "an event" if event is None else f"event {event}"
+        raise TargetError(f"horizons need rows with {what}; got none among the codes {np.unique(target.event)}.")
     times = np.where(target.interval, (target.time + target.upper) / 2, target.time)
     return np.asarray(np.quantile(times[seen], levels), dtype=np.float64)
+
+
+def default_horizons(y: Any) -> Floats:
+    """Return the times at which a model is measured and shown where none are given.
+
+    They are the quartiles of the times of events of any type, rounded to three significant digits; those that are not
+    positive, or beyond the last time, are left out.
+
+    Parameters
+    ----------
+    y : target
+        The target that the model was fitted to.
+
+    Returns
+    -------
+    array of shape (n_horizons,)
+        One to three distinct times, ascending.
+
+    Examples
+    --------
+    >>> from lifemix import make_target
+    >>> default_horizons(make_target([101.23, 202.34, 303.45, 404.56], [1, 2, 1, 0]))
+    array([152., 202., 253.])
+
+    """
+    target = as_target(y)
+    last = float(np.fmax(target.time, target.upper).max())
+    rounded = {float(f"{time:.3g}") for time in horizons(target, event=None).tolist()}
+    kept = sorted(time for time in rounded if 0 < time <= last)
+    return np.array(kept or [last], dtype=np.float64)
 
 
 def censor_artificially(y: Any, fraction: float, random_state: Seed = 0) -> NDArray[np.void]:

@@ -17,7 +17,7 @@ from commands import COLUMNS, QUICK, make_table
 from lifemix.cli.command import command
 from lifemix.cli.screen import Screen, plain
 from lifemix.errors import InputError
-from lifemix.files import whole_file
+from lifemix.files import atomic_write
 
 SOURCE = str(Path(lifemix.__file__).parents[1])
 ENVIRONMENT = os.environ | {"PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
@@ -124,15 +124,15 @@ def test_a_stopped_fit_leaves_no_file(number, code, tmp_path):
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "out.csv"
-    with pytest.raises(ZeroDivisionError), whole_file(path) as partial:
+    with pytest.raises(ZeroDivisionError), atomic_write(path) as partial:
         partial.write_text(str(1 / 0) if partial.write_text("half") else "")
     assert not list(tmp_path.iterdir())
-    with whole_file(path) as partial:
+    with atomic_write(path) as partial:
         assert partial.suffix == ".csv"
         partial.write_text("whole")
     assert [p.name for p in tmp_path.iterdir()] == ["out.csv"]
     assert path.read_text() == "whole"
-    with pytest.raises(InputError, match="cannot be written"), whole_file(tmp_path / "no" / "out.csv") as partial:
+    with pytest.raises(InputError, match="cannot be written"), atomic_write(tmp_path / "no" / "out.csv") as partial:
         partial.write_text("")
 
 

@@ -209,7 +209,7 @@ def test_events_that_the_model_does_not_know_are_refused(quick, single, competin
     model = quick().fit(*single)
     with pytest.raises(TargetError, match=r"y has event 2; the training rows have 1\.\.1 only.*code the event as cens"):
         model.log_likelihood(*competing)
-    with pytest.raises(InputError, match=r"event must be a whole number in 1\.\.1, the kinds seen in fit; got 2"):
+    with pytest.raises(InputError, match=r"event must be a whole number in 1\.\.1, the event types seen in fit; got 2"):
         model.predict_cumulative_incidence(single.X, TIMES, event=2)
     with pytest.raises(InputError, match=r"event must be a whole number in 1\.\.2.*got 3"):
         quick().fit(*competing).predict_cumulative_incidence(competing.X, TIMES, event=3)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import SettingError
-from ..files import whole_file
+from ..files import atomic_write
 from .pieces import Html, link, paragraph, safe
 
 __all__ = ["Page", "Section"]
@@ -75,7 +75,7 @@ class Page:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file, making its folder; a kill while writing leaves no half page there."""
         path = Path(path)
-        with whole_file(path) as partial:
+        with atomic_write(path) as partial:
             path.parent.mkdir(parents=True, exist_ok=True)
             partial.write_text(self.html(), encoding="utf-8")
         return path

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from rich.markup import escape
 
-from ..files import whole_file
+from ..files import atomic_write
 from .opening import SavedModel
 from .screen import Screen
 
@@ -29,7 +29,7 @@ def write_report_page(
     from ..report.model_report import write_report
 
     screen.say(f"Writing the report on {len(X):,} rows ...")
-    with whole_file(output) as partial:
+    with atomic_write(output) as partial:
         write_report(
             saved.model,
             X,
@@ -50,7 +50,7 @@ def write_calculator_page(
     """Write the calculator of a model."""
     from ..report.calculator import write_calculator
 
-    with whole_file(output) as partial:
+    with atomic_write(output) as partial:
         write_calculator(
             saved.model,
             partial,

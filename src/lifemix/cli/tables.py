@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import InputError, MissingExtraError
-from ..files import whole_file
+from ..files import atomic_write
 from .delimited import Layout, examine
 
 __all__ = ["ROW_NAMES", "TableFile", "read_table", "write_table"]
@@ -54,7 +54,7 @@ def read_table(
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a table, whole or not at all, in the format of the extension."""
     name = path.name.lower()
-    with whole_file(path) as partial:
+    with atomic_write(path) as partial:
         if name.endswith((".parquet", ".pq")):
             _need_pyarrow()
             frame.to_parquet(partial, index=False)

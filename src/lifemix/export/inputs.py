@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import SettingError
-from ..preprocessing import AsItIs, TabularPreprocessor
+from ..preprocessing import Passthrough, TabularPreprocessor
 from ..preprocessing.columns import Column
 
 __all__ = ["preparation"]
@@ -76,14 +76,14 @@ def preparation(preprocessor: Any, inputs: str, n_inputs: int) -> tuple[nn.Modul
         )
     if inputs == "matrix" or obstacle:
         return nn.Identity(), "matrix", _names_of_matrix(preprocessor, n_inputs)
-    if isinstance(preprocessor, AsItIs):
+    if isinstance(preprocessor, Passthrough):
         return nn.Identity(), "table", list(preprocessor.names)
     return _Columns(preprocessor.columns_), "table", [column.name for column in preprocessor.columns_]
 
 
 def _obstacle(preprocessor: Any) -> str:
     """Return what keeps the preprocessor out of a program, or nothing."""
-    if type(preprocessor) is AsItIs:
+    if type(preprocessor) is Passthrough:
         return ""
     if type(preprocessor) is not TabularPreprocessor:
         return f"a {type(preprocessor).__name__}"

@@ -16,7 +16,7 @@ import lifemix
 from ..checks import check_event, check_times
 from ..errors import SettingError
 from ..estimators import DeepSurvivalMachines
-from ..files import whole_file
+from ..files import atomic_write
 from .inputs import preparation
 from .programs import IncidenceProgram, SurvivalProgram
 
@@ -64,6 +64,6 @@ def export_survival(
         )
     if path is not None:
         about = {"lifemix": lifemix.__version__, "inputs": kind, "names": names, "times": at.tolist(), "event": event}
-        with whole_file(Path(path)) as partial, open(partial, "wb") as file:
+        with atomic_write(Path(path)) as partial, open(partial, "wb") as file:
             torch.export.save(exported, file, extra_files={"lifemix.json": json.dumps(about)})
     return exported

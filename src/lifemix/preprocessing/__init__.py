@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .choice import AsItIs, apply_preprocessor, learn_preprocessor, shape_of
+from .choice import Passthrough, apply_preprocessor, learn_preprocessor, shape_of
 from .tabular import TabularPreprocessor
 
 __all__ = [
     "SUPPORT_NORMAL_VALUES",
-    "AsItIs",
+    "Passthrough",
     "TabularPreprocessor",
     "apply_preprocessor",
     "learn_preprocessor",

@@ -14,17 +14,17 @@ from .columns import Floats
 from .frames import as_frame, match_columns
 from .tabular import TabularPreprocessor
 
-__all__ = ["AsItIs", "apply_preprocessor", "learn_preprocessor", "shape_of"]
+__all__ = ["Passthrough", "apply_preprocessor", "learn_preprocessor", "shape_of"]
 
 
-class AsItIs:
+class Passthrough:
     """The table is already numbers; only its columns are matched with those of training."""
 
     def __init__(self, names: list[str], named: bool) -> None:
         self.names, self.named = names, named
 
     @classmethod
-    def of(cls, X: Any) -> AsItIs:
+    def of(cls, X: Any) -> Passthrough:
         """Learn the columns of the training table."""
         frame, named = as_frame(X)
         return cls([str(name) for name in frame.columns], named)
@@ -42,7 +42,7 @@ class AsItIs:
 def learn_preprocessor(preprocessor: Any, X: Any) -> Any:
     """Return what turns tables into numbers, fitted to ``X``."""
     if preprocessor is None:
-        return AsItIs.of(X)
+        return Passthrough.of(X)
     if isinstance(preprocessor, str):
         if preprocessor != "auto":
             raise SettingError(

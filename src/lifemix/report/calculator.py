@@ -25,7 +25,7 @@ import lifemix
 from ..checks import check_times
 from ..errors import InputError, SettingError
 from ..estimators import DeepSurvivalMachines
-from ..files import whole_file
+from ..files import atomic_write
 from ..metrics import aalen_johansen
 from ..primitives import PRIMITIVES
 from ..target import Target
@@ -78,7 +78,7 @@ def write_calculator(
         "network": _network(model),
     }
     path = Path(path)
-    with whole_file(path) as partial:
+    with atomic_write(path) as partial:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(_page(content).encode("utf-8", "replace"))
     return path

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import CovariateError, SettingError
-from ..preprocessing import AsItIs, TabularPreprocessor
+from ..preprocessing import Passthrough, TabularPreprocessor
 from ..preprocessing.columns import Column, to_floats, usual_values
 from ..preprocessing.frames import as_frame, match_columns
 
@@ -49,7 +49,7 @@ def fields_of(
 def _columns(preprocessor: Any) -> tuple[list[Column], bool]:
     if type(preprocessor) is TabularPreprocessor:
         return list(preprocessor.columns_), hasattr(preprocessor, "feature_names_in_")
-    if type(preprocessor) is AsItIs:
+    if type(preprocessor) is Passthrough:
         return [Column(name, "numeric") for name in preprocessor.names], preprocessor.named
     raise SettingError(
         f"a calculator cannot run a {type(preprocessor).__name__} in the browser; it knows preprocessor='auto' and "

@@ -1,0 +1,126 @@
+"""Checks of arguments: what was got, what is expected."""
+
+import numpy as np
+import pytest
+
+from lifemix.checks import (
+    Check,
+    Choice,
+    Flag,
+    Number,
+    Seed,
+    Whole,
+    Widths,
+    check_event,
+    check_same_rows,
+    check_settings,
+    check_shares,
+    check_times,
+    check_weight,
+)
+from lifemix.errors import InputError, LifemixWarning, SettingError
+
+
+@pytest.mark.parametrize("event", [1, 1.0, np.int64(1), np.float32(1)])
+def test_a_whole_number_is_an_event_whatever_its_type(event):
+    assert check_event(event, 2) == 1
+    assert type(check_event(event)) is int
+
+
+@pytest.mark.parametrize("event", [0, 3, -1, 1.5, "1", True, np.bool_(True), None, float("nan"), float("inf")])
+def test_what_is_no_event_type_is_refused(event):
+    with pytest.raises(InputError, match=r"whole number in 1\.\.2, the event types seen in fit; got "):
+        check_event(event, 2)
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (-1, r"times must be finite and >= 0; got -1\.0 \(1 such values\)"),
+        ([1, float("nan")], "got nan"),
+        ("soon", "times must be numbers; got 'soon'"),
+        ([[1, 2]], r"number or a vector of at least one; got shape \(1, 2\)"),
+        ([], r"got shape \(0,\)"),
+    ],
+)
+def test_times_that_cannot_be_used_are_refused(times, message):
+    with pytest.raises(InputError, match=message):
+        check_times(times)
+
+
+def test_times_become_a_vector_and_only_grids_warn():
+    assert check_times(2).tolist() == [2.0]
+    assert check_times([3, 1]).tolist() == [3.0, 1.0]
+    with pytest.warns(LifemixWarning, match="times are not sorted"):
+        check_times([3, 1], warn_unsorted=True)
+
+
+@pytest.mark.parametrize("shares", ["a", -0.1, 1.1, [[0.5]], [], float("nan")])
+def test_shares_lie_between_0_and_1(shares):
+    with pytest.raises(InputError, match="q must be"):
+        check_shares(shares, "q")
+    assert check_shares(0.5, "q").tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ("a", "sample_weight must be numbers; got 'a'"),
+        ([1, 2, 3], r"one value per row, shape \(2,\); got shape \(3,\)"),
+        ([1, -2], r"finite and >= 0; got -2\.0 at row 1 \(1 such rows\)"),
+    ],
+)
+def test_weights_that_cannot_be_used_are_refused(weight, message):
+    with pytest.raises(InputError, match=message):
+        check_weight(weight, 2)
+    assert check_weight(None, 2).tolist() == [1.0, 1.0]
+
+
+def test_a_table_and_a_target_have_the_same_rows():
+    check_same_rows(3, 3)
+    with pytest.raises(InputError, match="got 3 in X and 4 in y"):
+        check_same_rows(3, 4)
+
+
+RULES = {
+    "below": (Whole(1), 0, "at least 1; got 0"),
+    "fraction": (Whole(1), 1.5, "got 1.5"),
+    "boolean": (Whole(0), True, "got True"),
+    "not optional": (Whole(1), None, "got None"),
+    "too large": (Number(0, 0.95), 2, "from 0 to 0.95; got 2"),
+    "text": (Number(0, 1), "half", "got 'half'"),
+    "at the open end": (Number(above=0, most=1), 0, "above 0 and at most 1; got 0"),
+    "not a number": (Number(0, 1), float("nan"), "got nan"),
+    "choice": (Choice("a", "b"), "c", "one of 'a', 'b'; got 'c'"),
+    "array as choice": (Choice("a"), np.zeros(2), "one of 'a'"),
+    "flag": (Flag(), 1, "True or False; got 1"),
+    "widths": (Widths(), 5, "sequence of widths such as"),
+    "width": (Widths(), (5, 0), "each width in option must be a whole number of at least 1; got 0"),
+    "seed": (Seed(), -1, "whole number >= 0, a generator or None; got -1"),
+}
+
+
+@pytest.mark.parametrize(("rule", "value", "message"), RULES.values(), ids=RULES)
+def test_rules_say_what_was_got_and_what_is_expected(rule, value, message):
+    with pytest.raises(SettingError, match=message):
+        rule("option", value)
+
+
+def test_rules_pass_what_is_allowed():
+    assert Whole(1, optional=True)("option", None) is None
+    assert Number(0, 1)("option", np.float32(0.5)) == 0.5
+    assert Choice("a", None)("option", None) is None
+    assert Widths()("option", [3, np.int64(4)]) == (3, 4)
+    assert Seed()("option", np.int64(7)) == 7
+
+
+def test_the_rules_of_an_estimator_are_all_applied():
+    seen = []
+
+    class Estimator:
+        _rules = {"a": Check(seen.append), "b": Whole(1)}
+        a, b = "x", 0
+
+    with pytest.raises(SettingError, match="b must be a whole number"):
+        check_settings(Estimator())
+    assert seen == ["x"]
