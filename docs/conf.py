@@ -11,14 +11,23 @@ import lifemix  # noqa: E402
 project = "lifemix"
 author = "the lifemix authors"
 release = version = lifemix.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "mathtext", "plain_docstrings"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "mathtext",
+    "plain_docstrings",
+]
 exclude_patterns = ["_ext", "figures"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 html_math_renderer = "mathtext"
 
-autodoc_typehints = "none"  # shapes and meanings are in the docstrings
+autodoc_typehints = "none"  # types, shapes and meanings are in the docstrings
+napoleon_google_docstring = False
+napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 90

@@ -105,7 +105,10 @@ def _names(thing: Any) -> set[str]:
 
 
 def _process(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    lines[:] = to_rst(lines, _names(thing))
+    if not any(
+        line.startswith("---") or line.startswith((":param", ".. rubric", ":returns", ":Parameters")) for line in lines
+    ):
+        lines[:] = to_rst(lines, _names(thing))
 
 
 def setup(app: Any) -> dict[str, Any]:
