@@ -32,6 +32,7 @@ def event_names(given: Mapping[int, str] | Sequence[str] | None, n_events: int) 
 
     Examples
     --------
+    >>> from lifemix.events import event_names
     >>> event_names({1: "death", 2: "relapse"}, 2)
     ('death', 'relapse')
     >>> event_names(None, 2)

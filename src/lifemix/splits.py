@@ -109,6 +109,7 @@ def horizons(y: Any, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int 
     Examples
     --------
     >>> from lifemix import make_target
+    >>> from lifemix.splits import horizons
     >>> horizons(make_target([1, 2, 3, 4, 5], [1, 1, 1, 0, 1]))
     array([1.75, 2.5 , 3.5 ])
 
@@ -144,6 +145,7 @@ def default_horizons(y: Any) -> Floats:
     Examples
     --------
     >>> from lifemix import make_target
+    >>> from lifemix.splits import default_horizons
     >>> default_horizons(make_target([101.23, 202.34, 303.45, 404.56], [1, 2, 1, 0]))
     array([152., 202., 253.])
 
