@@ -79,7 +79,7 @@ BAD = {
     "negative event": (([1.0, 2.0], [1, -1]), "event must be >= 0"),
     "text event": (([1.0, 2.0], ["dead", "alive"]), "Map the labels to codes"),
     "nan event": (([1.0, 2.0], [np.nan, 1]), "event must be whole numbers"),
-    "lengths": (([1.0, 2.0], [1]), "one value a row; got 1 values for 2 times"),
+    "lengths": (([1.0, 2.0], [1]), "one value per row; got 1 values for 2 times"),
     "no rows": (([], []), "no rows"),
     "two-dimensional": (([[1.0, 2.0]], [1]), "one-dimensional"),
     "upper below time": (([2.0], [1], None, [1.0]), r"upper must be >= time; got 1\.0"),

@@ -144,7 +144,7 @@ def _check(time: ArrayLike, event: ArrayLike, entry: ArrayLike | None, upper: Ar
     uppers = np.full(n, np.nan) if upper is None else _numbers(upper, "upper")
     for name, values in (("event", events), ("entry", entries), ("upper", uppers)):
         if len(values) != n:
-            raise TargetError(f"{name} must have one value a row; got {len(values)} values for {n} times.")
+            raise TargetError(f"{name} must have one value per row; got {len(values)} values for {n} times.")
     entries = np.where(np.isnan(entries), 0.0, entries)
     _refuse(~np.isfinite(times), times, "time must be finite", "Drop or repair these rows")
     _refuse(times < 0, times, "time must be >= 0", "Drop these rows or move the time origin")

@@ -122,8 +122,8 @@ class TestShapes:
             (np.full((3, 1), 0.5), [1.0], InputError, r"got \(3, 1\)"),
             (np.full((4, 1), 1.5), [1.0], InputError, r"survival must be probabilities.*got 1\.5 \(4 such values\)"),
             (np.full((4, 1), np.nan), [1.0], InputError, "survival must be finite"),
-            (np.full((4, 1), 0.5), [[1.0]], SettingError, "horizons must be a number or a 1-d array"),
-            (np.full((4, 0), 0.5), [], SettingError, "horizons must be a number or a 1-d array"),
+            (np.full((4, 1), 0.5), [[1.0]], InputError, "horizons must be a number or a vector of at least one"),
+            (np.full((4, 0), 0.5), [], InputError, "horizons must be a number or a vector of at least one"),
         ],
     )
     def test_bad_arguments_are_refused(self, survival, horizons, error, message):

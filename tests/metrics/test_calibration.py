@@ -64,9 +64,9 @@ class TestCurve:
         y = ([1.0, 2.0], [1, 0])
         with pytest.raises(InputError, match="risk must be probabilities"):
             calibration_curve(y, [3.0, 0.1], 1.0)
-        with pytest.raises(InputError, match="one value a row"):
+        with pytest.raises(InputError, match="one value per row"):
             calibration_curve(y, [0.1], 1.0)
-        with pytest.raises(SettingError, match="bins must be a whole number and at least 1; got 0"):
+        with pytest.raises(SettingError, match="bins must be a whole number of at least 1; got 0"):
             calibration_curve(y, [0.1, 0.2], 1.0, bins=0)
 
 

@@ -82,11 +82,11 @@ def test_net_survival_of_one_event_takes_the_others_as_censorings(rng):
 
 def test_bad_arguments_are_refused():
     y = ([1.0, 2.0], [1, 0])
-    with pytest.raises(InputError, match=r"one value a row, \(2,\): S_i\(T_i\); got shape \(2, 2\)"):
+    with pytest.raises(InputError, match=r"one value per row, \(2,\): S_i\(T_i\); got shape \(2, 2\)"):
         d_calibration(y, np.full((2, 2), 0.5))
     with pytest.raises(InputError, match="probabilities"):
         d_calibration(y, [0.5, -0.1])
-    with pytest.raises(SettingError, match="bins must be a whole number and at least 2; got 1"):
+    with pytest.raises(SettingError, match="bins must be a whole number of at least 2; got 1"):
         d_calibration(y, [0.5, 0.5], bins=1)
     with pytest.raises(TargetError, match="interval"):
         d_calibration(make_target([1.0], [1], upper=[2.0]), [0.5])

@@ -2,8 +2,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lifemix.errors import InputError, LifemixWarning
-from lifemix.metrics import auc_td, brier_score, concordance_td, d_calibration, evaluate, integrated_brier_score
+from lifemix import make_target
+from lifemix.errors import InputError, LifemixWarning, SettingError
+from lifemix.metrics import (
+    Measure,
+    auc_td,
+    bootstrap,
+    brier_score,
+    concordance_td,
+    d_calibration,
+    evaluate,
+    integrated_brier_score,
+    mean_concordance,
+    measures,
+    register_measure,
+    survival_at_own_time,
+)
+from lifemix.splits import horizons
+from lifemix.target import as_target
 
 HORIZONS = [0.5, 0.2, 1.0]
 
@@ -126,3 +142,78 @@ def test_models_are_asked_for_times_in_order(single):
             return super().predict_survival_function(X, times)
 
     pd.testing.assert_frame_equal(evaluate(InOrder(), *single, HORIZONS), evaluate(Exponential(), *single, HORIZONS))
+
+
+def test_intervals_hold_the_value_and_the_same_seed_gives_the_same_ones(single):
+    y_train, X, y = single
+    table = evaluate(Exponential(), y_train, X, y, [0.5, 1.0], n_bootstrap=30, random_state=3)
+    plain = evaluate(Exponential(), y_train, X, y, [0.5, 1.0])
+    pd.testing.assert_frame_equal(table[plain.columns.tolist()], plain)
+    calibration = table["metric"].str.startswith("d_calibration")
+    assert (table["lower"] <= table["value"])[~calibration].all()
+    assert (table["value"] <= table["upper"])[~calibration].all()
+    assert (table["lower"] < table["upper"]).all()
+    again = evaluate(Exponential(), y_train, X, y, [0.5, 1.0], n_bootstrap=30, random_state=3)
+    pd.testing.assert_frame_equal(again, table)
+    other = evaluate(Exponential(), y_train, X, y, [0.5, 1.0], n_bootstrap=30, random_state=4)
+    assert not np.allclose(other["lower"], table["lower"])
+    first = bootstrap(
+        lambda drawn, risk: concordance_td(y_train, drawn, risk, 0.5),
+        y,
+        1 - Exponential().predict_survival_function(X, [0.5])[:, 0],
+        n_resamples=30,
+        random_state=3,
+    )
+    assert value(table.assign(value=table["lower"]), "concordance", horizon=0.5) == pytest.approx(first.lower)
+
+
+def test_only_the_measures_asked_for(single):
+    table = evaluate(Exponential(), *single, HORIZONS, measures=["auc", "integrated_brier"])
+    assert table["metric"].tolist() == ["auc"] * 3 + ["integrated_brier"]
+    with pytest.raises(SettingError, match="unknown measure; got 'accuracy', expected one of .*'brier'"):
+        evaluate(Exponential(), *single, HORIZONS, measures=["accuracy"])
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    monkeypatch.setattr(measures, "_MEASURES", dict(measures._MEASURES))
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_registered_measure_is_evaluated_with_the_others(competing):
+    def mean_risk(y_train, y_test, risk, horizons, event):
+        assert (len(y_train), risk.shape) == (400, (300, len(horizons)))
+        return event * 100 + risk.mean(axis=0)
+
+    register_measure(Measure("mean_risk", "mean risk", None, "horizon", mean_risk))
+    y_train, X, y = competing
+    table = evaluate(Exponential(), y_train, X, y, [0.5])
+    for event in (1, 2):
+        risk = Exponential().predict_cumulative_incidence(X, [0.5], event=event)
+        assert value(table, "mean_risk", event, 0.5) == pytest.approx(100 * event + risk.mean())
+    register_measure(Measure("mean_risk", "mean risk", None, "horizon", mean_risk, standard=False))
+    assert "mean_risk" not in set(evaluate(Exponential(), y_train, X, y, [0.5])["metric"])
+    with pytest.raises(SettingError, match="a measure called 'brier' exists already"):
+        register_measure(Measure("brier", "x", None, "horizon", mean_risk))
+    with pytest.raises(SettingError, match="kind must be one of .* got 'row'"):
+        register_measure(Measure("other", "x", None, "row", mean_risk))
+
+
+def test_mean_concordance_is_over_event_types_and_their_own_quartiles(competing):
+    y_train, X, y = competing
+    model = Exponential()
+    found = mean_concordance(lambda at, event: model.predict_cumulative_incidence(X, at, event), y_train, y)
+    expected = [
+        concordance_td(y_train, y, model.predict_cumulative_incidence(X, [t], event)[:, 0], t, event)
+        for event in (1, 2)
+        for t in horizons(y_train, event=event)
+    ]
+    assert found == pytest.approx(np.mean(expected))
+
+
+def test_survival_at_the_own_time_is_given_survival_to_the_entry(rng):
+    X = rng.normal(size=(700, 1))
+    entry = rng.exponential(size=700)
+    target = as_target(make_target(entry + rng.exponential(size=700), np.ones(700, int), entry=entry))
+    expected = np.exp(-np.exp(X[:, 0]) * (target.time - target.entry))
+    np.testing.assert_allclose(survival_at_own_time(Exponential(), X, target), expected, rtol=1e-9)

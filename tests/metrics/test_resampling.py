@@ -100,7 +100,7 @@ def test_bad_arguments_are_refused(sample):
     y, risk = sample
     with pytest.raises(InputError, match=r"must have 300 rows, as y has; got shape \(299,\)"):
         bootstrap(concordance, y, risk[1:])
-    with pytest.raises(SettingError, match="n_resamples must be a whole number and at least 2; got 1"):
+    with pytest.raises(SettingError, match="n_resamples must be a whole number of at least 2; got 1"):
         bootstrap(concordance, y, risk, n_resamples=1)
     with pytest.raises(SettingError, match="level must lie between"):
         bootstrap(concordance, y, risk, level=1.0)

@@ -73,7 +73,7 @@ def test_names_of_groups_and_bad_input():
         permutation_importance(predict, X[:10], Y, Y, TIMES)
     with pytest.raises(InputError, match="two dimensions"):
         permutation_importance(predict, X["weak"].to_numpy(), Y, Y, TIMES)
-    with pytest.raises(SettingError, match="n_repeats must be a whole number and at least 1"):
+    with pytest.raises(SettingError, match="n_repeats must be a whole number of at least 1"):
         permutation_importance(predict, X, Y, Y, TIMES, n_repeats=0)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import check_times
 from ..errors import InputError
 from .concordance import order_key
-from .inputs import Floats, check_event, check_horizon, check_horizons, check_probabilities, observed, status, undefined
+from .inputs import Floats, check_event, check_horizon, check_probabilities, observed, status, undefined
 from .tree import compare
 
 __all__ = ["concordance_antolini"]
@@ -33,7 +34,7 @@ def concordance_antolini(
     O(n_times n log n). Without a comparable pair the result is NaN, with a warning.
     """
     target = observed(y, "y", truncation=True)
-    grid = check_horizons(times)
+    grid = check_times(times)
     curves = check_probabilities(survival, "survival")
     if curves.shape != (len(target), len(grid)):
         raise InputError(f"survival must have shape ({len(target)}, {len(grid)}), rows by times; got {curves.shape}.")

@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import check_times
 from ..errors import InputError
 from .concordance import SKSURV_TOLERANCE
-from .inputs import Bools, Floats, check_horizons, check_risk, undefined
+from .inputs import Bools, Floats, check_risk, undefined
 from .weights import HorizonWeights, horizon_weights
 
 __all__ = ["auc_td"]
@@ -37,7 +38,7 @@ def auc_td(
 
     NaN, with a warning, at horizons beyond the follow-up of either sample, or without a case or a control.
     """
-    times = check_horizons(horizons)
+    times = check_times(horizons, "horizons")
     weights = horizon_weights(y_train, y_test, times, event, compat)
     values = _check_shape(np.asarray(risk), len(weights.time), len(times))
     tolerance = SKSURV_TOLERANCE if compat else 0.0

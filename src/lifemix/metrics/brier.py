@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import Choice, check_times
 from ..errors import InputError, SettingError
-from .inputs import Floats, check_choice, check_horizons, check_probabilities
+from .inputs import Floats, check_probabilities
 from .weights import HorizonWeights, horizon_weights
 
 __all__ = ["brier_score", "integrated_brier_score"]
@@ -39,7 +40,7 @@ def brier_score(
 
     NaN, with a warning, at horizons beyond the follow-up of either sample, or where no row of ``y_test`` has the event.
     """
-    times = check_horizons(horizons)
+    times = check_times(horizons, "horizons")
     weights = horizon_weights(y_train, y_test, times, event, compat)
     values = _check_shape(check_probabilities(survival, "survival"), len(weights.time), len(times))
     scores = _scores(weights, values, times)
@@ -64,8 +65,8 @@ def integrated_brier_score(
 
     Other arguments as in ``brier_score``; at least two horizons. NaN, with a warning, if any of the scores is.
     """
-    check_choice(rule, (None, "step", "trapezoid"), "rule")
-    times = check_horizons(horizons)
+    Choice(None, "step", "trapezoid")("rule", rule)
+    times = check_times(horizons, "horizons")
     if len(times) < 2 or (np.diff(times) <= 0).any():
         raise SettingError(f"horizons must be at least two, strictly increasing; got {_shorten(times)}.")
     scores = np.asarray(brier_score(y_train, y_test, survival, times, event, compat=compat))

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import Whole
 from .incidence import aalen_johansen
 from .inputs import (
     Floats,
     Ints,
-    check_count,
     check_event,
     check_horizon,
     check_level,
@@ -55,7 +55,7 @@ def calibration_curve(
     values = check_probabilities(check_risk(risk, len(target)), "risk")
     time, code = check_horizon(horizon), check_event(event)
     check_level(level)
-    group = _quantile_groups(values, check_count(bins, 1, "bins"))
+    group = _quantile_groups(values, Whole(1)("bins", bins))
     estimates: list[tuple[Any, Any, Any]] = []
     for number in range(int(group.max()) + 1):
         curve = aalen_johansen(target.take(group == number), code, level=level, variance="greenwood")

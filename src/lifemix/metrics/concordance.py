@@ -11,13 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import Choice
 from ..errors import SettingError
 from ..target import Target
 from .censoring import CensoringCurve, censoring_curve
 from .inputs import (
     Floats,
     Ints,
-    check_choice,
     check_event,
     check_horizon,
     check_risk,
@@ -52,7 +52,7 @@ def concordance(
     event, horizon, competing: as in ``concordance_td``.
     Without a comparable pair the result is NaN, with a warning.
     """
-    check_choice(competing, ("censored", "wolbers"), "competing")
+    Choice("censored", "wolbers")("competing", competing)
     target = observed(y, "y", truncation=competing == "censored")
     values = check_risk(risk, len(target))
     kind = status(target, check_event(event), rivals_censored=competing == "censored")
@@ -93,8 +93,8 @@ def concordance_td(
     NaN, with a warning, where no pair is comparable, where the horizon lies beyond the follow-up of both samples, or
     where an event up to the horizon lies beyond the training follow-up, where ``G`` is unknown.
     """
-    check_choice(competing, ("censored", "wolbers"), "competing")
-    check_choice(compat, (None, "sksurv"), "compat")
+    Choice("censored", "wolbers")("competing", competing)
+    Choice(None, "sksurv")("compat", compat)
     if compat and competing == "wolbers":
         raise SettingError("compat='sksurv' knows no competing='wolbers'; use competing='censored', or compat=None.")
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")

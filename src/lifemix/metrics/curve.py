@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
+from ..checks import Choice
 from ..errors import LifemixWarning
 from ..target import Target
-from .inputs import Floats, Ints, check_choice, check_level, status
+from .inputs import Floats, Ints, check_level, status
 
 __all__ = ["Curve", "RiskTable", "limits", "risk_table"]
 
@@ -100,7 +101,7 @@ def limits(
     ``bounds``, which the true curve cannot leave. Where the estimate is at a bound, or its standard error 0, both
     limits are the estimate.
     """
-    check_choice(transform, tuple(_TRANSFORMS), "transform")
+    Choice(*_TRANSFORMS)("transform", transform)
     z = norm.isf((1 - check_level(level)) / 2)
     fixed = (standard_error == 0) | (estimate <= bounds[0]) | (estimate >= bounds[1])
     e, se = np.where(fixed, 0.5, estimate), np.where(fixed, 0.0, standard_error)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
+from ..checks import Whole
 from ..errors import InputError
-from .inputs import Floats, check_count, check_event, check_probabilities, observed, status
+from .inputs import Floats, check_event, check_probabilities, observed, status
 
 __all__ = ["DCalibration", "d_calibration"]
 
@@ -42,8 +43,8 @@ def d_calibration(y: Any, survival: ArrayLike, event: int | None = None, *, bins
     kind = status(target, check_event(event))
     values = np.clip(check_probabilities(survival, "survival"), 0.0, 1.0)  # takes off what rounding may have added
     if values.shape != (len(target),):
-        raise InputError(f"survival must have one value a row, ({len(target)},): S_i(T_i); got shape {values.shape}.")
-    check_count(bins, 2, "bins")
+        raise InputError(f"survival must have one value per row, ({len(target)},): S_i(T_i); got shape {values.shape}.")
+    Whole(2)("bins", bins)
     seen = kind == 1
     part = np.minimum((values * bins).astype(np.int64), bins - 1)
     counts = np.bincount(part[seen], minlength=bins) + _spread(values[~seen], bins)

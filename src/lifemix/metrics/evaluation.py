@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..errors import InputError
-from ..target import Target
-from .auc import auc_td
-from .brier import brier_score, integrated_brier_score
+from ..checks import Choice, Whole, check_times
+from ..errors import LifemixWarning
+from ..splits import horizons as event_quantiles
+from ..target import Target, as_target
 from .concordance import concordance_td
-from .dcalibration import d_calibration
-from .inputs import Floats, check_horizons, observed
+from .inputs import Floats, observed
+from .measures import Measure, measure_named, registered_measures
+from .predictions import predicted_risks, survival_at_own_time
+from .resampling import bootstrap
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "mean_concordance"]
 
 _GRID = 101
-_BLOCK = 256
 
 
 def evaluate(
@@ -30,72 +33,184 @@ def evaluate(
     y_test: Any,
     horizons: ArrayLike,
     *,
+    measures: Sequence[str] | None = None,
+    n_bootstrap: int = 0,
+    random_state: int | np.random.Generator | None = 0,
     competing: Literal["censored", "wolbers"] = "censored",
     compat: Literal["sksurv"] | None = None,
 ) -> pd.DataFrame:
     """Measure a fitted model on test data: concordance, Brier score and AUC at each horizon, and what sums them up.
 
-    model: anything with ``predict_survival_function(X, times)``, and for competing risks
-    ``predict_cumulative_incidence(X, times, event=m)``, both of shape (n, n_times).
-    y_train: the target that the model was fitted on; the censoring distribution is estimated from it.
-    horizons: (h,); the risk at a horizon is one minus survival, or the cumulative incidence of the event.
-    competing, compat: as in ``concordance_td``; ``compat`` applies to every metric that has it.
+    Parameters
+    ----------
+    model : fitted survival model
+        Anything with ``predict_survival_function(X, times)`` and, for competing risks,
+        ``predict_cumulative_incidence(X, times, event=m)``, both of shape (n, n_times).
+    y_train : target
+        What the model was fitted on; the censoring distribution is estimated from it.
+    X_test, y_test : table and target of n rows
+        Rows that the model was not fitted on.
+    horizons : array-like of shape (h,)
+        The risk at a horizon is one minus survival, or for competing risks the cumulative incidence of the event.
+    measures : sequence of str, optional
+        Names of registered measures; by default all standard ones (see ``registered_measures``).
+    n_bootstrap : int, default 0
+        With 2 or more, percentile intervals of 95 % over that many resamples of the test rows, the model fixed.
+    random_state : int, Generator or None, default 0
+        Random seed of the resamples; every measure sees the same ones.
+    competing : {"censored", "wolbers"}, default "censored"
+        As in ``concordance_td``.
+    compat : {"sksurv", None}, default None
+        Definitions of scikit-survival, for every measure that has them.
 
-    Returns a DataFrame with the columns ``metric``, ``event``, ``horizon``, ``value``, one row a value:
-    ``concordance``, ``brier``, ``auc`` for each event and horizon;
-    ``integrated_brier`` for each event, from 0 to the last horizon (trapezoidal rule on 101 points);
-    for one kind of event ``d_calibration`` and ``d_calibration_p``, the statistic and its p-value, with horizon NaN.
-    What the data cannot give is NaN, with a warning.
+    Returns
+    -------
+    DataFrame
+        Columns ``metric``, ``event``, ``horizon``, ``value``, with ``n_bootstrap`` also ``lower`` and ``upper``; one
+        row per value. ``concordance``, ``brier`` and ``auc`` have one for each event type and horizon;
+        ``integrated_brier`` one for each event type, from 0 to the last horizon (trapezoidal rule on 101 points);
+        ``d_calibration`` and ``d_calibration_p`` (statistic and p-value, horizon NaN) are there for one event type.
+        What the data cannot give is NaN, with a warning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lifemix import make_target, metrics
+    >>> from lifemix.baselines import CoxPH
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 1))
+    >>> y = make_target(rng.exponential(np.exp(-X[:, 0])), np.ones(200, int))
+    >>> model = CoxPH().fit(X[:100], y[:100])
+    >>> table = metrics.evaluate(model, y[:100], X[100:], y[100:], [0.5, 1.0])
+    >>> table.loc[table["metric"] == "concordance", "value"].round(1).tolist()
+    [0.7, 0.7]
+
     """
+    chosen = (
+        [m for m in registered_measures() if m.standard] if measures is None else list(map(measure_named, measures))
+    )
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
-    times = np.sort(check_horizons(horizons))
-    n_events = max(train.n_events, test.n_events, 1)
-    grid = np.linspace(0, times[-1], _GRID)
-    # At 0 survival is 1, whatever the model; models are asked for times in order.
-    wanted, place = np.unique(np.concatenate([times, grid[1:]]), return_inverse=True)
-    rows: list[tuple[str, int, float, float]] = []
-    for event in range(1, n_events + 1):
-        survival = _predict(model, X_test, wanted, event if n_events > 1 else None, len(test))[:, place]
-        at_horizons, on_grid = survival[:, : len(times)], survival[:, len(times) :]
-        on_grid = np.hstack([np.ones((len(test), 1)), on_grid])
-        concordances = [
-            concordance_td(train, test, 1 - column, t, event, competing=competing, compat=compat)
-            for column, t in zip(at_horizons.T, times, strict=True)
-        ]
-        rows += _rows("concordance", event, times, concordances)
-        rows += _rows("brier", event, times, brier_score(train, test, at_horizons, times, event, compat=compat))
-        rows += _rows("auc", event, times, auc_td(train, test, 1 - at_horizons, times, event, compat=compat))
-        total = integrated_brier_score(train, test, on_grid, grid, event, compat=compat, rule="trapezoid")
-        rows += _rows("integrated_brier", event, times[-1:], [total])
-    if n_events == 1:
-        result = d_calibration(test, _survival_at_own_time(model, X_test, test))
-        rows += _rows("d_calibration", 1, [np.nan], [result.statistic])
-        rows += _rows("d_calibration_p", 1, [np.nan], [result.p_value])
-    return pd.DataFrame(rows, columns=["metric", "event", "horizon", "value"])
+    times = np.sort(check_times(horizons, "horizons"))
+    Choice("censored", "wolbers")("competing", competing)
+    Choice(None, "sksurv")("compat", compat)
+    Whole(0)("n_bootstrap", n_bootstrap)
+    material = _Material(model, train, X_test, test, times, {"competing": competing, "compat": compat})
+    seed = random_state if isinstance(random_state, int) else int(np.random.default_rng(random_state).integers(2**63))
+    rows: list[tuple[Any, ...]] = []
+    for event in range(1, material.n_events + 1):
+        for measure in chosen:
+            if measure.kind != "own_time":
+                rows += _rows(measure, event, *material.measured(measure, event), n_bootstrap, seed)
+    for measure in chosen:
+        if measure.kind == "own_time" and material.n_events == 1:
+            rows += _rows(measure, 1, *material.measured(measure, 1), n_bootstrap, seed)
+    columns = ["metric", "event", "horizon", "value"] + (["lower", "upper"] if n_bootstrap else [])
+    return pd.DataFrame(rows, columns=columns)
 
 
-def _rows(metric: str, event: int, horizons: Any, values: Any) -> Iterator[tuple[str, int, float, float]]:
-    for horizon, value in zip(horizons, values, strict=True):
-        yield metric, event, float(horizon), float(value)
+def mean_concordance(risk: Callable[[Floats, int], ArrayLike], y_train: Any, y: Any) -> float:
+    """Return the mean C^td over event types and the quartiles of their training times: the score of every model.
+
+    Parameters
+    ----------
+    risk : callable
+        From times and an event type to the predicted risk of every row of ``y``, of shape (n, n_times).
+    y_train : target
+        The training rows, which give the horizons and the censoring distribution.
+    y : target
+        The rows that are predicted.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lifemix import make_target, metrics
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 1, 1])
+    >>> metrics.mean_concordance(lambda times, event: np.tile([[4], [3], [2], [1]], len(times)), y, y)
+    1.0
+
+    """
+    train, test = as_target(y_train), as_target(y)
+    values = []
+    for event in range(1, train.n_events + 1):
+        times = event_quantiles(train, event=event)
+        predicted = np.asarray(risk(times, event))
+        values += [concordance_td(train, test, predicted[:, i], float(t), event) for i, t in enumerate(times)]
+    return float(np.mean(values))
 
 
-def _predict(model: Any, X: Any, times: Floats, event: int | None, n: int) -> Floats:
-    """Return the survival (n, n_times), or with an event one minus its cumulative incidence."""
-    if event is None:
-        values = np.asarray(model.predict_survival_function(X, times), dtype=np.float64)
-    else:
-        values = 1 - np.asarray(model.predict_cumulative_incidence(X, times, event=event), dtype=np.float64)
-    if values.shape != (n, len(times)):
-        raise InputError(f"the model's prediction must have shape ({n}, {len(times)}); got {values.shape}.")
-    return values
+@dataclass(eq=False)
+class _Material:
+    """What the measures are functions of; the model is asked once for each event type's curve."""
+
+    model: Any
+    train: Target
+    X: Any
+    test: Target
+    times: Floats
+    options: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.n_events = max(self.train.n_events, self.test.n_events, 1)
+        self.grid = np.linspace(0, self.times[-1], _GRID)
+        # At 0 the risk is 0, whatever the model; models are asked for times in order.
+        wanted, place = np.unique(np.concatenate([self.times, self.grid[1:]]), return_inverse=True)
+        self.risks = predicted_risks(self.model, self.X, wanted, self.n_events)[:, :, place]
+        self._own: Floats | None = None
+
+    def measured(self, measure: Measure, event: int) -> tuple[Callable[..., Any], Target, Floats, Floats]:
+        """Return the measure as a function of test rows and predictions, both of these, and its horizons."""
+        if measure.kind == "own_time":
+            if self._own is None:
+                self._own = survival_at_own_time(self.model, self.X, self.test)
+            return lambda y, own: [measure.function(y, own)], self.test, self._own, np.array([np.nan])
+        options = {name: self.options[name] for name in measure.options}
+        risk = self.risks[event - 1]
+        if measure.kind == "horizon":
+            at = self.times
+            function = lambda y, risk: measure.function(self.train, y, risk, at, event, **options)  # noqa: E731
+            return function, self.test, risk[:, : len(at)], at
+        on_grid = np.hstack([np.zeros((len(risk), 1)), risk[:, len(self.times) :]])
+        function = lambda y, risk: [measure.function(self.train, y, risk, self.grid, event, **options)]  # noqa: E731
+        return function, self.test, on_grid, self.times[-1:]
 
 
-def _survival_at_own_time(model: Any, X: Any, test: Target) -> Floats:
-    """Return S_i(T_i) of every row, asking for blocks of rows and times and keeping the diagonal; shape (n,)."""
-    values = np.empty(len(test))
-    for first in range(0, len(test), _BLOCK):
-        rows = slice(first, first + _BLOCK)
-        times, at = np.unique(test.time[rows], return_inverse=True)
-        block = _predict(model, X.iloc[rows] if hasattr(X, "iloc") else X[rows], times, None, len(at))
-        values[rows] = block[np.arange(len(at)), at]
-    return values
+def _rows(
+    measure: Measure,
+    event: int,
+    function: Callable[..., Any],
+    test: Target,
+    prediction: Floats,
+    horizons: Floats,
+    n_bootstrap: int,
+    seed: int,
+) -> Iterator[tuple[Any, ...]]:
+    values = np.asarray(function(test, prediction), dtype=np.float64)
+    limits: list[Floats] = []
+    if n_bootstrap:
+        limits = list(_limits(function, test, prediction, values, n_bootstrap, seed))
+    for place, horizon in enumerate(horizons):
+        yield measure.name, event, float(horizon), float(values[place]), *(float(limit[place]) for limit in limits)
+
+
+def _limits(
+    function: Callable[..., Any], test: Target, prediction: Floats, values: Floats, n_bootstrap: int, seed: int
+) -> tuple[Floats, Floats]:
+    """Return the limits of the percentile interval; NaN where the measure itself has no value."""
+    known = np.isfinite(values)
+    lower, upper = np.full(values.shape, np.nan), np.full(values.shape, np.nan)
+    if known.any() and n_bootstrap >= 2:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LifemixWarning)  # the measure itself has said what it cannot give
+            found = bootstrap(
+                lambda y, drawn: np.asarray(function(y, drawn), dtype=np.float64)[known],
+                test,
+                prediction,
+                n_resamples=n_bootstrap,
+                random_state=seed,
+            )
+        lower[known], upper[known] = found.lower, found.upper
+    return lower, upper

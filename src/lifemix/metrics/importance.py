@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..checks import Whole, check_times
 from ..errors import InputError
 from .brier import brier_score
-from .inputs import Floats, check_count, check_horizons, observed
+from .inputs import Floats, observed
 
 __all__ = ["PermutationImportance", "permutation_importance"]
 
@@ -55,12 +56,12 @@ def permutation_importance(
     X: the rows of ``y_test``, best rows that the model was not fitted on.
     features: which columns, by name (an array's by number); all of them if None.
     """
-    grid = check_horizons(times)
+    grid = check_times(times)
     test = observed(y_test, "y_test")
     groups = _groups(X, features)
     if len(X) != len(test):
         raise InputError(f"X must have the rows of y_test, {len(test)}; got {len(X)}.")
-    check_count(n_repeats, 1, "n_repeats")
+    Whole(1)("n_repeats", n_repeats)
     generator = np.random.default_rng(random_state)
 
     def score(table: Any) -> Floats:

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..checks import Choice
 from .curve import Curve, RiskTable, limits, risk_table
-from .inputs import Floats, check_choice, check_event, observed
+from .inputs import Floats, check_event, observed
 
 __all__ = ["aalen_johansen"]
 
@@ -31,7 +32,7 @@ def aalen_johansen(
     variance: ``"aalen"``, as ``cmprsk::cuminc`` in R; ``"greenwood"``, the multinomial form, which for a single kind of
     event is Greenwood's and is that of ``survival::survfit``.
     """
-    check_choice(variance, ("aalen", "greenwood"), "variance")
+    Choice("aalen", "greenwood")("variance", variance)
     table = risk_table(observed(y, "y", truncation=True), check_event(event))
     hazard = (table.events + table.rivals) / table.at_risk
     survival = np.cumprod(1 - hazard)

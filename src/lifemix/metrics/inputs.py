@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import checks
 from ..errors import InputError, LifemixWarning, SettingError, TargetError
 from ..target import Target, as_target
 
@@ -16,11 +16,8 @@ __all__ = [
     "Bools",
     "Floats",
     "Ints",
-    "check_choice",
-    "check_count",
     "check_event",
     "check_horizon",
-    "check_horizons",
     "check_level",
     "check_probabilities",
     "check_risk",
@@ -55,7 +52,7 @@ def observed(y: Any, name: str, truncation: bool = False) -> Target:
 
 
 def status(target: Target, event: int | None, rivals_censored: bool = False) -> Ints:
-    """Return 0 for censored, 1 for the event in question (None: any event), 2 for another event, one a row."""
+    """Return 0 for censored, 1 for the event in question (None: any event), 2 for another event, one per row."""
     if event is None:
         return (target.event > 0).astype(np.int64)
     other = 0 if rivals_censored else 2
@@ -63,16 +60,8 @@ def status(target: Target, event: int | None, rivals_censored: bool = False) -> 
 
 
 def check_event(event: int | None) -> int | None:
-    """Return the kind of event as an integer >= 1; None stands for any event."""
-    if event is None:
-        return None
-    return check_count(event, 1, "event (None stands for any event)")
-
-
-def check_choice(value: Any, choices: Sequence[Any], name: str) -> None:
-    """Refuse a value that is not among the choices."""
-    if not (value is None or isinstance(value, str)) or value not in choices:
-        raise SettingError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+    """Return the event type as an integer >= 1; None stands for any event."""
+    return None if event is None else checks.check_event(event)
 
 
 def check_level(level: float) -> float:
@@ -82,18 +71,11 @@ def check_level(level: float) -> float:
     return float(level)
 
 
-def check_count(value: int, minimum: int, name: str) -> int:
-    """Return a whole number that is at least the minimum."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
-        raise SettingError(f"{name} must be a whole number and at least {minimum}; got {value!r}.")
-    return int(value)
-
-
 def check_risk(risk: ArrayLike, n: int, name: str = "risk") -> Floats:
-    """Return one finite number a row, shape (n,)."""
+    """Return one finite number per row, shape (n,)."""
     values = _finite(risk, name)
     if values.shape != (n,):
-        raise InputError(f"{name} must have one value a row, shape ({n},); got shape {values.shape}.")
+        raise InputError(f"{name} must have one value per row, shape ({n},); got shape {values.shape}.")
     return values
 
 
@@ -112,22 +94,8 @@ def check_probabilities(values: ArrayLike, name: str) -> Floats:
 def check_horizon(horizon: float) -> float:
     """Return one horizon, a finite number >= 0."""
     if np.ndim(horizon) != 0:
-        raise SettingError(f"horizon must be one number; got an array of shape {np.shape(horizon)}.")
-    return float(check_horizons(horizon)[0])
-
-
-def check_horizons(horizons: ArrayLike) -> Floats:
-    """Return the horizons as an array, shape (h,); a single number gives shape (1,)."""
-    try:
-        values = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise SettingError(f"horizons must be numbers; got {horizons!r}.") from None
-    if values.ndim != 1 or values.size == 0:
-        raise SettingError(f"horizons must be a number or a 1-d array; got shape {values.shape}.")
-    bad = ~np.isfinite(values) | (values < 0)
-    if bad.any():
-        raise SettingError(f"horizons must be finite and >= 0; got {values[bad][0]}.")
-    return values
+        raise InputError(f"horizon must be one number; got an array of shape {np.shape(horizon)}.")
+    return float(checks.check_times(horizon, "horizon")[0])
 
 
 def undefined(reason: str) -> float:

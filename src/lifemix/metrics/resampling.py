@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import Whole
 from ..errors import InputError, LifemixWarning
 from ..target import Target, as_target
-from .inputs import Floats, check_count, check_level
+from .inputs import Floats, check_level
 
 __all__ = ["BootstrapResult", "bootstrap", "bootstrap_difference"]
 
@@ -52,7 +53,7 @@ def bootstrap(
     for array in arrays:
         if array.shape[:1] != (len(target),):
             raise InputError(f"every prediction must have {len(target)} rows, as y has; got shape {array.shape}.")
-    check_count(n_resamples, 2, "n_resamples")
+    Whole(2)("n_resamples", n_resamples)
     check_level(level)
     value = metric(target, *arrays)
     replicates = _replicate(metric, target, arrays, n_resamples, np.random.default_rng(random_state))

@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..checks import Choice
 from ..errors import LifemixWarning
 from .censoring import censoring_curve
-from .inputs import Bools, Floats, check_choice, check_event, observed, status
+from .inputs import Bools, Floats, check_event, observed, status
 
 __all__ = ["HorizonWeights", "horizon_weights"]
 
@@ -43,7 +44,7 @@ def horizon_weights(
     With ``compat="sksurv"`` cases weigh 1 / G(T), and other events are censorings. One warning names the horizons that
     are not defined: beyond the follow-up of either sample, where ``G`` is zero, or all if no test row has the event.
     """
-    check_choice(compat, (None, "sksurv"), "compat")
+    Choice(None, "sksurv")("compat", compat)
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
     code = check_event(event)
     curve = censoring_curve(train.time, status(train, code, compat is not None) == 0)

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ...checks import check_times
 from ...errors import InputError, SettingError
-from ...metrics.inputs import check_horizons
 from ...preprocessing.frames import as_frame
 from ...splits import horizons as event_quantiles
 from ...target import Target, as_target
@@ -160,7 +160,7 @@ def _choose_horizons(base: Target, used: Target, horizons: ArrayLike | None) -> 
     """Return the horizons within the follow-up: those given, or the quartiles of the event times, rounded."""
     last = min(float(base.time.max()), float(used.time.max()))
     if horizons is not None:
-        values = np.unique(check_horizons(horizons))
+        values = np.unique(check_times(horizons, "horizons"))
         if not ((values > 0) & (values <= last)).any():
             raise SettingError(
                 f"horizons must lie within the follow-up, (0, {last:g}]; got {values.tolist()}. Check the unit of time."

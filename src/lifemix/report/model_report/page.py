@@ -12,8 +12,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..._html import Html, Page, Section, bullets, joined, note, paragraph
+from ...checks import Whole
 from ...errors import LifemixWarning
-from ...metrics.inputs import check_count
 from ..doctor import Finding, check_model, check_table
 from ..text import counted, listed
 from .appendix import checklist_section, describe_file, limits_section, reproduce_section
@@ -54,8 +54,8 @@ def write_report(
     model_file: the file of the model, to print its name and hash.
     Needs matplotlib (``pip install "lifemix[plots]"``). Returns the path.
     """
-    check_count(n_bootstrap, 2, "n_bootstrap")
-    check_count(max_rows, 100, "max_rows")
+    Whole(2)("n_bootstrap", n_bootstrap)
+    Whole(100)("max_rows", max_rows)
     file = None if model_file is None else describe_file(model_file)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

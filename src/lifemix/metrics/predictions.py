@@ -1,0 +1,107 @@
+"""What a fitted model predicts, in the form that metrics take: the one place that tells survival from incidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InputError
+from ..target import Target
+
+__all__ = ["predicted_risk", "predicted_risks", "survival_at_own_time", "take_rows"]
+
+Floats = NDArray[np.float64]
+_BLOCK = 256
+
+
+def predicted_risk(model: Any, X: Any, times: ArrayLike, event: int, n_events: int) -> Floats:
+    """Return the predicted probability of an event by each time.
+
+    Parameters
+    ----------
+    model : fitted survival model
+        Anything with ``predict_survival_function(X, times)`` and, for competing risks,
+        ``predict_cumulative_incidence(X, times, event=m)``.
+    X : table of n rows
+        What the model takes.
+    times : array-like of shape (n_times,)
+        Ascending times.
+    event : int
+        The event type.
+    n_events : int
+        How many event types there are: with one, the risk is one minus survival, with more the cumulative incidence.
+
+    Returns
+    -------
+    array of shape (n, n_times)
+        Probabilities.
+
+    """
+    if n_events == 1:
+        return 1 - _checked(model.predict_survival_function(X, times), X, times)
+    return _checked(model.predict_cumulative_incidence(X, times, event=event), X, times)
+
+
+def predicted_risks(model: Any, X: Any, times: ArrayLike, n_events: int) -> Floats:
+    """Return the predicted probability of every event type by each time.
+
+    Parameters
+    ----------
+    model, X, times, n_events
+        As in ``predicted_risk``.
+
+    Returns
+    -------
+    array of shape (n_events, n, n_times)
+        Probabilities.
+
+    """
+    if n_events > 1 and hasattr(model, "predict_cumulative_incidences"):  # all event types in one integration
+        return np.stack([_checked(risk, X, times) for risk in model.predict_cumulative_incidences(X, times)])
+    return np.stack([predicted_risk(model, X, times, event, n_events) for event in range(1, n_events + 1)])
+
+
+def survival_at_own_time(model: Any, X: Any, target: Target) -> Floats:
+    """Return the predicted survival of every row at its own time, given survival to its entry.
+
+    Parameters
+    ----------
+    model : fitted survival model
+        Anything with ``predict_survival_function(X, times)``.
+    X : table of n rows
+        What the model takes.
+    target : Target
+        The observed times of the same rows.
+
+    Returns
+    -------
+    array of shape (n,)
+        Probabilities; uniformly distributed where the model is right and nothing is censored.
+
+    """
+    values = np.empty(len(target))
+    order = np.argsort(target.time, kind="stable")  # neighbours share times, so that a block has few distinct ones
+    for first in range(0, len(target), _BLOCK):
+        rows = order[first : first + _BLOCK]
+        wanted = np.concatenate([target.time[rows], target.entry[rows]])
+        times, place = np.unique(wanted, return_inverse=True)
+        some = take_rows(X, rows)
+        block = _checked(model.predict_survival_function(some, times), some, times)
+        own, entry = (block[np.arange(len(rows)), place[half]] for half in (slice(len(rows)), slice(len(rows), None)))
+        values[rows] = np.divide(own, entry, out=np.zeros(len(rows)), where=entry > 0)
+    return values
+
+
+def take_rows(X: Any, rows: Any) -> Any:
+    """Return some rows of a table or an array."""
+    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+
+
+def _checked(prediction: Any, X: Any, times: ArrayLike) -> Floats:
+    values = np.asarray(prediction, dtype=np.float64)
+    shape = (len(X), np.size(times))
+    if values.shape != shape:
+        raise InputError(f"the model's prediction must have shape {shape}; got {values.shape}.")
+    return values
