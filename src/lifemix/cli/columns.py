@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import CovariateError
-from ..preprocessing.columns import factorize, holds_numbers, to_floats
+from ..preprocessing.reading import ColumnData
 from .roles import Roles
 from .tables import ROW_NAMES
 
@@ -67,9 +67,9 @@ def _look(name: str, values: pd.Series[Any], roles: Roles) -> ColumnFacts:
         )
         return ColumnFacts(name, "dates", missing, _few(present), "", False, problem)
     try:
-        numbers = holds_numbers(name, values) and name not in roles.categorical
-        if numbers:
-            return _look_at_numbers(name, to_floats(name, values), missing, roles)
+        numbers = ColumnData(name, values).numbers
+        if numbers is not None and name not in roles.categorical:
+            return _look_at_numbers(name, numbers, missing, roles)
     except CovariateError as error:
         return ColumnFacts(name, "unusable", missing, _few(present), "", False, str(error).rstrip("."))
     return _look_at_labels(name, present, missing, roles)
@@ -89,7 +89,7 @@ def _look_at_numbers(name: str, x: Any, missing: float, roles: Roles) -> ColumnF
 
 
 def _look_at_labels(name: str, present: pd.Series[Any], missing: float, roles: Roles) -> ColumnFacts:
-    codes, levels = factorize(name, present)
+    codes, levels = ColumnData(name, present).coded
     count = len(set(levels))
     if count == 1:
         return ColumnFacts(name, "constant", missing, levels[0], "left out: one value", False)

@@ -12,17 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import CovariateError, SettingError
 from .piecewise import learn_knots
+from .reading import ColumnData
 
-__all__ = ["Column", "factorize", "holds_numbers", "learn_column", "to_floats", "usual_values"]
+__all__ = ["Column", "learn_column", "usual_values"]
 
 Floats = NDArray[np.float64]
 
-_NUMBER_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}
 _ROUNDING = 10 * float(np.finfo(np.float64).eps)
 _SHORT_RANGE = 20
 _TINY = float(np.finfo(np.float64).tiny)
@@ -62,31 +61,33 @@ class Column:
 
 
 def learn_column(
-    name: str, values: pd.Series[Any], fill: float | None, scale: bool, indicators: bool, max_levels: int, bins: int = 0
+    data: ColumnData, fill: float | None, scale: bool, indicators: bool, max_levels: int, bins: int = 0
 ) -> Column:
     """Learn one column from its training values; ``bins`` > 0 encodes numbers piecewise."""
-    missing = int(values.isna().sum())
-    if missing == len(values):
-        return Column(name, "empty", missing=1.0)
-    share = missing / len(values)
+    numbers = data.numbers
+    missing = int(data.missing.sum())
+    if missing == len(data.missing):
+        return Column(data.name, "empty", missing=1.0)
+    share = missing / len(data.missing)
     indicator = indicators and missing > 0
-    if holds_numbers(name, values):
-        return replace(_learn_numbers(name, to_floats(name, values), fill, scale, indicator, bins), missing=share)
+    if numbers is not None:
+        return replace(_learn_numbers(data, numbers, fill, scale, indicator, bins), missing=share)
     if fill is not None:
+        values = data.values
         raise SettingError(
-            f"fill_values are for columns of numbers; got {fill} for {name!r}, which holds {values.dtype} values such "
-            f"as {values.dropna().iloc[0]!r}. Leave it out of fill_values: the most frequent level is used."
+            f"fill_values are for columns of numbers; got {fill} for {data.name!r}, which holds {values.dtype} values "
+            f"such as {values.dropna().iloc[0]!r}. Leave it out of fill_values: the most frequent level is used."
         )
-    return replace(_learn_levels(name, values, indicator, max_levels), missing=share)
+    return replace(_learn_levels(data, indicator, max_levels), missing=share)
 
 
-def _learn_numbers(name: str, x: Floats, fill: float | None, scale: bool, indicator: bool, bins: int) -> Column:
-    observed = x[~np.isnan(x)]
+def _learn_numbers(data: ColumnData, x: Floats, fill: float | None, scale: bool, indicator: bool, bins: int) -> Column:
+    name, observed = data.name, data.seen
     if fill is None:
         center, spread = _moments(observed)
         fill, spread = center, spread * float(np.sqrt(len(observed) / len(x)))
     else:
-        center, spread = _moments(np.where(np.isnan(x), fill, x))
+        center, spread = _moments(np.where(data.missing, fill, x))
     if spread <= _ROUNDING * abs(center) or spread < _TINY:
         return Column(name, "constant", fill=float(fill), indicator=indicator)
     mean, divisor = (center, spread) if scale else (0.0, 1.0)
@@ -121,82 +122,25 @@ def _moments(x: Floats) -> tuple[float, float]:
     return float(np.ldexp(mean, exponent)), float(np.ldexp(spread, exponent))
 
 
-def _learn_levels(name: str, values: pd.Series[Any], indicator: bool, max_levels: int) -> Column:
-    codes, texts = factorize(name, values)
-    if len(set(texts)) > max_levels:
+def _learn_levels(data: ColumnData, indicator: bool, max_levels: int) -> Column:
+    codes, levels = data.coded
+    if len(levels) > max_levels:
         raise CovariateError(
-            f"column {name!r} may have at most max_levels={max_levels} levels; got {len(set(texts))} in {len(values)} "
-            f"rows, such as {texts[:3]}. Leave it out if it is an identifier, group its levels, or raise max_levels."
+            f"column {data.name!r} may have at most max_levels={max_levels} levels; got {len(levels)} in {len(codes)} "
+            f"rows, such as {list(levels[:3])}. Leave it out if it is an identifier, group its levels, or raise "
+            "max_levels."
         )
-    counts = dict.fromkeys(_sorted_levels(texts), 0)
-    for text, count in zip(texts, np.bincount(codes[codes >= 0], minlength=len(texts)), strict=True):
-        counts[text] += int(count)
+    counted = dict(zip(levels, np.bincount(codes[codes >= 0], minlength=len(levels)).tolist(), strict=True))
+    counts = {level: counted[level] for level in _sorted_levels(levels)}
     mode = max(counts, key=counts.__getitem__)  # the first of the sorted levels where several are most frequent
     kind = "categorical" if len(counts) > 1 else "constant"
-    return Column(name, kind, fill=mode, levels=tuple(counts), indicator=indicator)
+    return Column(data.name, kind, fill=mode, levels=tuple(counts), indicator=indicator)
 
 
-def _sorted_levels(texts: list[str]) -> list[str]:
+def _sorted_levels(levels: tuple[str, ...]) -> list[str]:
     """Sort levels as numbers where all of them are, else as text."""
-    unique = sorted(set(texts))
+    unique = sorted(levels)
     try:
         return sorted(unique, key=float)
     except ValueError:
         return unique
-
-
-def factorize(name: str, values: pd.Series[Any]) -> tuple[NDArray[np.intp], list[str]]:
-    """Return for each row the position of its level (missing: -1), and the levels as text.
-
-    Text makes levels fit for JSON; the whole numbers 3 and 3.0 are both ``"3"``.
-    """
-    try:
-        codes, uniques = pd.factorize(values)
-    except TypeError:
-        raise CovariateError(f"column {name!r} must hold numbers or labels; got {values.iloc[0]!r}.") from None
-    return codes, [_level_text(level) for level in uniques]
-
-
-def _level_text(level: Any) -> str:
-    if isinstance(level, (int, float, np.number)) and not isinstance(level, bool) and float(level).is_integer():
-        return str(int(level))
-    return str(level)
-
-
-def holds_numbers(name: str, values: pd.Series[Any]) -> bool:
-    """Tell a column of numbers (booleans are 0 and 1) from one of labels; a pandas Categorical always holds labels."""
-    dtype = values.dtype
-    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
-        return True
-    if isinstance(dtype, pd.CategoricalDtype):
-        return False
-    if pd.api.types.is_object_dtype(dtype):
-        return pd.api.types.infer_dtype(values, skipna=True) in _NUMBER_OBJECTS
-    if pd.api.types.is_complex_dtype(dtype):
-        raise CovariateError(f"Complex data not supported: column {name!r} is {dtype}. Give real numbers.")
-    if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
-        return True
-    if pd.api.types.is_string_dtype(dtype):
-        return False
-    raise CovariateError(
-        f"column {name!r} must hold numbers, booleans or labels; got {dtype}. Turn dates into numbers, say days since "
-        "a common origin, and other types into numbers or text."
-    )
-
-
-def to_floats(name: str, values: pd.Series[Any]) -> Floats:
-    """Return a column of numbers as float64 with NaN where missing; infinite values are refused."""
-    if pd.api.types.is_object_dtype(values.dtype):
-        values = values.where(values.notna(), np.nan).astype(np.float64)
-    if isinstance(values.dtype, np.dtype):
-        numbers: Floats = values.to_numpy().astype(np.float64, copy=False)
-    else:
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        row = int(np.flatnonzero(infinite)[0])
-        raise CovariateError(
-            f"column {name!r} must be finite; got infinity ({numbers[row]}) at row {row} ({int(infinite.sum())} such "
-            "rows). Replace it by a number, or by NaN where the value is unknown."
-        )
-    return numbers

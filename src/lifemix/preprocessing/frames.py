@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from ..errors import CovariateError, LifemixWarning
+from .reading import TableData
 
-__all__ = ["as_frame", "match_columns"]
+__all__ = ["as_frame", "as_table", "match_columns"]
+
+Table = TypeVar("Table", pd.DataFrame, TableData, pd.DataFrame | TableData)
+
+
+def as_table(X: Any) -> tuple[pd.DataFrame | TableData, bool]:
+    """Return ``X`` as ``as_frame`` does, but a ``TableData``, which remembers what was read of it, as it is."""
+    return (X, X.named) if isinstance(X, TableData) else as_frame(X)
 
 
 def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
@@ -19,6 +27,8 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
 
     The columns of an array are called x0, x1, ...
     """
+    if isinstance(X, TableData):
+        return X.frame, X.named
     if isinstance(X, pd.DataFrame):
         names = X.columns.map(str)
         if not names.is_unique:
@@ -36,10 +46,8 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
     return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])], copy=False), False
 
 
-def match_columns(
-    frame: pd.DataFrame, named: bool, names: list[str], named_in_training: bool, owner: str
-) -> pd.DataFrame:
-    """Return the columns of ``frame`` in the order of training; by name where both tables had names."""
+def match_columns(frame: Table, named: bool, names: list[str], named_in_training: bool, owner: str) -> Table:
+    """Return the columns of a table in the order of training; by name where both tables had names."""
     if named and named_in_training:
         return _match_names(frame, names)
     if frame.shape[1] != len(names):
@@ -56,7 +64,7 @@ def match_columns(
     return frame
 
 
-def _match_names(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+def _match_names(frame: Table, names: list[str]) -> Table:
     given = list(frame.columns)
     if given == names:
         return frame

@@ -16,9 +16,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CovariateError, LifemixWarning, SettingError
-from .columns import Column, Floats, factorize, holds_numbers, learn_column, to_floats
-from .frames import as_frame, match_columns
+from .columns import Column, Floats, learn_column
+from .frames import as_table, match_columns
 from .piecewise import encode_piecewise
+from .reading import ColumnData, TableData, read_columns
 
 __all__ = ["TabularPreprocessor"]
 
@@ -70,11 +71,11 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def fit(self, X: Any, y: Any = None) -> TabularPreprocessor:
         """Learn from the training table ``X``, array or DataFrame of shape (n, columns); ``y`` is ignored."""
-        frame, named = as_frame(X)
-        _check_size(frame)
-        fills = self._checked_fills(frame)
+        table, named = as_table(X)
+        _check_size(table)
+        fills = self._checked_fills(list(table.columns))
         rules = (self.scale, self.missing_indicators, self.max_levels, _checked_bins(self.numbers, self.bins))
-        columns = [learn_column(str(name), x, fills.get(str(name)), *rules) for name, x in frame.items()]
+        columns = [learn_column(data, fills.get(data.name), *rules) for data in read_columns(table)]
         _warn_about_columns_without_effect(columns)
         self._learn(columns, named)
         return self
@@ -82,15 +83,15 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def transform(self, X: Any) -> Floats:
         """Return the table as float64 numbers of shape (n, outputs), column by column in memory."""
         check_is_fitted(self, "columns_")
-        frame, named = as_frame(X)
+        table, named = as_table(X)
         names = [column.name for column in self.columns_]
-        frame = match_columns(frame, named, names, hasattr(self, "feature_names_in_"), type(self).__name__)
-        result = np.zeros((len(frame), len(self.get_feature_names_out())), order="F")
+        table = match_columns(table, named, names, hasattr(self, "feature_names_in_"), type(self).__name__)
+        result = np.zeros((len(table), len(self.get_feature_names_out())), order="F")
         start = 0
-        for column, (_, values) in zip(self.columns_, frame.items(), strict=True):
+        for column, data in zip(self.columns_, read_columns(table), strict=True):
             width = len(column.outputs)
             if width:
-                _write(column, values, result[:, start : start + width])
+                _write(column, data, result[:, start : start + width])
             start += width
         return result
 
@@ -140,12 +141,12 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _checked_fills(self, frame: pd.DataFrame) -> dict[str, float]:
+    def _checked_fills(self, columns: list[str]) -> dict[str, float]:
         fills = dict(self.fill_values or {})
-        unknown = [name for name in fills if name not in frame.columns]
+        unknown = [name for name in fills if name not in columns]
         if unknown:
             raise SettingError(
-                f"fill_values names columns that X does not have: {unknown}; X has {list(frame.columns)}. "
+                f"fill_values names columns that X does not have: {unknown}; X has {columns}. "
                 "Leave them out or correct the names."
             )
         bad = {name: fill for name, fill in fills.items() if not np.isfinite(fill)}
@@ -179,11 +180,11 @@ def _checked_bins(numbers: object, bins: object) -> int:
     return int(bins) if numbers == "piecewise" else 0
 
 
-def _check_size(frame: pd.DataFrame) -> None:
-    if frame.shape[1] == 0:
-        raise CovariateError(f"X has 0 feature(s) (shape={frame.shape}) while a minimum of 1 is required.")
-    if len(frame) == 0:
-        raise CovariateError(f"X has 0 sample(s) (shape={frame.shape}) while a minimum of 1 is required.")
+def _check_size(table: pd.DataFrame | TableData) -> None:
+    if table.shape[1] == 0:
+        raise CovariateError(f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required.")
+    if len(table) == 0:
+        raise CovariateError(f"X has 0 sample(s) (shape={table.shape}) while a minimum of 1 is required.")
 
 
 def _warn_about_columns_without_effect(columns: list[Column]) -> None:
@@ -197,21 +198,20 @@ def _warn_about_columns_without_effect(columns: list[Column]) -> None:
         )
 
 
-def _write(column: Column, values: pd.Series[Any], out: Floats) -> None:
+def _write(column: Column, data: ColumnData, out: Floats) -> None:
     """Write the numbers of one column into ``out`` of shape (n, outputs of the column), which is zero before."""
     if column.kind == "numeric":
-        missing = _write_numbers(column, values, out)
+        missing = _write_numbers(column, data.as_numbers(), out)
     elif column.kind == "categorical":
-        missing = _write_levels(column, values, out)
+        missing = _write_levels(column, data, out)
     else:
-        missing = values.isna().to_numpy()
+        missing = data.missing
     if column.indicator:
         out[:, -1] = missing
 
 
-def _write_numbers(column: Column, values: pd.Series[Any], out: Floats) -> NDArray[np.bool_]:
+def _write_numbers(column: Column, numbers: Floats, out: Floats) -> NDArray[np.bool_]:
     """Write the standardised or encoded numbers; return which were missing."""
-    numbers = _as_in_training(column, values)
     missing = np.isnan(numbers)
     filled = np.where(missing, column.fill, numbers)
     if column.knots is not None:
@@ -228,24 +228,10 @@ def _write_numbers(column: Column, values: pd.Series[Any], out: Floats) -> NDArr
     return missing
 
 
-def _as_in_training(column: Column, values: pd.Series[Any]) -> Floats:
-    """Return a column of numbers; one that has turned into labels is refused."""
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        values = values.astype(values.cat.categories.dtype)
-    if not holds_numbers(column.name, values) and not values.isna().all():
-        labels = values[values.map(lambda value: isinstance(value, str)).to_numpy(bool)]
-        example = repr((labels if len(labels) else values.dropna()).iloc[0])
-        raise CovariateError(
-            f"column {column.name!r} held numbers in training; got {values.dtype} values such as {example}. "
-            "Convert it, or use NaN where the value is unknown."
-        )
-    return to_floats(column.name, values)
-
-
-def _write_levels(column: Column, values: pd.Series[Any], out: Floats) -> NDArray[np.bool_]:
+def _write_levels(column: Column, data: ColumnData, out: Floats) -> NDArray[np.bool_]:
     """Write 1 in the column of each row's level; return which were missing."""
     levels = column.levels or ()
-    codes, texts = factorize(column.name, values)
+    codes, texts = data.coded
     position = {level: i for i, level in enumerate(levels)}
     unseen = sorted(set(texts) - set(levels))
     if unseen:

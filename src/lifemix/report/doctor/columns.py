@@ -43,7 +43,7 @@ def check_column(variable: Variable) -> Iterator[Finding]:
 
 def _identifier(variable: Variable) -> Finding | None:
     present = int((~variable.missing).sum())
-    if present < _ENOUGH_ROWS or not (variable.numbers is None or variable.is_whole):
+    if present < _ENOUGH_ROWS or not (variable.numbers is None or variable.whole):
         return None
     named = bool(_IDENTIFIER.search(variable.name))
     unique = variable.distinct >= (1.0 if variable.numbers is not None else _ALL_DIFFERENT) * present

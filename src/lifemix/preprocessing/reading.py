@@ -1,0 +1,286 @@
+"""What the columns of a table hold, worked out once: numbers or levels, gaps, how many different values.
+
+``TableData`` is a table that remembers what was read of it. Every estimator takes one in place of a DataFrame, and a
+part of its rows (``table.iloc[rows]``) reads nothing again: whoever looks at the same table several times, as the
+command line does (columns, doctor, search, fit, refit), pays for the reading once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..errors import CovariateError
+
+__all__ = ["ColumnData", "TableData", "read_columns", "to_floats"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Codes = NDArray[np.intp]
+Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
+
+_NUMBER_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}
+
+
+class ColumnData:
+    """One column of a table: numbers (NaN where missing), or codes of levels (-1 where missing).
+
+    Each property is worked out when it is first asked for, and kept; a part of the rows asks the whole column.
+    """
+
+    def __init__(
+        self, name: str, values: pd.Series[Any], whole_column: ColumnData | None = None, rows: Rows = slice(None)
+    ) -> None:
+        self.name = name
+        self._values, self._whole_column, self._rows = values, whole_column, rows
+
+    @cached_property
+    def values(self) -> pd.Series[Any]:
+        """The column as it was given."""
+        return self._values if self._whole_column is None else self._whole_column.values.iloc[self._rows]
+
+    @cached_property
+    def kind(self) -> Literal["numeric", "categorical"]:
+        """Whether it holds numbers (booleans are 0 and 1) or labels; a column without any value counts as numbers."""
+        if self._whole_column is not None:
+            return self._whole_column.kind
+        if _is_number_dtype(self.values.dtype) or self.missing.all():
+            return "numeric"
+        return "numeric" if _holds_numbers(self.name, self.values) else "categorical"
+
+    @cached_property
+    def numbers(self) -> Floats | None:
+        """The values as float64 with NaN where missing; None where it holds labels."""
+        if self.kind == "categorical":
+            return None
+        if self._whole_column is not None:
+            whole = self._whole_column.numbers
+            return None if whole is None else whole[self._rows]
+        if not _is_number_dtype(self.values.dtype) and self.missing.all():
+            return np.full(len(self.values), np.nan)
+        return to_floats(self.name, self.values)
+
+    @property
+    def codes(self) -> Codes | None:
+        """The place of each row's level among ``levels``, -1 where missing; None where it holds numbers."""
+        return self.coded[0] if self.kind == "categorical" else None
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The different labels as text, those of these rows only; () where it holds numbers."""
+        return self.coded[1] if self.kind == "categorical" else ()
+
+    @cached_property
+    def coded(self) -> tuple[Codes, tuple[str, ...]]:
+        """The codes and levels that the column has, or would have if its numbers were labels."""
+        if self._whole_column is None:
+            return _factorize(self.name, self.values)
+        codes, levels = self._whole_column.coded
+        codes = codes[self._rows]
+        present = np.flatnonzero(np.bincount(codes + 1, minlength=len(levels) + 1)[1:])
+        if len(present) == len(levels):
+            return codes, levels
+        place = np.full(len(levels) + 1, -1, dtype=np.intp)  # one more, for the missing
+        place[present] = np.arange(len(present))
+        return place[codes], tuple(levels[i] for i in present)
+
+    @cached_property
+    def missing(self) -> Bools:
+        """Where the value is missing."""
+        known = self.__dict__
+        if known.get("numbers") is not None:
+            return np.isnan(known["numbers"])
+        if "coded" in known:
+            return np.asarray(known["coded"][0] < 0)
+        if self._whole_column is not None:
+            return self._whole_column.missing[self._rows]
+        return np.asarray(self.values.isna().to_numpy(bool))
+
+    @property
+    def seen(self) -> Floats:
+        """The numbers that are not missing; none where it holds labels."""
+        return np.empty(0) if self.numbers is None else self.numbers[~self.missing]
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different values it has, the missing apart."""
+        return len(self.levels) if self.kind == "categorical" else len(np.unique(self.seen))
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether it holds whole numbers only."""
+        seen = self.seen
+        return self.kind == "numeric" and bool((seen == np.rint(seen)).all())
+
+    @property
+    def n_inputs(self) -> int:
+        """How many free numbers a model gets from it: one, or the levels but one; one more where values are missing."""
+        if self.distinct < 2:
+            return int(self.missing.any() and self.distinct > 0)
+        return (1 if self.kind == "numeric" else len(self.levels) - 1) + int(self.missing.any())
+
+    def as_numbers(self) -> Floats:
+        """Return the numbers of a column that must hold some; a pandas Categorical of numbers does too."""
+        if self.numbers is not None:
+            return self.numbers
+        values = self.values
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            return ColumnData(self.name, values.astype(values.cat.categories.dtype)).as_numbers()
+        labels = values[values.map(lambda value: isinstance(value, str)).to_numpy(bool)]
+        example = repr((labels if len(labels) else values.dropna()).iloc[0])
+        raise CovariateError(
+            f"column {self.name!r} held numbers in training; got {values.dtype} values such as {example}. "
+            "Convert it, or use NaN where the value is unknown."
+        )
+
+    def take(self, rows: Rows) -> ColumnData:
+        """Return the column at some rows."""
+        return ColumnData(self.name, self._values, self, rows)
+
+
+class TableData:
+    """A table whose columns are read at most once, for every estimator, measure and check that takes a DataFrame.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table; its column names are text and differ from each other.
+    named : bool, default True
+        Whether the names were given, or made up for an array.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = TableData(pd.DataFrame({"age": [61, 48, None], "sex": ["f", "m", "f"]}))
+    >>> [(column.name, column.kind, column.distinct) for column in table.data]
+    [('age', 'numeric', 2), ('sex', 'categorical', 2)]
+    >>> table.iloc[[0, 2]].data[1].levels
+    ('f',)
+    """
+
+    def __init__(self, frame: pd.DataFrame, named: bool = True) -> None:
+        self._keep(tuple(read_columns(frame)), len(frame), named)
+        self.frame = frame
+
+    def _keep(self, data: tuple[ColumnData, ...], length: int, named: bool) -> None:
+        self.data, self.named = data, named
+        self.columns = [column.name for column in data]
+        self.shape = length, len(data)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The rows as a DataFrame."""
+        return pd.DataFrame({column.name: column.values for column in self.data}, copy=False)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, names: list[str]) -> TableData:
+        place = {column.name: column for column in self.data}
+        return self._part([place[name] for name in names], len(self))
+
+    @property
+    def iloc(self) -> _RowsOf:
+        """Rows by number, as ``table.iloc[rows]``."""
+        return _RowsOf(self)
+
+    def take(self, rows: Any, axis: int = 0) -> TableData:
+        """Return some rows: a slice, row numbers, or a mask."""
+        if axis != 0:
+            raise NotImplementedError("columns are taken by name: table[names].")
+        chosen: Rows = rows if isinstance(rows, slice) else np.arange(len(self))[np.asarray(rows)]
+        length = len(range(len(self))[chosen]) if isinstance(chosen, slice) else len(chosen)
+        return self._part([column.take(chosen) for column in self.data], length)
+
+    def _part(self, data: list[ColumnData], length: int) -> TableData:
+        part = object.__new__(TableData)
+        part._keep(tuple(data), length, self.named)
+        return part
+
+
+def read_columns(table: pd.DataFrame | TableData) -> Iterator[ColumnData]:
+    """Yield the columns of a table; what is read of them is kept where the table keeps it, else let go."""
+    if isinstance(table, TableData):
+        yield from table.data
+    else:
+        yield from (ColumnData(str(name), values) for name, values in table.items())
+
+
+class _RowsOf:
+    """What ``iloc`` is: rows in square brackets."""
+
+    def __init__(self, table: TableData) -> None:
+        self._table = table
+
+    def __getitem__(self, rows: Any) -> TableData:
+        return self._table.take(rows)
+
+
+def _is_number_dtype(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
+
+
+def _holds_numbers(name: str, values: pd.Series[Any]) -> bool:
+    """Tell a column of numbers (booleans are 0 and 1) from one of labels; a pandas Categorical always holds labels."""
+    dtype = values.dtype
+    if _is_number_dtype(dtype):
+        return True
+    if isinstance(dtype, pd.CategoricalDtype):
+        return False
+    if pd.api.types.is_object_dtype(dtype):
+        return pd.api.types.infer_dtype(values, skipna=True) in _NUMBER_OBJECTS
+    if pd.api.types.is_complex_dtype(dtype):
+        raise CovariateError(f"Complex data not supported: column {name!r} is {dtype}. Give real numbers.")
+    if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        return True
+    if pd.api.types.is_string_dtype(dtype):
+        return False
+    raise CovariateError(
+        f"column {name!r} must hold numbers, booleans or labels; got {dtype}. Turn dates into numbers, for example days "
+        "since a common origin, and other types into numbers or text."
+    )
+
+
+def to_floats(name: str, values: pd.Series[Any]) -> Floats:
+    """Return a column of numbers as float64 with NaN where missing; infinite values are refused."""
+    if pd.api.types.is_object_dtype(values.dtype):
+        values = values.where(values.notna(), np.nan).astype(np.float64)
+    if isinstance(values.dtype, np.dtype):
+        numbers: Floats = values.to_numpy().astype(np.float64, copy=False)
+    else:
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        row = int(np.flatnonzero(infinite)[0])
+        raise CovariateError(
+            f"column {name!r} must be finite; got infinity ({numbers[row]}) at row {row} ({int(infinite.sum())} such "
+            "rows). Replace it by a number, or by NaN where the value is unknown."
+        )
+    return numbers
+
+
+def _factorize(name: str, values: pd.Series[Any]) -> tuple[Codes, tuple[str, ...]]:
+    """Return for each row the place of its level (missing: -1), and the different levels as text.
+
+    Text makes levels fit for JSON; the whole numbers 3 and 3.0 are both ``"3"``.
+    """
+    try:
+        codes, uniques = pd.factorize(values)
+    except TypeError:
+        raise CovariateError(f"column {name!r} must hold numbers or labels; got {values.iloc[0]!r}.") from None
+    texts = [_level_text(level) for level in uniques]
+    place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    if len(place) < len(texts):
+        codes = np.array([*(place[text] for text in texts), -1], dtype=np.intp)[codes]
+    return codes, tuple(place)
+
+
+def _level_text(level: Any) -> str:
+    if isinstance(level, (int, float, np.number)) and not isinstance(level, bool) and float(level).is_integer():
+        return str(int(level))
+    return str(level)
