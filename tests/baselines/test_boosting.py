@@ -57,6 +57,12 @@ def test_hazards_may_cross():
     np.testing.assert_allclose(survival, [[0.5, 0.5], [1.0, 0.0]], atol=0.08)
 
 
+def test_an_event_in_every_interval_of_every_subject_is_certain():
+    x, _ = simulate(60, 0)
+    model = GradientBoosting(n_intervals=1, max_iter=10).fit(x, make_target(np.full(60, 2.0), np.ones(60, int)))
+    np.testing.assert_array_equal(model.predict_survival_function(x, [1.0, 2.0]), np.tile([0.5, 0.0], (60, 1)))
+
+
 def test_weights_move_the_hazard():
     x, y = simulate(600, 3)
     heavy = np.where(y["event"] == 1, 5.0, 1.0)

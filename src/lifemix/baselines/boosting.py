@@ -13,6 +13,7 @@ from ..errors import SettingError
 from ..splits import train_validation_split
 from ..target import Target
 from ._base import SurvivalModel, chunks
+from ._boosted import BoostedClassifier
 from ._checks import Floats
 from ._grid import interval_ends
 from ._steps import interpolate
@@ -83,7 +84,7 @@ class GradientBoosting(SurvivalModel):
             self._person_periods(x, target, weight, training), self._person_periods(x, target, weight, validation), seed
         )
         covariates, label, exposure = self._person_periods(x, target, weight, np.arange(len(target)))
-        self._trees = self._booster(self.n_iter_, seed).fit(covariates, label, exposure)
+        self._hazard = BoostedClassifier.of(self._booster(self.n_iter_, seed).fit(covariates, label, exposure))
 
     def _binned(self, x: Floats) -> Floats:
         """Return the number of the bin of each value: binned once here, not for each interval and search step again."""
@@ -111,7 +112,8 @@ class GradientBoosting(SurvivalModel):
         rounds = list(range(min(10, self.max_iter), self.max_iter + 1, 10))
         for count in rounds:
             booster.set_params(max_iter=count).fit(*training)
-            probability = _in_columns(booster, covariates, self.n_events_)[np.arange(len(label)), label]
+            hazard = BoostedClassifier.of(booster)
+            probability = _in_columns(hazard, covariates, self.n_events_)[np.arange(len(label)), label]
             history.append(-float(exposure @ np.log(np.maximum(probability, _SMALLEST)) / exposure.sum()))
             if count - rounds[int(np.argmin(history))] >= self.patience:
                 break
@@ -157,12 +159,12 @@ class GradientBoosting(SurvivalModel):
         """Yield for blocks of rows the probabilities of no event and each kind, (rows, intervals, kinds + 1)."""
         n_intervals = len(self.grid_)
         x = self._binned(x)
-        for rows in chunks(len(x), n_intervals * (x.shape[1] + 1)):
+        for rows in chunks(len(x), n_intervals * max(x.shape[1] + 1, len(self._hazard.trees))):
             block = x[rows]
             covariates = np.column_stack(
                 [np.repeat(block, n_intervals, axis=0), np.tile(np.arange(n_intervals), len(block))]
             )
-            yield _in_columns(self._trees, covariates, self.n_events_).reshape(len(block), n_intervals, -1)
+            yield _in_columns(self._hazard, covariates, self.n_events_).reshape(len(block), n_intervals, -1)
 
     def _from_zero(self, at_ends: Floats, times: Floats) -> Floats:
         """Return functions of time from their values at the ends of the intervals; they are 0 at 0."""
@@ -178,8 +180,8 @@ def _bin_edges(column: Floats) -> Floats:
     return (values[1:] + values[:-1]) / 2
 
 
-def _in_columns(booster: Any, covariates: Floats, n_events: int) -> Floats:
+def _in_columns(hazard: BoostedClassifier, covariates: Floats, n_events: int) -> Floats:
     """Return the probabilities of the outcomes 0..M, also where some outcome was not among the rows."""
     probability = np.zeros((len(covariates), n_events + 1))
-    probability[:, booster.classes_] = booster.predict_proba(covariates)
+    probability[:, hazard.classes] = hazard.predict_proba(covariates)
     return probability

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,9 @@ from ..errors import SettingError
 from ..target import Target
 from ._base import SurvivalModel, chunks
 from ._checks import Floats
+from ._leaf_curves import LeafCurves
 from ._optional import optional_module
+from ._trees import Trees
 
 __all__ = ["PAPER_TREES", "RandomSurvivalForest"]
 
@@ -30,7 +31,7 @@ class RandomSurvivalForest(SurvivalModel):
     n_trees, max_depth (None: no limit), min_samples_split, min_samples_leaf, max_features: as in scikit-survival.
     split_times: how many times the log-rank test of a split tells apart, quantiles of the event times; None: all. The
     time to grow a tree is proportional to it; the curves of the leaves have all times whatever it is.
-    n_jobs: threads that grow and ask the trees.
+    n_jobs: threads that grow the trees.
 
     ``predict`` is the forest's mortality: the sum of its cumulative hazard over the times that its splits tell apart.
     """
@@ -72,7 +73,7 @@ class RandomSurvivalForest(SurvivalModel):
         ensemble = optional_module("sksurv.ensemble", "scikit-survival", "RandomSurvivalForest")
         times = self._times_of_splits(target)
         y = np.array(list(zip(target.event > 0, times, strict=True)), dtype=[("event", "?"), ("time", "f8")])
-        self._forest = ensemble.RandomSurvivalForest(
+        forest = ensemble.RandomSurvivalForest(
             n_estimators=self.n_trees,
             max_depth=self.max_depth,
             min_samples_split=self.min_samples_split,
@@ -82,13 +83,10 @@ class RandomSurvivalForest(SurvivalModel):
             random_state=int(np.random.default_rng(self.random_state).integers(2**31)),
             low_memory=True,
         ).fit(x, y)
-        leaves = self._forest.apply(x)  # (n, n_trees)
+        self._trees = _trees_of(forest)
         place = np.searchsorted(self.event_times_, target.time, side="right")
-        samples = self._forest.estimators_samples_
-        self._trees = [
-            _leaf_curves(leaves[rows, i], place[rows], target.event[rows] > 0, len(self.event_times_))
-            for i, rows in enumerate(samples)
-        ]
+        width = len(self.event_times_) + 1
+        self._curves = LeafCurves.of(self._leaves(x), forest.estimators_samples_, place, target.event > 0, width)
 
     def _times_of_splits(self, target: Target) -> Floats:
         """Return the times that the splits see: where they are coarse, the number of the interval, from 1 on."""
@@ -99,51 +97,28 @@ class RandomSurvivalForest(SurvivalModel):
 
     def _survival(self, x: Floats, times: Floats) -> Floats:
         place = np.searchsorted(self.event_times_, times, side="right")
-        leaves = self._forest.apply(x)
         survival = np.zeros((len(x), len(times)))
-        for rows in chunks(len(x), len(times)):
-            for i, tree in enumerate(self._trees):
-                survival[rows] += tree.at(leaves[rows, i], place)
+        for rows in chunks(len(x), max(len(times), len(self._trees))):
+            for leaf in self._leaves(x[rows]):
+                survival[rows] += self._curves.at(leaf, place)
         return np.minimum(survival / len(self._trees), 1.0)  # above 1 only by rounding
 
     def _risk(self, x: Floats) -> Floats:
-        return np.asarray(self._forest.predict(x), dtype=np.float64)
+        mortality = np.zeros(len(x))
+        for rows in chunks(len(x), len(self._trees)):
+            for leaf in self._leaves(x[rows]):
+                mortality[rows] += self._trees.value.take(leaf)
+        return mortality / len(self._trees)
+
+    def _leaves(self, x: Floats) -> NDArray[np.intp]:
+        """Return the leaf of each row in each tree, (n_trees, n); scikit-learn's trees read single precision."""
+        with np.errstate(over="ignore"):  # infinity is above every threshold, as it should
+            return self._trees.leaves(x.astype(np.float32))
 
 
-@dataclass(frozen=True)
-class _LeafCurves:
-    """The Kaplan-Meier curves of the leaves of one tree, as steps sorted by leaf and time.
-
-    A step is found by its key, leaf * (K + 1) + place; place k is the k-th of the K event times, 0 is before the first.
-    """
-
-    leaves: NDArray[np.intp]
-    keys: NDArray[np.intp]
-    survival: Floats
-    width: int
-
-    def at(self, leaf: NDArray[np.intp], place: NDArray[np.intp]) -> Floats:
-        """Return the curves of the leaves (n,) at the places (n_times,), of shape (n, n_times)."""
-        index = np.searchsorted(self.leaves, leaf)
-        wanted, inverse = np.unique(index, return_inverse=True)
-        steps = np.searchsorted(self.keys, wanted[:, None] * self.width + place[None, :], side="right") - 1
-        return np.asarray(self.survival[steps][inverse])
-
-
-def _leaf_curves(
-    leaf: NDArray[np.intp], place: NDArray[np.intp], happened: NDArray[np.bool_], n_times: int
-) -> _LeafCurves:
-    """Return the curves of one tree from the leaf, exit place and event of each of its rows."""
-    leaves, index = np.unique(leaf, return_inverse=True)
-    width = n_times + 1
-    key = index * width + place
-    steps, first_event = np.unique(key[happened], return_counts=True)
-    order = np.sort(key)
-    leaf_end = np.cumsum(np.bincount(index, minlength=len(leaves)))
-    at_risk = leaf_end[steps // width] - np.searchsorted(order, steps, side="left")
-    starts = np.arange(len(leaves)) * width
-    keys = np.union1d(starts, steps)  # place 0 of every leaf: nothing happened yet
-    factor = np.ones(len(keys))
-    factor[np.searchsorted(keys, steps)] = 1.0 - first_event / at_risk
-    survival = np.concatenate([np.cumprod(part) for part in np.split(factor, np.searchsorted(keys, starts)[1:])])
-    return _LeafCurves(leaves, keys, survival, width)
+def _trees_of(forest: Any) -> Trees:
+    """Take over the trees of a fitted forest of scikit-survival."""
+    trees = [estimator.tree_ for estimator in forest.estimators_]
+    return Trees.join(
+        (tree.feature, tree.threshold, tree.children_left, tree.children_right, tree.value[:, 0, 0]) for tree in trees
+    )

@@ -1,0 +1,61 @@
+"""The trees of scikit-learn's histogram gradient boosting as flat arrays, with the same probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.utils.extmath import softmax
+
+from ._checks import Floats
+from ._trees import Trees
+
+__all__ = ["BoostedClassifier"]
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedClassifier:
+    """A fitted ``HistGradientBoostingClassifier`` of numbers without missing values.
+
+    ``trees`` come round by round, one tree per score in each; with two classes the score is the log-odds of the second.
+    One class alone, which scikit-learn does not foresee, has probability 1.
+    """
+
+    classes: NDArray[np.int64]  # (n_classes,)
+    baseline: Floats  # (n_scores,)
+    trees: Trees
+
+    def __post_init__(self) -> None:
+        n_scores = 1 if len(self.classes) == 2 else len(self.classes)
+        if self.baseline.shape != (n_scores,) or len(self.trees) % n_scores:
+            raise ValueError(f"{len(self.trees)} trees and {self.baseline.shape} baselines for {n_scores} scores")
+
+    @classmethod
+    def of(cls, booster: Any) -> BoostedClassifier:
+        """Take over the trees of a fitted ``HistGradientBoostingClassifier``."""
+        nodes = [tree.nodes for trees in booster._predictors for tree in trees]
+        trees = Trees.join(
+            (
+                np.where(part["is_leaf"], -1, part["feature_idx"]),
+                part["num_threshold"],
+                part["left"],
+                part["right"],
+                part["value"],
+            )
+            for part in nodes
+        )
+        classes = np.asarray(booster.classes_, dtype=np.int64)
+        return cls(classes, np.asarray(booster._baseline_prediction, dtype=np.float64).reshape(-1), trees)
+
+    def predict_proba(self, x: Floats) -> Floats:
+        """Return the probabilities of the classes, (n, n_classes), bit for bit those of scikit-learn."""
+        scores = np.zeros((len(self.baseline), len(x))) + self.baseline[:, None]
+        for tree, leaves in enumerate(self.trees.leaves(x)):  # one by one: sums in scikit-learn's order
+            scores[tree % len(self.baseline)] += self.trees.value.take(leaves)
+        if len(self.classes) != 2:
+            return np.asarray(softmax(scores.T, copy=False))
+        second = expit(scores[0])
+        return np.stack([1 - second, second], axis=1)
