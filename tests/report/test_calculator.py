@@ -14,6 +14,7 @@ from lifemix import DeepSurvivalMachines, FleetSearchCV, datasets, make_target
 from lifemix.errors import CovariateError, InputError, SettingError
 from lifemix.preprocessing import SUPPORT_NORMAL_VALUES, TabularPreprocessor
 from lifemix.report.calculator import write_calculator
+from lifemix.splits import default_horizons
 
 
 def quick(**settings):
@@ -134,14 +135,24 @@ def test_data_gives_the_ranges_of_numbers(model, tmp_path):
         write_calculator(model, tmp_path / "p.html", data=table().assign(age=np.nan))
 
 
-def test_horizons_are_sorted_and_by_default_rounded_quartiles(model, tmp_path):
+def test_horizons_are_sorted_and_by_default_those_of_every_page(model, tmp_path):
     path = write_calculator(model, tmp_path / "page.html", horizons=[20, 5, 5.0])
     assert content_of(path)["horizons"] == [5.0, 20.0]
-    seen = target()
-    quartiles = np.quantile(seen["time"][seen["event"] > 0], [0.25, 0.5, 0.75])
     found = content_of(write_calculator(model, tmp_path / "page.html"))["horizons"]
-    np.testing.assert_allclose(found, quartiles, rtol=0.05)
-    assert all(float(f"{t:.2g}") == t for t in found)
+    assert found == default_horizons(target()).tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({1: "relapse", 2: "death"}, ["relapse", "death"]),
+        (["relapse", "death"], ["relapse", "death"]),
+        (None, ["event 1", "event 2"]),
+    ],
+)
+def test_event_names_are_a_mapping_or_a_sequence(given, shown, tmp_path):
+    model = quick().fit(table(), target(n_events=2))
+    assert content_of(write_calculator(model, tmp_path / "page.html", event_names=given))["events"] == shown
 
 
 def test_observed_incidences_are_aalen_johansen(tmp_path):
@@ -184,7 +195,7 @@ def test_models_that_a_browser_cannot_run_are_refused(make, message, tmp_path):
 WRONG = {
     "horizon 0": ({"horizons": [0, 1]}, "positive; got 0"),
     "horizon not finite": ({"horizons": [np.inf]}, "finite"),
-    "event names": ({"event_names": {2: "x"}}, r"events 1..1; got \{2: 'x'\}"),
+    "event names": ({"event_names": {2: "x"}}, r"event types 1..1.*got \{2: 'x'\}"),
     "features": ({"features": {"agee": "x"}}, r"\['agee'\]; it has \['age', 'dose'\]"),
     "units": ({"units": {"agee": "x"}}, r"units names columns.*\['agee'\]"),
     "data": ({"data": table()[["age"]]}, r"missing \['dose'\]"),

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -22,12 +22,14 @@ from numpy.typing import ArrayLike
 
 import lifemix
 
+from .. import events
 from ..checks import check_times
 from ..errors import InputError, SettingError
 from ..estimators import DeepSurvivalMachines
 from ..files import atomic_write
 from ..metrics import aalen_johansen
 from ..primitives import PRIMITIVES
+from ..splits import default_horizons
 from ..target import Target
 from .calculator_fields import fields_of
 
@@ -35,7 +37,6 @@ __all__ = ["write_calculator"]
 
 _SCRIPTS = ("laws", "network", "curves", "text", "form", "chart", "results", "start")
 _GRID = 401  # points of the observed curves
-_HORIZON_QUANTILES = (0.25, 0.5, 0.75)
 
 
 def write_calculator(
@@ -45,7 +46,7 @@ def write_calculator(
     horizons: ArrayLike | None = None,
     title: str | None = None,
     time_unit: str | None = None,
-    event_names: Mapping[int, str] | None = None,
+    event_names: Mapping[int, str] | Sequence[str] | None = None,
     features: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
     data: Any = None,
@@ -64,13 +65,13 @@ def write_calculator(
     """
     _check_model(model)
     fields = fields_of(model.preprocessor_, data, features or {}, units or {})
-    at = _horizons(horizons, model._training_target)
+    names = events.event_names(event_names, model.n_events_)
     content = {
         "version": lifemix.__version__,
         "title": title or "Risk calculator",
         "timeUnit": time_unit or "",
-        "events": _event_names(event_names, model.n_events_),
-        "horizons": at,
+        "events": ["the event" if name == "event" else name for name in names],
+        "horizons": _horizons(horizons, model._training_target),
         "lastEventTime": model.last_event_time_,
         "training": _training(model._training_target),
         "observed": _observed(model._training_target),
@@ -107,18 +108,7 @@ def _horizons(given: ArrayLike | None, target: Target) -> list[float]:
         if not (times > 0).all():
             raise InputError("horizons must be positive; got 0, where no event can have happened. Leave it out.")
         return sorted(set(times.tolist()))
-    seen = target.event > 0
-    times = np.where(target.interval, (target.time + target.upper) / 2, target.time)[seen]
-    quartiles = np.quantile(times[times > 0], _HORIZON_QUANTILES)
-    return sorted({float(f"{time:.2g}") for time in quartiles.tolist()})
-
-
-def _event_names(given: Mapping[int, str] | None, n_events: int) -> list[str]:
-    if given is None:
-        return ["the event"] if n_events == 1 else [f"event {code}" for code in range(1, n_events + 1)]
-    if sorted(given) != list(range(1, n_events + 1)):
-        raise SettingError(f"event_names must name the events 1..{n_events}; got {dict(given)}.")
-    return [str(given[code]) for code in range(1, n_events + 1)]
+    return default_horizons(target).tolist()
 
 
 def _training(target: Target) -> dict[str, Any]:

@@ -7,45 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..target import Target, as_target
+from ..target import Target
+from .inputs import has_mixture
 
-__all__ = [
-    "Floats",
-    "fitted_model",
-    "has_mixture",
-    "incidences",
-    "kinds_of_event",
-    "quick_incidences",
-    "survival_at_own_time",
-    "take_rows",
-    "training_target",
-]
+__all__ = ["Floats", "incidences", "quick_incidences", "survival_at_own_time", "take_rows"]
 
 Floats = NDArray[np.float64]
 _BLOCK = 256
-
-
-def fitted_model(model: Any) -> Any:
-    """Return the model that predicts: of a search, the best one."""
-    return getattr(model, "best_estimator_", model)
-
-
-def has_mixture(model: Any) -> bool:
-    """Tell whether a model is a fitted Deep Survival Machine, whose mixtures can be looked into."""
-    return hasattr(getattr(model, "_network", None), "mixtures")
-
-
-def kinds_of_event(model: Any, target: Target) -> int:
-    """Return how many kinds of event a model knows, or where it does not say, the target has."""
-    return int(getattr(model, "n_events_", max(1, target.n_events)))
-
-
-def training_target(model: Any) -> Target | None:
-    """Return the target that a model was fitted to, where it keeps it."""
-    for name in ("_training_target", "_y_train"):
-        if hasattr(model, name):
-            return as_target(getattr(model, name))
-    return None
 
 
 def incidences(model: Any, X: Any, times: Floats, n_events: int) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["counted", "listed", "percent", "plain"]
+__all__ = ["capital", "counted", "listed", "percent", "plain"]
 
 
 def listed(names: Sequence[object], most: int = 5) -> str:
@@ -32,3 +32,8 @@ def counted(number: int, word: str) -> str:
 def plain(value: float) -> str:
     """Return a number with three digits, or all of those before the point."""
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def capital(text: str) -> str:
+    """Return a text that begins a sentence."""
+    return text[:1].upper() + text[1:]

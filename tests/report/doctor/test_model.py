@@ -80,17 +80,17 @@ def test_risks_that_are_wrong_in_groups_are_found():
     true = Known().predict_survival_function(X, [1.0]).mean()
     power = brentq(lambda p: Known(p, mixed=1.0).predict_survival_function(X, [1.0]).mean() - true, 0.1, 10)
     findings = check_model(Known(power, mixed=1.0), X, (times, event), horizons=[1.0])
-    assert any("on average over the subjects" in f.text for f in findings if f.topic == "calibration")
+    assert any("per subject (integrated calibration index)" in f.text for f in findings if f.topic == "calibration")
 
 
 def test_unlike_rows_are_found(fitted):
     X, times, event = draw(1)
     y = (times, event)
-    assert topics(check_model(fitted, X, y)).isdisjoint({"far from training", "new levels", "new gaps"})
+    assert topics(check_model(fitted, X, y)).isdisjoint({"far from training", "new levels", "new missing values"})
     assert "far from training" in topics(check_model(fitted, X.assign(x=X["x"] * 20), y), "warn")
     assert "far from training" in topics(check_model(fitted, X.assign(x=np.where(X.index == 0, 15, X["x"])), y), "note")
     assert "new levels" in topics(check_model(fitted, X.assign(arm="c"), y), "warn")
-    assert "new gaps" in topics(check_model(fitted, X.assign(z=X["z"].where(X.index > 100)), y), "warn")
+    assert "new missing values" in topics(check_model(fitted, X.assign(z=X["z"].where(X.index > 100)), y), "warn")
 
 
 def test_rare_ones_among_zeros_are_not_far():
@@ -118,11 +118,14 @@ def test_competing_risks_are_checked_event_by_event(competing):
     findings = [f for f in check_model(competing, X, (times, swapped)) if f.topic == "calibration"]
     assert "of event 1" in findings[0].text
     assert "too low" in findings[0].text
+    for names in ({1: "relapse", 2: "death"}, ["relapse", "death"]):
+        named = [f for f in check_model(competing, X, (times, swapped), event_names=names) if f.topic == "calibration"]
+        assert [f.text for f in named] == [f.text.replace("event 1", "relapse") for f in findings]
 
 
 def test_unknown_events_stop(fitted):
     X, times, event = draw(1, kinds=2)
-    assert "unknown event" in topics(check_model(fitted, X, (times, event)), "stop")
+    assert "unknown event type" in topics(check_model(fitted, X, (times, event)), "stop")
 
 
 def test_rows_must_match(fitted):
@@ -147,8 +150,8 @@ def test_mass_beyond_the_follow_up():
     event, times = np.where(times > 0.4, 0, event), np.minimum(times, 0.4)
     model = DeepSurvivalMachines(k=1, hidden=(), max_epochs=30, learning_rate=0.01).fit(X, (times, event))
     findings = check_model(model, X, (times, event))
-    assert "beyond follow-up" in topics(findings, "note")
-    (found,) = [f for f in findings if f.topic == "beyond follow-up"]
+    assert "extrapolation" in topics(findings, "note")
+    (found,) = [f for f in findings if f.topic == "extrapolation"]
     share = model.predict_survival_function(X, [0.4]).mean()
     assert found.text.startswith(f"{100 * share:.0f} %")
 
@@ -169,8 +172,8 @@ def test_members_that_disagree(fitted):
     shift[0] += 0.5 * torch.randn(shift.shape[1], generator=torch.Generator().manual_seed(0))
     object.__setattr__(moved._network, "parameters", shift)
     found = topics(check_model(moved, X, (times, event)), "warn")
-    assert {"members disagree", "member apart"} <= found
-    assert topics(check_model(fitted, X, (times, event))).isdisjoint({"members disagree", "member apart"})
+    assert {"members disagree", "outlying member"} <= found
+    assert topics(check_model(fitted, X, (times, event))).isdisjoint({"members disagree", "outlying member"})
 
 
 def history(*members):
@@ -195,10 +198,10 @@ BROKEN = [(math.nan, 1.0), (0.9, 0.9), (0.95, 1.0)]
         ([FALLING], [6], 6, {"unfinished"}),
         ([STOPPED], [6], 50, set()),
         ([STOPPED, FALLING], [6, 6], 6, {"unfinished"}),
-        ([AT_ONCE], [1], 50, {"stopped at once"}),
+        ([AT_ONCE], [1], 50, {"no improvement"}),
         ([BY_HEART], [2], 50, {"overfitting"}),
         ([BLIND], [2], 2, {"no early stopping"}),
-        ([BROKEN], [2], 50, {"no number"}),
+        ([BROKEN], [2], 50, {"loss not finite"}),
         ([], [], 0, set()),
     ],
 )
@@ -246,7 +249,7 @@ def facts_of(used, information, gap, k=4):
         (facts_of(1.2, 0.1, 0.5), "exact", {"components"}),
         (facts_of(3.0, 0.001, 0.5), "exact", {"gate"}),
         (facts_of(3.0, 0.3, 0.5), "exact", set()),
-        (facts_of(3.0, 0.3, 0.5), "elbo", {"bound"}),
+        (facts_of(3.0, 0.3, 0.5), "elbo", {"ELBO gap"}),
         (facts_of(3.0, 0.3, 0.01), "elbo", set()),
         (facts_of(1.0, 0.0, 0.0, k=1), "elbo", set()),
     ],

@@ -1,5 +1,6 @@
 """Every finding before a fit fires on a table made for it, and none on a table without fault."""
 
+import re
 import time
 
 import numpy as np
@@ -9,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifemix import make_target
+from lifemix.errors import SettingError
 from lifemix.report.doctor import Finding, check_table
-from lifemix.report.doctor.findings import in_order
+from lifemix.report.doctor.findings import most_severe_first
 from lifemix.report.doctor.leaks import expected_events
 from lifemix.report.text import counted, listed, percent
 from lifemix.target import as_target
@@ -73,11 +75,12 @@ def gaps(X, times, event):
 
 CASES = {
     "no events": (with_target(lambda t, e: (t, 0 * e)), "stop", "no events"),
-    "gap in kinds": (with_target(lambda t, e: (t, 2 * e)), "stop", "missing kind of event"),
+    "gap in kinds": (with_target(lambda t, e: (t, 2 * e)), "stop", "missing event type"),
     "nine events": (with_target(lambda t, e: (t, e * (np.cumsum(e) <= 9))), "warn", "few events"),
     "forty events": (with_target(lambda t, e: (t, e * (np.cumsum(e) <= 40))), "note", "few events"),
     "nearly all censored": (with_target(lambda t, e: (t, e * (np.cumsum(e) <= 40))), "warn", "censoring"),
     "none censored": (with_target(lambda t, e: (t, 0 * e + 1)), "note", "censoring"),
+    "censored coded 2": (with_target(lambda t, e: (t, 2 - e)), "warn", "censoring"),
     "many events at zero": (with_target(lambda t, e: (t * (t > 0.1), e)), "warn", "events at time 0"),
     "one event at zero": (with_target(lambda t, e: (where(np.cumsum(e) == 1, 0, t), e)), "note", "events at time 0"),
     "censored at zero": (
@@ -87,7 +90,11 @@ CASES = {
     ),
     "years": (with_target(lambda t, e: (np.ceil(t), e)), "warn", "ties"),
     "a spike": (with_target(lambda t, e: (where((e == 1) & (t > 0.5), 0.5, t), e)), "warn", "ties"),
-    "code for unknown time": (with_target(lambda t, e: (where(np.arange(N) < 3, 9999, t), e)), "warn", "far times"),
+    "code for unknown time": (
+        with_target(lambda t, e: (where(np.arange(N) < 3, 9999, t), e)),
+        "warn",
+        "outlying times",
+    ),
     "row numbers": (with_column("record", lambda X, t, e: rng().permutation(len(X))), "warn", "identifier"),
     "names": (with_column("who", lambda X, t, e: [f"p{i}" for i in range(len(X))]), "warn", "identifier"),
     "visits": (with_column("patient_id", lambda X, t, e: np.arange(len(X)) // 4), "warn", "repeated subjects"),
@@ -129,7 +136,7 @@ CASES = {
         "note",
         "missing values",
     ),
-    "gaps that tell": (with_column("lab", gaps), "note", "telling gaps"),
+    "gaps that tell": (with_column("lab", gaps), "note", "informative missingness"),
     "far values": (
         with_column("weight", lambda X, t, e: where(np.arange(N) < 4, 9999, X["age"])),
         "warn",
@@ -190,11 +197,39 @@ def test_strong_but_honest_columns_are_no_leak(seed):
     assert "leak" not in topics(findings)
 
 
-def test_the_kind_of_event_leaks_too():
+def test_the_event_type_leaks_too():
     X, times, event = clean()
     kind = event * (1 + (rng().random(N) < 0.5))
     assert "leak" in topics(check_table(X.assign(cause=where(kind == 2, "b", "a")), (times, kind)), "stop")
     assert "leak" not in topics(check_table(X, (times, kind)))
+
+
+@pytest.mark.parametrize("names", [{1: "relapse", 2: "death"}, ["relapse", "death"]])
+def test_events_are_called_by_their_names(names):
+    X, times, event = clean(n=200)
+    event = np.where((event == 1) & (np.arange(200) % 10 == 0), 2, event)
+    X = X.assign(cause=where(event == 2, "b", "a"), **{f"g{i}": rng().normal(size=200) for i in range(9)})
+    findings = check_table(X, (times, event), event_names=names)
+    assert {"few events", "events per input"} <= topics(findings)
+    texts = " ".join(f"{finding.text} {finding.action}" for finding in findings)
+    assert "Death was observed in" in texts
+    assert "Relapse: " in texts
+    assert not re.search(r"[Ee]vent (type )?\d|kind", texts)
+
+
+def test_an_event_type_with_a_name_and_no_rows_is_found():
+    X, times, event = clean()
+    (found,) = check_table(X, (times, event), event_names=["relapse", "death"])
+    assert (found.level, found.topic) == ("stop", "missing event type")
+    assert "event code 2 (death)" in found.text
+    with pytest.raises(SettingError, match=r"event types 1..1.*got \{0: 'alive'\}"):
+        check_table(X, (times, event), event_names={0: "alive"})
+
+
+def test_a_single_event_without_a_name_has_no_number():
+    X, times, event = clean()
+    findings = check_table(X, (times, event * (np.cumsum(event) <= 40)))
+    assert any(finding.text.startswith("The event was observed in 40 rows") for finding in findings)
 
 
 def test_copied_rows_are_counted():
@@ -259,7 +294,7 @@ def test_a_sample_is_said_to_be_one():
     assert "sample" in topics(check_table(X, (times, event), max_rows=500))
 
 
-def test_the_gravest_findings_come_first():
+def test_the_most_severe_findings_come_first():
     X, times, event = clean()
     levels = [f.level for f in check_table(X.assign(a=1, stay=times, n=np.arange(N)), (times, event))]
     assert levels == sorted(levels, key=("stop", "warn", "note").index)
@@ -302,5 +337,5 @@ def test_words():
     ]
     assert (counted(1, "row"), counted(2000, "row")) == ("1 row", "2,000 rows")
     note, stop = Finding("note", "a", "A.", "B."), Finding("stop", "b", "C.", "D.")
-    assert in_order([note, stop]) == [stop, note]
+    assert most_severe_first([note, stop]) == [stop, note]
     assert str(stop) == "stop (b): C. D."

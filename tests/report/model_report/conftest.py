@@ -42,7 +42,7 @@ def single_file(single, tmp_path_factory):
 @pytest.fixture(scope="session")
 def competing_file(competing, tmp_path_factory):
     path = tmp_path_factory.mktemp("competing") / "report.html"
-    return write_report(*competing, path, n_bootstrap=5, event_names=["relapse", "death"])
+    return write_report(*competing, path, n_bootstrap=5, event_names={1: "relapse", 2: "death"})
 
 
 @pytest.fixture(scope="session")

@@ -127,7 +127,7 @@ def test_rows_that_measures_cannot_use_are_left_out(single):
     ("change", "message"),
     [
         ({"X": slice(5)}, "same rows; got 5 in X and 400 in y"),
-        ({"event": 2}, r"y has event 2; the model knows 1..1 only"),
+        ({"event": 2}, r"y has event code 2; the model has event types 1..1 only"),
     ],
 )
 def test_bad_rows_are_refused(single, change, message):
@@ -139,8 +139,8 @@ def test_bad_rows_are_refused(single, change, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"event_names": ["a", "b"]}, "one name for each of 1 kinds of event"),
-        ({"event_names": "death"}, "one name for each of 1 kinds of event"),
+        ({"event_names": ["a", "b"]}, "event_names must name each of the event types 1..1"),
+        ({"event_names": "death"}, "event_names must name each of the event types 1..1"),
         ({"horizons": [1e6]}, "horizons must lie within the follow-up"),
     ],
 )

@@ -9,6 +9,7 @@ from lifemix import save
 from lifemix.baselines import CoxPH, FineGray
 from lifemix.errors import InputError, ModelFileError, SettingError
 from lifemix.report.model_report import write_report
+from lifemix.splits import default_horizons
 
 pytest.importorskip("matplotlib", reason="the report draws with matplotlib")
 TITLES = [
@@ -53,6 +54,13 @@ def test_units_and_names_are_used(single_page, competing_page):
     assert " years</th>" in single_page
     assert "Cumulative incidence of relapse" in competing_page
     assert "Quality of the predicted risk of death at the horizons" in competing_page
+    assert "A model of the time to relapse and death" in competing_page
+    assert not re.search(r"\bevent [12]\b", competing_page, re.IGNORECASE)
+
+
+def test_horizons_are_the_default_ones_of_the_training_data(single, single_page):
+    shown = [f"by {time:.4g} years" for time in default_horizons(single[0]._training_target)]
+    assert re.findall(r"<th scope=\"col\">(by [^<]*)</th>", single_page) == shown
 
 
 def test_pictures_have_alternative_texts(single_page):

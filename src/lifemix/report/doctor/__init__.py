@@ -1,6 +1,6 @@
-"""The doctor: what is wrong, doubtful or worth knowing about a table before a fit, and about a model after it.
+"""The doctor: checks of a table before a fit, and of a fitted model on held-out rows.
 
-Both checks return plain sentences: what was seen, what it means, and what to do.
+Both return plain sentences: what was found, what it means, and what to do.
 """
 
 from __future__ import annotations

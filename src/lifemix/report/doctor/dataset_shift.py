@@ -1,4 +1,4 @@
-"""Rows unlike those of training: values far away, levels never seen, gaps where there were none."""
+"""Dataset shift: values far from the training data, unseen levels, values missing that were complete in training."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MANY = 0.01
 
 
 def check_dataset_shift(model: Any, X: Any) -> Iterator[Finding]:
-    """Yield in what the rows differ from those of training, as far as the model's preprocessor remembers these."""
+    """Yield how the rows differ from the training data, as far as the model's preprocessor remembers these."""
     fitted = getattr(model, "preprocessor_", None)
     if not isinstance(fitted, TabularPreprocessor):
         return
@@ -31,7 +31,7 @@ def check_dataset_shift(model: Any, X: Any) -> Iterator[Finding]:
     pairs = [(variable, columns[variable.name]) for variable in variables]
     yield from _check_far(pairs)
     yield from _check_levels(pairs)
-    yield from _check_gaps(pairs)
+    yield from _check_missing(pairs)
 
 
 def _check_far(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
@@ -69,11 +69,11 @@ def _check_levels(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
             "warn",
             "new levels",
             f"Training had no {listed(unseen)}; such rows are coded as none of the known levels.",
-            "Check the spelling; join a new level with a known one, or fit again with rows that have it.",
+            "Check the spelling; merge a new level with a known one, or fit again with rows that have it.",
         )
 
 
-def _check_gaps(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
+def _check_missing(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
     new = [
         f"{variable.name} ({percent(float(variable.missing.mean()))})"
         for variable, column in pairs
@@ -82,8 +82,8 @@ def _check_gaps(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
     if new:
         yield Finding(
             "warn",
-            "new gaps",
-            f"Values are missing here that were complete in training: {listed(new)}. They are filled, but the model "
-            "has not learnt what a gap means.",
-            "Find out why they are missing; fit again with rows that have such gaps if they will occur in use.",
+            "new missing values",
+            f"Values are missing in columns that were complete in training: {listed(new)}. They are imputed, but the "
+            "model has not learned what a missing value means.",
+            "Find out why they are missing; fit again with such rows if values will be missing in use.",
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["LEVELS", "Finding", "Level", "in_order"]
+__all__ = ["LEVELS", "Finding", "Level", "most_severe_first"]
 
 Level = Literal["stop", "warn", "note"]
 LEVELS: tuple[Level, ...] = ("stop", "warn", "note")
@@ -14,11 +14,24 @@ LEVELS: tuple[Level, ...] = ("stop", "warn", "note")
 
 @dataclass(frozen=True)
 class Finding:
-    """What the doctor saw and what to do.
+    """What the doctor found and what to do about it.
 
-    level: ``stop`` (a fit or its results would mean nothing), ``warn`` (look before you trust it) or ``note``.
-    topic: one or two words, the same for all findings of a kind.
-    text: what was seen and what it means. action: what to do about it.
+    Attributes
+    ----------
+    level : {"stop", "warn", "note"}
+        ``stop``: a fit or its results would be meaningless; ``warn``: look into it before you trust the results.
+    topic : str
+        One to three words, the same for all findings of one sort.
+    text : str
+        What was found and what it means.
+    action : str
+        What to do about it.
+
+    Examples
+    --------
+    >>> str(Finding("warn", "few rows", "There are only 12 rows.", "Collect more."))
+    'warn (few rows): There are only 12 rows. Collect more.'
+
     """
 
     level: Level
@@ -30,6 +43,6 @@ class Finding:
         return f"{self.level} ({self.topic}): {self.text} {self.action}"
 
 
-def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings with the gravest first, otherwise in the order given."""
+def most_severe_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings by level, otherwise in the order given."""
     return sorted(findings, key=lambda finding: LEVELS.index(finding.level))

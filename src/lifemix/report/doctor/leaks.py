@@ -1,13 +1,13 @@
-"""Columns that know the outcome: recorded because of it, or a copy of it under another name.
+"""Leaks: columns recorded because of the outcome, or copies of it under another name.
 
-Four signs are looked for, each against what no honest covariate reaches: the order of the times among those with the
-event (Spearman), who has the event (area under the curve), who had it first (Harrell's concordance), and gaps that
-fall on the censored. Categories are ordered by their own events, observed over expected.
+Four signs are looked for, each against a limit that no honest covariate reaches: the order of the times among those
+with the event (Spearman), who has the event (area under the ROC curve), who had it first (Harrell's concordance), and
+values that are missing in the censored. Categories are ordered by their observed over expected events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,13 +19,13 @@ from ..text import listed, percent
 from .findings import Finding
 from .variables import Bools, Floats, Variable
 
-__all__ = ["check_leak", "check_missing_pattern", "expected_events"]
+__all__ = ["check_informative_missingness", "check_leak", "expected_events"]
 
 _ENOUGH = 20  # rows on either side of a comparison
 _SAME = 0.97
 _STRONG = 0.90
 _FEW_VALUES = 20
-_ROWS_A_LEVEL = 20
+_ROWS_PER_LEVEL = 20
 _SURE = 1e-8
 _RATIO = 1.25
 _CHI_SQUARED = 20.0  # p about 1e-5, one degree of freedom
@@ -38,8 +38,8 @@ class _Sign:
     text: str
 
 
-def check_leak(variable: Variable, target: Target, expected: Floats) -> Iterator[Finding]:
-    """Yield at most one finding: the strongest sign that a column knows the outcome.
+def check_leak(variable: Variable, target: Target, expected: Floats, names: Sequence[str]) -> Iterator[Finding]:
+    """Yield at most one finding: the strongest sign that a column was recorded after the outcome.
 
     expected: (n,), the events expected of each row given how long it was followed, from ``expected_events``.
     """
@@ -50,19 +50,19 @@ def check_leak(variable: Variable, target: Target, expected: Floats) -> Iterator
         yield recorded
         return
     score = _scores(variable, target, expected)
-    signs = [] if score is None else [*_time_signs(score, variable, target), *_event_signs(score, target)]
+    signs = [] if score is None else [*_time_signs(score, variable, target), *_event_signs(score, target, names)]
     strongest = max(signs, key=lambda sign: sign.strength, default=_Sign(0.0, ""))
     if strongest.strength >= _STRONG:
         certain = strongest.strength >= _SAME
         yield Finding(
             "stop" if certain else "warn",
             "leak",
-            f"{variable.name} {strongest.text}: {'no' if certain else 'hardly any'} covariate known at the start can "
-            "do that, so it was probably recorded after the outcome.",
-            f"Leave {variable.name} out, unless it is surely known when a prediction is made.",
+            f"{variable.name} {strongest.text}: {'no' if certain else 'hardly any'} covariate known at time 0 can do "
+            "that, so it was probably recorded after the outcome.",
+            f"Leave {variable.name} out, unless it is certain to be known when a prediction is made.",
         )
         return
-    level = _telling_level(variable, target)
+    level = _level_with_events_only(variable, target)
     if level is not None:
         yield level
 
@@ -88,24 +88,24 @@ def _recorded_for_events(variable: Variable, target: Target) -> Finding | None:
         "stop",
         "leak",
         f"{variable.name} is recorded in {percent(max(with_event, without))} of the rows where the event {seen} and in "
-        f"{percent(min(with_event, without))} of {'those ' if other == 'censored' else ''}{other}: whether it is known "
-        "tells the outcome.",
+        f"{percent(min(with_event, without))} of {'those ' if other == 'censored' else ''}{other}: whether it is "
+        "recorded reveals the outcome.",
         f"Leave {variable.name} out.",
     )
 
 
 def _scores(variable: Variable, target: Target, expected: Floats) -> Floats | None:
-    """Return one number a row by which a column orders the rows, or None where it has too many levels to tell."""
+    """Return one number per row by which a column orders the rows; None where it has too many levels."""
     if variable.numbers is not None:
         seen = variable.numbers[~variable.missing]
         return np.where(variable.missing, np.median(seen), variable.numbers) if len(seen) else None
     assert variable.codes is not None
-    if len(variable.levels) * _ROWS_A_LEVEL > len(target):
+    if len(variable.levels) * _ROWS_PER_LEVEL > len(target):
         return None
     place = variable.codes + 1
     observed = np.bincount(place, target.event > 0, len(variable.levels) + 1)
-    hoped = np.bincount(place, expected, len(variable.levels) + 1)
-    return np.asarray((observed + 0.5) / (hoped + 0.5))[place]
+    expected_of = np.bincount(place, expected, len(variable.levels) + 1)
+    return np.asarray((observed + 0.5) / (expected_of + 0.5))[place]
 
 
 def _time_signs(score: Floats, variable: Variable, target: Target) -> Iterator[_Sign]:
@@ -122,12 +122,12 @@ def _time_signs(score: Floats, variable: Variable, target: Target) -> Iterator[_
     yield _Sign(value, f"alone orders the subjects by their outcome with a concordance of {value:.3f}")
 
 
-def _event_signs(score: Floats, target: Target) -> Iterator[_Sign]:
+def _event_signs(score: Floats, target: Target, names: Sequence[str]) -> Iterator[_Sign]:
     happened = target.event > 0
     yield from _area(score, happened, "tells who has the event")
     if target.n_events > 1:
-        for kind in range(1, target.n_events + 1):
-            yield from _area(score[happened], target.event[happened] == kind, f"tells which event it is (kind {kind})")
+        for code, name in enumerate(names, 1):
+            yield from _area(score[happened], target.event[happened] == code, f"tells {name} from the other events")
 
 
 def _area(score: Floats, positive: Bools, what: str) -> Iterator[_Sign]:
@@ -135,10 +135,10 @@ def _area(score: Floats, positive: Bools, what: str) -> Iterator[_Sign]:
     if min(n, m) >= _ENOUGH:
         area = float((rankdata(score)[positive].sum() - n * (n + 1) / 2) / (n * m))
         area = max(area, 1 - area)
-        yield _Sign(area, f"{what} with an area under the curve of {area:.3f}")
+        yield _Sign(area, f"{what} with an area under the ROC curve of {area:.3f}")
 
 
-def _telling_level(variable: Variable, target: Target) -> Finding | None:
+def _level_with_events_only(variable: Variable, target: Target) -> Finding | None:
     """Return a level in which everyone has the event, far beyond chance."""
     if variable.codes is not None:
         codes, names = variable.codes, list(variable.levels)
@@ -161,34 +161,34 @@ def _telling_level(variable: Variable, target: Target) -> Finding | None:
         "leak",
         f"All {total[level]:,} rows with {variable.name} = {names[level]} have the event, of all rows only "
         f"{percent(share)}: the value may have been recorded because of the event.",
-        f"Check when {variable.name} was recorded, and leave it out unless it was known at the start.",
+        f"Check when {variable.name} was recorded, and leave it out unless it was known at time 0.",
     )
 
 
-def check_missing_pattern(variables: Iterable[Variable], target: Target, expected: Floats) -> Iterator[Finding]:
-    """Yield in which columns those with a gap have more or fewer events than expected, by a log-rank test."""
-    ratios = {variable.name: _gap_ratio(variable.missing, target, expected) for variable in variables}
-    telling = [f"{name} ({ratio:.2g} times)" for name, ratio in ratios.items() if ratio is not None]
-    if telling:
+def check_informative_missingness(variables: Iterable[Variable], target: Target, expected: Floats) -> Iterator[Finding]:
+    """Yield the columns in which rows without a value have more or fewer events than expected, by a log-rank test."""
+    ratios = {variable.name: _rate_ratio(variable.missing, target, expected) for variable in variables}
+    found = [f"{name} ({ratio:.2g} times)" for name, ratio in ratios.items() if ratio is not None]
+    if found:
         yield Finding(
             "note",
-            "telling gaps",
-            f"Rows with a gap have another rate of events than the rest in {listed(telling)}: that a value was not "
-            "measured says something.",
-            "Keep the marks of missing values that preprocessor='auto' adds, and ask why values are missing: a model "
-            "that uses gaps is only valid where gaps arise in the same way.",
+            "informative missingness",
+            f"Where a value is missing, events come at another rate than in the other rows: {listed(found)}. That a "
+            "value was not measured is informative.",
+            "Keep the missing-value indicators that preprocessor='auto' adds, and ask why values are missing: a model "
+            "that uses them is only valid where values are missing for the same reasons.",
         )
 
 
-def _gap_ratio(gap: Bools, target: Target, expected: Floats) -> float | None:
-    """Return the ratio of the rates of events with and without a gap, or None where it is near 1 or uncertain."""
-    if not _ENOUGH <= gap.sum() <= len(gap) - _ENOUGH:
+def _rate_ratio(missing: Bools, target: Target, expected: Floats) -> float | None:
+    """Return the ratio of event rates with and without a missing value; None where it is near 1 or uncertain."""
+    if not _ENOUGH <= missing.sum() <= len(missing) - _ENOUGH:
         return None
     happened = target.event > 0
-    seen = np.array([happened[gap].sum(), happened[~gap].sum()], dtype=np.float64)
-    hoped = np.array([expected[gap].sum(), expected[~gap].sum()])
-    if (hoped < 5).any():
+    seen = np.array([happened[missing].sum(), happened[~missing].sum()], dtype=np.float64)
+    expected_of = np.array([expected[missing].sum(), expected[~missing].sum()])
+    if (expected_of < 5).any():
         return None
-    statistic = float(((seen - hoped) ** 2 / hoped).sum())
-    ratio = float((seen[0] / hoped[0]) / max(seen[1] / hoped[1], 1e-3))
+    statistic = float(((seen - expected_of) ** 2 / expected_of).sum())
+    ratio = float((seen[0] / expected_of[0]) / max(seen[1] / expected_of[1], 1e-3))
     return None if statistic < _CHI_SQUARED or 1 / _RATIO < ratio < _RATIO else ratio

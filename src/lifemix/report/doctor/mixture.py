@@ -1,9 +1,9 @@
-"""What the gates of a Deep Survival Machine do: how many components are in use, and what the bound costs.
+"""Checks of a mixture: components in use, what the ELBO costs, and whether the members of an ensemble agree.
 
 With w(x) the gate of a subject and H the entropy in nats: ``used = exp H(mean w)`` components are in use in the sample,
-``per_subject = exp(mean H(w))`` for one subject, and ``information = H(mean w) - mean H(w)``, from 0 to log k, is what
-the gate learns from the covariates. The ELBO gap is the exact log-likelihood less the paper's bound, in nats: its mean
-over the rows, and its median, since a component that holds a time for impossible makes it as large as one likes.
+``per_subject = exp(mean H(w))`` for one subject, and ``information = H(mean w) - mean H(w)``, from 0 to log k, is the
+mutual information of gate and covariates. The ELBO gap is the exact log-likelihood less the paper's bound, in nats: its
+mean over the rows, and its median, since a component with a density near 0 at a row's time makes it arbitrarily large.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from ..text import listed
 from .findings import Finding
 from .variables import Floats
 
-__all__ = ["MixtureFacts", "check_mixture", "describe_mixture"]
+__all__ = ["MixtureFacts", "check_members", "check_mixture", "describe_mixture"]
 
 _FEW = 1.5
 _SAME_FOR_ALL = 0.01  # share of log k
 _GAP = 0.05
+_DISAGREE = 0.08
+_OUTLYING = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class MixtureFacts:
-    """The gates of each event in numbers, averaged over the members; tuples have one value an event.
+    """The gates of each event in numbers, averaged over the members; tuples have one value per event type.
 
     ``shares``: the average weight of each component of the first member, shape (n_events, k).
     """
@@ -78,35 +80,65 @@ def _by_event(values: Tensor) -> tuple[float, ...]:
 
 
 def check_mixture(facts: MixtureFacts, objective: str) -> Iterator[Finding]:
-    """Yield components that are not used, gates that do not look at the covariates, and a bound that costs much."""
+    """Yield unused components, gates that ignore the covariates, and a loose bound."""
     if facts.k == 1:
         return
     if max(facts.used) < _FEW:
         yield Finding(
             "note",
             "components",
-            f"Of k = {facts.k} components only {_numbers(facts.used)} are in use on average: the others get next to no "
-            "weight.",
+            f"Of k = {facts.k} components only {_numbers(facts.used)} are in use on average: the others have hardly "
+            "any weight.",
             "Try a smaller k; compare by log_likelihood on held-out rows.",
         )
     elif max(facts.information) < _SAME_FOR_ALL * np.log(facts.k):
         yield Finding(
             "note",
             "gate",
-            f"The gate gives every subject nearly the same mixture (it learns {_numbers(facts.information, 3)} of at "
-            f"most {np.log(facts.k):.2f} nats from the covariates): subjects differ by the components' parameters "
-            "only.",
-            "Do not read the components as groups of subjects. A smaller k may do as well.",
+            f"The gate gives every subject nearly the same weights (mutual information with the covariates "
+            f"{_numbers(facts.information, 3)} of at most {np.log(facts.k):.2f} nats): subjects differ only in the "
+            "components' parameters.",
+            "Do not interpret the components as groups of subjects. A smaller k may do as well.",
         )
     if objective == "elbo" and facts.elbo_gap > _GAP:
         yield Finding(
             "warn",
-            "bound",
-            f"The bound that was maximised lies {facts.elbo_gap:.2f} nats a row below the log-likelihood: training "
-            "worked against a part of what the mixture can express.",
+            "ELBO gap",
+            f"The ELBO that was maximised lies {facts.elbo_gap:.2f} nats per row below the log-likelihood: training "
+            "penalised mixtures that the likelihood would favour.",
             "Fit with objective='exact' and compare log_likelihood on held-out rows.",
         )
 
 
 def _numbers(values: tuple[float, ...], digits: int = 1) -> str:
     return listed([f"{value:.{digits}f}" for value in values])
+
+
+def check_members(model: Any, X: Any, horizons: Floats) -> Iterator[Finding]:
+    """Yield whether the members of an ensemble disagree, or one differs from all others."""
+    members = model._network.members()
+    if len(members) < 2 or not len(horizons):
+        return
+    matrix = model._matrix(X)
+    curves = np.stack([member.distribution(matrix).survival(horizons) for member in members])  # [members, rows, times]
+    spread = curves.std(axis=0, ddof=1).mean(axis=0)
+    worst = int(spread.argmax())
+    if spread[worst] > _DISAGREE:
+        yield Finding(
+            "warn",
+            "members disagree",
+            f"The {len(members)} members differ by {spread[worst]:.2f} (standard deviation) in a subject's survival at "
+            f"{horizons[worst]:g}: the result of a single fit depends strongly on its random seed.",
+            "Use more members, a smaller model or more weight_decay, and show the ensemble's bands.",
+        )
+    means = curves.mean(axis=(1, 2))
+    for number, mean in enumerate(means):
+        others = float(np.delete(means, number).mean())
+        if len(members) > 2 and abs(mean - others) > _OUTLYING:
+            yield Finding(
+                "warn",
+                "outlying member",
+                f"Member {number} predicts a mean survival of {mean:.2f}, the others {others:.2f}: its training "
+                "probably failed.",
+                "Look at its training history in history_, and fit again with another random_state.",
+            )

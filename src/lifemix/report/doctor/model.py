@@ -1,30 +1,29 @@
-"""The doctor after the fit: a model on rows that it has not seen."""
+"""The doctor after the fit: a model on rows that it was not fitted to."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import InputError, LifemixWarning
-from ...splits import horizons as event_quantiles
+from ... import events
+from ...checks import check_same_rows
+from ...errors import LifemixWarning
 from ...target import Target, as_target
-from ..predictions import fitted_model, has_mixture, kinds_of_event, take_rows, training_target
+from ..inputs import fitted_model, has_mixture, horizons_within, measurable, n_event_types, training_target
+from ..predictions import take_rows
 from ..text import counted
-from .calibration import check_calibration, check_reach
+from .calibration import check_calibration, check_extrapolation
 from .dataset_shift import check_dataset_shift
-from .findings import Finding, in_order
+from .findings import Finding, most_severe_first
 from .training import check_training
-from .variables import Floats
 
 __all__ = ["check_model"]
 
 _ENOUGH = 50
-_DISAGREE = 0.08
-_APART = 0.1
 
 
 def check_model(
@@ -33,48 +32,90 @@ def check_model(
     y: Any,
     *,
     horizons: ArrayLike | None = None,
+    event_names: Mapping[int, str] | Sequence[str] | None = None,
     max_rows: int = 5000,
     random_state: int = 0,
 ) -> list[Finding]:
-    """Look for what speaks against trusting a fitted model; the gravest findings come first.
+    """Check a fitted model on held-out rows: calibration, training, components, dataset shift, extrapolation.
 
-    model: a ``DeepSurvivalMachines``, a search, or any baseline; what only a mixture has is then left out.
-    X, y: rows that the model was not fitted to. horizons: where calibration is judged; by default the quartiles of
-    the event times in y.
-    max_rows: so many rows at most are looked at, drawn at random; a note says so.
+    Parameters
+    ----------
+    model : fitted model
+        A ``DeepSurvivalMachines``, a search, or any baseline; checks that need a mixture are left out for others.
+    X : DataFrame or array of shape (n, n_features)
+        Rows that the model was not fitted to.
+    y : target
+        Their outcomes.
+    horizons : array-like of float, optional
+        Times at which calibration is checked; those outside the follow-up are left out. By default
+        ``lifemix.splits.default_horizons`` of the training data.
+    event_names : mapping from code to name, or sequence of names, optional
+        What the event types are called in the findings.
+    max_rows : int, default 5000
+        At most so many rows are used, drawn at random; a note says so.
+    random_state : int, default 0
+        Random seed of the drawing.
+
+    Returns
+    -------
+    list of Finding
+        The most severe first.
+
+    Raises
+    ------
+    InputError
+        Where ``X`` and ``y`` have different numbers of rows.
+    SettingError
+        Where ``event_names`` does not name the event types of the model.
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> from lifemix.baselines import KaplanMeier
+    >>> from lifemix.report import check_model
+    >>> data = datasets.load_metabric()
+    >>> model = KaplanMeier().fit(data.X, data.y)
+    >>> check_model(model, data.X, data.y)
+    []
+    >>> late = check_model(model, data.X, (3 * data.y["time"], data.y["event"]))
+    >>> late[0].topic
+    'calibration'
+
     """
     model, target = fitted_model(model), as_target(y)
-    n = len(X)
-    if n != len(target):
-        raise InputError(f"X and y must have the same rows; got {n} in X and {len(target)} in y.")
-    rows = np.sort(np.random.default_rng(random_state).permutation(n)[:max_rows])
+    names = events.event_names(event_names, n_event_types(model, target))
+    check_same_rows(len(X), len(target))
+    rows = np.sort(np.random.default_rng(random_state).permutation(len(target))[:max_rows])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # what they say is among the findings
-        findings = list(_findings(model, take_rows(X, rows), target.take(rows), horizons))
-    if len(rows) < n:
-        text = f"The model was checked on {len(rows):,} of {n:,} rows, drawn at random."
+        findings = list(_findings(model, take_rows(X, rows), target.take(rows), horizons, names))
+    if len(rows) < len(target):
+        text = f"The model was checked on {len(rows):,} of {len(target):,} rows, drawn at random."
         findings.append(Finding("note", "sample", text, "Nothing to do; max_rows takes more."))
-    return in_order(findings)
+    return most_severe_first(findings)
 
 
-def _findings(model: Any, X: Any, target: Target, horizons: ArrayLike | None) -> Iterator[Finding]:
-    n_events = kinds_of_event(model, target)
+def _findings(
+    model: Any, X: Any, target: Target, horizons: ArrayLike | None, names: Sequence[str]
+) -> Iterator[Finding]:
     yield from check_dataset_shift(model, X)
-    if target.n_events > n_events:
+    if target.n_events > len(names):
         yield Finding(
             "stop",
-            "unknown event",
-            f"These rows have event {target.n_events}; the model knows 1 to {n_events} only.",
+            "unknown event type",
+            f"These rows have event code {target.n_events}; the model has event types 1 to {len(names)} only.",
             "Leave such rows out, or code the event as censored (0).",
         )
         return
+    train = training_target(model)
     if has_mixture(model):
         from .mixture import check_mixture, describe_mixture  # imports PyTorch
 
         yield from check_mixture(describe_mixture(model, X, target), model.objective)
         yield from check_training(model.history_, model.best_epoch_, model.max_epochs, model.patience)
-        yield from check_reach(model, X, model._training_target)
-    usable = ~target.interval & ~target.truncated
+    if has_mixture(model) and train is not None:
+        yield from check_extrapolation(model, X, train)
+    usable = measurable(target)
     if usable.sum() < _ENOUGH:
         yield Finding(
             "note",
@@ -85,49 +126,9 @@ def _findings(model: Any, X: Any, target: Target, horizons: ArrayLike | None) ->
         )
         return
     seen, part = target.take(usable), take_rows(X, np.flatnonzero(usable))
-    at = _horizons(seen, horizons, training_target(model))
+    at = horizons_within(horizons, train or seen, seen)
     if has_mixture(model):
-        yield from _check_members(model, part, at)
-    yield from check_calibration(model, part, seen, at, n_events)
+        from .mixture import check_members
 
-
-def _horizons(target: Target, horizons: ArrayLike | None, train: Target | None) -> Floats:
-    """Return the horizons that lie within the follow-up; by default the quartiles of the event times."""
-    last = float(target.time.max() if train is None else min(target.time.max(), train.time.max()))
-    if horizons is None:
-        if not (target.event > 0).any():
-            return np.empty(0)
-        anything = Target((target.event > 0).astype(np.int64), target.time, target.entry, target.upper)
-        return np.unique(event_quantiles(anything))
-    values = np.unique(np.atleast_1d(np.asarray(horizons, dtype=np.float64)))
-    return values[(values > 0) & (values <= last)]
-
-
-def _check_members(model: Any, X: Any, horizons: Floats) -> Iterator[Finding]:
-    """Yield whether the members of an ensemble disagree, or one stands apart."""
-    members = model._network.members()
-    if len(members) < 2 or not len(horizons):
-        return
-    matrix = model._matrix(X)
-    curves = np.stack([member.distribution(matrix).survival(horizons) for member in members])  # [members, rows, times]
-    spread = curves.std(axis=0, ddof=1).mean(axis=0)
-    worst = int(spread.argmax())
-    if spread[worst] > _DISAGREE:
-        yield Finding(
-            "warn",
-            "members disagree",
-            f"The {len(members)} members differ by {spread[worst]:.2f} (standard deviation) in a subject's survival at "
-            f"{horizons[worst]:g}: what a single fit says depends much on its seed.",
-            "Use more members, a smaller model or more weight_decay, and show the ensemble's bands.",
-        )
-    means = curves.mean(axis=(1, 2))
-    for number, mean in enumerate(means):
-        others = float(np.delete(means, number).mean())
-        if len(members) > 2 and abs(mean - others) > _APART:
-            yield Finding(
-                "warn",
-                "member apart",
-                f"Member {number} predicts a mean survival of {mean:.2f}, the others {others:.2f}: its training "
-                "probably failed.",
-                "Look at its curve in history_, and fit again with another random_state.",
-            )
+        yield from check_members(model, part, at)
+    yield from check_calibration(model, part, seen, at, names)

@@ -1,14 +1,14 @@
-"""Checks of the target alone: times, kinds of event, censoring, ties, horizons."""
+"""Checks of the target alone: times, event types, censoring, ties, horizons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...target import Target
-from ..text import counted, listed, percent
+from ..text import capital, counted, listed, percent
 from .findings import Finding
 from .variables import Floats, Ints
 
@@ -24,25 +24,28 @@ _FAR = 10.0
 _AT_RISK = 20
 
 
-def check_outcome(target: Target) -> Iterator[Finding]:
-    """Yield what stands out in the target, all of whose intervals have been replaced by exact times."""
-    counts = np.bincount(target.event, minlength=2)[1:].astype(np.int64)
-    yield from _check_kinds(counts, len(target))
+def check_outcome(target: Target, names: Sequence[str]) -> Iterator[Finding]:
+    """Yield what stands out in the target, all of whose intervals have been replaced by exact times.
+
+    names: those of the event types 1..M, some of which may not occur.
+    """
+    counts = np.bincount(target.event, minlength=len(names) + 1)[1:].astype(np.int64)
+    yield from _check_counts(counts, names, len(target))
     yield from _check_origin(target)
     if not counts.any():
         return
     yield from _check_censoring(target)
     yield from _check_ties(target.time[(target.event > 0) & (target.time > 0)])
-    yield from _check_far_times(target.time)
+    yield from _check_outlying_times(target.time)
 
 
-def _check_kinds(counts: Ints, n: int) -> Iterator[Finding]:
+def _check_counts(counts: Ints, names: Sequence[str], n: int) -> Iterator[Finding]:
     if not counts.any():
         yield Finding(
             "stop",
             "no events",
             f"All {n:,} rows are censored, so there is nothing to learn from.",
-            "Check how the event column is coded: 0 is censored, 1, 2, ... are kinds of event.",
+            "Check how the event column is coded: 0 is censored, 1, 2, ... are event types.",
         )
         return
     if n < _FEW_ROWS:
@@ -52,22 +55,24 @@ def _check_kinds(counts: Ints, n: int) -> Iterator[Finding]:
             f"There are only {counted(n, 'row')}; every measure of quality will be very uncertain.",
             "Use few columns, hidden=() or a Cox model, and cross-validation instead of one test set.",
         )
-    for kind, count in enumerate(counts, 1):
+    for code, (name, count) in enumerate(zip(names, counts, strict=True), 1):
         if count == 0:
+            known = "" if name == f"event {code}" else f" ({name})"
             yield Finding(
                 "stop",
-                "missing kind of event",
-                f"Events are coded up to {len(counts)}, but no row has event {kind}; a fit will be refused.",
-                "Number the kinds of event 1, 2, ... without gaps.",
+                "missing event type",
+                f"No row has event code {code}{known}, although the event types are 1 to {len(counts)}; fit refuses "
+                "such data.",
+                "Number the event types 1, 2, ... without a gap.",
             )
         elif count < _SOME_EVENTS:
-            grave = count < _FEW_EVENTS
+            too_few = count < _FEW_EVENTS
             yield Finding(
-                "warn" if grave else "note",
+                "warn" if too_few else "note",
                 "few events",
-                f"Event {kind} happened in {counted(int(count), 'row')} only; its risk "
-                f"{'cannot' if grave else 'can hardly'} be learnt or judged from so few.",
-                "Collect more events, join this kind with another, or code it as censored (0).",
+                f"{capital('the event' if name == 'event' else name)} was observed in {counted(int(count), 'row')} "
+                f"only; its risk {'cannot' if too_few else 'can hardly'} be learned or assessed from so few.",
+                "Collect more events, merge this event type with another, or code it as censored (0).",
             )
 
 
@@ -78,15 +83,15 @@ def _check_origin(target: Target) -> Iterator[Finding]:
         yield Finding(
             "warn" if events > 0.02 * len(target) else "note",
             "events at time 0",
-            f"{counted(events, 'event')} happened at time 0, where no density exists; each is taken to have happened "
-            "before the smallest positive event time.",
+            f"{counted(events, 'event')} happened at time 0, where a continuous distribution has no density; each is "
+            "treated as having happened before the smallest positive event time.",
             "Measure time more finely, or check that these subjects were at risk at all.",
         )
     if censored:
         yield Finding(
             "note",
             "censored at time 0",
-            f"Nothing is learnt from {counted(censored, 'row')} censored at time 0; a fit leaves such rows out.",
+            f"{counted(censored, 'row')} censored at time 0 carry no information; a fit leaves them out.",
             "Check that the follow-up is not missing.",
         )
 
@@ -97,9 +102,16 @@ def _check_censoring(target: Target) -> Iterator[Finding]:
         yield Finding(
             "warn",
             "censoring",
-            f"{percent(share)} of the rows are censored: most of what a model says will be about people in whom "
-            "nothing was seen.",
+            f"{percent(share)} of the rows are censored: the model learns from few events.",
             "Judge the model by its calibration at early horizons, and report how many events there are.",
+        )
+    elif share == 0 and target.n_events > 1:
+        yield Finding(
+            "warn",
+            "censoring",
+            f"No row is censored (event code 0), while there are {target.n_events} event types: one of the codes may "
+            "stand for censored, as in status 1 = censored, 2 = dead.",
+            "Check the codes of the event column, and give censored rows the code 0.",
         )
     elif share == 0 and len(target) >= _SOME_EVENTS:
         yield Finding(
@@ -133,20 +145,20 @@ def _check_ties(times: Floats) -> Iterator[Finding]:
         )
 
 
-def _check_far_times(times: Floats) -> Iterator[Finding]:
+def _check_outlying_times(times: Floats) -> Iterator[Finding]:
     far = times > _FAR * np.quantile(times, 0.99)
     if len(times) >= _FEW_ROWS and far.any():
         yield Finding(
             "warn",
-            "far times",
-            f"{counted(int(far.sum()), 'time')}, up to {times.max():g}, lie more than {_FAR:g} times beyond the 99 % "
-            f"quantile, {np.quantile(times, 0.99):g}.",
+            "outlying times",
+            f"{counted(int(far.sum()), 'time')}, up to {times.max():g}, lie above {_FAR:g} times the 99 % quantile, "
+            f"{np.quantile(times, 0.99):g}.",
             "Check for a code for unknown such as 9999, and for different units of time.",
         )
 
 
 def check_horizons(target: Target, horizons: ArrayLike) -> Iterator[Finding]:
-    """Yield which horizons the data cannot speak about."""
+    """Yield the horizons at which the data give no or little information."""
     values = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
     last, last_event = float(target.time.max()), float(target.time[target.event > 0].max(initial=0.0))
     wrong = values[~np.isfinite(values) | (values <= 0)]

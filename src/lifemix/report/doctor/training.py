@@ -1,4 +1,4 @@
-"""What the curves of training tell: stopped too early, at once, or without anyone looking."""
+"""Checks of the training history: early stopping, overfitting, losses that are not finite."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check_training(
 ) -> Iterator[Finding]:
     """Yield what stands out in the history of training.
 
-    history: one record an epoch and member: ``member, epoch, train_loss, validation_loss``.
+    history: one record per epoch and member: ``member, epoch, train_loss, validation_loss``.
     best_epoch: for each member the epoch whose weights were kept.
     """
     members = [[record for record in history if record["member"] == number] for number in range(len(best_epoch))]
@@ -29,7 +29,7 @@ def check_training(
         yield Finding(
             "note",
             "no early stopping",
-            f"No rows were held out, so the model was trained for all {max_epochs} epochs whether it helped or not.",
+            f"No rows were held out, so training ran for all {max_epochs} epochs without early stopping.",
             "Set validation_fraction, say to 0.15, or give validation_data.",
         )
         return
@@ -47,9 +47,9 @@ def check_training(
     if at_once:
         yield Finding(
             "warn",
-            "stopped at once",
-            f"The first epoch was the best in {_members(len(at_once), len(members))}: everything after it made the "
-            "held-out loss worse. Either steps are too long, or the covariates say little.",
+            "no improvement",
+            f"The first epoch was the best in {_members(len(at_once), len(members))}: all later ones made the held-out "
+            "loss worse. Either the learning rate is too high, or the covariates carry little information.",
             "Lower learning_rate (say to a third), add weight_decay or dropout, and compare with Kaplan-Meier.",
         )
     gaps = [one[best - 1]["validation_loss"] - one[best - 1]["train_loss"] for one, best in pairs]
@@ -57,17 +57,17 @@ def check_training(
         yield Finding(
             "note",
             "overfitting",
-            f"At the epoch that was kept the loss is {np.median(gaps):.2f} nats a row lower on the training rows than "
-            "on the held-out ones: the model knows its training rows partly by heart.",
+            f"At the epoch that was kept the loss is {np.median(gaps):.2f} nats per row lower on the training rows "
+            "than on the held-out ones: the model overfits.",
             "Try dropout, weight_decay, fewer units or an ensemble (n_members), and judge on held-out rows only.",
         )
     strange = sum(not np.isfinite(record["train_loss"]) for record in history)
     if strange:
         yield Finding(
             "warn",
-            "no number",
-            f"The training loss was no number in {counted(strange, 'epoch')}; those steps were undone.",
-            "Lower learning_rate, and look for far values in the table.",
+            "loss not finite",
+            f"The training loss was not finite in {counted(strange, 'epoch')}; those steps were undone.",
+            "Lower learning_rate, and look for outliers in the table.",
         )
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..._html import Html, Section, TableColumn, bullets, facts, paragraph, preformatted, table
 from ...errors import ModelFileError
-from ..predictions import has_mixture
+from ..inputs import has_mixture
 from ..text import listed
 from .context import ReportContext
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ...checks import check_times
+from ... import events
+from ...checks import check_same_rows
 from ...errors import InputError, SettingError
 from ...preprocessing.frames import as_frame
-from ...splits import horizons as event_quantiles
 from ...target import Target, as_target
-from ..predictions import (
-    Floats,
-    fitted_model,
-    has_mixture,
-    incidences,
-    kinds_of_event,
-    quick_incidences,
-    training_target,
-)
+from ..inputs import fitted_model, has_mixture, horizons_within, measurable, n_event_types, training_target
+from ..predictions import Floats, incidences, quick_incidences
 
 __all__ = ["ReportContext", "gather"]
 
@@ -74,7 +67,7 @@ class ReportContext:
 
     @property
     def event_codes(self) -> range:
-        """The kinds of event, 1..M."""
+        """The event types, 1..M."""
         return range(1, self.n_events + 1)
 
     def time(self, value: float) -> str:
@@ -92,7 +85,7 @@ def gather(
     y: Any,
     *,
     time_unit: str | None,
-    event_names: Sequence[str] | None,
+    event_names: Mapping[int, str] | Sequence[str] | None,
     horizons: ArrayLike | None,
     n_bootstrap: int,
     max_rows: int,
@@ -102,22 +95,23 @@ def gather(
     model, target = fitted_model(model), as_target(y)
     frame, named = as_frame(X)
     named = named and hasattr(model, "feature_names_in_")
-    if len(frame) != len(target):
-        raise InputError(f"X and y must have the same rows; got {len(frame)} in X and {len(target)} in y.")
-    n_events = kinds_of_event(model, target)
+    check_same_rows(len(frame), len(target))
+    n_events = n_event_types(model, target)
     if target.n_events > n_events:
         raise InputError(
-            f"y has event {target.n_events}; the model knows 1..{n_events} only. Leave these rows out, or code them as "
-            "censored (0)."
+            f"y has event code {target.n_events}; the model has event types 1..{n_events} only. Leave these rows out, "
+            "or code them as censored (0)."
         )
-    rows = np.flatnonzero(_usable(target))
+    rows = np.flatnonzero(measurable(target))
     rows = np.sort(np.random.default_rng(random_state).permutation(rows)[:max_rows])
     used, table = target.take(rows), frame.iloc[rows]
     train = training_target(model)
-    base = train.take(_usable(train)) if train is not None else used
+    base = train.take(measurable(train)) if train is not None else used
     base = base if len(base) >= _ENOUGH_ROWS and (base.event > 0).any() else used
     judged = len(used) >= _ENOUGH_ROWS and int((used.event > 0).sum()) >= _ENOUGH_EVENTS
-    at = _choose_horizons(base, used, horizons) if judged else np.empty(0)
+    at = horizons_within(horizons, used if train is None else train, used) if judged else np.empty(0)
+    if judged and horizons is not None and not len(at):
+        raise SettingError(f"horizons must lie within the follow-up; got {horizons}. Check the unit of time.")
     judged = judged and len(at) > 0
     grid = np.linspace(0, at[-1], _GRID)[1:] if judged else np.empty(0)
     given = table if named else table.to_numpy()
@@ -132,7 +126,7 @@ def gather(
         base=base,
         n_events=n_events,
         named=named,
-        names=_event_names(event_names, n_events),
+        names=events.event_names(event_names, n_events),
         horizons=at,
         grid=grid,
         risks=np.clip(incidences(model, given, at, n_events), 0, 1) if judged else empty,
@@ -142,31 +136,3 @@ def gather(
         n_bootstrap=n_bootstrap,
         seed=random_state,
     )
-
-
-def _usable(target: Target) -> Any:
-    return ~target.interval & ~target.truncated
-
-
-def _event_names(names: Sequence[str] | None, n_events: int) -> tuple[str, ...]:
-    if names is None:
-        return ("event",) if n_events == 1 else tuple(f"event {number}" for number in range(1, n_events + 1))
-    if isinstance(names, str) or len(names) != n_events:
-        raise SettingError(f"event_names must have one name for each of {n_events} kinds of event; got {names!r}.")
-    return tuple(map(str, names))
-
-
-def _choose_horizons(base: Target, used: Target, horizons: ArrayLike | None) -> Floats:
-    """Return the horizons within the follow-up: those given, or the quartiles of the event times, rounded."""
-    last = min(float(base.time.max()), float(used.time.max()))
-    if horizons is not None:
-        values = np.unique(check_times(horizons, "horizons"))
-        if not ((values > 0) & (values <= last)).any():
-            raise SettingError(
-                f"horizons must lie within the follow-up, (0, {last:g}]; got {values.tolist()}. Check the unit of time."
-            )
-        return values[(values > 0) & (values <= last)]
-    anything = Target((base.event > 0).astype(np.int64), base.time, base.entry, base.upper)
-    quartiles = [float(f"{value:.3g}") for value in event_quantiles(anything)]
-    kept = [value for value in quartiles if 0 < value <= last]
-    return np.unique(kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ def write_report(
     *,
     title: str | None = None,
     time_unit: str | None = None,
-    event_names: Sequence[str] | None = None,
+    event_names: Mapping[int, str] | Sequence[str] | None = None,
     horizons: ArrayLike | None = None,
     n_bootstrap: int = 200,
     random_state: int = 0,
@@ -81,8 +81,8 @@ def write_report(
 
 def _sections(report: ReportContext, horizons: ArrayLike | None) -> list[Section]:
     at = report.horizons if report.judged else horizons
-    before = check_table(report.frame, report.target, horizons=horizons)
-    after = check_model(report.model, report.table(report.frame), report.target, horizons=at)
+    before = check_table(report.frame, report.target, horizons=horizons, event_names=report.names)
+    after = check_model(report.model, report.table(report.frame), report.target, horizons=at, event_names=report.names)
     qualities = measure_quality(report) if report.judged else []
     described = [
         model_section(report),

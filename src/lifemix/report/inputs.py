@@ -1,0 +1,55 @@
+"""What the report and the doctor are given: a fitted model of any sort, held-out rows, horizons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import Floats, check_times
+from ..splits import default_horizons
+from ..target import Target, as_target
+
+__all__ = ["fitted_model", "has_mixture", "horizons_within", "measurable", "n_event_types", "training_target"]
+
+
+def fitted_model(model: Any) -> Any:
+    """Return the model that predicts: of a search, the best one."""
+    return getattr(model, "best_estimator_", model)
+
+
+def has_mixture(model: Any) -> bool:
+    """Tell whether a model is a fitted Deep Survival Machine, whose mixtures can be looked into."""
+    return hasattr(getattr(model, "_network", None), "mixtures")
+
+
+def n_event_types(model: Any, target: Target) -> int:
+    """Return how many event types a model has, or where it does not say, the target."""
+    return int(getattr(model, "n_events_", max(1, target.n_events)))
+
+
+def training_target(model: Any) -> Target | None:
+    """Return the target that a model was fitted to, where it keeps it."""
+    for name in ("_training_target", "_y_train"):
+        if hasattr(model, name):
+            return as_target(getattr(model, name))
+    return None
+
+
+def measurable(target: Target) -> NDArray[np.bool_]:
+    """Return which rows measures can use: exact or right-censored times, followed from the origin."""
+    return ~target.interval & ~target.truncated
+
+
+def horizons_within(given: ArrayLike | None, train: Target, test: Target) -> Floats:
+    """Return the horizons inside the follow-up of both targets: those given, or the default ones of the training data.
+
+    Ascending, each once; there may be none.
+    """
+    last = min(float(train.time.max()), float(test.time.max()))
+    if given is not None:
+        values = np.unique(check_times(given, "horizons"))
+    else:
+        values = default_horizons(train) if (train.event > 0).any() else np.empty(0)
+    return values[(values > 0) & (values <= last)]
