@@ -130,7 +130,7 @@ def test_the_file_of_the_model_is_named_with_its_hash(single, tmp_path):
 
 def test_bad_options_are_refused_before_any_work(single, tmp_path):
     model, X, y = single
-    with pytest.raises(SettingError, match="n_bootstrap must be a whole number and at least 2"):
+    with pytest.raises(SettingError, match="n_bootstrap must be a whole number of at least 2"):
         written(tmp_path, model, X, y, n_bootstrap=1)
     with pytest.raises(SettingError, match="max_rows"):
         written(tmp_path, model, X, y, max_rows=5)
