@@ -20,7 +20,7 @@ EXTRAS = {
 PENDING = (
     *("lifemix.baselines", "lifemix.distribution", "lifemix.estimators", "lifemix.export", "lifemix.persistence"),
     *("lifemix.preprocessing", "lifemix.primitives", "lifemix.report", "lifemix.splits"),
-    *("lifemix.metrics", "lifemix.plots", "lifemix.datasets", "lifemix.target"),
+    *("lifemix.metrics.evaluation", "lifemix.plots", "lifemix.datasets"),
 )
 
 

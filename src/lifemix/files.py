@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,9 +14,19 @@ __all__ = ["atomic_write"]
 
 @contextlib.contextmanager
 def atomic_write(path: Path, refusal: type[LifemixError] = InputError) -> Iterator[Path]:
-    """Yield a name beside the file to write to; the file gets it when all went well and is on disk, or stays as it was.
+    """Yield a temporary path beside ``path``; on success it replaces the file, on failure the file stays as it was.
 
-    refusal: what is raised where the file cannot be written.
+    Parameters
+    ----------
+    path : Path
+        The file to write.
+    refusal : type of LifemixError, default InputError
+        What is raised where the file cannot be written.
+
+    Yields
+    ------
+    Path
+        The temporary path to write to. It is flushed to disk before it is renamed.
     """
     partial = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
     try:

@@ -1,4 +1,4 @@
-"""Predicted curves as functions of time, one a row: the form in which scikit-survival gives and takes them."""
+"""Predicted curves as functions of time, one per row: the form in which scikit-survival returns and accepts them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 class _Curves:
-    """The curves of all rows; those at the times asked for last are kept, as every row is asked for the same."""
+    """The curves of all rows; the last times asked for are cached, as every row is usually asked for the same."""
 
     def __init__(self, evaluate: Callable[[Floats], Floats]) -> None:
         self.evaluate = evaluate
@@ -28,10 +28,16 @@ class _Curves:
 
 
 class SurvivalFunction:
-    """The survival curve of one row: called with times it gives ``S(t)``.
+    """The survival curve of one row: called with times it returns ``S(t)``.
 
-    ``x`` are the event times of training and ``y`` the curve there, for programs that draw step functions; the curve
-    itself may be asked for at any time from 0 on (``domain``).
+    Attributes
+    ----------
+    x : float array of shape (n_event_times,)
+        The distinct event times of the training data, for programs that draw step functions.
+    y : float array of shape (n_event_times,)
+        The curve at ``x``.
+    domain : tuple of float
+        The curve may be evaluated at any time from 0 on.
     """
 
     domain = (0.0, np.inf)
@@ -40,7 +46,7 @@ class SurvivalFunction:
         self._curves, self._row, self.x = curves, row, x
 
     def __call__(self, x: ArrayLike) -> Floats:
-        """Return ``S`` at the times x, in their shape."""
+        """Return ``S`` at the times ``x``, in their shape."""
         times = np.asarray(x, dtype=np.float64)
         values = self._curves.at(check_times(times.ravel(), "x"))[self._row].reshape(times.shape)
         return values if times.ndim else values[()]
@@ -55,7 +61,22 @@ class SurvivalFunction:
 
 
 def survival_functions(evaluate: Callable[[Floats], Floats], n_rows: int, event_times: Floats) -> NDArray[np.object_]:
-    """Return one function a row, from a function of times that gives the curves of all rows, (n_rows, n_times)."""
+    """Return one ``SurvivalFunction`` per row.
+
+    Parameters
+    ----------
+    evaluate : callable
+        A function of times, (n_times,), that returns the curves of all rows, (n_rows, n_times).
+    n_rows : int
+        The number of rows.
+    event_times : float array of shape (n_event_times,)
+        The distinct event times of the training data.
+
+    Returns
+    -------
+    object array of shape (n_rows,)
+        One function of time per row.
+    """
     curves = _Curves(evaluate)
     functions = np.empty(n_rows, dtype=object)
     functions[:] = [SurvivalFunction(curves, row, event_times) for row in range(n_rows)]

@@ -1,6 +1,6 @@
-"""The target of a survival model: who was seen from when to when, and what happened.
+"""The target of a survival model: observation times, event types, entry times and censoring intervals.
 
-One row is one subject. ``event`` is 0 for a subject that was right-censored at ``time`` and 1..M for the kind of event
+One row is one subject. ``event`` is 0 for a subject that was right-censored at ``time`` and 1..M for the event type
 that happened at ``time``. An event that is only known to lie in an interval has ``upper > time`` and fell in
 ``(time, upper]``; with ``time`` 0 it is left-censored. A subject that came under observation at ``entry``
 is left-truncated.
@@ -32,10 +32,18 @@ _FORMS = (
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The parsed target; every field has one value a subject.
+    """The parsed target; every field has one value per subject.
 
-    ``entry`` is 0 where a subject was observed from the origin; ``upper`` is NaN where the event, or the censoring,
-    is known exactly.
+    Attributes
+    ----------
+    event : int array of shape (n,)
+        0 for right-censored, 1..M for the event type.
+    time : float array of shape (n,)
+        Time of the event or of the censoring; the lower end of an interval.
+    entry : float array of shape (n,)
+        Time at which observation began; 0 where a subject was observed from the origin.
+    upper : float array of shape (n,)
+        Upper end of an interval; NaN where the time is exact or right-censored.
     """
 
     event: Ints
@@ -48,7 +56,7 @@ class Target:
 
     @property
     def n_events(self) -> int:
-        """The largest kind of event among the rows (0 where all are censored)."""
+        """The largest event code among the rows (0 where all are censored)."""
         return int(self.event.max(initial=0))
 
     @property
@@ -58,7 +66,7 @@ class Target:
 
     @property
     def truncated(self) -> NDArray[np.bool_]:
-        """Which rows came under observation after the origin."""
+        """Which rows came under observation after the origin (left truncation)."""
         return self.entry > 0
 
     def take(self, rows: Any) -> Target:
@@ -81,18 +89,77 @@ class Target:
 def make_target(
     time: ArrayLike, event: ArrayLike, entry: ArrayLike | None = None, upper: ArrayLike | None = None
 ) -> NDArray[np.void]:
-    """Return the target of a survival model as a structured array, fields ``event, time [, entry, upper]``.
+    """Return the target of a survival model as a structured array.
 
-    time: the time of the event or of the censoring; of an interval, its lower end.
-    event: 0 censored, 1..M the kind of event; booleans will do for one kind.
-    entry: when observation began (left truncation); 0 or missing: at the origin.
-    upper: for an event in ``(time, upper]``; missing or equal to ``time``: the time is exact.
+    Exact, right-, left- and interval-censored rows may be mixed, each possibly left-truncated.
+
+    Parameters
+    ----------
+    time : array-like of shape (n,)
+        Time of the event or of the censoring, >= 0; for an interval, its lower end.
+    event : array-like of shape (n,)
+        0 for right-censored, 1..M for the event type (the cause, under competing risks). Booleans stand for 0 and 1.
+    entry : array-like of shape (n,), optional
+        Time at which observation began (left truncation). 0 or missing: at the origin.
+    upper : array-like of shape (n,), optional
+        Upper end of an interval-censored event: it fell in ``(time, upper]``. With ``time`` 0 the row is left-censored.
+        Missing or equal to ``time``: the time is exact.
+
+    Returns
+    -------
+    structured array of shape (n,)
+        Fields ``event`` and ``time``, and ``entry`` and ``upper`` where some row needs them.
+
+    Raises
+    ------
+    TargetError
+        For times that are negative or not finite, event codes that are not whole numbers, an ``upper`` below ``time``,
+        an ``entry`` after ``time``, or arguments of different length.
+
+    Examples
+    --------
+    >>> from lifemix import make_target
+    >>> y = make_target(time=[5.0, 3.0, 8.0], event=[1, 0, 2])
+    >>> y["event"]
+    array([1, 0, 2])
+
+    An event between 2 and 4, and a subject observed from time 1 on:
+
+    >>> y = make_target([2.0, 6.0], [1, 1], entry=[0.0, 1.0], upper=[4.0, 6.0])
+    >>> y.dtype.names
+    ('event', 'time', 'entry', 'upper')
     """
     return _check(time, event, entry, upper).to_array()
 
 
 def as_target(y: Any) -> Target:
-    """Read any accepted form of ``y``."""
+    """Parse any accepted form of ``y``.
+
+    Parameters
+    ----------
+    y : structured array, DataFrame, (time, event) pair or Target
+        What ``make_target`` returns; a scikit-survival array (boolean event, time); a DataFrame with the columns
+        ``event`` and ``time`` (or ``duration``), and optionally ``entry`` and ``upper``; or a pair of vectors.
+
+    Returns
+    -------
+    Target
+        The parsed target; a ``Target`` is returned as it is.
+
+    Raises
+    ------
+    TargetError
+        Where ``y`` has another form, or values that no target can have.
+
+    Examples
+    --------
+    >>> from lifemix.target import as_target
+    >>> target = as_target(([5.0, 3.0], [True, False]))
+    >>> target.event
+    array([1, 0])
+    >>> target.n_events
+    1
+    """
     if isinstance(y, Target):
         return y
     if isinstance(y, pd.DataFrame):
@@ -191,7 +258,7 @@ def _event_codes(values: ArrayLike) -> Ints:
     if array.dtype.kind not in "bui":
         if array.dtype.kind in "USmM" or (array.dtype.kind == "O" and any(isinstance(v, str) for v in array.flat)):
             raise TargetError(
-                f"event must be whole numbers (0 censored, 1..M kinds of event) or booleans; got {array.dtype} "
+                f"event must be whole numbers (0 censored, 1..M event types) or booleans; got {array.dtype} "
                 f"such as {array.reshape(-1)[:3].tolist()}. Map the labels to codes first."
             )
         numbers = _numbers(array, "event")
@@ -201,7 +268,7 @@ def _event_codes(values: ArrayLike) -> Ints:
     if array.ndim != 1:
         raise TargetError(f"event must be one-dimensional; got shape {array.shape}.")
     codes = array.astype(np.int64)
-    _refuse(codes < 0, codes, "event must be >= 0 (0 censored, 1..M kinds of event)", "Map the labels to codes first")
+    _refuse(codes < 0, codes, "event must be >= 0 (0 censored, 1..M event types)", "Map the labels to codes first")
     return codes
 
 

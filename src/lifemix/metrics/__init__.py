@@ -1,7 +1,8 @@
-"""How good a survival model is: discrimination, accuracy and calibration under censoring and competing risks.
+"""Metrics of survival models: discrimination, accuracy and calibration under censoring and competing risks.
 
-Plain functions of arrays: a target ``y`` in any form that the package reads, predictions, horizons. What the data
-cannot give, because a horizon lies beyond the follow-up or no pair can be compared, is NaN with a ``LifemixWarning``.
+Plain functions of arrays: a target ``y`` in any form that the package reads, predictions, horizons. A value that the
+data cannot determine, because a horizon lies beyond the follow-up or no pair is comparable, is NaN with a
+``LifemixWarning``.
 """
 
 from importlib import import_module

@@ -19,19 +19,51 @@ __all__ = ["concordance_antolini"]
 def concordance_antolini(
     y: Any, survival: ArrayLike, times: ArrayLike, event: int | None = 1, *, horizon: float | None = None
 ) -> float:
-    """Antolini's concordance of predicted survival curves.
+    """Antolini's time-dependent concordance of predicted survival curves.
 
-    C^td = P(S_i(T_i) < S_j(T_i) | T_i < T_j, event i), pairs and ties as in ``concordance``: a subject censored at
-    T_i is compared, another with the event at T_i is not, and equal survival counts one half.
+    ``C^td = P(S_i(T_i) < S_j(T_i) | T_i < T_j, event i)``, with pairs and ties as in ``concordance``: a subject
+    censored at ``T_i`` is compared, another with the event at ``T_i`` is not, and equal survival counts one half.
 
-    survival: (n, n_times), non-increasing step curves: between two times the curve has the value of the earlier one.
-    times: (n_times,), increasing, and reaching from the first to the last event that is counted.
-    event: other events are censorings; with competing risks give one minus the cumulative incidence. None for any
-    event.
-    horizon: only events up to it count; None for all.
+    Parameters
+    ----------
+    y : target
+        n subjects, possibly left-truncated.
+    survival : array-like of shape (n, n_times)
+        Non-increasing step curves: between two times the curve has the value of the earlier one. With competing risks,
+        one minus the cumulative incidence of ``event``.
+    times : array-like of shape (n_times,)
+        Increasing, from at most the first to at least the last event that is counted.
+    event : int or None, default 1
+        The event type; other events count as censored. None for events of any type.
+    horizon : float, optional
+        Only events up to this time count; None for all.
 
-    A model that gives curves at any time is judged exactly with ``times`` the distinct event times of ``y``.
-    O(n_times n log n). Without a comparable pair the result is NaN, with a warning.
+    Returns
+    -------
+    float
+        The concordance; NaN, with a warning, where no pair is comparable.
+
+    See Also
+    --------
+    concordance : the same for one risk score per subject.
+
+    Notes
+    -----
+    A model with continuous curves is evaluated exactly with ``times`` the distinct event times of ``y``. The time
+    needed is O(n_times n log n).
+
+    References
+    ----------
+    Antolini, Boracchi and Biganzoli (2005). A time-dependent discrimination index for survival data. Statistics in
+    Medicine 24, 3927-3944. https://doi.org/10.1002/sim.2427
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> y = make_target([1.0, 2.0, 3.0], [1, 1, 0])
+    >>> survival = [[0.4, 0.1], [0.7, 0.5], [0.9, 0.4]]
+    >>> round(metrics.concordance_antolini(y, survival, times=[1.0, 2.0]), 3)
+    0.667
     """
     target = observed(y, "y", truncation=True)
     grid = check_times(times)

@@ -1,4 +1,4 @@
-"""Time-dependent area under the ROC curve: do the cases of a horizon have higher risks than its controls."""
+"""Time-dependent area under the ROC curve: the cases of a horizon should have higher risks than its controls."""
 
 from __future__ import annotations
 
@@ -25,18 +25,50 @@ def auc_td(
     *,
     compat: Literal["sksurv"] | None = None,
 ) -> Any:
-    """Cumulative/dynamic AUC at each horizon: P(risk of a case > risk of a control), ties counting one half.
+    """Cumulative/dynamic area under the ROC curve at each horizon.
 
-    Cases had the event up to t and weigh 1 / G(T_i-); controls were at risk after t, with weight 1 / G(t), or had
-    another event up to t, with weight 1 / G(T_j-). ``G`` is the Kaplan-Meier curve of the censoring times in
-    ``y_train``; with ``y_train`` equal to ``y_test`` this is ``riskRegression::Score`` in R.
+    ``AUC(t) = P(risk of a case > risk of a control)``, ties counting one half. Cases had the event up to t and have
+    weight ``1 / G(T_i-)``; controls were still at risk after t, with weight ``1 / G(t)``, or had another event up to
+    t, with weight ``1 / G(T_j-)``. ``G`` is the Kaplan-Meier estimate of the censoring distribution in ``y_train``.
 
-    risk: (n,) for all horizons alike, or (n, h); higher = earlier event.
-    horizons: (h,), or a number, for which the result is a float.
-    compat: ``"sksurv"`` gives the numbers of scikit-survival's ``cumulative_dynamic_auc``: cases weigh 1 / G(T_i),
-    other events are censored, and risks tie with the next smaller one within 1e-8.
+    Parameters
+    ----------
+    y_train : target
+        Training data; the censoring distribution is estimated from it.
+    y_test : target
+        n subjects, observed from the origin.
+    risk : array-like of shape (n,) or (n, h)
+        Risk score, the same for all horizons or one column per horizon; higher = earlier event.
+    horizons : float or array-like of shape (h,)
+        Times at which to evaluate.
+    event : int or None, default 1
+        The event type; None for events of any type.
+    compat : {"sksurv"}, optional
+        ``"sksurv"`` reproduces scikit-survival's ``cumulative_dynamic_auc``: cases have weight ``1 / G(T_i)``, other
+        events are censored, and risks tie with the next smaller one within 1e-8.
 
-    NaN, with a warning, at horizons beyond the follow-up of either sample, or without a case or a control.
+    Returns
+    -------
+    float or array of shape (h,)
+        A float where ``horizons`` is a number. NaN, with a warning, at horizons beyond the follow-up of either sample,
+        or without a case or a control.
+
+    Notes
+    -----
+    With ``y_train`` equal to ``y_test`` this is ``riskRegression::Score`` in R.
+
+    References
+    ----------
+    Blanche, Dartigues and Jacqmin-Gadda (2013). Estimating and comparing time-dependent areas under receiver operating
+    characteristic curves for censored event times with competing risks. Statistics in Medicine 32, 5381-5397.
+    https://doi.org/10.1002/sim.5958
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 0, 1])
+    >>> metrics.auc_td(y, y, risk=[3.0, 1.0, 2.0, 0.5], horizons=2.5)
+    0.75
     """
     times = check_times(horizons, "horizons")
     weights = horizon_weights(y_train, y_test, times, event, compat)
@@ -76,5 +108,5 @@ def _check_shape(risk: Any, n: int, width: int) -> Floats:
     if risk.ndim == 2 and risk.shape == (n, width):
         return check_risk(risk.reshape(-1), n * width).reshape(n, width)
     if risk.shape != (n,):
-        raise InputError(f"risk must have shape ({n},), or ({n}, {width}) for one column a horizon; got {risk.shape}.")
+        raise InputError(f"risk must have shape ({n},), or ({n}, {width}), one column per horizon; got {risk.shape}.")
     return check_risk(risk, n)[:, None]

@@ -1,4 +1,4 @@
-"""The Brier score: the mean squared distance between predicted survival and what happened, corrected for censoring."""
+"""The Brier score: the mean squared error of predicted survival, corrected for censoring."""
 
 from __future__ import annotations
 
@@ -28,17 +28,56 @@ def brier_score(
 ) -> Any:
     """Brier score of predicted survival at each horizon; lower is better.
 
-    BS(t) = 1/n sum_i  [T_i <= t, event] S_i(t)^2 / G(T_i-)  +  [T_i > t] (1 - S_i(t))^2 / G(t),
-    with ``G`` the Kaplan-Meier curve of the censoring times in ``y_train``. With ``event=m`` the array is one minus
-    the cumulative incidence of m, and a row with another event up to t adds (1 - S_i(t))^2 / G(T_i-). With
-    ``y_train`` equal to ``y_test`` this is ``riskRegression::Score`` in R.
+    ::
 
-    survival: (n, h), or (n,) for a single horizon.
-    horizons: (h,), or a number, for which the result is a float.
-    event: None for any event.
-    compat: ``"sksurv"`` gives the numbers of scikit-survival: G(T_i) in place of G(T_i-), other events censored.
+        BS(t) = 1/n sum_i { [T_i <= t, event] S_i(t)^2 / G(T_i-)  +  [T_i > t] (1 - S_i(t))^2 / G(t) }
 
-    NaN, with a warning, at horizons beyond the follow-up of either sample, or where no row of ``y_test`` has the event.
+    with ``G`` the Kaplan-Meier estimate of the censoring distribution in ``y_train``. With ``event=m`` the array is one
+    minus the cumulative incidence of m, and a row with another event up to t adds ``(1 - S_i(t))^2 / G(T_i-)``.
+
+    Parameters
+    ----------
+    y_train : target
+        Training data; the censoring distribution is estimated from it.
+    y_test : target
+        n subjects, observed from the origin.
+    survival : array-like of shape (n, h)
+        Predicted survival at the horizons, or one minus the cumulative incidence of ``event``; (n,) for a single
+        horizon.
+    horizons : float or array-like of shape (h,)
+        Times at which to evaluate.
+    event : int, optional
+        The event type; None for events of any type.
+    compat : {"sksurv"}, optional
+        ``"sksurv"`` reproduces scikit-survival: ``G(T_i)`` in place of ``G(T_i-)``, other events censored.
+
+    Returns
+    -------
+    float or array of shape (h,)
+        A float where ``horizons`` is a number. NaN, with a warning, at horizons beyond the follow-up of either sample,
+        or where no row of ``y_test`` has the event.
+
+    See Also
+    --------
+    integrated_brier_score : the mean over time.
+
+    Notes
+    -----
+    With ``y_train`` equal to ``y_test`` this is ``riskRegression::Score`` in R.
+
+    References
+    ----------
+    Graf, Schmoor, Sauerbrei and Schumacher (1999). Assessment and comparison of prognostic classification schemes for
+    survival data. Statistics in Medicine 18, 2529-2545.
+    https://doi.org/10.1002/(SICI)1097-0258(19990915/30)18:17/18%3C2529::AID-SIM274%3E3.0.CO;2-5
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 0, 1])
+    >>> survival = [[0.5, 0.2], [0.8, 0.4], [0.9, 0.7], [0.9, 0.8]]
+    >>> print(metrics.brier_score(y, y, survival, horizons=[1.5, 2.5]).round(4))
+    [0.0775 0.0825]
     """
     times = check_times(horizons, "horizons")
     weights = horizon_weights(y_train, y_test, times, event, compat)
@@ -57,13 +96,43 @@ def integrated_brier_score(
     compat: Literal["sksurv"] | None = None,
     rule: Literal["step", "trapezoid"] | None = None,
 ) -> float:
-    """Mean Brier score over time, from its values at increasing horizons.
+    """Mean Brier score over time, from its values at increasing horizons; lower is better.
 
-    ``rule="step"``: (1 / t_h) sum_k BS(t_k) (t_{k+1} - t_k) with BS(0) = 0, from 0 to the last horizon, as
-    ``riskRegression::Score`` does; it needs a fine grid. ``rule="trapezoid"``: the trapezoidal rule from the first to
-    the last horizon, as scikit-survival does. None: the first, or with ``compat="sksurv"`` the second.
+    Parameters
+    ----------
+    y_train : target
+        Training data; the censoring distribution is estimated from it.
+    y_test : target
+        n subjects, observed from the origin.
+    survival : array-like of shape (n, h)
+        Predicted survival at the horizons, or one minus the cumulative incidence of ``event``.
+    horizons : array-like of shape (h,)
+        At least two times, strictly increasing.
+    event : int, optional
+        The event type; None for events of any type.
+    compat : {"sksurv"}, optional
+        As in ``brier_score``.
+    rule : {"step", "trapezoid"}, optional
+        ``"step"``: ``(1 / t_h) sum_k BS(t_k) (t_{k+1} - t_k)`` with BS(0) = 0, from 0 to the last horizon, as
+        ``riskRegression::Score`` does; it needs a fine grid. ``"trapezoid"``: the trapezoidal rule from the first to
+        the last horizon, as scikit-survival does. None: ``"step"``, or with ``compat="sksurv"`` ``"trapezoid"``.
 
-    Other arguments as in ``brier_score``; at least two horizons. NaN, with a warning, if any of the scores is.
+    Returns
+    -------
+    float
+        NaN, with a warning, if any of the scores is.
+
+    See Also
+    --------
+    brier_score : the score at single horizons, with the formula and the reference.
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 0, 1])
+    >>> survival = [[0.5, 0.2], [0.8, 0.4], [0.9, 0.7], [0.9, 0.8]]
+    >>> round(metrics.integrated_brier_score(y, y, survival, [1.5, 2.5], rule="trapezoid"), 4)
+    0.08
     """
     Choice(None, "step", "trapezoid")("rule", rule)
     times = check_times(horizons, "horizons")
@@ -79,7 +148,7 @@ def integrated_brier_score(
 
 
 def _scores(weights: HorizonWeights, survival: Floats, horizons: Floats) -> Floats:
-    """Add up the squared errors in blocks of rows; survival (n, h), result (h,)."""
+    """Sum the squared errors in blocks of rows; survival (n, h), result (h,)."""
     n, width = survival.shape
     seen, beyond = np.zeros(width), np.zeros(width)
     has_rivals = bool(weights.rival.any())

@@ -1,4 +1,4 @@
-"""The distribution of censoring, by which the metrics weight what was seen.
+"""The censoring distribution, by which the metrics weight what was observed.
 
 ``G(t)`` is the probability of being uncensored after ``t``, estimated by Kaplan-Meier with the censorings as events.
 Where events and censorings share a time, the events come first and have left the risk set of the censorings.
@@ -19,10 +19,10 @@ __all__ = ["CensoringCurve", "censoring_curve"]
 
 @dataclass(frozen=True, eq=False)
 class CensoringCurve:
-    """Kaplan-Meier curve of the censoring times: it falls at ``time`` and is ``values`` from there on.
+    """Kaplan-Meier curve of the censoring times: it drops at ``time`` and is ``values`` from there on.
 
-    ``values`` has one entry more than ``time``: the first, 1, holds before the first censoring. Nothing is known
-    beyond ``follow_up``, the last time of the sample: there the curve is NaN.
+    ``values`` has one entry more than ``time``: the first, 1, holds before the first censoring. The curve is NaN beyond
+    ``follow_up``, the last time of the sample.
     """
 
     time: Floats

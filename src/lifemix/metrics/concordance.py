@@ -1,7 +1,7 @@
 """Concordance: of two subjects, did the one with the higher risk have the event first.
 
-A pair is comparable when the event of one was seen while the other was still at risk. A subject censored at the time
-of an event was still at risk; two subjects with the event at one time are no pair. Tied risks count one half.
+A pair is comparable when the event of one was observed while the other was still at risk. A subject censored at the
+time of an event was still at risk; two subjects with the event at the same time are no pair. Tied risks count one half.
 """
 
 from __future__ import annotations
@@ -43,14 +43,43 @@ def concordance(
     horizon: float | None = None,
     competing: Literal["censored", "wolbers"] = "censored",
 ) -> float:
-    """Harrell's concordance, every comparable pair counting alike.
+    """Harrell's concordance index; all comparable pairs have the same weight.
 
-    C = #(comparable and concordant) / #(comparable), as ``survival::concordance`` in R with its defaults.
+    ``C = #(comparable and concordant) / #(comparable)``, as ``survival::concordance`` in R with its defaults.
 
-    y: n subjects, possibly left-truncated: a subject is compared with those at risk at the time of its event.
-    risk: (n,), higher = earlier event.
-    event, horizon, competing: as in ``concordance_td``.
-    Without a comparable pair the result is NaN, with a warning.
+    Parameters
+    ----------
+    y : target
+        n subjects, possibly left-truncated: a subject is compared with those at risk at the time of its event.
+    risk : array-like of shape (n,)
+        Risk score; higher = earlier event.
+    event : int or None, default 1
+        The event type; None for events of any type.
+    horizon : float, optional
+        Only events up to this time count; None for all.
+    competing : {"censored", "wolbers"}, default "censored"
+        How other events count: as censored, or, after Wolbers, as subjects who stay at risk for ever.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, 0.5 by chance. NaN, with a warning, where no pair is comparable.
+
+    See Also
+    --------
+    concordance_td : weighted by the inverse probability of censoring.
+
+    References
+    ----------
+    Harrell, Califf, Pryor, Lee and Rosati (1982). Evaluating the yield of medical tests. JAMA 247, 2543-2546.
+    https://doi.org/10.1001/jama.1982.03320430047030
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0])
+    >>> metrics.concordance(y, risk=[4.0, 1.0, 2.0, 3.0])
+    0.75
     """
     Choice("censored", "wolbers")("competing", competing)
     target = observed(y, "y", truncation=competing == "censored")
@@ -74,24 +103,61 @@ def concordance_td(
     competing: Literal["censored", "wolbers"] = "censored",
     compat: Literal["sksurv"] | None = None,
 ) -> float:
-    """Concordance up to a horizon, C^td(t), weighted by the inverse probability of censoring.
+    """Time-dependent concordance up to a horizon, weighted by the inverse probability of censoring.
 
-    C^td(t) = P(risk_i > risk_j | T_i < T_j, T_i <= t, event i); the pair (i, j) has weight 1 / G(T_i-)^2, with ``G``
-    the Kaplan-Meier curve of the censoring times in ``y_train``. With ``y_train`` equal to ``y_test`` this is
-    ``survival::concordance(timewt = "n/G2", ymax = t)`` in R.
+    ``C^td(t) = P(risk_i > risk_j | T_i < T_j, T_i <= t, event i)``. The pair (i, j) has weight ``1 / G(T_i-)^2``, with
+    ``G`` the Kaplan-Meier estimate of the censoring distribution in ``y_train``.
 
-    y_train, y_test: targets of any form, observed from the origin.
-    risk: (n,), higher = earlier event; for a time-dependent model its predicted incidence at the horizon.
-    horizon: t, or None for all of the follow-up (Uno's concordance).
-    event: the kind of event that counts; None for any.
-    competing: ``"censored"``: other events are censorings, for ``G`` too (the paper's sense). ``"wolbers"``: subjects
-    with another event stay at risk for ever, pairs with them weigh 1 / (G(T_i-) G(T_j-)) and ``G`` is of true
-    censorings.
-    compat: ``"sksurv"`` gives the numbers of scikit-survival's ``concordance_index_ipcw``: T_i < t, weights 1 /
-    G(T_i)^2, and risks within 1e-8 of each other tie.
+    Parameters
+    ----------
+    y_train : target
+        Training data, observed from the origin; the censoring distribution is estimated from it.
+    y_test : target
+        n subjects, observed from the origin.
+    risk : array-like of shape (n,)
+        Risk score; higher = earlier event. For a time-dependent model, its predicted incidence at the horizon.
+    horizon : float or None
+        Only events up to this time count; None for all of the follow-up (Uno's concordance).
+    event : int or None, default 1
+        The event type; None for events of any type.
+    competing : {"censored", "wolbers"}, default "censored"
+        ``"censored"``: other events count as censored, for ``G`` too (the paper's definition). ``"wolbers"``: subjects
+        with another event stay at risk for ever, pairs with them have weight ``1 / (G(T_i-) G(T_j-))``, and ``G`` is
+        estimated from true censorings.
+    compat : {"sksurv"}, optional
+        ``"sksurv"`` reproduces scikit-survival's ``concordance_index_ipcw``: ``T_i < t``, weights ``1 / G(T_i)^2``, and
+        risks within 1e-8 of each other tie.
 
-    NaN, with a warning, where no pair is comparable, where the horizon lies beyond the follow-up of both samples, or
-    where an event up to the horizon lies beyond the training follow-up, where ``G`` is unknown.
+    Returns
+    -------
+    float
+        Between 0 and 1, 0.5 by chance. NaN, with a warning, where no pair is comparable, the horizon lies beyond the
+        follow-up of both samples, or an event up to the horizon lies beyond the training follow-up, where ``G`` is
+        unknown.
+
+    See Also
+    --------
+    concordance : Harrell's index, without weights.
+    concordance_antolini : of whole survival curves.
+
+    Notes
+    -----
+    With ``y_train`` equal to ``y_test`` this is ``survival::concordance(timewt = "n/G2", ymax = t)`` in R.
+
+    References
+    ----------
+    Uno, Cai, Pencina, D'Agostino and Wei (2011). On the C-statistics for evaluating overall adequacy of risk prediction
+    procedures with censored survival data. Statistics in Medicine 30, 1105-1117. https://doi.org/10.1002/sim.4154
+
+    Wolbers, Koller, Witteman and Steyerberg (2009). Prognostic models with competing risks: methods and application to
+    coronary risk prediction. Epidemiology 20, 555-561. https://doi.org/10.1097/EDE.0b013e3181a39056
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0])
+    >>> round(metrics.concordance_td(y, y, risk=[4.0, 1.0, 2.0, 3.0], horizon=3.5), 3)
+    0.571
     """
     Choice("censored", "wolbers")("competing", competing)
     Choice(None, "sksurv")("compat", compat)
@@ -118,10 +184,9 @@ def concordance_td(
 
 
 def order_key(time: Floats, case: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Return whole numbers that sort by time, the cases of one time before its other rows; shape (n,).
+    """Return integers that sort by time, the cases of one time before its other rows; shape (n,).
 
-    The bits of floats that are not negative sort as the floats do; the lowest bit is made free for the second
-    criterion.
+    The bits of non-negative floats sort as the floats do; the lowest bit is made free for the second criterion.
     """
     return (time.view(np.uint64) << np.uint64(1)) | (~case).astype(np.uint64)
 
@@ -131,7 +196,7 @@ def _ratio(
 ) -> float:
     """Return the concordant share of the comparable pairs of some cases, given by their row numbers.
 
-    A pair weighs weight_i^2, or weight_i rival_weight_j where j had another event before i.
+    A pair has weight weight_i^2, or weight_i rival_weight_j where j had another event before i.
     """
     time = target.time
     key = order_key(time, kind == 1)

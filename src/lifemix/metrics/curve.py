@@ -20,11 +20,24 @@ __all__ = ["Curve", "RiskTable", "limits", "risk_table"]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A right-continuous step curve; every field but ``start`` has one value for each time.
+    """A right-continuous step curve with pointwise confidence limits.
 
-    ``time`` holds the distinct times of events and censorings, ``estimate`` the curve from there on, ``lower`` and
-    ``upper`` its pointwise confidence limits, ``at_risk`` and ``events`` what was counted. Before the first time the
-    curve is ``start``.
+    Attributes
+    ----------
+    time : float array of shape (n_times,)
+        The distinct times of events and censorings.
+    estimate : float array of shape (n_times,)
+        The curve from each time on.
+    standard_error : float array of shape (n_times,)
+        Its standard error.
+    lower, upper : float array of shape (n_times,)
+        Its pointwise confidence limits.
+    at_risk : int array of shape (n_times,)
+        Number of subjects at risk.
+    events : int array of shape (n_times,)
+        Number of events.
+    start : float
+        The curve before the first time.
     """
 
     time: Floats
@@ -37,15 +50,48 @@ class Curve:
     start: float
 
     def at(self, t: ArrayLike) -> Floats:
-        """Return the curve at some times, in their shape; NaN, with a warning, beyond the last time of the sample."""
+        """Return the curve at some times.
+
+        Parameters
+        ----------
+        t : array-like
+            Times, of any shape.
+
+        Returns
+        -------
+        array in the shape of ``t``
+            NaN, with a warning, beyond the last time of the sample.
+        """
         return self._look_up(self.estimate, self.start, t)
 
     def standard_error_at(self, t: ArrayLike) -> Floats:
-        """Return the standard error at some times, in their shape."""
+        """Return the standard error at some times.
+
+        Parameters
+        ----------
+        t : array-like
+            Times, of any shape.
+
+        Returns
+        -------
+        array in the shape of ``t``
+            NaN, with a warning, beyond the last time of the sample.
+        """
         return self._look_up(self.standard_error, 0.0, t)
 
     def limits_at(self, t: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the lower and the upper confidence limit at some times, each in their shape."""
+        """Return the confidence limits at some times.
+
+        Parameters
+        ----------
+        t : array-like
+            Times, of any shape.
+
+        Returns
+        -------
+        lower, upper : arrays in the shape of ``t``
+            NaN, with a warning, beyond the last time of the sample.
+        """
         return self._look_up(self.lower, self.start, t), self._look_up(self.upper, self.start, t)
 
     def _look_up(self, values: Floats, start: float, t: ArrayLike) -> Floats:
@@ -64,7 +110,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class RiskTable:
-    """What was counted at each distinct time: subjects at risk, events in question, other events; shape (n_times,)."""
+    """Counts at each distinct time, (n_times,): subjects at risk, events of the type in question, other events."""
 
     time: Floats
     at_risk: Ints
@@ -75,7 +121,7 @@ class RiskTable:
 def risk_table(target: Target, event: int | None) -> RiskTable:
     """Count the subjects at risk and the events at each distinct time; a subject is at risk in (entry, time].
 
-    One who was there from the origin is at risk at time 0 too.
+    A subject observed from the origin is at risk at time 0 too.
     """
     kind = status(target, event)
     time, at = np.unique(target.time, return_inverse=True)
@@ -97,7 +143,7 @@ def limits(
 ) -> tuple[Floats, Floats]:
     """Return pointwise confidence limits, from a normal approximation on a transformed scale; all of shape (n_times,).
 
-    ``plain``: e -+ z se; ``log``: e exp(-+ z se / e); ``log-log``: e ^ exp(-+ z se / (e log e)). They are cut to
+    ``plain``: e -+ z se; ``log``: e exp(-+ z se / e); ``log-log``: e ^ exp(-+ z se / (e log e)). They are clipped to
     ``bounds``, which the true curve cannot leave. Where the estimate is at a bound, or its standard error 0, both
     limits are the estimate.
     """

@@ -1,4 +1,4 @@
-"""D-calibration: is the predicted survival at the subjects' own times uniform, as that of a true model would be."""
+"""D-calibration: the predicted survival at the subjects' own event times should be uniform on [0, 1]."""
 
 from __future__ import annotations
 
@@ -18,9 +18,16 @@ __all__ = ["DCalibration", "d_calibration"]
 
 @dataclass(frozen=True, eq=False)
 class DCalibration:
-    """A test of calibration: a small ``p_value`` speaks against the model.
+    """A test of calibration; a small ``p_value`` is evidence of miscalibration.
 
-    ``counts``, shape (bins,): the subjects whose survival fell into each of the equal parts of [0, 1], from 0 up.
+    Attributes
+    ----------
+    statistic : float
+        Pearson's chi-squared statistic, with ``bins - 1`` degrees of freedom.
+    p_value : float
+        Probability of a statistic at least as large for a calibrated model.
+    counts : float array of shape (bins,)
+        Number of subjects whose survival fell into each of the equal parts of [0, 1], from 0 up.
     """
 
     statistic: float
@@ -29,15 +36,47 @@ class DCalibration:
 
 
 def d_calibration(y: Any, survival: ArrayLike, event: int | None = None, *, bins: int = 10) -> DCalibration:
-    """Pearson's test that predicted survival at the time of the event is uniform (Haider et al., 2020).
+    """Pearson's test that predicted survival at the time of the event is uniform (D-calibration).
 
-    A subject with an event counts in the part that holds S_i(T_i). One censored at T_i would have had S uniform on
-    [0, S_i(T_i)], and is spread accordingly: (S - a) / S to the part [a, b) that holds S, (b - a) / S to each below.
-    statistic = sum (count - n / bins)^2 / (n / bins), chi-squared with bins - 1 degrees of freedom.
+    A subject with an event counts in the bin that holds ``S_i(T_i)``. One censored at ``T_i`` would have had S uniform
+    on ``[0, S_i(T_i)]``, and is spread accordingly: ``(S - a) / S`` to the bin ``[a, b)`` that holds S, ``(b - a) /
+    S`` to each bin below. The statistic is ``sum (count - n / bins)^2 / (n / bins)``.
 
-    survival: (n,), each row's predicted survival at its own time; of a left-truncated row given its entry, S(T) /
-    S(entry).
-    event: None for any event. With ``event=m`` other events are censorings, and survival is the net survival of m.
+    Parameters
+    ----------
+    y : target
+        n subjects, possibly left-truncated.
+    survival : array-like of shape (n,)
+        Each row's predicted survival at its own time; for a left-truncated row given its entry, ``S(T) / S(entry)``.
+    event : int, optional
+        None for events of any type. With ``event=m`` other events count as censored, and survival is the net survival
+        of m.
+    bins : int, default 10
+        Number of equal parts of [0, 1].
+
+    Returns
+    -------
+    DCalibration
+        ``statistic``, ``p_value`` and ``counts``. A small p-value is evidence of miscalibration.
+
+    See Also
+    --------
+    lifemix.plots.d_calibration : the picture.
+
+    References
+    ----------
+    Haider, Hoehn, Davis and Greiner (2020). Effective ways to build and evaluate individual survival distributions.
+    Journal of Machine Learning Research 21(85), 1-63. https://jmlr.org/papers/v21/18-772.html
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lifemix import make_target, metrics
+    >>> time = np.linspace(0.1, 4.0, 40)
+    >>> y = make_target(time, np.ones(40, dtype=int))
+    >>> result = metrics.d_calibration(y, survival=1 - time / 4.1, bins=4)
+    >>> print(result.counts, round(result.p_value, 3))
+    [10. 10. 10. 10.] 1.0
     """
     target = observed(y, "y", truncation=True)
     kind = status(target, check_event(event))
@@ -54,7 +93,7 @@ def d_calibration(y: Any, survival: ArrayLike, event: int | None = None, *, bins
 
 
 def _spread(survival: Floats, bins: int) -> Floats:
-    """Return what the censored rows add to each part; a row whose survival is 0 belongs to the lowest."""
+    """Return what the censored rows add to each bin; a row whose survival is 0 belongs to the lowest."""
     lower = np.arange(bins) / bins
     positive = survival[survival > 0]
     inside = np.clip(positive[:, None] - lower, 0, 1 / bins)  # (n, bins): the length of [0, S] in each part

@@ -1,4 +1,4 @@
-"""Permutation importance over time: how much worse the predictions get when one column is shuffled."""
+"""Permutation importance over time: the rise of the Brier score when the values of one feature are shuffled."""
 
 from __future__ import annotations
 
@@ -20,10 +20,20 @@ __all__ = ["PermutationImportance", "permutation_importance"]
 
 @dataclass(frozen=True, eq=False)
 class PermutationImportance:
-    """How much the score rises when a feature is shuffled; features in the order of the table.
+    """How much the Brier score rises when a feature is shuffled; features in the order of the table.
 
-    ``mean`` and ``std`` over the repetitions, (n_features, n_times); ``replicates``, (n_repeats, n_features, n_times);
-    ``score`` on the rows as they are, (n_times,).
+    Attributes
+    ----------
+    features : tuple of str
+        The names of the features, or of groups of them.
+    times : float array of shape (n_times,)
+        The times of evaluation.
+    score : float array of shape (n_times,)
+        The Brier score on the rows as they are.
+    mean, std : float array of shape (n_features, n_times)
+        Mean and standard deviation of the rise over the repetitions.
+    replicates : float array of shape (n_repeats, n_features, n_times)
+        The rise in each repetition.
     """
 
     features: tuple[str, ...]
@@ -48,13 +58,55 @@ def permutation_importance(
 ) -> PermutationImportance:
     """Rise of the Brier score at each time when the values of one feature are shuffled among the rows of ``X``.
 
-    I_j(t) = mean over repetitions of BS(t; X with column j shuffled) - BS(t; X). Near 0: the model does not need it, or
-    another column says the same. Features that belong together may share one shuffle: give a tuple of names.
+    ``I_j(t)`` is the mean over repetitions of ``BS(t; X with column j shuffled) - BS(t; X)``. A value near 0 means
+    that the model does not use the feature, or that another column carries the same information.
 
-    predict: from a table like X to survival at the times, (n, m); with ``event=m`` to one minus the cumulative
-    incidence, for example ``lambda X: model.predict_survival_function(X, times)``.
-    X: the rows of ``y_test``, best rows that the model was not fitted on.
-    features: which columns, by name (an array's by number); all of them if None.
+    Parameters
+    ----------
+    predict : callable
+        From a table like ``X`` to survival at the times, (n, n_times), or with ``event=m`` to one minus the cumulative
+        incidence of m: ``lambda X: model.predict_survival_function(X, times)``.
+    X : DataFrame or array of shape (n, n_features)
+        The rows of ``y_test``, preferably rows that the model was not fitted to.
+    y_train : target
+        Training data; the censoring distribution is estimated from it.
+    y_test : target
+        n subjects, observed from the origin.
+    times : array-like of shape (n_times,)
+        Times at which to evaluate.
+    event : int, optional
+        The event type; None for events of any type.
+    features : sequence of names, optional
+        Which columns (of an array: column numbers); a tuple of names shares one shuffle. None for all columns.
+    n_repeats : int, default 5
+        Number of shuffles per feature.
+    random_state : int, Generator or None, default None
+        Random seed.
+
+    Returns
+    -------
+    PermutationImportance
+        ``features``, ``times``, ``score``, ``mean``, ``std`` and ``replicates``.
+
+    References
+    ----------
+    Breiman (2001). Random forests. Machine Learning 45, 5-32. https://doi.org/10.1023/A:1010933404324
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lifemix import make_target, metrics
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0.5, 3.0, (200, 2))
+    >>> y = make_target(rng.exponential(X[:, 0]), np.ones(200, dtype=int))
+    >>> times = np.array([0.5, 1.0])
+    >>> result = metrics.permutation_importance(
+    ...     lambda X: np.exp(-times / X[:, [0]]), X, y, y, times, random_state=0
+    ... )
+    >>> result.mean.shape
+    (2, 2)
+    >>> print(result.mean[1])  # the second column is not used
+    [0. 0.]
     """
     grid = check_times(times)
     test = observed(y_test, "y_test")
@@ -77,7 +129,7 @@ def permutation_importance(
 
 
 def _groups(X: Any, features: Sequence[Any] | None) -> list[tuple[str, list[int]]]:
-    """Return the name and the positions of the columns of each feature, or group of them."""
+    """Return the name and the column positions of each feature, or group of features."""
     named = isinstance(X, pd.DataFrame)
     if not named and np.ndim(X) != 2:
         raise InputError(f"X must be a table of two dimensions; got shape {np.shape(X)}.")

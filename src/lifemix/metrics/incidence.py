@@ -1,4 +1,4 @@
-"""Aalen-Johansen: the cumulative incidence of one event among others, left-truncated rows included."""
+"""Aalen-Johansen estimate of the cumulative incidence of one event among others, left-truncated rows included."""
 
 from __future__ import annotations
 
@@ -25,12 +25,47 @@ def aalen_johansen(
 ) -> Curve:
     """Aalen-Johansen estimate of the cumulative incidence of an event.
 
-    F(t) = sum_{u <= t} S(u-) d(u) / Y(u), with ``S`` the Kaplan-Meier curve of all events together and d events of
-    this kind among the Y subjects at risk at u (entry < u <= time).
+    ``F(t) = sum_{u <= t} S(u-) d(u) / Y(u)``, with ``S`` the Kaplan-Meier curve of all events together and ``d``
+    events of this type among the ``Y`` subjects at risk at u (entry < u <= time).
 
-    event: the kind of event; None for any, which gives one minus Kaplan-Meier.
-    variance: ``"aalen"``, as ``cmprsk::cuminc`` in R; ``"greenwood"``, the multinomial form, which for a single kind of
-    event is Greenwood's and is that of ``survival::survfit``.
+    Parameters
+    ----------
+    y : target
+        n subjects, possibly left-truncated.
+    event : int or None, default 1
+        The event type; None for events of any type, which gives one minus Kaplan-Meier.
+    level : float, default 0.95
+        Confidence level of the limits.
+    transform : {"log-log", "log", "plain"}, default "log-log"
+        Scale on which the limits are computed.
+    variance : {"aalen", "greenwood"}, default "aalen"
+        ``"aalen"``, as ``cmprsk::cuminc`` in R; ``"greenwood"``, the multinomial form, which for a single event type is
+        Greenwood's and is that of ``survival::survfit``.
+
+    Returns
+    -------
+    Curve
+        The estimate at the distinct times, with standard errors and confidence limits.
+
+    See Also
+    --------
+    kaplan_meier : survival, or the net survival of one event type.
+
+    References
+    ----------
+    Aalen and Johansen (1978). An empirical transition matrix for non-homogeneous Markov chains based on censored
+    observations. Scandinavian Journal of Statistics 5, 141-150.
+
+    Putter, Fiocco and Geskus (2007). Tutorial in biostatistics: competing risks and multi-state models. Statistics in
+    Medicine 26, 2389-2430. https://doi.org/10.1002/sim.2712
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 2, 0, 1])
+    >>> curve = metrics.aalen_johansen(y, event=1)
+    >>> print(curve.at([1.0, 2.5, 4.0]))
+    [0.25 0.25 0.75]
     """
     Choice("aalen", "greenwood")("variance", variance)
     table = risk_table(observed(y, "y", truncation=True), check_event(event))

@@ -11,7 +11,7 @@ __all__ = ["look_up"]
 
 
 def look_up(ordered: NDArray[Any], wanted: NDArray[Any], side: Literal["left", "right"]) -> NDArray[np.intp]:
-    """Return ``searchsorted(ordered, wanted, side)``, shape of wanted; look-ups in order are several times faster."""
+    """Return ``searchsorted(ordered, wanted, side)``, in the shape of wanted; look-ups in order are much faster."""
     order = np.argsort(wanted)
     found = np.empty(len(wanted), dtype=np.intp)
     found[order] = np.searchsorted(ordered, wanted[order], side=side)

@@ -1,9 +1,9 @@
 """Counting the pairs of one sample: for every row, how many rows come later and have a lower risk.
 
-The rows in order of risk are split by the highest bit of their position in time, then each half by the next bit, and so
-on, each split keeping the order of risk. The rows that go right before a row that goes left are the later rows with a
-lower risk that it has at this level; their number is the row's index less its index among the left ones. Every level is
-a few passes of numpy over all rows: O(n log n) time, linear memory, and no look-up at random.
+The rows in order of risk are split by the highest bit of their rank in time, then each half by the next bit, and so
+on; each split keeps the order of risk. At each level, the rows that go right and stand before a row that goes left are
+later rows with a lower risk; their number is the row's index less its index among the left ones. Every level is a few
+vectorised passes over all rows: O(n log n) time, linear memory, no random access.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def later_and_lower(by_rank: NDArray[Any]) -> NDArray[Any]:
 
 
 def nearly_tied(risk: Floats, tolerance: float) -> NDArray[np.bool_]:
-    """Return which rows have another row whose risk differs from theirs, but by no more than the tolerance."""
+    """Return which rows have another row whose risk is not equal to theirs, but within the tolerance."""
     ordered = np.sort(risk)
     gap = np.diff(ordered)
     near = np.flatnonzero((gap > 0) & (gap <= tolerance))

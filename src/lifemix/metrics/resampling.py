@@ -1,4 +1,4 @@
-"""Confidence intervals for any metric, by drawing the subjects again with replacement."""
+"""Confidence intervals for any metric by the bootstrap: subjects are drawn with replacement."""
 
 from __future__ import annotations
 
@@ -22,9 +22,18 @@ Metric = Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class BootstrapResult:
-    """A metric with its uncertainty; ``value``, ``standard_error``, ``lower`` and ``upper`` have the metric's shape.
+    """A metric with its uncertainty; all fields but ``replicates`` have the metric's shape.
 
-    ``replicates``, shape (n_resamples, ...), holds the metric on each of the samples drawn; NaN where it had no value.
+    Attributes
+    ----------
+    value : float or array
+        The metric on the data.
+    standard_error : float or array
+        Standard deviation over the resamples.
+    lower, upper : float or array
+        Percentile confidence limits.
+    replicates : float array of shape (n_resamples, ...)
+        The metric on each resample; NaN where it is not defined.
     """
 
     value: Any
@@ -42,12 +51,47 @@ def bootstrap(
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> BootstrapResult:
-    """Percentile interval of ``metric(y, *predictions)`` over subjects drawn with replacement.
+    """Percentile bootstrap interval of ``metric(y, *predictions)``; subjects are drawn with replacement.
 
-    metric: a function of a target and arrays with one row a subject, that returns a number or an array, for example
-    ``lambda y, risk: concordance_td(y_train, y, risk, horizon)``.
-    predictions: arrays of shape (n, ...), drawn along with the rows of ``y``.
-    Samples on which the metric is NaN are left out of the interval; one warning says how many.
+    Parameters
+    ----------
+    metric : callable
+        A function of a target and of arrays with one row per subject that returns a number or an array, for example
+        ``lambda y, risk: concordance_td(y_train, y, risk, horizon)``.
+    y : target
+        n subjects.
+    *predictions : array-like of shape (n, ...)
+        Arrays that are resampled along with the rows of ``y``.
+    n_resamples : int, default 500
+        Number of resamples.
+    level : float, default 0.95
+        Confidence level.
+    random_state : int, Generator or None, default None
+        Random seed.
+
+    Returns
+    -------
+    BootstrapResult
+        ``value``, ``standard_error``, ``lower``, ``upper`` and ``replicates``. Resamples on which the metric is NaN
+        are left out of the interval; one warning says how many.
+
+    See Also
+    --------
+    bootstrap_difference : two models on the same subjects.
+
+    References
+    ----------
+    Efron (1979). Bootstrap methods: another look at the jackknife. Annals of Statistics 7, 1-26.
+    https://doi.org/10.1214/aos/1176344552
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1, 1, 1, 0, 1, 1])
+    >>> risk = [5.0, 6.0, 3.0, 4.0, 1.0, 2.0]
+    >>> result = metrics.bootstrap(metrics.concordance, y, risk, n_resamples=50, random_state=1)
+    >>> bool(result.lower <= result.value <= result.upper)
+    True
     """
     target, arrays = as_target(y), [np.asarray(array) for array in predictions]
     for array in arrays:
@@ -81,9 +125,39 @@ def bootstrap_difference(
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> BootstrapResult:
-    """Percentile interval of ``metric(y, first) - metric(y, second)``: two models on the same subjects.
+    """Percentile bootstrap interval of ``metric(y, first) - metric(y, second)``: two models on the same subjects.
 
-    Both models see the same draws, so what is hard about a sample is hard for both and drops out of the difference.
+    Both models are evaluated on the same resamples, so that what is difficult about a resample cancels in the
+    difference.
+
+    Parameters
+    ----------
+    metric : callable
+        A function of a target and of one array, as in ``bootstrap``.
+    y : target
+        n subjects.
+    first, second : array-like of shape (n, ...)
+        The predictions of the two models.
+    n_resamples : int, default 500
+        Number of resamples.
+    level : float, default 0.95
+        Confidence level.
+    random_state : int, Generator or None, default None
+        Random seed.
+
+    Returns
+    -------
+    BootstrapResult
+        The difference, with its standard error and confidence limits.
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1, 1, 1, 0, 1, 1])
+    >>> good, poor = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0], [1.0, 3.0, 2.0, 6.0, 5.0, 4.0]
+    >>> result = metrics.bootstrap_difference(metrics.concordance, y, good, poor, n_resamples=50, random_state=0)
+    >>> bool(result.lower > 0)
+    True
     """
     return bootstrap(
         lambda drawn, one, other: np.subtract(metric(drawn, one), metric(drawn, other)),

@@ -1,4 +1,4 @@
-"""The observed risk as a smooth function of the predicted one: a flexible regression of the outcome on the prediction.
+"""The observed risk as a smooth function of the predicted risk: a flexible regression of the outcome on the prediction.
 
 A Fine-Gray model of one covariate, log(-log(1 - p)), as a restricted cubic spline; without other events, a Cox model.
 """
@@ -26,7 +26,7 @@ _KNOTS = {
 
 
 def smooth_risk(target: Target, risk: Floats, horizon: float, event: int | None, knots: int = 3) -> Floats:
-    """Return the risk up to the horizon observed among subjects of each predicted risk; risk and result: (n,)."""
+    """Return the smoothed observed risk up to the horizon at each predicted risk; risk and result: (n,)."""
     if knots not in _KNOTS:
         raise SettingError(f"knots must be 3, 4 or 5; got {knots!r}.")
     kind = status(target, event)
@@ -46,7 +46,7 @@ def smooth_risk(target: Target, risk: Floats, horizon: float, event: int | None,
 
 
 def spline_basis(x: Floats, quantiles: tuple[float, ...]) -> Floats:
-    """Return the columns of a restricted cubic spline, each of mean 0 and spread 1; shape (n, k - 1) for k knots.
+    """Return the columns of a restricted cubic spline, each of mean 0 and standard deviation 1; (n, k - 1) for k knots.
 
     It is linear beyond its outer knots, which lie at quantiles of x. Where fewer than three are distinct only the
     linear term is left, and no column where all x are equal.
@@ -66,7 +66,7 @@ def spline_basis(x: Floats, quantiles: tuple[float, ...]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Rows in order of time, and for each distinct event time how many events and where its risk set begins."""
+    """Rows in order of time; for each distinct event time the number of events and where its risk set begins."""
 
     basis: Floats
     rival_weight: Floats

@@ -1,7 +1,7 @@
-"""Counting pairs without looking at each: how many points lie beyond a case and have a lower risk.
+"""Counting pairs in O(n log n): how many points lie beyond a case and have a lower risk.
 
 A binary tree over the points' positions, one level at a time from the root: every node holds its points in order of
-risk, so a case descends to its own position with one look-up a level and adds up the right-hand nodes it passes.
+risk, so a case descends to its own position with one look-up per level and sums the right-hand nodes it passes.
 All cases move at once, in numpy: O((n + q) log n) time and linear memory for n points and q cases.
 """
 
@@ -111,7 +111,7 @@ def _running(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _edge(wanted: Floats, tolerance: float, towards: float) -> Floats:
-    """Return the outermost number whose difference from the wanted one, as floats subtract, is within tolerance."""
+    """Return the outermost number whose floating-point difference from the wanted one is within the tolerance."""
     if not tolerance:
         return wanted
     edge = wanted + np.copysign(tolerance, towards)

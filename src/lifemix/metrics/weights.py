@@ -1,7 +1,8 @@
-"""Weights by the inverse probability of censoring: who counts at a horizon, as what, and how much.
+"""Inverse-probability-of-censoring weights of the rows at a horizon.
 
-At a horizon ``t`` a subject is a case if its event was seen up to ``t``, a rival if another event was, and a control
-if it was under observation beyond ``t``. One censored before ``t`` has no weight: the others stand in for it.
+At a horizon ``t`` a subject is a case if its event was observed up to ``t``, a rival if another event was, and a
+control if it was under observation beyond ``t``. One censored before ``t`` has no weight: the others are weighted up
+for it.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ __all__ = ["HorizonWeights", "horizon_weights"]
 class HorizonWeights:
     """The weights of n test rows at h horizons.
 
-    ``case`` and ``rival``, shape (n,): the weight of a row from its ``time`` on, 0 where it is no such thing.
+    ``case`` and ``rival``, shape (n,): the weight of a row from its ``time`` on, 0 where it is neither.
     ``control``, shape (h,): the weight of every row whose time lies beyond the horizon.
-    ``defined``, shape (h,): at which horizons all of this is known.
+    ``defined``, shape (h,): at which horizons the weights are known.
     """
 
     time: Floats
@@ -41,8 +42,9 @@ def horizon_weights(
 ) -> HorizonWeights:
     """Estimate the weights: 1 / G(T-) for cases and rivals, 1 / G(t) for controls, with ``G`` from ``y_train``.
 
-    With ``compat="sksurv"`` cases weigh 1 / G(T), and other events are censorings. One warning names the horizons that
-    are not defined: beyond the follow-up of either sample, where ``G`` is zero, or all if no test row has the event.
+    With ``compat="sksurv"`` cases have weight 1 / G(T), and other events are censorings. One warning names the
+    horizons that are not defined: beyond the follow-up of either sample, where ``G`` is zero, or all if no test row
+    has the event.
     """
     Choice(None, "sksurv")("compat", compat)
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
