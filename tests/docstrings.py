@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import re
+from itertools import pairwise
 
 MODULES = (
     "lifemix",
@@ -55,7 +56,7 @@ def sections(docstring):
     """Return the sections of a docstring, {title: lines}; the text before the first of them is under ""."""
     lines = inspect.cleandoc(docstring or "").splitlines()
     found, title = {"": []}, ""
-    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+    for line, after in pairwise([*lines, ""]):
         if line in SECTIONS and re.fullmatch("-+", after):
             title = line
             found[title] = []
@@ -67,7 +68,7 @@ def sections(docstring):
 def documented(lines):
     """Return the names of a list of parameters, and those without a type or without a meaning."""
     names, incomplete = [], []
-    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+    for line, after in pairwise([*lines, ""]):
         if not line or line.startswith(" "):
             continue
         head, colon, kind = line.partition(" : ")

@@ -39,7 +39,7 @@ def evaluate(
     competing: Literal["censored", "wolbers"] = "censored",
     compat: Literal["sksurv"] | None = None,
 ) -> pd.DataFrame:
-    """Measure a fitted model on test data: concordance, Brier score and AUC at each horizon, and what sums them up.
+    """Measure a fitted model on test data: concordance, Brier score and AUC at each horizon, and summary measures.
 
     Parameters
     ----------
@@ -47,21 +47,23 @@ def evaluate(
         Anything with ``predict_survival_function(X, times)`` and, for competing risks,
         ``predict_cumulative_incidence(X, times, event=m)``, both of shape (n, n_times).
     y_train : target
-        What the model was fitted on; the censoring distribution is estimated from it.
-    X_test, y_test : table and target of n rows
-        Rows that the model was not fitted on.
+        Training data of the model; the censoring distribution is estimated from it.
+    X_test : DataFrame or array of n rows
+        Covariates of rows that the model was not fitted to.
+    y_test : target
+        n subjects, the target of the same rows.
     horizons : array-like of shape (h,)
         The risk at a horizon is one minus survival, or for competing risks the cumulative incidence of the event.
     measures : sequence of str, optional
         Names of registered measures; by default all standard ones (see ``registered_measures``).
     n_bootstrap : int, default 0
-        With 2 or more, percentile intervals of 95 % over that many resamples of the test rows, the model fixed.
+        With 2 or more, 95 % percentile intervals over that many resamples of the test rows, with the model fixed.
     random_state : int, Generator or None, default 0
-        Random seed of the resamples; every measure sees the same ones.
+        Random seed of the resamples; every measure uses the same ones.
     competing : {"censored", "wolbers"}, default "censored"
         As in ``concordance_td``.
-    compat : {"sksurv", None}, default None
-        Definitions of scikit-survival, for every measure that has them.
+    compat : {"sksurv"}, optional
+        The definitions of scikit-survival, for every measure that has them.
 
     Returns
     -------
@@ -70,7 +72,11 @@ def evaluate(
         row per value. ``concordance``, ``brier`` and ``auc`` have one for each event type and horizon;
         ``integrated_brier`` one for each event type, from 0 to the last horizon (trapezoidal rule on 101 points);
         ``d_calibration`` and ``d_calibration_p`` (statistic and p-value, horizon NaN) are there for one event type.
-        What the data cannot give is NaN, with a warning.
+        What the data cannot determine is NaN, with a warning.
+
+    See Also
+    --------
+    register_measure : add a measure of your own to the table.
 
     Examples
     --------
@@ -84,7 +90,6 @@ def evaluate(
     >>> table = metrics.evaluate(model, y[:100], X[100:], y[100:], [0.5, 1.0])
     >>> table.loc[table["metric"] == "concordance", "value"].round(1).tolist()
     [0.7, 0.7]
-
     """
     chosen = (
         [m for m in registered_measures() if m.standard] if measures is None else list(map(measure_named, measures))
@@ -109,20 +114,21 @@ def evaluate(
 
 
 def mean_concordance(risk: Callable[[Floats, int], ArrayLike], y_train: Any, y: Any) -> float:
-    """Return the mean C^td over event types and the quartiles of their training times: the score of every model.
+    """Return the mean C^td over event types and the quartiles of their training times: the ``score`` of every model.
 
     Parameters
     ----------
     risk : callable
         From times and an event type to the predicted risk of every row of ``y``, of shape (n, n_times).
     y_train : target
-        The training rows, which give the horizons and the censoring distribution.
+        Training data; it gives the horizons and the censoring distribution.
     y : target
-        The rows that are predicted.
+        n subjects, the target of the rows that are predicted.
 
     Returns
     -------
     float
+        Between 0 and 1, 0.5 by chance.
 
     Examples
     --------
@@ -131,7 +137,6 @@ def mean_concordance(risk: Callable[[Floats, int], ArrayLike], y_train: Any, y: 
     >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 1, 1])
     >>> metrics.mean_concordance(lambda times, event: np.tile([[4], [3], [2], [1]], len(times)), y, y)
     1.0
-
     """
     train, test = as_target(y_train), as_target(y)
     values = []

@@ -20,14 +20,14 @@ __all__ = ["Measure", "measure_named", "register_measure", "registered_measures"
 
 @dataclass(frozen=True)
 class Measure:
-    """How good predictions are, as one number for each event type, or one for each horizon too.
+    """A measure of predictions: one number for each event type, or one for each event type and horizon.
 
     Parameters
     ----------
     name : str
         The name in the tables of ``metrics.evaluate``.
     label : str
-        What readers see.
+        The name that readers see.
     better : {"higher", "lower", None}
         Which values are better; None where neither is.
     kind : {"horizon", "curve", "own_time"}
@@ -36,14 +36,21 @@ class Measure:
         ``horizon``: ``(y_train, y_test, risk, horizons, event)`` with the risk of shape (n, h), to h values;
         ``curve``: the same on a grid from 0 to the last horizon, to one value;
         ``own_time``: ``(y_test, survival)`` with the predicted survival of every row at its own time, shape (n,), to
-        one value; it is asked for only where there is one event type.
+        one value; used only where there is one event type.
     standard : bool, default True
-        Whether ``metrics.evaluate`` gives it unasked, and report and comparison show it.
+        Whether ``metrics.evaluate`` includes it by default, and report and comparison show it.
     percent : bool, default False
         Whether readers see it in percent.
     options : tuple of str, default ()
         Which of the options ``competing`` and ``compat`` of ``metrics.evaluate`` the function takes.
 
+    Examples
+    --------
+    >>> from lifemix import metrics
+    >>> def mean_risk(y_train, y_test, risk, horizons, event):
+    ...     return risk.mean(axis=0)
+    >>> metrics.Measure("mean_risk", "mean predicted risk", None, "horizon", mean_risk, percent=True).name
+    'mean_risk'
     """
 
     name: str
@@ -60,7 +67,7 @@ _MEASURES: dict[str, Measure] = {}
 
 
 def register_measure(measure: Measure) -> Measure:
-    """Add a measure to the registry.
+    """Add a measure to the registry, so that ``metrics.evaluate``, report and comparison show it.
 
     Parameters
     ----------
@@ -77,6 +84,16 @@ def register_measure(measure: Measure) -> Measure:
     SettingError
         Where another measure has the name, or the kind is none of the three.
 
+    Examples
+    --------
+    >>> from lifemix import metrics
+    >>> def mean_risk(y_train, y_test, risk, horizons, event):
+    ...     return risk.mean(axis=0)
+    >>> measure = metrics.register_measure(
+    ...     metrics.Measure("mean_risk", "mean predicted risk", None, "horizon", mean_risk)
+    ... )
+    >>> metrics.measure_named("mean_risk") is measure
+    True
     """
     if measure.kind not in ("horizon", "curve", "own_time"):
         raise SettingError(f"kind must be one of 'horizon', 'curve', 'own_time'; got {measure.kind!r}.")
@@ -93,13 +110,13 @@ def registered_measures() -> tuple[Measure, ...]:
     Returns
     -------
     tuple of Measure
+        The measures of the package, then those that were registered later.
 
     Examples
     --------
     >>> from lifemix import metrics
     >>> [measure.name for measure in metrics.registered_measures()][:3]
     ['concordance', 'brier', 'auc']
-
     """
     return tuple(_MEASURES.values())
 
@@ -115,12 +132,18 @@ def measure_named(name: str) -> Measure:
     Returns
     -------
     Measure
+        The declaration.
 
     Raises
     ------
     SettingError
         Where there is none.
 
+    Examples
+    --------
+    >>> from lifemix import metrics
+    >>> metrics.measure_named("brier").better
+    'lower'
     """
     if name not in _MEASURES:
         raise SettingError(f"unknown measure; got {name!r}, expected one of {sorted(_MEASURES)}.")

@@ -1,4 +1,4 @@
-"""What a fitted model predicts, in the form that metrics take: the one place that tells survival from incidence."""
+"""Predictions of a fitted model in the form that the metrics take: the one place that chooses survival or incidence."""
 
 from __future__ import annotations
 
@@ -24,20 +24,29 @@ def predicted_risk(model: Any, X: Any, times: ArrayLike, event: int, n_events: i
     model : fitted survival model
         Anything with ``predict_survival_function(X, times)`` and, for competing risks,
         ``predict_cumulative_incidence(X, times, event=m)``.
-    X : table of n rows
-        What the model takes.
+    X : DataFrame or array of n rows
+        Covariates.
     times : array-like of shape (n_times,)
         Ascending times.
     event : int
         The event type.
     n_events : int
-        How many event types there are: with one, the risk is one minus survival, with more the cumulative incidence.
+        Number of event types: with one, the risk is one minus survival, with more the cumulative incidence.
 
     Returns
     -------
     array of shape (n, n_times)
         Probabilities.
 
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> from lifemix.baselines import KaplanMeier
+    >>> X = [[0.0], [1.0]]
+    >>> model = KaplanMeier().fit(X, make_target([1.0, 2.0], [1, 1]))
+    >>> print(metrics.predicted_risk(model, X, [0.5, 1.5], event=1, n_events=1))
+    [[0.  0.5]
+     [0.  0.5]]
     """
     if n_events == 1:
         return 1 - _checked(model.predict_survival_function(X, times), X, times)
@@ -49,14 +58,30 @@ def predicted_risks(model: Any, X: Any, times: ArrayLike, n_events: int) -> Floa
 
     Parameters
     ----------
-    model, X, times, n_events
-        As in ``predicted_risk``.
+    model : fitted survival model
+        Anything with ``predict_survival_function(X, times)`` and, for competing risks,
+        ``predict_cumulative_incidence(X, times, event=m)``.
+    X : DataFrame or array of n rows
+        Covariates.
+    times : array-like of shape (n_times,)
+        Ascending times.
+    n_events : int
+        Number of event types.
 
     Returns
     -------
     array of shape (n_events, n, n_times)
         Probabilities.
 
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> from lifemix.baselines import AalenJohansen
+    >>> X = [[0.0], [1.0]]
+    >>> model = AalenJohansen().fit(X, make_target([1.0, 2.0], [1, 2]))
+    >>> print(metrics.predicted_risks(model, X, [1.5, 2.5], n_events=2)[:, 0])
+    [[0.5 0.5]
+     [0.  0.5]]
     """
     if n_events > 1 and hasattr(model, "predict_cumulative_incidences"):  # all event types in one integration
         return np.stack([_checked(risk, X, times) for risk in model.predict_cumulative_incidences(X, times)])
@@ -70,16 +95,24 @@ def survival_at_own_time(model: Any, X: Any, target: Target) -> Floats:
     ----------
     model : fitted survival model
         Anything with ``predict_survival_function(X, times)``.
-    X : table of n rows
-        What the model takes.
+    X : DataFrame or array of n rows
+        Covariates.
     target : Target
-        The observed times of the same rows.
+        The observed times of the same rows, as ``lifemix.target.as_target`` returns them.
 
     Returns
     -------
     array of shape (n,)
         Probabilities; uniformly distributed where the model is right and nothing is censored.
 
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> from lifemix.baselines import KaplanMeier
+    >>> from lifemix.target import as_target
+    >>> X, y = [[0.0], [1.0]], make_target([1.0, 2.0], [1, 1])
+    >>> print(metrics.survival_at_own_time(KaplanMeier().fit(X, y), X, as_target(y)))
+    [0.5 0. ]
     """
     values = np.empty(len(target))
     order = np.argsort(target.time, kind="stable")  # neighbours share times, so that a block has few distinct ones
