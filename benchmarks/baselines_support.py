@@ -14,12 +14,12 @@ from lifemix.baselines import (
     GradientBoosting,
     KaplanMeier,
     RandomSurvivalForest,
-    deephit_settings,
     select_model,
 )
 from lifemix.baselines.forest import PAPER_TREES
 from lifemix.datasets import load_support
 from lifemix.errors import LifemixWarning
+from lifemix.experiments.learners import deephit_settings
 from lifemix.metrics import brier_score, concordance_td
 from lifemix.preprocessing import SUPPORT_NORMAL_VALUES, TabularPreprocessor
 from lifemix.splits import EventStratifiedKFold, horizons

@@ -7,10 +7,9 @@ from pycox.models import DeepHitSingle, loss
 from pycox.models.data import pair_rank_mat
 
 from lifemix import make_target
-from lifemix.baselines import AalenJohansen, DeepHit, deephit_settings
+from lifemix.baselines import AalenJohansen, DeepHit
 from lifemix.baselines._deephit_network import intervals, pairs
 from lifemix.baselines._grid import interval_ends
-from lifemix.baselines.deephit_search import DEEPHIT_CHOICES
 from lifemix.errors import MissingExtraError, SettingError
 from lifemix.target import as_target
 
@@ -121,17 +120,6 @@ def test_the_papers_table():
     assert DeepHit.paper("seer").alpha == 0.5
     with pytest.raises(SettingError, match="dataset must be one of .*; got 'lung'"):
         DeepHit.paper("lung")
-
-
-def test_the_search_draws_ten_settings_from_the_lists():
-    settings = deephit_settings()
-    assert len(settings) == 10
-    assert settings == deephit_settings(10, 0) != deephit_settings(10, 1)
-    for setting in settings:
-        assert all(setting[name] in values for name, values in DEEPHIT_CHOICES.items())
-        DeepHit(**setting)
-    drawn = deephit_settings(300)
-    assert all({setting[name] for setting in drawn} == set(values) for name, values in DEEPHIT_CHOICES.items())
 
 
 def test_missing_package_is_named_with_the_command(monkeypatch):

@@ -3,8 +3,8 @@ import pytest
 import torch
 from torch import nn
 
-from lifemix.baselines._training import Schedule, seeded, split_rows, train
-from lifemix.errors import SettingError
+from lifemix.baselines.training import Schedule, seeded, split_rows, train
+from lifemix.errors import DivergedError, SettingError
 from lifemix.target import as_target
 
 
@@ -45,7 +45,7 @@ def test_stops_at_the_last_epoch():
 def test_a_loss_that_is_not_a_number_is_never_the_best():
     final, seen, _ = run([float("nan"), 2.0, float("nan"), float("nan"), float("nan")])
     assert final == seen[1]
-    with pytest.raises(SettingError, match="training diverged: no finite loss in 3 epochs with learning_rate=0.1"):
+    with pytest.raises(DivergedError, match="training diverged: no finite loss in 3 epochs with learning_rate=0.1"):
         run([float("nan")] * 20)
 
 

@@ -10,10 +10,10 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm, t
 
+from lifemix.baselines.deephit import DEEPHIT_PAPER
 from lifemix.errors import SettingError
 from lifemix.experiments import published
 from lifemix.experiments.published import (
-    DEEPHIT_PAPER,
     PLUS_MINUS,
     PUBLISHED,
     STATISTICS,

@@ -6,13 +6,12 @@ import pytest
 from lifemix.datasets.synthetic import synthetic_means
 from lifemix.experiments.data import Source
 from lifemix.experiments.jobs import run_job
-from lifemix.experiments.learners import LEARNERS
 from lifemix.experiments.protocol import Protocol
 from lifemix.experiments.records import Record
 from lifemix.experiments.reproduction import write_results, write_study
 from lifemix.experiments.runner import run_jobs
 from lifemix.experiments.store import RecordStore
-from lifemix.experiments.transfer import TransferJob, halves, transfer_study
+from lifemix.experiments.transfer import REPRESENTATIONS, TransferJob, halves, transfer_study
 from lifemix.metrics import concordance
 from lifemix.splits import EventStratifiedKFold
 
@@ -42,7 +41,7 @@ def test_the_ceiling_is_the_concordance_of_the_true_mean():
 
 @pytest.mark.parametrize("model", ["dsm", "lifemix", "kpca", "nnmf", "vae", "raw"])
 def test_learners_give_a_record_a_fold(model):
-    setting = {"layers": 1, "nodes": 5} if LEARNERS[model][1] else {}
+    setting = {"layers": 1, "nodes": 5} if REPRESENTATIONS[model][1] else {}
     job = TransferJob(TINY, model, setting)
     records = run_job(job)
     assert [record.key for record in records] == job.keys()

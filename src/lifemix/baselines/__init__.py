@@ -1,9 +1,9 @@
 """The models that Deep Survival Machines is compared with, all behind one interface.
 
 ``fit(X, y)``, ``predict_survival_function(X, times)``, ``predict_cumulative_incidence(X, times, event=1)`` and
-``predict(X)``, a risk score; DeepSurv and DeepHit also ``transform(X)``. KernelPCA, NNMF and VAE only represent X.
+``predict(X)``, a risk score; DeepSurv and DeepHit also ``transform(X)``.
 
-Names are imported when they are first used: only DeepSurv, DeepHit and VAE need PyTorch, and only DeepSurv, DeepHit
+Names are imported when they are first used: only DeepSurv and DeepHit need PyTorch, and only they
 (pycox) and RandomSurvivalForest (scikit-survival) the optional packages of ``lifemix[baselines]``.
 """
 
@@ -18,19 +18,13 @@ if TYPE_CHECKING:
     from .cause_specific import CauseSpecific
     from .cox import CoxPH
     from .deephit import DeepHit
-    from .deephit_search import deephit_settings
     from .deepsurv import DeepSurv
     from .fine_gray import FineGray
     from .forest import RandomSurvivalForest
     from .nonparametric import AalenJohansen, KaplanMeier
-    from .representations import NNMF, KernelPCA
     from .selection import Selection, select_model
-    from .truth import TrueSynthetic
-    from .vae import VAE
 
 __all__ = [
-    "NNMF",
-    "VAE",
     "AalenJohansen",
     "CauseSpecific",
     "CoxPH",
@@ -39,12 +33,9 @@ __all__ = [
     "FineGray",
     "GradientBoosting",
     "KaplanMeier",
-    "KernelPCA",
     "ModelAverage",
     "RandomSurvivalForest",
     "Selection",
-    "TrueSynthetic",
-    "deephit_settings",
     "select_model",
 ]
 
@@ -57,19 +48,24 @@ _HOMES = {
     "FineGray": "fine_gray",
     "GradientBoosting": "boosting",
     "KaplanMeier": "nonparametric",
-    "KernelPCA": "representations",
     "ModelAverage": "average",
-    "NNMF": "representations",
     "RandomSurvivalForest": "forest",
     "Selection": "selection",
-    "TrueSynthetic": "truth",
-    "VAE": "vae",
-    "deephit_settings": "deephit_search",
     "select_model": "selection",
+}
+
+_MOVED = {
+    "KernelPCA": "lifemix.experiments.representations",
+    "NNMF": "lifemix.experiments.representations",
+    "TrueSynthetic": "lifemix.experiments.truth",
+    "VAE": "lifemix.experiments.vae",
+    "deephit_settings": "lifemix.experiments.learners",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MOVED:
+        raise AttributeError(f"{name} serves only the paper's experiments. Use: from {_MOVED[name]} import {name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

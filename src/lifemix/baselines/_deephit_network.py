@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..target import Target
 from ._checks import Floats
-from ._training import ACTIVATIONS
+from .training import ACTIVATIONS
 
 __all__ = ["DeepHitNetwork", "intervals", "pairs"]
 

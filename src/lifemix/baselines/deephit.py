@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -16,10 +18,28 @@ from ._deephit_network import DeepHitNetwork, intervals, pairs
 from ._grid import interval_ends
 from ._optional import optional_module
 from ._steps import interpolate
-from ._training import ACTIVATIONS, Schedule, seeded, split_rows, train
-from .deephit_search import DEEPHIT_PAPER
+from .training import ACTIVATIONS, Schedule, seeded, split_rows, train
 
-__all__ = ["DeepHit"]
+__all__ = ["DEEPHIT_PAPER", "DeepHit"]
+
+DEEPHIT_PAPER: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        name: dict(
+            zip(
+                ("shared_layers", "shared_nodes", "cause_layers", "cause_nodes", "activation", "alpha"),
+                row,
+                strict=True,
+            )
+        )
+        for name, row in {
+            "support": (3, 100, 3, 300, "elu", 0.1),
+            "metabric": (3, 100, 1, 100, "tanh", 5.0),
+            "synthetic": (3, 300, 2, 50, "elu", 0.1),
+            "seer": (1, 100, 2, 50, "elu", 0.5),
+        }.items()
+    }
+)
+"""What the paper's search chose for each data set (its table of DeepHit's hyperparameters)."""
 
 _ROWS = 1024  # the ranking loss compares all pairs of a block
 

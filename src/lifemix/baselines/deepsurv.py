@@ -18,7 +18,7 @@ from ._optional import optional_module
 from ._partial import hazard_increments, make_terms
 from ._risk_sets import ObservedRisk
 from ._steps import proportional_survival, step_values
-from ._training import ACTIVATIONS, Schedule, seeded, split_rows, train
+from .training import ACTIVATIONS, Schedule, seeded, split_rows, train
 
 __all__ = ["DEEPSURV_PUBLISHED", "DeepSurv"]
 

@@ -31,7 +31,8 @@ def select_model(
 ) -> Selection:
     """Fit each candidate to a part of the rows and choose by ``score`` (mean C^td) on the other part.
 
-    For the paper's DeepHit: ``select_model([DeepHit(**s) for s in deephit_settings(10)], X, y)``; for its forest:
+    For the paper's DeepHit: ``select_model([DeepHit(**s) for s in deephit_settings(10)], X, y)`` with
+    ``lifemix.experiments.learners.deephit_settings``; for its forest:
     ``select_model([RandomSurvivalForest.paper(n) for n in PAPER_TREES], X, y)``.
     """
     models = [clone(candidate) for candidate in candidates]

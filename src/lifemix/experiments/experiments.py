@@ -7,14 +7,13 @@ from typing import Any
 
 from ..errors import SettingError
 from .data import Source
-from .families import FAMILIES, OPTIONAL, TUNED_FOREST, family
 from .jobs import make_jobs
-from .learners import LEARNERS
+from .learners import LEARNERS, OPTIONAL, TUNED_FOREST, learner
 from .protocol import COMPETING, Protocol, n_events
 from .scaling import scaling_studies
 from .study import Study
 from .summary import summarise
-from .transfer import transfer_study
+from .transfer import REPRESENTATIONS, transfer_study
 
 __all__ = ["EXPERIMENTS", "GRIDS", "MODELS", "TABLES", "models_of", "studies", "table_study"]
 
@@ -28,7 +27,7 @@ TABLES = {
 }
 """The experiments that are tables of models by horizons, and the data sets of each."""
 EXPERIMENTS = (*TABLES, "transfer", "scaling")
-MODELS = tuple(dict.fromkeys((*FAMILIES, *LEARNERS)))
+MODELS = tuple(dict.fromkeys((*LEARNERS, *REPRESENTATIONS)))
 GRIDS = ("reduced", "full")
 _SINGLE = ("support", "metabric")
 _QUICK_ROWS = {"synthetic": 6000, "seer": 6000}
@@ -61,7 +60,7 @@ def table_study(experiment: str, protocol: Protocol) -> Study:
         place=data,
         data=data,
         protocol=protocol,
-        models=tuple(models_of(protocol, tuple(FAMILIES))),
+        models=tuple(models_of(protocol, tuple(LEARNERS))),
         jobs=lambda wanted: make_jobs(protocol, models_of(protocol, wanted)),
         summarise=lambda records, selection: summarise(records, protocol.quantiles, selection),
         options=" --grid full" if chosen else "",
@@ -82,7 +81,7 @@ def _protocol(source: Source, quick: bool, grid: str) -> Protocol:
 def _notes(protocol: Protocol) -> tuple[str, ...]:
     """Return what differs from the paper's protocol, and where the tuned forest is smaller than on SUPPORT."""
     data, kinds, notes = protocol.source.name, n_events(protocol), []
-    for one in (family(name) for name in ("dsm", "rsf", "cs-rsf", "forest", "cs-forest")):
+    for one in (learner(name) for name in ("dsm", "rsf", "cs-rsf", "forest", "cs-forest")):
         own, whole = one.candidates(data, protocol.run, protocol.grid), one.settings(data)
         if own == whole or not one.covers(data, kinds):
             continue
@@ -106,5 +105,5 @@ def _words(setting: Mapping[str, Any]) -> str:
 def models_of(protocol: Protocol, wanted: Sequence[str] | None = None) -> list[str]:
     """Return the models of an experiment that are wanted, where none is named all but the optional ones."""
     kinds = n_events(protocol)
-    names = [name for name in FAMILIES if (name in wanted if wanted else name not in OPTIONAL)]
-    return [name for name in names if family(name).covers(protocol.source.name, kinds)]
+    names = [name for name in LEARNERS if (name in wanted if wanted else name not in OPTIONAL)]
+    return [name for name in names if learner(name).covers(protocol.source.name, kinds)]

@@ -21,7 +21,7 @@ import lifemix
 
 from ..errors import LifemixError, LifemixWarning
 from ..estimators.together import Fitting, fit_together
-from .families import Family, family
+from .learners import Learner, learner
 from .protocol import Protocol, times_of
 from .records import Key, Record, key_of, rounded
 from .scores import CHOSEN_BY_BRIER, calibration, inner_scores, missing_scores, scores_on_test, survivals
@@ -51,15 +51,15 @@ class Job:
 
     def run(self) -> Iterator[Record]:
         """Fit and score, and yield the records."""
-        return _run_fleet(self) if family(self.model).fleet else _run_alone(self)
+        return _run_fleet(self) if learner(self.model).fleet else _run_alone(self)
 
 
 def make_jobs(protocol: Protocol, models: Sequence[str]) -> list[Job]:
     """Return all jobs of some models, those of one model after those of the one before."""
-    return [job for name in models for job in _jobs_of(protocol, family(name))]
+    return [job for name in models for job in _jobs_of(protocol, learner(name))]
 
 
-def _jobs_of(protocol: Protocol, one: Family) -> Iterator[Job]:
+def _jobs_of(protocol: Protocol, one: Learner) -> Iterator[Job]:
     settings = one.candidates(protocol.source.name, protocol.run, protocol.grid)
     several = len(settings) > 1
     for level in protocol.levels:
@@ -90,7 +90,7 @@ def run_job(job: Any) -> list[Record]:
 
 
 def _run_fleet(job: Job) -> Iterator[Record]:
-    build, protocol = family(job.model).build, job.protocol
+    build, protocol = learner(job.model).build, job.protocol
     times = times_of(protocol)
     folds = [protocol.fold(number, job.level) for number in job.folds]
     places = [(setting, fold) for fold in folds for setting in job.settings]
@@ -107,7 +107,7 @@ def _run_fleet(job: Job) -> Iterator[Record]:
 
 
 def _run_alone(job: Job) -> Iterator[Record]:
-    build, protocol = family(job.model).build, job.protocol
+    build, protocol = learner(job.model).build, job.protocol
     times = times_of(protocol)
     for setting in job.settings:
         for number in job.folds:

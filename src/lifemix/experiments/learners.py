@@ -1,77 +1,300 @@
-"""The learners of a representation in the experiment on transfer."""
+"""The models that are compared: of each the settings to choose from, and how one is built."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import baselines
-from ..datasets.synthetic import synthetic_means
+from ..baselines.deephit import DEEPHIT_PAPER
+from ..baselines.forest import PAPER_TREES
+from ..errors import SettingError
 from ..estimators import DeepSurvivalMachines
+from .best import best_alone, best_model, best_settings, best_settings_alone
+from .data import paper_preprocessor
+from .truth import TrueSynthetic
 
-__all__ = ["LEARNERS"]
+__all__ = ["DEEPHIT_CHOICES", "LEARNERS", "OPTIONAL", "TUNED_FOREST", "Learner", "deephit_settings", "learner"]
 
-Floats = NDArray[np.float64]
-
-
-class _Covariates:
-    """The covariates themselves as a representation."""
-
-    def fit(self, X: Any, y: Any) -> _Covariates:
-        return self
-
-    def transform(self, X: Any) -> Floats:
-        return np.asarray(X, dtype=np.float64)
+Setting = dict[str, Any]
 
 
-class _TrueMean(_Covariates):
-    """The true mean time of event 2."""
+@dataclass(frozen=True)
+class Learner:
+    """One model of the tables.
 
-    def transform(self, X: Any) -> Floats:
-        return synthetic_means(np.asarray(X, dtype=np.float64))[:, 1:]
+    settings: what is chosen from, for a data set, in a full run; reduced: a part of it, where that is too much for
+    large data; quick: in a quick run.
+    build: the estimator of a data set, a setting and a seed.
+    fleet: whether settings train together, stop early by the inner validation part and are scored on it; others are
+    fitted to all training rows, and where there is something to choose once more to the rows without the inner part.
+    """
 
+    name: str
+    title: str
+    build: Callable[[str, Setting, int], Any]
+    settings: Callable[[str], list[Setting]] = lambda data: [{}]
+    quick: Callable[[str], list[Setting]] = lambda data: [{}]
+    reduced: Callable[[str], list[Setting]] | None = None
+    fleet: bool = False
+    risks: str = "both"  # "single", "competing" or "both"
+    only: tuple[str, ...] = ()  # the data sets that the model is for, where it is not for all
 
-def _dsm(layers: int, nodes: int, seed: int) -> Any:
-    return DeepSurvivalMachines.paper(hidden=(nodes,) * layers, random_state=seed)
+    def candidates(self, data: str, run: str = "full", grid: str = "full") -> list[Setting]:
+        """Return the settings to choose from in a full or quick run with the full or the reduced grid."""
+        if run == "quick":
+            return self.quick(data)
+        return self.reduced(data) if grid == "reduced" and self.reduced is not None else self.settings(data)
 
-
-def _lifemix(layers: int, nodes: int, seed: int) -> Any:
-    """Exact likelihood, and four members that share the nodes among them: as many columns as the others have."""
-    return DeepSurvivalMachines(hidden=(max(1, nodes // 4),) * layers, n_members=4, random_state=seed)
-
-
-def _deepsurv(layers: int, nodes: int, seed: int) -> Any:
-    return baselines.DeepSurv(hidden=(nodes,) * layers, random_state=seed)
-
-
-def _deephit(layers: int, nodes: int, seed: int) -> Any:
-    return baselines.DeepHit(layers, nodes, layers, nodes, random_state=seed)
-
-
-def _vae(layers: int, nodes: int, seed: int) -> Any:
-    return baselines.VAE(nodes, hidden=(64,) * layers, random_state=seed)
-
-
-def _kpca(layers: int, nodes: int, seed: int) -> Any:
-    return baselines.KernelPCA(nodes, random_state=seed)
-
-
-def _nnmf(layers: int, nodes: int, seed: int) -> Any:
-    return baselines.NNMF(nodes, random_state=seed)
+    def covers(self, data: str, n_events: int) -> bool:
+        """Tell whether the model is for a data set."""
+        fits = self.risks in ("both", "single" if n_events == 1 else "competing")
+        return fits and (not self.only or data in self.only)
 
 
-LEARNERS: Mapping[str, tuple[Callable[[int, int, int], Any], tuple[int, ...], tuple[int, ...]]] = {
-    "lifemix": (_lifemix, (1, 2), (25, 50, 100)),
-    "dsm": (_dsm, (1, 2), (25, 50, 100)),
-    "deepsurv": (_deepsurv, (1, 2), (25, 50, 100)),
-    "deephit": (_deephit, (1, 2), (25, 50, 100)),
-    "vae": (_vae, (1, 2), (25, 50, 100)),
-    "kpca": (_kpca, (1,), (25, 50, 100)),
-    "nnmf": (_nnmf, (1,), (25, 50, 100)),
-    "raw": (lambda layers, nodes, seed: _Covariates(), (), ()),
-    "truth": (lambda layers, nodes, seed: _TrueMean(), (), ()),
+# Deep Survival Machines with the paper's grid: 144 settings.
+
+_WITHOUT_BIASES = ("support", "metabric")
+_FEW_TREES_FOR = ("synthetic", "seer")
+TUNED_FOREST: Mapping[str, Any] = MappingProxyType(
+    {"n_trees": 150, "min_samples_leaf": 5, "max_features": 0.4, "split_times": 100}
+)
+"""The strongest forest found on SUPPORT."""
+
+
+def _dsm_settings(data: str) -> list[Setting]:
+    """The paper's grid; with competing risks twice, without and with biases in the network.
+
+    The paper leaves them open. SYNTHETIC's quadratic form is hard to learn without (``docs/decisions.md``).
+    """
+    grid = product(
+        ("weibull", "lognormal"), (4, 6, 8), ([50], [100], [50, 50], [100, 100]), (1e-3, 1e-4), (0.5, 0.75, 1.0)
+    )
+    settings = [
+        {"primitive": primitive, "k": k, "hidden": hidden, "learning_rate": rate, "discount": discount}
+        for primitive, k, hidden, rate, discount in grid
+    ]
+    if data in _WITHOUT_BIASES:
+        return settings
+    return [setting | {"bias": bias} for bias in (False, True) for setting in settings]
+
+
+def _dsm_reduced(data: str) -> list[Setting]:
+    """A ninth: the quicker learning rate, the two ends of the discount, the larger layers, fewer components."""
+    kept = {"k": (4, 6), "hidden": ([100], [100, 100]), "learning_rate": (1e-3,), "discount": (0.5, 1.0)}
+    return [one for one in _dsm_settings(data) if all(one[name] in values for name, values in kept.items())]
+
+
+def _dsm_quick(data: str) -> list[Setting]:
+    return [
+        setting
+        for setting in _dsm_settings(data)
+        if setting["k"] == 4 and setting["hidden"] == [100] and setting["learning_rate"] == 1e-3
+    ]
+
+
+def _dsm(data: str, setting: Setting, seed: int) -> Any:
+    options = setting | {"hidden": tuple(setting["hidden"])}
+    return DeepSurvivalMachines.paper(**options, preprocessor=paper_preprocessor(data), random_state=seed)
+
+
+# The paper's baselines.
+
+
+def _cph(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.CoxPH(preprocessor=paper_preprocessor(data))
+
+
+def _cs_cph(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.CauseSpecific(_cph(data, setting, seed))
+
+
+def _rsf(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.RandomSurvivalForest.paper(
+        **setting, random_state=seed, preprocessor=paper_preprocessor(data), n_jobs=1
+    )
+
+
+def _cs_rsf(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.CauseSpecific(_rsf(data, setting, seed))
+
+
+def _rsf_settings(data: str) -> list[Setting]:
+    return [{"n_trees": count} for count in PAPER_TREES]
+
+
+def _rsf_reduced(data: str) -> list[Setting]:
+    """SYNTHETIC has 24,000 training rows, SEER more: a hundred trees would take twelve minutes a fold."""
+    return [{"n_trees": 20, "split_times": 100}] if data in _FEW_TREES_FOR else _rsf_settings(data)
+
+
+def _cs_forest_settings(data: str) -> list[Setting]:
+    """Other tables want other leaves than SUPPORT."""
+    return [{"min_samples_leaf": 5}, {"min_samples_leaf": 15}]
+
+
+def _cs_forest_reduced(data: str) -> list[Setting]:
+    return [{"n_trees": 10, "min_samples_leaf": 15}] if data in _FEW_TREES_FOR else _cs_forest_settings(data)
+
+
+def _few_trees(data: str) -> list[Setting]:
+    return [{"n_trees": 20}]
+
+
+def _few_rounds(data: str) -> list[Setting]:
+    return [{"max_iter": 100}]
+
+
+def _deepsurv(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.DeepSurv.paper(data, random_state=seed, preprocessor=paper_preprocessor(data))
+
+
+def _deephit(data: str, setting: Setting, seed: int) -> Any:
+    own = data if data in DEEPHIT_PAPER else "seer"  # the stand-ins are for SEER
+    return baselines.DeepHit.paper(own, random_state=seed, preprocessor=paper_preprocessor(data), **setting)
+
+
+def _deephit_search(data: str) -> list[Setting]:
+    return deephit_settings(10)
+
+
+DEEPHIT_CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
+    {
+        "shared_layers": (1, 2, 3, 5),
+        "shared_nodes": (50, 100, 200, 300),
+        "cause_layers": (1, 2, 3, 5),
+        "cause_nodes": (50, 100, 200, 300),
+        "activation": ("relu", "elu", "tanh"),
+        "alpha": (0.1, 0.5, 1.0, 3.0, 5.0),
+    }
+)
+"""What the paper's random search for DeepHit draws from."""
+
+
+def deephit_settings(n_settings: int = 10, random_state: int | np.random.Generator | None = 0) -> list[Setting]:
+    """Draw settings of DeepHit as the paper's random search does: each option uniformly from its list.
+
+    Parameters
+    ----------
+    n_settings : int, default 10
+        How many to draw; the paper draws ten.
+    random_state : int, Generator or None, default 0
+        Random seed.
+
+    Returns
+    -------
+    list of dict
+        Arguments of ``baselines.DeepHit``.
+
+    Examples
+    --------
+    >>> from lifemix.experiments.learners import deephit_settings
+    >>> len(deephit_settings(3))
+    3
+    """
+    rng = np.random.default_rng(random_state)
+    return [
+        {name: values[int(rng.integers(len(values)))] for name, values in DEEPHIT_CHOICES.items()}
+        for _ in range(n_settings)
+    ]
+
+
+def _fine_gray(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.FineGray(preprocessor=paper_preprocessor(data))
+
+
+# Beyond the paper: stronger rivals, the floor, the ceiling, and ours.
+
+
+def _forest(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.RandomSurvivalForest(**{**TUNED_FOREST, **setting}, random_state=seed, n_jobs=1)
+
+
+def _cs_forest(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.CauseSpecific(_forest(data, setting, seed))
+
+
+def _boosting(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.GradientBoosting(**setting, random_state=seed)
+
+
+def _nothing(data: str, setting: Setting, seed: int) -> Any:
+    return baselines.AalenJohansen()
+
+
+def _truth(data: str, setting: Setting, seed: int) -> Any:
+    return TrueSynthetic(rounded=True, least_mean=0.01)
+
+
+def _default(data: str, setting: Setting, seed: int) -> Any:
+    return DeepSurvivalMachines(random_state=seed)
+
+
+def _few_members(data: str) -> list[Setting]:
+    first = best_settings(data)[0]
+    return [first | {"dsm": first["dsm"] | {"n_members": 2}}]
+
+
+def _few_members_alone(data: str) -> list[Setting]:
+    return [_few_members(data)[0]["dsm"]]
+
+
+LEARNERS: Mapping[str, Learner] = {
+    one.name: one
+    for one in (
+        Learner("dsm", "DSM", _dsm, _dsm_settings, _dsm_quick, _dsm_reduced, fleet=True),
+        Learner("lifemix", "lifemix, our best", best_model, best_settings, _few_members),
+        Learner(
+            "lifemix-dsm",
+            "lifemix, DSM alone",
+            best_alone,
+            best_settings_alone,
+            _few_members_alone,
+            only=("support", "metabric"),
+        ),
+        Learner("lifemix-default", "lifemix, default settings", _default),
+        Learner("cph", "Cox regression", _cph, risks="single"),
+        Learner("cs-cph", "Cox regression, cause-specific", _cs_cph, risks="competing"),
+        Learner("rsf", "random survival forest", _rsf, _rsf_settings, _few_trees, risks="single"),
+        Learner(
+            "cs-rsf",
+            "random survival forest, cause-specific",
+            _cs_rsf,
+            _rsf_settings,
+            _few_trees,
+            _rsf_reduced,
+            risks="competing",
+        ),
+        Learner("deepsurv", "DeepSurv", _deepsurv, only=("support", "metabric")),
+        Learner("deephit", "DeepHit, the paper's choice", _deephit),
+        Learner("fg", "Fine-Gray", _fine_gray, risks="competing"),
+        Learner("forest", "tuned forest", _forest, quick=_few_trees, risks="single"),
+        Learner(
+            "cs-forest",
+            "tuned forest, cause-specific",
+            _cs_forest,
+            _cs_forest_settings,
+            _few_trees,
+            _cs_forest_reduced,
+            risks="competing",
+        ),
+        Learner("boosting", "gradient boosting", _boosting, quick=_few_rounds),
+        Learner("floor", "no covariates (Aalen-Johansen)", _nothing),
+        Learner("truth", "the true law", _truth, only=("synthetic",)),
+        Learner("deephit-search", "DeepHit, random search", _deephit, _deephit_search),
+    )
 }
-"""Of each learner how it is built from hidden layers, nodes and a seed, and the layers and nodes to choose from."""
+OPTIONAL = ("deephit-search",)
+"""Models that run only where they are named."""
+
+
+def learner(name: str) -> Learner:
+    """Return a model of the tables by its name."""
+    if name not in LEARNERS:
+        raise SettingError(f"unknown model; got {name!r}, expected some of {', '.join(LEARNERS)}.")
+    return LEARNERS[name]

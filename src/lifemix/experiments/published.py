@@ -2,7 +2,7 @@
 
 ``published.csv`` is made from the paper's TeX source by scripts/make_published.py and has every number of its tables of
 results: SUPPORT and METABRIC (C^td and Brier score), SYNTHETIC and SEER (C^td), transfer. The curves of training times
-and of numbers of parameters are pictures without printed numbers. DeepHit's settings are ``DEEPHIT_PAPER``.
+and of numbers of parameters are pictures without printed numbers.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ from typing import Literal
 
 from scipy.stats import norm, t
 
-from ..baselines.deephit_search import DEEPHIT_PAPER
 from ..errors import SettingError
 from .cells import Cell
 
 __all__ = [
-    "DEEPHIT_PAPER",
     "PLUS_MINUS",
     "PUBLISHED",
     "STATISTICS",

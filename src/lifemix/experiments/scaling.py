@@ -20,8 +20,8 @@ import lifemix
 from ..target import as_target
 from .cells import Cell
 from .data import Source
-from .families import family
 from .jobs import parameters_of
+from .learners import learner
 from .protocol import Protocol
 from .records import Key, Record, key_of, rounded
 from .study import Study, Summary
@@ -97,7 +97,7 @@ class ScalingJob:
         order = np.random.default_rng([protocol.seed, self.repeat, self.rows]).permutation(len(target))
         chosen = np.resize(order, self.rows)
         X, y = data.X.iloc[chosen], target.take(chosen).to_array()
-        model = family(self.model).build(protocol.source.name, SCALED[self.model], self.repeat)
+        model = learner(self.model).build(protocol.source.name, SCALED[self.model], self.repeat)
         if self.growth and self.model in NETWORKS:
             model.set_params(**PASSES)
         start = time.process_time()

@@ -13,7 +13,7 @@ orders the subjects better for event 2, so that it is the ceiling but for the dr
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -24,18 +24,21 @@ from numpy.typing import NDArray
 
 import lifemix
 
-from ..baselines import CoxPH
+from ..baselines import CoxPH, DeepHit, DeepSurv
+from ..datasets.synthetic import synthetic_means
+from ..estimators import DeepSurvivalMachines
 from ..metrics import concordance
 from ..splits import EventStratifiedKFold, train_validation_split
 from ..target import as_target, make_target
 from .data import Source
-from .learners import LEARNERS
 from .protocol import INNER_FRACTION, Protocol
 from .records import Key, Record, key_of, rounded
+from .representations import NNMF, KernelPCA
 from .study import Study, Summary
 from .summary import Choice, cells_of, summarise
+from .vae import VAE
 
-__all__ = ["TransferJob", "halves", "transfer_study"]
+__all__ = ["REPRESENTATIONS", "TransferJob", "halves", "transfer_study"]
 
 Floats = NDArray[np.float64]
 Setting = dict[str, Any]
@@ -45,6 +48,66 @@ CEILING = (
     "paper prints 0.7724 for DSM: more than the truth reaches here, whichever way the rows are dropped."
 )
 _RIDGE = 0.01  # keeps the Cox model finite where columns of a representation say the same
+
+
+class _Covariates:
+    """The covariates themselves as a representation."""
+
+    def fit(self, X: Any, y: Any) -> _Covariates:
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        return np.asarray(X, dtype=np.float64)
+
+
+class _TrueMean(_Covariates):
+    """The true mean time of event 2."""
+
+    def transform(self, X: Any) -> Floats:
+        return synthetic_means(np.asarray(X, dtype=np.float64))[:, 1:]
+
+
+def _dsm(layers: int, nodes: int, seed: int) -> Any:
+    return DeepSurvivalMachines.paper(hidden=(nodes,) * layers, random_state=seed)
+
+
+def _lifemix(layers: int, nodes: int, seed: int) -> Any:
+    """Exact likelihood, and four members that share the nodes among them: as many columns as the others have."""
+    return DeepSurvivalMachines(hidden=(max(1, nodes // 4),) * layers, n_members=4, random_state=seed)
+
+
+def _deepsurv(layers: int, nodes: int, seed: int) -> Any:
+    return DeepSurv(hidden=(nodes,) * layers, random_state=seed)
+
+
+def _deephit(layers: int, nodes: int, seed: int) -> Any:
+    return DeepHit(layers, nodes, layers, nodes, random_state=seed)
+
+
+def _vae(layers: int, nodes: int, seed: int) -> Any:
+    return VAE(nodes, hidden=(64,) * layers, random_state=seed)
+
+
+def _kpca(layers: int, nodes: int, seed: int) -> Any:
+    return KernelPCA(nodes, random_state=seed)
+
+
+def _nnmf(layers: int, nodes: int, seed: int) -> Any:
+    return NNMF(nodes, random_state=seed)
+
+
+REPRESENTATIONS: Mapping[str, tuple[Callable[[int, int, int], Any], tuple[int, ...], tuple[int, ...]]] = {
+    "lifemix": (_lifemix, (1, 2), (25, 50, 100)),
+    "dsm": (_dsm, (1, 2), (25, 50, 100)),
+    "deepsurv": (_deepsurv, (1, 2), (25, 50, 100)),
+    "deephit": (_deephit, (1, 2), (25, 50, 100)),
+    "vae": (_vae, (1, 2), (25, 50, 100)),
+    "kpca": (_kpca, (1,), (25, 50, 100)),
+    "nnmf": (_nnmf, (1,), (25, 50, 100)),
+    "raw": (lambda layers, nodes, seed: _Covariates(), (), ()),
+    "truth": (lambda layers, nodes, seed: _TrueMean(), (), ()),
+}
+"""Of each learner how it is built from hidden layers, nodes and a seed, and the layers and nodes to choose from."""
 
 
 def transfer_study(quick: bool = False, path: str | None = None) -> Study:
@@ -58,7 +121,7 @@ def transfer_study(quick: bool = False, path: str | None = None) -> Study:
         place="transfer",
         data="transfer",
         protocol=protocol,
-        models=tuple(LEARNERS),
+        models=tuple(REPRESENTATIONS),
         jobs=lambda wanted: _jobs(protocol, wanted),
         summarise=_summary,
         notes=(*fewer, CEILING),
@@ -82,7 +145,7 @@ class TransferJob:
         """Learn the representation and yield one record a fold."""
         protocol = self.protocol
         first, (X, y) = halves(protocol)
-        make, _, _ = LEARNERS[self.model]
+        make, _, _ = REPRESENTATIONS[self.model]
         start = time.process_time()
         learner = make(self.setting.get("layers", 0), self.setting.get("nodes", 0), protocol.seed).fit(*first)
         codes = np.asarray(learner.transform(X))
@@ -109,7 +172,7 @@ class TransferJob:
 def _jobs(protocol: Protocol, wanted: Sequence[str] | None) -> list[TransferJob]:
     return [
         TransferJob(protocol, name, setting)
-        for name, (_, layers, nodes) in LEARNERS.items()
+        for name, (_, layers, nodes) in REPRESENTATIONS.items()
         if not wanted or name in wanted
         for setting in _settings(layers, nodes, protocol.run)
     ]

@@ -1,26 +1,40 @@
-"""The law that the paper's simulated data are drawn from, as a model: the ceiling for every other one."""
+"""The distribution that the paper's simulated data are drawn from, as a model: an upper bound for every other one."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..baselines._base import SurvivalModel
 from ..datasets.synthetic import synthetic_means
 from ..datasets.synthetic_truth import SyntheticTruth
 from ..errors import CovariateError, TargetError
 from ..target import Target
-from ._base import SurvivalModel
-from ._checks import Floats
 
 __all__ = ["TrueSynthetic"]
 
+Floats = NDArray[np.float64]
+
 
 class TrueSynthetic(SurvivalModel):
-    """The true survival and incidences of ``datasets.make_synthetic``; ``fit`` learns nothing.
+    """The true survival and cumulative incidence of ``datasets.make_synthetic``; ``fit`` learns nothing.
 
-    rounded: the law of the times rounded to integers, as they are in the data by default (survival at 0 is then
-    below 1); otherwise that of the times before rounding.
-    least_mean: a mean time below it counts as it. Four rows of the original file have means just below 0 with our
-    estimates of its coefficients; the default refuses such rows.
+    Parameters
+    ----------
+    rounded : bool, default False
+        Whether times are rounded to integers, as ``make_synthetic`` rounds them by default; survival at 0 is then
+        below 1.
+    least_mean : float, default 0.0
+        Mean times below it are raised to it. Four rows of the original file have means just below 0 with our estimates
+        of its coefficients; 0 refuses such rows.
+
+    Examples
+    --------
+    >>> from lifemix.datasets import make_synthetic
+    >>> from lifemix.experiments.truth import TrueSynthetic
+    >>> data = make_synthetic(100)
+    >>> TrueSynthetic().fit(data.X, data.y).predict_survival_function(data.X, [5.0, 10.0]).shape
+    (100, 2)
     """
 
     _several_events = True
@@ -33,7 +47,7 @@ class TrueSynthetic(SurvivalModel):
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         if self.n_events_ != 2 or x.shape[1] != 12:
             raise TargetError(
-                f"TrueSynthetic knows the data of make_synthetic, 12 covariates and 2 kinds of event; got {x.shape[1]} "
+                f"TrueSynthetic knows the data of make_synthetic, 12 covariates and 2 event types; got {x.shape[1]} "
                 f"and {self.n_events_}."
             )
 

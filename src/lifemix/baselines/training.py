@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..errors import SettingError
+from ..errors import DivergedError, SettingError
 from ..splits import train_validation_split
 from ..target import Target
 
@@ -94,7 +94,7 @@ def train(
         if history[-1] < best:
             best, best_weights = history[-1], copy.deepcopy(network.state_dict())
     if not np.isfinite(best):
-        raise SettingError(
+        raise DivergedError(
             f"training diverged: no finite loss in {len(history)} epochs with learning_rate={schedule.learning_rate}. "
             "Lower learning_rate, and check that the columns are scaled (preprocessor='auto' does it)."
         )

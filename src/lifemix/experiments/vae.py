@@ -1,4 +1,4 @@
-"""A small variational autoencoder as a learner of a representation."""
+"""A small variational autoencoder: a representation learned from the covariates alone."""
 
 from __future__ import annotations
 
@@ -7,25 +7,63 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..baselines.training import Schedule, seeded, train
 from ..errors import SettingError
-from ._checks import Floats
-from ._representation import Representation
-from ._training import Schedule, seeded, train
+from .representations import Representation
 
 __all__ = ["VAE"]
 
+Floats = NDArray[np.float64]
+
 
 class VAE(Representation):
-    """``x ~ N(decoder(z), 1)`` with ``z ~ N(0, 1)``, and ``q(z | x) = N(mean(x), diag(variance(x)))``.
+    """Variational autoencoder: ``x ~ N(decoder(z), 1)``, ``z ~ N(0, 1)``, ``q(z | x) = N(mean(x), diag(variance(x)))``.
 
-    Trained by the evidence lower bound, E_q log p(x | z) - KL(q || p), on standardised columns; the representation is
-    the mean of q. Training stops ``patience`` epochs after the best bound on held-out rows.
+    Trained by the evidence lower bound, E_q log p(x | z) - KL(q || p), on standardised columns, with early stopping.
+    The representation is the mean of q.
 
-    n_components: dimensions of z. hidden: layers of the encoder, mirrored in the decoder.
+    Parameters
+    ----------
+    n_components : int, default 10
+        Dimensions of z.
+    hidden : sequence of int, default (64,)
+        Widths of the encoder's hidden layers; the decoder mirrors them.
+    learning_rate : float, default 1e-3
+        Learning rate of Adam.
+    batch_size : int, default 128
+        Rows per step.
+    max_epochs : int, default 200
+        Largest number of epochs.
+    patience : int, default 10
+        Epochs without a better bound on the held-out rows before training stops.
+    validation_fraction : float, default 0.1
+        Share of the rows held out for early stopping.
+    random_state : int, Generator or None, default 0
+        Random seed.
+    preprocessor : transformer, "auto" or None, default "auto"
+        As in ``DeepSurvivalMachines``.
 
-    Fitted: ``network_``, ``history_`` (negative bound a row on the held-out rows, constants left out).
+    Attributes
+    ----------
+    network_ : torch.nn.Module
+        Encoder and decoder.
+    history_ : list of float
+        Negative bound per held-out row after each epoch, constants left out.
+
+    References
+    ----------
+    Kingma and Welling, Auto-encoding variational Bayes, ICLR 2014, https://doi.org/10.48550/arXiv.1312.6114
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lifemix.experiments.vae import VAE
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> VAE(n_components=2, max_epochs=2).fit(X).transform(X).shape
+    (60, 2)
     """
 
     def __init__(
@@ -92,7 +130,7 @@ class _Autoencoder(nn.Module):
         return mean, log_variance
 
     def loss(self, x: Tensor, noise: Tensor) -> Tensor:
-        """Return the negative bound, a row, with z drawn by ``noise`` (n, n_components)."""
+        """Return the mean negative bound per row, with z drawn by ``noise`` (n, n_components)."""
         mean, log_variance = self.encode(x)
         decoded = self.decoder(mean + (log_variance / 2).exp() * noise)
         divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum(1) / 2
