@@ -86,7 +86,7 @@ def test_net_curves_are_not_stacked():
     ("arguments", "message"),
     [
         (([0, 1], [[1, 0.5, 0.2]]), r"\(n, 2\); got shape \(1, 3\)"),
-        (([1, 0], [[1, 0.5]]), "times must rise from left to right; got 1 before 0"),
+        (([1, 0], [[1, 0.5]]), "times must increase; got 1 before 0"),
         (([0, 1], [[1, 1.5]]), r"survival must be probabilities in \[0, 1\]; got 1.5"),
         (([0, 1], [[1, np.nan]]), "survival must be finite"),
         (([0, 1], [[1, 0.5]], [[0.1, -0.1]]), "std must not be negative; got -0.1"),
@@ -101,7 +101,7 @@ def test_bad_curves_are_refused(arguments, message):
 
 
 def test_bad_names_and_hazards_are_refused():
-    with pytest.raises(InputError, match="one name a curve, 2 in all; got 1 names"):
+    with pytest.raises(InputError, match="one name per curve, 2 in all; got 1 names"):
         plots.survival_curves(TIMES, SURVIVAL, labels=["a"])
     with pytest.raises(InputError, match="got 'ab'"):
         plots.survival_curves(TIMES, SURVIVAL, labels="ab")
@@ -143,10 +143,10 @@ def test_components_may_be_survival_curves(fitted):
     assert axes.get_ylabel() == "weight x survival"
 
 
-def test_laws_that_are_no_plain_mixture_are_refused(fitted):
+def test_distributions_that_are_no_plain_mixture_are_refused(fitted):
     X, model = fitted
     law = model.predict_distribution(X)
-    with pytest.raises(InputError, match=r"law\.net\(event\)"):
+    with pytest.raises(InputError, match=r"distribution\.net\(event\)"):
         plots.component_curves(law, [1.0])
     with pytest.raises(InputError, match=r"Leave out given\(s\)"):
         plots.component_curves(law.net(1).given(1.0), [1.5])

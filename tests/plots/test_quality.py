@@ -133,5 +133,5 @@ def test_history_without_held_out_rows():
     np.testing.assert_allclose(best.get_ydata(), [1])
     with pytest.raises(InputError, match=r"model.history_.*'epoch', 'train_loss'"):
         plots.training_history([{"loss": 1}])
-    with pytest.raises(InputError, match="one epoch a member, 2 in all; got 1"):
+    with pytest.raises(InputError, match="one epoch per member, 2 in all; got 1"):
         plots.training_history(HISTORY, 1)

@@ -69,7 +69,7 @@ def test_predictions_are_the_means_of_the_groups():
     np.testing.assert_allclose(dashed[0].get_ydata(), survival[RISK < 0.5].mean(axis=0))
     np.testing.assert_allclose(dashed[1].get_ydata(), survival[RISK > 0.5].mean(axis=0))
     assert "dashed: predicted" in axes.get_ylabel()
-    with pytest.raises(InputError, match="one row a subject, 6; got 2"):
+    with pytest.raises(InputError, match="one row per subject, 6; got 2"):
         plots.risk_groups(Y, RISK, 2, predicted=(times, survival[:2]))
 
 

@@ -1,8 +1,8 @@
 """Pictures of survival models: arrays in, matplotlib Axes out.
 
-Every function takes ``ax``, draws into it and returns it; without one it makes a figure of its own, which is not in
-pyplot's list: ``ax.figure.savefig(path)``, or ``ax.figure`` as the last line of a notebook cell. Nothing is shown or
-saved by itself. Needs matplotlib: ``pip install "lifemix[plots]"``.
+Every function takes ``ax``, draws into it and returns it; without one it creates a figure that is not registered with
+pyplot: ``ax.figure.savefig(path)``, or ``ax.figure`` as the last line of a notebook cell. Nothing is shown or
+saved automatically. Needs matplotlib: ``pip install "lifemix[plots]"``.
 """
 
 from .calibration import calibration

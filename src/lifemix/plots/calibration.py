@@ -1,4 +1,4 @@
-"""Calibration at a horizon: groups by predicted risk against what was observed in them."""
+"""Calibration at a horizon: predicted risk against observed risk, by groups of predicted risk."""
 
 from __future__ import annotations
 
@@ -29,11 +29,45 @@ def calibration(
     time_unit: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw observed against predicted risk at a horizon, with confidence limits; on the diagonal they agree.
+    """Draw observed against predicted risk at a horizon, with confidence limits; calibration is the diagonal.
 
-    risk: (n,), the predicted probability of the event up to the horizon; or a dict of name to such an array.
-    event, bins, level: as in ``metrics.calibration_curve``, which computes what is drawn.
     With one model, ticks along the lower edge show its predicted risks.
+
+    Parameters
+    ----------
+    y : target
+        n subjects, possibly left-truncated.
+    risk : array-like of shape (n,), or dict of name to such an array
+        Predicted probability of the event up to the horizon, of one or of several models.
+    horizon : float
+        Time at which to evaluate.
+    event : int or None, default 1
+        The event type; None for events of any type.
+    bins : int, default 10
+        Number of groups, cut at quantiles of the risk.
+    level : float, default 0.95
+        Confidence level of the limits.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    See Also
+    --------
+    lifemix.metrics.calibration_curve : what is drawn.
+
+    Examples
+    --------
+    >>> from lifemix import make_target, plots
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0])
+    >>> ax = plots.calibration(y, [0.9, 0.7, 0.4, 0.2], horizon=2.0, bins=2, time_unit="years")
+    >>> ax.get_xlabel()
+    'predicted risk by 2 years'
     """
     models = named(risk, "model")
     curves = {
@@ -69,7 +103,7 @@ def _round_up(value: float) -> float:
 
 
 def _draw_ticks(ax: Axes, risk: Any, most: int = 300) -> None:
-    """Draw a tick for each of the predictions, evenly chosen by rank where there are many."""
+    """Draw a tick for each prediction; where there are many, for an even selection by rank."""
     ordered = np.sort(risk)
     chosen = ordered[np.linspace(0, len(ordered) - 1, min(most, len(ordered))).astype(np.intp)]
     ax.vlines(chosen, 0, 0.025, transform=ax.get_xaxis_transform(), color="#444444", alpha=0.35, linewidth=0.6)

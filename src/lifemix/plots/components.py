@@ -1,4 +1,4 @@
-"""The mixture of one subject: its components, each as large as its weight, and their sum."""
+"""The mixture of one subject: its components, scaled by their weights, and their sum."""
 
 from __future__ import annotations
 
@@ -32,9 +32,42 @@ def mixture_components(
 ) -> Axes:
     """Draw ``w_k f_k(t)`` (or ``w_k S_k(t)``) of each component of one subject's mixture, and in black their sum.
 
-    times: (m,), rising; weights: (k,), summing to 1; curves: (k, m), as of ``component_curves``.
-    show: how many components, those of largest weight, have a line of their own; of the others, as an ensemble has
-    many, the sum is drawn in grey.
+    Parameters
+    ----------
+    times : array-like of shape (m,)
+        Increasing times.
+    weights : array-like of shape (k,)
+        The weights of the components; they sum to 1.
+    curves : array-like of shape (k, m)
+        Densities or survival curves of the components, as ``component_curves`` returns them.
+    quantity : {"density", "survival"}, default "density"
+        What ``curves`` hold.
+    show : int, default 6
+        How many components, those of largest weight, have a line of their own. The sum of the others (an ensemble has
+        many components) is drawn in grey.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    See Also
+    --------
+    component_curves : the arguments, from a predicted distribution.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lifemix import plots
+    >>> times = np.array([0.5, 1.0, 2.0])
+    >>> densities = np.stack([np.exp(-times), 0.5 * np.exp(-0.5 * times)])
+    >>> ax = plots.mixture_components(times, [0.3, 0.7], densities)
+    >>> [line.get_label() for line in ax.lines]
+    ['component 2: 70%', 'component 1: 30%', 'mixture']
     """
     if quantity not in _LABELS:
         raise SettingError(f"quantity must be one of {', '.join(map(repr, _LABELS))}; got {quantity!r}.")
@@ -43,7 +76,7 @@ def mixture_components(
     parts = check_curves(curves, len(grid), "curves")
     if shares.shape != (len(parts),) or not np.isclose(shares.sum(), 1, atol=1e-5) or (shares < 0).any():
         raise InputError(
-            f"weights must be one a component, ({len(parts)},), and add up to 1; got shape {shares.shape} and sum "
+            f"weights must be one per component, ({len(parts)},), and add up to 1; got shape {shares.shape} and sum "
             f"{shares.sum():.4g}. Take one subject's row."
         )
     scaled = shares[:, None] * parts
@@ -65,25 +98,58 @@ def mixture_components(
 
 
 def component_curves(
-    law: Any, times: ArrayLike, row: int = 0, quantity: Literal["density", "survival"] = "density"
+    distribution: Any, times: ArrayLike, row: int = 0, quantity: Literal["density", "survival"] = "density"
 ) -> tuple[Floats, Floats]:
-    """Return the weights (k,) and the densities (or survival curves) (k, m) of the components of one row.
+    """Return the weights and the densities (or survival curves) of the components of one row.
 
-    law: ``model.predict_distribution(X)``, under competing risks ``.net(event)`` of it.
-    times: (m,); for densities > 0.
+    Parameters
+    ----------
+    distribution : MixtureDistribution
+        ``model.predict_distribution(X)``; under competing risks its ``net(event)``.
+    times : array-like of shape (m,)
+        Times; for densities > 0.
+    row : int, default 0
+        Which row of the distribution.
+    quantity : {"density", "survival"}, default "density"
+        What to compute.
+
+    Returns
+    -------
+    weights : array of shape (k,)
+        The weights of the components.
+    curves : array of shape (k, m)
+        Their densities or survival curves.
+
+    Raises
+    ------
+    InputError
+        For the distribution of several event types, and for one conditioned by ``given(s)``, which is no plain mixture.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lifemix import DeepSurvivalMachines, make_target, plots
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 2))
+    >>> y = make_target(rng.exponential(np.exp(X[:, 0])), np.ones(50, dtype=int))
+    >>> model = DeepSurvivalMachines(k=3, hidden=(), max_epochs=2, random_state=0).fit(X, y)
+    >>> weights, densities = plots.component_curves(model.predict_distribution(X), [0.5, 1.0], row=7)
+    >>> weights.shape, densities.shape
+    ((3,), (3, 2))
     """
     import torch
 
     if quantity not in _LABELS:
         raise SettingError(f"quantity must be one of {', '.join(map(repr, _LABELS))}; got {quantity!r}.")
-    if not hasattr(law, "components"):
+    if not hasattr(distribution, "components"):
         raise InputError(
-            f"law must be the mixture of one kind of event; got {law!r}. Under competing risks: law.net(event)."
+            f"distribution must be the mixture of one event type; got {distribution!r}. Under competing risks give "
+            "distribution.net(event)."
         )
     grid = check_times(times)
     if quantity == "density" and (grid <= 0).any():
         raise InputError("times must be > 0 for densities, which may be infinite at 0; got 0.")
-    one = law[row]
+    one = distribution[row]
     mixture = one.components.map(lambda values: values[0][:, None])
     ask = mixture.log_pdf if quantity == "density" else mixture.log_survival
     with torch.no_grad():
@@ -92,6 +158,6 @@ def component_curves(
     whole = (one.pdf if quantity == "density" else one.survival)(grid)[0]
     if not np.allclose(weights @ curves, whole, rtol=1e-4, atol=1e-12):
         raise InputError(
-            "law must count from the origin: a law after given(s) is no plain mixture. Leave out given(s)."
+            "distribution must count from the origin: after given(s) it is no plain mixture. Leave out given(s)."
         )
     return weights, curves

@@ -30,9 +30,34 @@ def survival_curves(
 ) -> Axes:
     """Draw the survival curve ``S(t | x)`` of each subject.
 
-    times: (m,), rising; survival: (n, m), or (m,) for one subject.
-    std: (n, m), the standard deviation over the members of an ensemble; drawn as a band of one of them to each side.
-    labels: one name a subject. time_unit: such as ``"days"``. title: of the legend.
+    Parameters
+    ----------
+    times : array-like of shape (m,)
+        Increasing times.
+    survival : array-like of shape (n, m)
+        One curve per subject; (m,) for one subject.
+    std : array-like of shape (n, m), optional
+        Standard deviation over the members of an ensemble; drawn as a band of one standard deviation to each side.
+    labels : sequence of n names, optional
+        One name per subject, for the legend.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    title : str, optional
+        Title of the legend.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    Examples
+    --------
+    >>> from lifemix import plots
+    >>> ax = plots.survival_curves([0, 1, 2], [[1.0, 0.8, 0.6], [1.0, 0.5, 0.2]], labels=["A", "B"])
+    >>> len(ax.lines)
+    2
     """
     return _probabilities(times, survival, std, labels, time_unit, title, ax, ("survival", "probability of survival"))
 
@@ -47,9 +72,42 @@ def incidence_curves(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the cumulative incidence ``F_m(t | x)``: the probability that the event has come, and came first.
+    """Draw the cumulative incidence ``F_m(t | x)``: the probability that event m happened first, and by t.
 
-    One curve a subject, or one a kind of event; the arguments are those of ``survival_curves``.
+    One curve per subject, or one per event type of one subject.
+
+    Parameters
+    ----------
+    times : array-like of shape (m,)
+        Increasing times.
+    incidence : array-like of shape (n, m)
+        One curve per subject or event type; (m,) for a single curve.
+    std : array-like of shape (n, m), optional
+        Standard deviation over the members of an ensemble; drawn as a band of one standard deviation to each side.
+    labels : sequence of n names, optional
+        One name per curve, for the legend.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    title : str, optional
+        Title of the legend.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    See Also
+    --------
+    stacked_incidence : all event types of one subject, stacked.
+
+    Examples
+    --------
+    >>> from lifemix import plots
+    >>> ax = plots.incidence_curves([0, 1, 2], [[0.0, 0.2, 0.3], [0.0, 0.1, 0.3]], labels=["relapse", "death"])
+    >>> ax.get_ylabel()
+    'cumulative incidence'
     """
     return _probabilities(times, incidence, std, labels, time_unit, title, ax, ("incidence", "cumulative incidence"))
 
@@ -83,7 +141,7 @@ def draw_curves(
     labels: list[str] | None,
     limits: tuple[float, float | None],
 ) -> None:
-    """Draw one line a row of ``curves``, and around it a band of one standard deviation, cut to the limits."""
+    """Draw one line per row of ``curves``, with a band of one standard deviation around it, clipped to the limits."""
     for number, curve in enumerate(curves):
         shade, name = colour(number), labels[number] if labels else None
         ax.plot(times, curve, color=shade, linestyle=line_style(number), linewidth=1.8, label=name)

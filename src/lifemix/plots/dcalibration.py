@@ -1,4 +1,4 @@
-"""D-calibration as bars: how many subjects had their event in each tenth of their own predicted distribution."""
+"""D-calibration as a histogram: how many subjects had their event in each tenth of their own predicted distribution."""
 
 from __future__ import annotations
 
@@ -26,10 +26,45 @@ def d_calibration(
     level: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the share of subjects by predicted survival at their own time; of a true model all bars are alike.
+    """Draw the histogram of predicted survival at each subject's own time; for a calibrated model it is uniform.
 
-    survival: (n,), ``S_i(T_i)``. The arguments, and the test in the title, are those of ``metrics.d_calibration``.
-    The grey band holds a bar of a true model with probability ``level``, were nobody censored.
+    The grey band holds a bar of a calibrated model with probability ``level``, if nothing is censored. The title states
+    the test of ``metrics.d_calibration``.
+
+    Parameters
+    ----------
+    y : target
+        n subjects, possibly left-truncated.
+    survival : array-like of shape (n,)
+        Predicted survival at the subject's own time, ``S_i(T_i)``.
+    event : int, optional
+        None for events of any type. With ``event=m`` other events count as censored, and survival is the net survival
+        of m.
+    bins : int, default 10
+        Number of equal parts of [0, 1].
+    level : float, default 0.95
+        Probability of the band.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    See Also
+    --------
+    lifemix.metrics.d_calibration : what is drawn, with the reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lifemix import make_target, plots
+    >>> time = np.linspace(0.1, 4.0, 40)
+    >>> y = make_target(time, np.ones(40, dtype=int))
+    >>> ax = plots.d_calibration(y, 1 - time / 4.1, bins=4)
+    >>> ax.get_title("left")
+    'chi-squared 0.0 on 3 degrees of freedom, p = 1.000'
     """
     result = test_of_calibration(y, survival, event, bins=bins)
     n = float(result.counts.sum())

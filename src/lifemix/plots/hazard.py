@@ -1,4 +1,4 @@
-"""The hazard of single subjects: who has the event next, among those without it so far."""
+"""Hazard curves of single subjects."""
 
 from __future__ import annotations
 
@@ -32,10 +32,37 @@ def hazard_curves(
 ) -> Axes:
     """Draw the hazard ``h(t | x) = f(t | x) / S(t | x)`` of each subject, per unit of time.
 
-    times: (m,), rising; hazard: (n, m), or (m,) for one subject. Infinite values leave a gap: a
-    Weibull law with a shape below 1 has one at time 0.
-    log: a logarithmic vertical axis; values of 0 leave a gap there.
-    The other arguments are those of ``survival_curves``.
+    Parameters
+    ----------
+    times : array-like of shape (m,)
+        Increasing times.
+    hazard : array-like of shape (n, m)
+        One curve per subject; (m,) for one subject. Infinite values leave a gap: the hazard of a Weibull distribution
+        with a shape below 1 is infinite at time 0.
+    std : array-like of shape (n, m), optional
+        Standard deviation over the members of an ensemble; drawn as a band of one standard deviation to each side.
+    labels : sequence of n names, optional
+        One name per subject, for the legend.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    title : str, optional
+        Title of the legend.
+    log : bool, default False
+        A logarithmic vertical axis; values of 0 leave a gap.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    Examples
+    --------
+    >>> from lifemix import plots
+    >>> ax = plots.hazard_curves([0, 1, 2], [0.1, 0.2, 0.15], time_unit="years")
+    >>> ax.get_ylabel()
+    'hazard (1/years)'
     """
     grid = check_grid(times)
     curves = check_curves(hazard, len(grid), "hazard")

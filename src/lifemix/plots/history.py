@@ -1,4 +1,4 @@
-"""The course of training: loss on the training rows and on those held out, epoch by epoch."""
+"""Training history: loss on the training rows and on the validation rows by epoch."""
 
 from __future__ import annotations
 
@@ -22,10 +22,32 @@ _KINDS = {"train_loss": ("training rows", PALETTE[0]), "validation_loss": ("held
 def training_history(
     history: Sequence[Mapping[str, Any]], best_epoch: Sequence[int] | int | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the loss by epoch, one pair of lines a member of the ensemble.
+    """Draw the loss by epoch, one pair of lines per member of the ensemble.
 
-    history: ``model.history_``: records with ``member``, ``epoch``, ``train_loss``, ``validation_loss``.
-    best_epoch: ``model.best_epoch_``, one a member; marked on the held-out loss (without one, the training loss).
+    Parameters
+    ----------
+    history : sequence of mappings
+        ``model.history_``: records with ``member``, ``epoch``, ``train_loss`` and ``validation_loss``.
+    best_epoch : int or sequence of int, optional
+        ``model.best_epoch_``, one per member; marked on the validation loss (without one, on the training loss).
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    Examples
+    --------
+    >>> from lifemix import plots
+    >>> history = [
+    ...     {"member": 0, "epoch": 1, "train_loss": 2.0, "validation_loss": 2.1},
+    ...     {"member": 0, "epoch": 2, "train_loss": 1.8, "validation_loss": 2.0},
+    ... ]
+    >>> ax = plots.training_history(history, best_epoch=2)
+    >>> ax.get_xlabel()
+    'epoch'
     """
     table = pd.DataFrame(list(history))
     missing = {"epoch", "train_loss"} - set(table.columns)
@@ -53,7 +75,7 @@ def _mark_best(ax: Axes, table: pd.DataFrame, best_epoch: Sequence[int] | int, k
     members = sorted(table["member"].unique())
     epochs = np.atleast_1d(best_epoch).tolist()
     if len(epochs) != len(members):
-        raise InputError(f"best_epoch must have one epoch a member, {len(members)} in all; got {len(epochs)}.")
+        raise InputError(f"best_epoch must have one epoch per member, {len(members)} in all; got {len(epochs)}.")
     marked = [table[(table["member"] == m) & (table["epoch"] == e)] for m, e in zip(members, epochs, strict=True)]
     points = pd.concat(marked)
     ax.plot(points["epoch"], points[kind], "o", color="black", markersize=5, label="kept epoch", zorder=5)

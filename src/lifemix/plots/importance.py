@@ -29,8 +29,39 @@ def importance_over_time(
 ) -> Axes:
     """Draw how much the Brier score rises at each time when a feature is shuffled.
 
-    times: (m,), rising; importance and std: (d, m), the ``mean`` and ``std`` of ``metrics.permutation_importance``.
-    features: one name a row. show: the features with the largest mean importance, in this order, have a line.
+    Parameters
+    ----------
+    times : array-like of shape (m,)
+        Increasing times.
+    importance : array-like of shape (d, m)
+        The ``mean`` of ``metrics.permutation_importance``.
+    std : array-like of shape (d, m), optional
+        Its ``std``; drawn as a band to each side.
+    features : sequence of d names
+        One name per row.
+    show : int, default 7
+        How many features, those of largest mean importance, have a line.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    See Also
+    --------
+    lifemix.metrics.permutation_importance : what is drawn.
+
+    Examples
+    --------
+    >>> from lifemix import plots
+    >>> importance = [[0.00, 0.01], [0.03, 0.05]]
+    >>> ax = plots.importance_over_time([1.0, 2.0], importance, features=["sex", "age"])
+    >>> ax.lines[0].get_label()
+    'age'
     """
     grid = check_grid(times)
     curves = check_curves(importance, len(grid), "importance")

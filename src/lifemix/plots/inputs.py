@@ -1,4 +1,4 @@
-"""What every plot asks of its arrays."""
+"""Checks of arrays that every plot shares."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Floats = NDArray[np.float64]
 
 
 def check_grid(times: ArrayLike) -> Floats:
-    """Return the times of a curve, (m,); they must rise."""
+    """Return the times of a curve, (m,); they must increase."""
     grid = check_times(times)
     falls = np.flatnonzero(np.diff(grid) < 0)
     if len(falls):
         at = falls[0]
-        raise InputError(f"times must rise from left to right; got {grid[at]:g} before {grid[at + 1]:g}. Sort them.")
+        raise InputError(f"times must increase; got {grid[at]:g} before {grid[at + 1]:g}. Sort them.")
     return grid
 
 
@@ -34,7 +34,9 @@ def check_curves(values: ArrayLike, m: int, name: str) -> Floats:
         raise InputError(f"{name} must be numbers; got {type(values).__name__}.") from None
     curves = array[None] if array.ndim == 1 else array
     if curves.ndim != 2 or curves.shape[1] != m or len(curves) == 0:
-        raise InputError(f"{name} must have one row a curve and one column a time, (n, {m}); got shape {array.shape}.")
+        raise InputError(
+            f"{name} must have one row per curve and one column per time, (n, {m}); got shape {array.shape}."
+        )
     return curves
 
 
@@ -51,12 +53,12 @@ def check_spread(std: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None
 
 
 def check_labels(labels: Sequence[Any] | None, n: int, name: str = "labels") -> list[str] | None:
-    """Return one name a curve."""
+    """Return one name per curve."""
     if labels is None:
         return None
     if isinstance(labels, str) or len(labels) != n:
         got = repr(labels) if isinstance(labels, str) else f"{len(labels)} names"
-        raise InputError(f"{name} must have one name a curve, {n} in all; got {got}.")
+        raise InputError(f"{name} must have one name per curve, {n} in all; got {got}.")
     return [str(label) for label in labels]
 
 

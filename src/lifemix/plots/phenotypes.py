@@ -1,4 +1,4 @@
-"""Phenotypes: what characterises the subjects of each component."""
+"""Phenotypes: the features that characterise the subjects of each component."""
 
 from __future__ import annotations
 
@@ -27,11 +27,39 @@ def phenotypes(
     labels: Sequence[Any] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw, for each component, how far the mean of each feature among its subjects is from that of everyone.
+    """Draw, for each component, how far the mean of each feature among its subjects is from the overall mean.
 
-    X: (n, d), a DataFrame or an array, as the model took it. weights: (n, k), the gate: ``law.net(event).weights``.
-    features: how many are drawn, those that differ most between components.
-    labels: one name a component. What is drawn is ``phenotype_means``, in standard deviations.
+    Parameters
+    ----------
+    X : DataFrame or array of shape (n, d)
+        The covariates, as the model took them.
+    weights : array-like of shape (n, k)
+        The gate: ``model.predict_distribution(X).net(event).weights``.
+    features : int, default 15
+        How many features are drawn, those that differ most between components.
+    labels : sequence of k names, optional
+        One name per component.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    See Also
+    --------
+    phenotype_means : what is drawn, in standard deviations.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lifemix import plots
+    >>> X = pd.DataFrame({"age": [40.0, 50.0, 60.0, 70.0], "sex": ["f", "m", "m", "f"]})
+    >>> gate = [[0.9, 0.1], [0.8, 0.2], [0.2, 0.8], [0.1, 0.9]]
+    >>> ax = plots.phenotypes(X, gate)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['age', 'sex = f', 'sex = m']
     """
     table = phenotype_means(X, weights)
     shares = np.asarray(weights, dtype=np.float64).mean(axis=0)
@@ -55,16 +83,36 @@ def phenotypes(
 
 
 def phenotype_means(X: Any, weights: ArrayLike) -> pd.DataFrame:
-    """Return the weighted mean of each standardised feature in each component; rows features, columns components 1..k.
+    """Return the weighted mean of each standardised feature in each component.
 
-    ``m_jk = sum_i w_ik z_ij / sum_i w_ik`` with ``z`` the feature minus its mean, over its standard deviation. Labels
-    become one column a level (0 or 1), missing values are left out of all sums, and features that do not vary are 0.
+    ``m_jk = sum_i w_ik z_ij / sum_i w_ik`` with ``z`` the feature minus its mean, over its standard deviation.
+    Categories become one 0/1 column per level, missing values are left out of all sums, and features that do not vary
+    are 0.
+
+    Parameters
+    ----------
+    X : DataFrame or array of shape (n, d)
+        The covariates, as the model took them.
+    weights : array-like of shape (n, k)
+        The gate: ``model.predict_distribution(X).net(event).weights``.
+
+    Returns
+    -------
+    DataFrame
+        One row per feature, one column per component 1..k.
+
+    Examples
+    --------
+    >>> from lifemix import plots
+    >>> print(plots.phenotype_means([[1.0], [3.0]], [[1.0, 0.0], [0.0, 1.0]]))
+          1    2
+    x0 -1.0  1.0
     """
     table = _numbers(X)
     gate = np.asarray(weights, dtype=np.float64)
     if gate.ndim != 2 or len(gate) != len(table) or not np.allclose(gate.sum(axis=1), 1, atol=1e-5):
         raise InputError(
-            f"weights must have one row a subject, ({len(table)}, k), each adding up to 1; got shape {gate.shape}."
+            f"weights must have one row per subject, ({len(table)}, k), each adding up to 1; got shape {gate.shape}."
         )
     values = table.to_numpy(dtype=np.float64)
     known = ~np.isnan(values)
@@ -81,7 +129,7 @@ def phenotype_means(X: Any, weights: ArrayLike) -> pd.DataFrame:
 
 
 def _numbers(X: Any) -> pd.DataFrame:
-    """Return the table with one column a number and one a level of each label."""
+    """Return the table with one column per number and one per level of each category."""
     if not isinstance(X, pd.DataFrame):
         array = np.asarray(X)
         if array.ndim != 2:

@@ -1,4 +1,4 @@
-"""Accuracy and discrimination over time: the Brier score and the concordance at many horizons."""
+"""Brier score and concordance at many horizons."""
 
 from __future__ import annotations
 
@@ -34,10 +34,44 @@ def brier_over_time(
 ) -> Axes:
     """Draw the Brier score at each time; lower is better.
 
-    survival: (n, m), or a dict of name to such an array; with ``event=m`` one minus the cumulative incidence.
-    reference: also draw, in grey, a model without covariates: the Kaplan-Meier (Aalen-Johansen) curve of ``y_train``
-    as the prediction for everyone. A model above it has learnt nothing.
-    event: as in ``metrics.brier_score``, which computes what is drawn. Where it is NaN there is a gap.
+    Parameters
+    ----------
+    y_train : target
+        Training data; the censoring distribution and the reference are estimated from it.
+    y_test : target
+        n subjects, observed from the origin.
+    survival : array-like of shape (n, m), or dict of name to such an array
+        Predicted survival at the times, of one or of several models; with ``event=m`` one minus the cumulative
+        incidence.
+    times : array-like of shape (m,)
+        Increasing times.
+    event : int, optional
+        The event type; None for events of any type.
+    reference : bool, default True
+        Also draw, in grey, a model without covariates: the Kaplan-Meier (Aalen-Johansen) curve of ``y_train`` as the
+        prediction for everyone. A model above it has learned nothing.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into. Where the score is NaN there is a gap.
+
+    See Also
+    --------
+    lifemix.metrics.brier_score : what is drawn.
+
+    Examples
+    --------
+    >>> from lifemix import make_target, plots
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 0, 1])
+    >>> survival = [[0.5, 0.2], [0.8, 0.4], [0.9, 0.7], [0.9, 0.8]]
+    >>> ax = plots.brier_over_time(y, y, {"DSM": survival}, [1.5, 2.5])
+    >>> [line.get_label() for line in ax.lines]
+    ['DSM', 'no covariates']
     """
     grid = check_grid(times)
     axes = empty_axes(ax)
@@ -64,11 +98,42 @@ def concordance_over_time(
     time_unit: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw C^td at each time: the share of comparable pairs up to then that are ranked rightly; higher is better.
+    """Draw C^td at each time: the share of comparable pairs up to then that are ranked correctly; higher is better.
 
-    risk: (n, m), the risk of each subject at each time, such as ``1 - survival`` or the cumulative incidence; or a dict
-    of name to such an array. A risk score that is the same at all times may come as (n, 1).
-    event: as in ``metrics.concordance_td``, which computes what is drawn. Where it is NaN there is a gap.
+    Parameters
+    ----------
+    y_train : target
+        Training data; the censoring distribution is estimated from it.
+    y_test : target
+        n subjects, observed from the origin.
+    risk : array-like of shape (n, m), or dict of name to such an array
+        Risk of each subject at each time, such as one minus survival or the cumulative incidence; a risk score that is
+        the same at all times may be (n, 1).
+    times : array-like of shape (m,)
+        Increasing times.
+    event : int, default 1
+        The event type.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into. Where the concordance is NaN there is a gap.
+
+    See Also
+    --------
+    lifemix.metrics.concordance_td : what is drawn.
+
+    Examples
+    --------
+    >>> from lifemix import make_target, plots
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 0, 1])
+    >>> ax = plots.concordance_over_time(y, y, [[3.0], [2.0], [1.0], [0.5]], [1.5, 2.5])
+    >>> ax.lines[0].get_ydata()
+    array([1., 1.])
     """
     grid = check_grid(times)
     axes = empty_axes(ax)

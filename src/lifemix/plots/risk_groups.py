@@ -1,4 +1,4 @@
-"""Kaplan-Meier by predicted risk, with the numbers at risk below."""
+"""Kaplan-Meier curves by predicted risk, with the numbers at risk below."""
 
 from __future__ import annotations
 
@@ -36,12 +36,41 @@ def risk_groups(
     time_unit: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the Kaplan-Meier curve of groups by predicted risk, and write below how many are at risk.
+    """Draw the Kaplan-Meier curves of groups of predicted risk, with the numbers at risk below the time axis.
 
-    risk: (n,), higher = earlier event. groups: how many, cut at quantiles of the risk; or (n,) whole numbers from 0.
-    predicted: ``(times, survival (n, m))``; the mean prediction in each group is then drawn dashed.
-    labels: one name a group, from the lowest risk up. level: of the confidence band, None for no band.
-    last: where the time axis ends; otherwise at the last time of the data.
+    Parameters
+    ----------
+    y : target
+        n subjects, possibly left-truncated.
+    risk : array-like of shape (n,)
+        Risk score; higher = earlier event.
+    groups : int or array-like of shape (n,), default 4
+        Number of groups, cut at quantiles of the risk; or the group of each subject, whole numbers from 0.
+    predicted : tuple (times, survival), optional
+        Predicted survival of shape (n, m) at m times; its mean in each group is drawn dashed.
+    labels : sequence of names, optional
+        One name per group, from the lowest risk up.
+    level : float or None, default 0.95
+        Level of the confidence band; None for no band.
+    last : float, optional
+        Where the time axis ends; None for the last time of the data.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    Examples
+    --------
+    >>> from lifemix import make_target, plots
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0])
+    >>> ax = plots.risk_groups(y, [4.0, 3.0, 2.0, 1.0], groups=2)
+    >>> [line.get_label() for line in ax.lines]
+    ['1 (lowest)', '2 (highest)']
     """
     target = observed(y, "y", truncation=True)
     group = group_by_risk(check_risk(risk, len(target)), groups)
@@ -72,15 +101,32 @@ def group_by_risk(risk: Floats, groups: int | ArrayLike) -> Ints:
             )
         return given.astype(np.int64)
     if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)) or not 1 <= groups <= len(risk):
-        raise InputError(f"groups must be a whole number from 1 to {len(risk)} or one a subject; got {groups!r}.")
+        raise InputError(f"groups must be a whole number from 1 to {len(risk)} or one per subject; got {groups!r}.")
     cuts = np.unique(np.quantile(risk, np.arange(1, groups) / groups))
     return np.unique(np.searchsorted(cuts, risk, side="left"), return_inverse=True)[1].astype(np.int64)
 
 
 def number_at_risk(y: Any, times: ArrayLike) -> Ints:
-    """Return how many subjects are under observation without event just before each time, (m,): entry < t <= time.
+    """Return how many subjects are at risk just before each time: ``entry < t <= time``.
 
-    At the origin those who were there from the beginning.
+    Parameters
+    ----------
+    y : target
+        n subjects, possibly left-truncated.
+    times : array-like of shape (m,)
+        Times; at 0 those count who were observed from the origin.
+
+    Returns
+    -------
+    int array of shape (m,)
+        Numbers of subjects.
+
+    Examples
+    --------
+    >>> from lifemix import make_target, plots
+    >>> y = make_target([1.0, 2.0, 3.0], [1, 0, 1], entry=[0.0, 0.0, 1.5])
+    >>> plots.number_at_risk(y, [0.0, 1.0, 2.0, 3.0])
+    array([2, 2, 2, 1])
     """
     target, at = observed(y, "y", truncation=True), np.asarray(times, dtype=np.float64)
     left = np.searchsorted(np.sort(target.time), at, side="left")
@@ -108,13 +154,13 @@ def _draw_predicted(ax: Axes, group: Ints, times: ArrayLike, survival: ArrayLike
     grid = check_grid(times)
     curves = check_curves(survival, len(grid), "the predicted survival")
     if len(curves) != len(group):
-        raise InputError(f"the predicted survival must have one row a subject, {len(group)}; got {len(curves)}.")
+        raise InputError(f"the predicted survival must have one row per subject, {len(group)}; got {len(curves)}.")
     for number in range(int(group.max()) + 1):
         ax.plot(grid, curves[group == number].mean(axis=0), color=colour(number), linestyle="--", linewidth=1.3)
 
 
 def _write_numbers(ax: Axes, target: Target, group: Ints, names: list[str]) -> None:
-    """Write a table below the axes: a row a group, a column a tick of the time axis."""
+    """Write a table below the axes: one row per group, one column per tick of the time axis."""
     end = ax.get_xlim()[1]
     ticks = [tick for tick in ax.get_xticks() if 0 <= tick <= end]
     ax.set_xticks(ticks)

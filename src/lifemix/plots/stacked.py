@@ -1,4 +1,4 @@
-"""What becomes of one subject: the shares of all kinds of event and of no event, which add up to one."""
+"""Stacked cumulative incidences of one subject: with the probability of no event they add up to one."""
 
 from __future__ import annotations
 
@@ -30,10 +30,40 @@ def stacked_incidence(
 ) -> Axes:
     """Draw the cumulative incidences of one subject on top of each other; what is left above is ``S(t)``.
 
-    ``sum_m F_m(t) + S(t) = 1``, which net curves do not obey: stacked they pass 1 and are refused.
+    ``sum_m F_m(t) + S(t) = 1``. One minus net survival does not add up like this: stacked, such curves exceed 1 and are
+    refused.
 
-    times: (m,), rising; incidences: (n_events, m), from ``law.cumulative_incidences(times)[:, row]``.
-    labels: one name a kind of event.
+    Parameters
+    ----------
+    times : array-like of shape (m,)
+        Increasing times.
+    incidences : array-like of shape (n_events, m)
+        Cumulative incidences of one subject, ``distribution.cumulative_incidences(times)[:, row]``.
+    labels : sequence of n_events names, optional
+        One name per event type.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    title : str, optional
+        Title of the legend.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    Raises
+    ------
+    InputError
+        Where the incidences add up to more than 1.
+
+    Examples
+    --------
+    >>> from lifemix import plots
+    >>> ax = plots.stacked_incidence([0, 1, 2], [[0.0, 0.2, 0.3], [0.0, 0.1, 0.3]], labels=["relapse", "death"])
+    >>> ax.get_legend_handles_labels()[1]
+    ['no event yet', 'death', 'relapse']
     """
     grid = check_grid(times)
     curves = check_probabilities(check_curves(incidences, len(grid), "incidences"), "incidences")

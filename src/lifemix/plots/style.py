@@ -1,4 +1,4 @@
-"""What all pictures share: colours, an empty pair of axes, labels with units."""
+"""Colours, empty axes and axis labels that all plots share."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ _STYLES = ("-", "--", ":", "-.")
 
 
 def colour(number: int) -> str:
-    """Return the colour of the curve with this number; they repeat after seven, with another style of line."""
+    """Return the colour of curve ``number``; colours repeat after seven, with another line style."""
     return PALETTE[number % len(PALETTE)]
 
 
 def line_style(number: int) -> str:
-    """Return the style of line of the curve with this number."""
+    """Return the line style of curve ``number``."""
     return _STYLES[number // len(PALETTE) % len(_STYLES)]
 
 
 def empty_axes(ax: Axes | None, width: float = 7.0, height: float = 4.0) -> Axes:
-    """Return the axes given, or new ones in a figure of their own, without the frame's upper and right line.
+    """Return the given axes, or those of a new figure, without the upper and right spine.
 
-    The new figure is not in pyplot's list, so nothing stays behind when it is dropped: ``ax.figure.savefig(path)``.
+    The new figure is not registered with pyplot, so that nothing remains when it is dropped:
+    ``ax.figure.savefig(path)``.
     """
     if ax is None:
         figure = _matplotlib("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
@@ -55,7 +56,7 @@ def probability_axis(ax: Axes, label: str) -> None:
 
 
 def legend_beside(ax: Axes, title: str | None = None) -> None:
-    """Write the legend to the right of the axes, where it hides no curve; none where nothing has a name."""
+    """Place the legend to the right of the axes, where it hides no curve; none where no curve has a label."""
     if ax.get_legend_handles_labels()[1]:
         legend = ax.legend(
             title=title, frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1), alignment="left", borderaxespad=0
