@@ -21,7 +21,6 @@ EXTRAS = {
 PENDING = (
     *("lifemix.baselines", "lifemix.distribution", "lifemix.estimators", "lifemix.export", "lifemix.persistence"),
     *("lifemix.preprocessing", "lifemix.primitives", "lifemix.report", "lifemix.splits"),
-    *("lifemix.datasets"),
 )
 
 

@@ -291,7 +291,7 @@ def test_listings_that_cannot_be_used_are_refused_by_column_and_line(tmp_path, c
 def test_uneven_lines_are_named(tmp_path):
     path = write_listing(tmp_path / "export.txt")
     path.write_text(path.read_text() + "1\t2\n")
-    with pytest.raises(CovariateError, match=r"must have 12 fields, one a column; got 2 at line 6 \(1 such lines\)"):
+    with pytest.raises(CovariateError, match=r"must have 12 fields, one per column; got 2 at line 6 \(1 such lines\)"):
         load_seer(path, covariates=["SEX"])
 
 

@@ -1,4 +1,4 @@
-"""Data sets: each loader returns a ``Dataset``; nothing is downloaded and nothing is read before a loader is called."""
+"""Data sets: each loader returns a ``Dataset``. Nothing is downloaded; a file is read when its loader is called."""
 
 from __future__ import annotations
 

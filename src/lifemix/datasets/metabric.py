@@ -23,9 +23,28 @@ _FEATURES = {
 def load_metabric() -> Dataset:
     """Return METABRIC as DeepSurv prepared it: 1,904 patients, 9 covariates, 1,103 deaths, times in months.
 
-    Columns have the names of the public file. The order of the genes is what their levels by tumour subtype show; other
-    projects label them MKI67, EGFR, PGR, ERBB2. The source holds float32; here are the shortest decimals that give
-    the same float32. The first 1,523 rows are the training part of DeepSurv. One row has time 0 (censored).
+    Columns have the names of the public file. The order of the genes was inferred from their levels by tumour subtype;
+    other projects label them MKI67, EGFR, PGR, ERBB2. The source is in float32; the file holds the shortest decimals
+    with the same float32 value. The first 1,523 rows are the training part of DeepSurv. One row has time 0 (censored).
+
+    Returns
+    -------
+    Dataset
+        Nine numeric covariates, one event type.
+
+    References
+    ----------
+    Curtis et al. (2012). The genomic and transcriptomic architecture of 2,000 breast tumours reveals novel subgroups.
+    Nature 486, 346-352. https://doi.org/10.1038/nature10983
+
+    Katzman et al. (2018). DeepSurv: personalized treatment recommender system using a Cox proportional hazards deep
+    neural network. BMC Medical Research Methodology 18, 24. https://doi.org/10.1186/s12874-018-0482-1
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> datasets.load_metabric()
+    <Dataset METABRIC: 1,904 rows x 9 columns; 801 censored, 1,103 death; time in months>
     """
     frame = read_bundled("metabric")
     return Dataset(

@@ -1,4 +1,4 @@
-"""SEER: the user's own export of breast cancer patients, with death of breast cancer and of cardiovascular disease."""
+"""SEER: the user's own export of breast cancer patients; death from breast cancer or cardiovascular disease."""
 
 from __future__ import annotations
 
@@ -35,25 +35,71 @@ def load_seer(
     numeric: Sequence[str] = (),
     unknown: Literal["missing", "kept"] = "missing",
 ) -> Dataset:
-    """Read a SEER export of breast cancer patients: event 1 is death of breast cancer, 2 of cardiovascular disease.
+    """Read a SEER export of breast cancer patients: event 1 is death from breast cancer, 2 from cardiovascular disease.
 
-    SEER needs an agreement with the National Cancer Institute and cannot be part of a package. The paper used the file
-    ``BREAST.TXT`` of the old ASCII release, registries Alaska, San Jose-Monterey, Los Angeles and rural Georgia:
-    65,481 patients, 13,564 and 4,245 events. Deaths of other causes count as censored. Of each patient the first
-    record within the chosen years and registries is kept; patients of unknown survival time are left out. How many
+    SEER requires an agreement with the National Cancer Institute and cannot be part of a package. The paper used the
+    file ``BREAST.TXT`` of the old ASCII release, registries Alaska, San Jose-Monterey, Los Angeles and rural Georgia:
+    65,481 patients, 13,564 and 4,245 events. Deaths from other causes count as censored. The first record of each
+    patient within the chosen years and registries is kept; patients of unknown survival time are left out. How many
     were left out, and why, is in ``description``.
 
-    layout: the fixed-width ASCII release or a SEER*Stat case listing with labels (or codes); found out if "auto".
-    positions: for "ascii", the SAS program of the release or {field: (start, width)}; None: records of 362 characters.
-    columns: for "listing" without names in the first line, the names or the path of the .dic file.
-    years: first and last year of diagnosis; None for all. registries: their names or codes; None for all.
-    cvd: "narrow" is diseases of the heart (50060); "wide" adds hypertension, cerebrovascular diseases, atherosclerosis,
-        aortic aneurysm and other arteries (50070 to 50110). The paper does not say which it used.
-    max_months: follow-up ends here, ten years in the paper: later rows are censored at this time.
-    covariates: names of fields (``AGE_DX``) or of columns of the listing; None for the 21 that fit the paper best.
-    numeric: covariates beyond the known fields that hold numbers; other unknown ones hold labels.
-    unknown: SEER's codes for unknown (9, 99, 999, node counts from 95) become "missing", or are "kept" as values, which
-        is apparently what the paper did. Blank fields are always missing.
+    Parameters
+    ----------
+    path : path
+        The file, plain or compressed with gzip.
+    layout : {"auto", "ascii", "listing"}, default "auto"
+        The fixed-width ASCII release, or a SEER*Stat case listing with labels (or codes); detected if ``"auto"``.
+    positions : path or mapping, optional
+        For ``"ascii"``, the SAS program of the release or ``{field: (start, width)}``; None: records of 362 characters.
+    columns : path or sequence of str, optional
+        For ``"listing"`` without names in the first line, the names or the path of the .dic file.
+    years : tuple of int or None, default (1992, 2007)
+        First and last year of diagnosis; None for all.
+    registries : sequence of str or None, default the paper's four
+        Names or codes of the registries; None for all.
+    cvd : {"narrow", "wide"}, default "narrow"
+        ``"narrow"`` is diseases of the heart (50060); ``"wide"`` adds hypertension, cerebrovascular diseases,
+        atherosclerosis, aortic aneurysm and other arteries (50070 to 50110). The paper does not say which it used.
+    max_months : float, default 120
+        Follow-up ends here, ten years in the paper: later rows are censored at this time.
+    covariates : sequence of str, optional
+        Names of fields (``AGE_DX``) or of columns of the listing; None for the 21 that fit the paper best.
+    numeric : sequence of str, default ()
+        Covariates beyond the known fields that hold numbers; all others hold labels.
+    unknown : {"missing", "kept"}, default "missing"
+        SEER's codes for unknown (9, 99, 999, node counts from 95) become missing, or are kept as values, which is
+        apparently what the paper did. Blank fields are always missing.
+
+    Returns
+    -------
+    Dataset
+        Two competing event types, times in months.
+
+    Raises
+    ------
+    CovariateError
+        Where the file is not readable as SEER, or lacks a field.
+
+    References
+    ----------
+    Surveillance, Epidemiology, and End Results (SEER) Program, National Cancer Institute. https://seer.cancer.gov
+
+    Examples
+    --------
+    An invented case listing of three patients:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lifemix import datasets
+    >>> path = Path(tempfile.mkdtemp()) / "listing.csv"
+    >>> _ = path.write_text('''Patient ID,Year of diagnosis,SEER registry,COD to site recode,Survival months,Sex
+    ... 1,1999,Los Angeles,Alive,130,Female
+    ... 2,2001,Los Angeles,Breast,14,Female
+    ... 3,2003,Los Angeles,Diseases of Heart,60,Female
+    ... ''')
+    >>> data = datasets.load_seer(path, covariates=["SEX"])
+    >>> data.y["time"], data.y["event"]
+    (array([120.,  14.,  60.]), array([0, 1, 2]))
     """
     chosen = list(COVARIATES if covariates is None else covariates)
     _check_settings(layout, cvd, unknown, max_months, chosen)

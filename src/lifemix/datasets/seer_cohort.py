@@ -1,4 +1,4 @@
-"""From SEER records to patients: who is in the cohort, what happened to them, what is known about them."""
+"""From SEER records to patients: selection of the cohort, outcome and covariates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNKNOWN_LABELS = ("Unknown", "Recode not available")
 def select(
     records: pd.DataFrame, years: tuple[int, int] | None, registries: Sequence[str] | None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return one record a patient, and how many records each step left out."""
+    """Return one record per patient, and how many records each step left out."""
     notes = [f"{len(records):,} read"]
 
     def keep(frame: pd.DataFrame, rows: pd.Series[bool], reason: str) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The two layouts of SEER, read into a table of text: a row a record, a column a field, the index the line."""
+"""The two layouts of SEER, read into a table of text: one row per record, one column per field, indexed by line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _lines(path: str | PathLike[str]) -> list[str]:
     while lines and not lines[-1].strip():
         lines.pop()
     if not lines:
-        raise CovariateError(f"{Path(path).name} holds no records; expected a SEER file with one record a line.")
+        raise CovariateError(f"{Path(path).name} holds no records; expected a SEER file with one record per line.")
     return lines
 
 
@@ -49,8 +49,20 @@ def read_ascii(
 ) -> pd.DataFrame:
     """Read fields of the fixed-width release.
 
-    positions: the SAS program that came with the release, or {field: (start, width)} with starts counted from 1; None
-    for the built-in places, which hold for records of 362 characters.
+    Parameters
+    ----------
+    path : path
+        The file, plain or compressed with gzip.
+    positions : path or mapping or None
+        The SAS program that came with the release, or ``{field: (start, width)}`` with starts counted from 1; None
+        for the built-in positions, which hold for records of 362 characters.
+    names : iterable of str
+        The fields to read.
+
+    Returns
+    -------
+    DataFrame of text
+        One row per record, line numbers as index.
     """
     lines = _lines(path)
     places = _places(positions, len(lines[0]))
@@ -96,7 +108,17 @@ def _places(positions: str | PathLike[str] | Positions | None, length: int) -> P
 def read_listing(path: str | PathLike[str], columns: str | PathLike[str] | Sequence[str] | None) -> pd.DataFrame:
     """Read a SEER*Stat case listing, tab or comma separated.
 
-    columns: for a file without names in its first line, the names or the path of its dictionary (.dic).
+    Parameters
+    ----------
+    path : path
+        The file, plain or compressed with gzip.
+    columns : path or sequence of str or None
+        For a file without names in its first line, the names or the path of its dictionary (.dic).
+
+    Returns
+    -------
+    DataFrame of text
+        One row per record, line numbers as index.
     """
     lines = _lines(path)
     delimiter = "\t" if "\t" in lines[0] else ","
@@ -115,7 +137,7 @@ def read_listing(path: str | PathLike[str], columns: str | PathLike[str] | Seque
     uneven = [i for i, row in enumerate(rows[first:], start=first + 1) if len(row) != len(names)]
     if uneven:
         raise CovariateError(
-            f"every line must have {len(names)} fields, one a column; got {len(rows[uneven[0] - 1])} at line "
+            f"every line must have {len(names)} fields, one per column; got {len(rows[uneven[0] - 1])} at line "
             f"{uneven[0]} ({len(uneven)} such lines). Check the delimiter and the names of the columns."
         )
     frame = pd.DataFrame(rows[first:], columns=names, index=range(first + 1, len(rows) + 1), dtype=object)

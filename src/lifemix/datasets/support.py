@@ -43,11 +43,27 @@ _LABELS = ("sex", "dzgroup", "dzclass", "income", "race", "ca")
 
 
 def load_support() -> Dataset:
-    """Return SUPPORT: 9,105 patients, 30 covariates, 6,201 deaths, times in days.
+    """Return SUPPORT: 9,105 seriously ill hospital patients, 30 covariates, 6,201 deaths, times in days.
 
-    The paper names the 21 covariates with missing values; the nine complete ones are what is left of the source's 48
-    columns without identifier, outcomes, costs, earlier scores, physicians' guesses and ``adlsc``, a blend of two
+    The paper names the 21 covariates with missing values; the nine complete ones are the rest of the source's 48
+    columns without identifier, outcomes, costs, earlier scores, physicians' estimates and ``adlsc``, which combines two
     others. The paper fills seven columns with ``lifemix.preprocessing.SUPPORT_NORMAL_VALUES``.
+
+    Returns
+    -------
+    Dataset
+        24 numeric and 6 categorical covariates, one event type.
+
+    References
+    ----------
+    Knaus et al. (1995). The SUPPORT prognostic model: objective estimates of survival for seriously ill hospitalized
+    adults. Annals of Internal Medicine 122, 191-203. https://doi.org/10.7326/0003-4819-122-3-199502010-00007
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> datasets.load_support().X[["age", "sex"]].shape
+    (9105, 2)
     """
     frame = read_bundled("support", _LABELS)
     return Dataset(

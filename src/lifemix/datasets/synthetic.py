@@ -40,15 +40,44 @@ def make_synthetic(
     truth: bool = False,
     integer_times: bool = True,
 ) -> Dataset:
-    """Draw the paper's competing risks: 12 normal covariates, two events, half of the rows censored.
+    """Simulate the paper's competing risks: 12 normal covariates, two event types, half of the rows censored.
 
-    With x3 = feature1-4, x1 = feature5-8, x2 = feature9-12 and m_j = (g3'x3)^2 + g_j'x_j, the time of event j is
-    exponential with *mean* m_j; draws with some m_j <= 0 or some time >= 200 are rejected. The earlier event is seen,
-    at its time rounded to an integer. n // 2 rows, chosen at random, are censored at a time uniform on the integers
-    0..time. This is the recipe that reproduces the DeepHit project's file; the g were estimated from it.
+    With ``x3`` = feature1-4, ``x1`` = feature5-8, ``x2`` = feature9-12 and ``m_j = (g3'x3)^2 + g_j'x_j``, the time of
+    event j is exponential with *mean* ``m_j``; draws with some ``m_j <= 0`` or some time >= 200 are rejected. The
+    earlier event is observed, at its time rounded to an integer. ``n // 2`` rows, chosen at random, are censored at a
+    time uniform on the integers 0..time. This recipe reproduces the DeepHit project's file; the ``g`` were estimated
+    from it.
 
-    integer_times: False leaves the times unrounded and censors uniformly on [0, time).
-    truth: whether to return the law of every row, a ``SyntheticTruth``, as the field ``truth``.
+    Parameters
+    ----------
+    n : int, default 30000
+        Number of rows.
+    random_state : int, Generator or None, default 0
+        Random seed.
+    truth : bool, default False
+        Whether to return the distribution of every row, a ``SyntheticTruth``, as the field ``truth``.
+    integer_times : bool, default True
+        False leaves the times unrounded and censors uniformly on [0, time).
+
+    Returns
+    -------
+    Dataset
+        Twelve numeric covariates, two competing event types.
+
+    References
+    ----------
+    Alaa and van der Schaar (2017). Deep multi-task Gaussian processes for survival analysis with competing risks.
+    Advances in Neural Information Processing Systems 30.
+
+    Lee, Zame, Yoon and van der Schaar (2018). DeepHit: a deep learning approach to survival analysis with competing
+    risks. Proceedings of the AAAI Conference on Artificial Intelligence 32. https://doi.org/10.1609/aaai.v32i1.11842
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> data = datasets.make_synthetic(100, random_state=0)
+    >>> data.X.shape, data.counts[0]
+    ((100, 12), 50)
     """
     if n < 1:
         raise SettingError(f"n must be at least 1; got {n}.")
@@ -71,9 +100,38 @@ def make_synthetic(
 
 
 def load_synthetic(path: str | PathLike[str]) -> Dataset:
-    """Read the DeepHit project's own file ``synthetic_comprisk.csv`` (compressed or not) where a user has it.
+    """Read the DeepHit project's own file ``synthetic_comprisk.csv`` (compressed or not) from the user's disk.
 
     The columns ``true_time`` and ``true_label`` are the outcome before censoring: never in ``X``.
+
+    Parameters
+    ----------
+    path : path
+        The CSV file.
+
+    Returns
+    -------
+    Dataset
+        Twelve numeric covariates, two competing event types.
+
+    Raises
+    ------
+    CovariateError
+        Where the file lacks one of the columns.
+
+    Examples
+    --------
+    The columns of that file, with simulated rows:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lifemix import datasets
+    >>> simulated = datasets.make_synthetic(20)
+    >>> frame = simulated.X.assign(time=simulated.y["time"], label=simulated.y["event"])
+    >>> path = Path(tempfile.mkdtemp()) / "synthetic_comprisk.csv"
+    >>> frame.to_csv(path, index=False)
+    >>> datasets.load_synthetic(path).X.shape
+    (20, 12)
     """
     frame = pd.read_csv(path)
     absent = [name for name in ("time", "label", *_FEATURES) if name not in frame.columns]

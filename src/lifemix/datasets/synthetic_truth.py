@@ -1,4 +1,4 @@
-"""The law that each row of the simulated data was drawn from, in closed form."""
+"""The distribution that each row of the simulated data was drawn from, in closed form."""
 
 from __future__ import annotations
 
@@ -21,21 +21,32 @@ class SyntheticTruth:
     """The true survival and incidence of every row given its covariates.
 
     Given x the two times are independent exponentials with means m_1, m_2, both truncated to [0, 200), since draws
-    beyond were rejected. With a_j = 1 / m_j, L = 200 and A_j = 1 - exp(-a_j L):
+    beyond were rejected. With a_j = 1 / m_j, L = 200 and A_j = 1 - exp(-a_j L)::
 
         S_j(t) = (exp(-a_j t) - exp(-a_j L)) / A_j                       net survival
         S(t)   = S_1(t) S_2(t)
         F_1(t) = {a_1 / (a_1 + a_2) (1 - exp(-(a_1 + a_2) t)) - exp(-a_2 L) (1 - exp(-a_1 t))} / (A_1 A_2)
 
-    and F_2 likewise; F_1 + F_2 + S = 1. This is the law in continuous time. Times rounded to integers follow another
-    one: the rounded time is <= t when the time itself is <= floor(t) + 1/2. ``rounded`` is that law, the one to use
-    for the best reachable scores on rounded times; at t = 0 its survival is already below 1.
+    and F_2 likewise; F_1 + F_2 + S = 1. This is the distribution in continuous time. Times rounded to integers follow
+    another one: the rounded time is <= t when the time itself is <= floor(t) + 1/2. ``rounded`` is that distribution,
+    the one to use for the best reachable scores on rounded times; at t = 0 its survival is already below 1.
 
-    ``y`` is the target before censoring. Censoring in these data is uniform on [0, time] and so depends on the time: a
-    model fitted to the censored rows does not estimate these functions without bias, however many rows there are, and
-    weights by the inverse probability of censoring are biased too. Scores computed from ``y`` are free of that.
+    Censoring in these data is uniform on [0, time] and so depends on the time: a model fitted to the censored rows does
+    not estimate these functions without bias, however many rows there are, and weights by the inverse probability of
+    censoring are biased too. Scores computed from ``y`` have no such bias.
 
-    Methods take a number or an array of times and return shape (n, number of times).
+    Methods take a number or an array of times and return shape (n, n_times).
+
+    Attributes
+    ----------
+    means : float array of shape (n, 2)
+        The means of the two exponentials.
+    y : structured array of shape (n,)
+        The target before censoring.
+    is_rounded : bool, default False
+        Whether the times are rounded to integers.
+    rounded : SyntheticTruth
+        The distribution of the times rounded to integers.
     """
 
     means: Floats  # (n, 2)
@@ -44,7 +55,7 @@ class SyntheticTruth:
 
     @property
     def rounded(self) -> SyntheticTruth:
-        """The law of the times rounded to integers."""
+        """The distribution of the times rounded to integers."""
         return replace(self, is_rounded=True)
 
     def survival(self, times: ArrayLike) -> Floats:
@@ -74,7 +85,7 @@ class SyntheticTruth:
         return rates[:, [event - 1]], rates[:, [2 - event]]
 
     def _clip(self, times: ArrayLike) -> Floats:
-        """Return times as a row vector, where the law is between 0 and 1."""
+        """Return times as a row vector, clipped to where survival is between 0 and 1."""
         t = np.atleast_1d(np.asarray(times, dtype=np.float64))[None, :]
         if self.is_rounded:
             t = np.floor(t) + 0.5
