@@ -51,7 +51,7 @@ def link(text: object, address: str) -> Html:
 
 
 def bullets(items: Iterable[object]) -> Html:
-    """Return a list, one point an item."""
+    """Return a list, one point per item."""
     return Html("<ul>" + "".join(f"<li>{safe(item)}</li>" for item in items) + "</ul>")
 
 

@@ -55,7 +55,7 @@ Entry = Value | float | str | None
 def table(columns: Sequence[TableColumn], rows: Sequence[Sequence[Entry]], caption: object, foot: object = "") -> Html:
     """Return a table that scrolls sideways where the screen is narrow; the first column names the row.
 
-    rows: one entry a column: a number, a ``Value``, text, or None where there is none. NaN reads as none.
+    rows: one entry per column: a number, a ``Value``, text, or None where there is none. NaN reads as none.
     """
     for number, row in enumerate(rows):
         if len(row) != len(columns):
