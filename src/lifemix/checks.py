@@ -7,7 +7,6 @@ a ``SettingError``. An estimator declares what its options may be once, as rules
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -16,7 +15,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import InputError, LifemixWarning, SettingError
+from .errors import InputError, SettingError
+from .warning import warn_user
 
 __all__ = [
     "Check",
@@ -37,12 +37,13 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+_HUGE = 1e30  # leaves room below the largest float32
 
 
 # Data.
 
 
-def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = False, stacklevel: int = 3) -> Floats:
+def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = False) -> Floats:
     """Return times as a vector; they must be finite numbers and not negative.
 
     With ``warn_unsorted``, for arguments that look like a grid, another order gives a warning: it is probably a slip.
@@ -58,11 +59,7 @@ def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = 
             "Times count from the origin of the target's times."
         )
     if warn_unsorted and (np.diff(array) < 0).any():
-        warnings.warn(
-            f"{name} are not sorted; the results come in the order given. Sort them if a curve is meant.",
-            LifemixWarning,
-            stacklevel=stacklevel,
-        )
+        warn_user(f"{name} are not sorted; the results come in the order given. Sort them if a curve is meant.")
     return array
 
 
@@ -76,11 +73,14 @@ def check_shares(values: ArrayLike, name: str) -> Floats:
 
 def check_event(event: Any, n_events: int | None = None) -> int:
     """Return the event type as an integer from 1 on, up to ``n_events`` where that is known; 1.0 is 1."""
-    whole = isinstance(event, Real) and not isinstance(event, (bool, np.bool_)) and float(event).is_integer()
-    if not whole or event < 1 or (n_events is not None and event > n_events):
+    if not _is_whole(event) or event < 1 or (n_events is not None and event > n_events):
         known = ">= 1" if n_events is None else f"in 1..{n_events}, the event types seen in fit"
         raise InputError(f"event must be a whole number {known}; got {event!r}.")
     return int(event)
+
+
+def _is_whole(value: Any) -> bool:
+    return not isinstance(value, (bool, np.bool_)) and isinstance(value, Real) and float(value).is_integer()
 
 
 def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
@@ -149,7 +149,7 @@ class Number:
     """A number from ``least`` to ``most``, or above ``above``; None too where it is optional."""
 
     least: float = 0.0
-    most: float = 1e30
+    most: float = _HUGE
     above: float | None = None
     optional: bool = False
 
@@ -160,11 +160,14 @@ class Number:
         real = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
         low = self.least if self.above is None else self.above
         if not real or not low <= float(value) <= self.most or (self.above is not None and float(value) == low):
-            span = f"from {low:g}" if self.above is None else f"above {low:g} and at most"
-            ending = f"to {self.most:g}" if self.above is None else f"{self.most:g}"
             also = " or None" if self.optional else ""
-            raise SettingError(f"{name} must be a number {span} {ending}{also}; got {value!r}.")
+            raise SettingError(f"{name} must be a number {self._span(low)}{also}; got {value!r}.")
         return float(value)
+
+    def _span(self, low: float) -> str:
+        if self.most == _HUGE:
+            return f"of at least {low:g}" if self.above is None else f"above {low:g}"
+        return f"from {low:g} to {self.most:g}" if self.above is None else f"above {low:g} and at most {self.most:g}"
 
 
 class Choice:

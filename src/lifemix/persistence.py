@@ -77,7 +77,7 @@ def load(path: str | os.PathLike[str], encoder: nn.Module | None = None) -> Deep
 
 
 def _content(model: DeepSurvivalMachines) -> dict[str, Any]:
-    network = model._network
+    network = model.network_
     architecture = network.architectures[0]
     names = getattr(model, "feature_names_in_", None)
     history = [{name: None if math.isnan(v) else v for name, v in record.items()} for record in model.history_]
@@ -133,10 +133,10 @@ def _restore_preprocessor(state: dict[str, Any]) -> Any:
 
 
 def _tensors(model: DeepSurvivalMachines) -> dict[str, Tensor]:
-    tensors = {"parameters": model._network.parameters}
+    tensors = {"parameters": model.network_.parameters}
     for name in _FIELDS:
-        tensors[f"training.{name}"] = torch.as_tensor(getattr(model._training_target, name))
-    for member, architecture in enumerate(model._network.architectures):
+        tensors[f"training.{name}"] = torch.as_tensor(getattr(model.training_target_, name))
+    for member, architecture in enumerate(model.network_.architectures):
         for name, values in architecture.module_state().items():
             tensors[f"module.{member}.{name}"] = values.cpu()
     return {name: tensor.clone().contiguous() for name, tensor in tensors.items()}
@@ -152,14 +152,14 @@ def _restore(content: dict[str, Any], tensors: dict[str, Tensor], encoder: nn.Mo
         options["preprocessor"] = TabularPreprocessor(**preprocessor.get_params())
     model = _CLASSES[content["class"]](**options, encoder=encoder)
     check_settings(model)
-    model._network = _restore_network(content, tensors, model)
-    model._training_target = Target(*(tensors[f"training.{name}"].numpy() for name in _FIELDS))
+    model.network_ = _restore_network(content, tensors, model)
+    model.training_target_ = Target(*(tensors[f"training.{name}"].numpy() for name in _FIELDS))
     model.preprocessor_ = preprocessor
     model.n_features_in_, model.n_events_ = content["n_features"], content["n_events"]
     if content["feature_names"] is not None:
         model.feature_names_in_ = np.array(content["feature_names"], dtype=object)
-    model.time_unit_, model.last_event_time_ = model._network.scale.unit, content["last_event_time"]
-    model.n_parameters_ = model._network.architectures[0].layout.size
+    model.time_unit_, model.last_event_time_ = model.network_.scale.unit, content["last_event_time"]
+    model.n_parameters_ = model.network_.architectures[0].layout.size
     model.best_epoch_ = content["best_epoch"]
     if content.get("metadata") is not None:
         model.metadata_ = content["metadata"]

@@ -76,7 +76,7 @@ def test_the_mean_has_a_smaller_squared_error_than_the_models_have_on_average():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"estimators": []}, "at least one model; got none"),
+        ({"estimators": []}, "at least one model; got "),
         ({"estimators": [object()]}, "need fit and predict_survival_function and .* got object"),
         ({"estimators": [CoxPH()], "discount": 0.0}, "above 0 and at most 1; got 0.0"),
         ({"estimators": [CoxPH()], "discount": 1.5}, "above 0 and at most 1; got 1.5"),

@@ -76,7 +76,7 @@ def test_weights_move_the_hazard():
 
 @pytest.mark.parametrize("name", ["n_intervals", "max_iter", "patience"])
 def test_bad_settings_are_refused(name):
-    with pytest.raises(SettingError, match=f"{name} must be at least 1; got 0"):
+    with pytest.raises(SettingError, match=f"{name} must be a whole number of at least 1; got 0"):
         GradientBoosting(**{name: 0}).fit(*simulate(50, 0))
 
 

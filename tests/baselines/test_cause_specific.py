@@ -121,7 +121,7 @@ def test_a_survival_of_exactly_zero_leaves_finite_incidences():
     [
         ({"estimator": 3}, "estimator needs fit and predict_survival_function; got int"),
         ({"estimator": CoxPH(), "rule": "sum"}, "rule must be one of 'exponential', 'product_limit'; got 'sum'"),
-        ({"estimator": CoxPH(), "max_steps": 0}, "max_steps must be at least 1"),
+        ({"estimator": CoxPH(), "max_steps": 0}, "max_steps must be a whole number of at least 1 or None; got 0"),
     ],
 )
 def test_bad_settings_are_refused(options, message):

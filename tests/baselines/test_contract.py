@@ -279,7 +279,7 @@ def test_weights_count_like_copies_or_are_refused(name, kinds):
     except SettingError as error:
         assert "does not take sample_weight" in str(error)  # noqa: PT017
         return
-    for bad, message in ((weight[:-1], "one value a row"), (-weight, r"finite and >= 0; got -1\.0 at row 1")):
+    for bad, message in ((weight[:-1], "one value per row"), (-weight, r"finite and >= 0; got -1\.0 at row 1")):
         with pytest.raises(InputError, match=message):
             model.fit(X, y, sample_weight=bad)
     if "Boosting" in name or "DeepSurvivalMachines" in name:  # rows in bins and batches know nothing of weights
@@ -313,7 +313,7 @@ def test_late_entry_is_used_or_refused(name, kinds):
 )
 def test_models_of_one_kind_say_how_to_take_several(name):
     X, y = data(2)
-    with pytest.raises(TargetError, match=r"models one kind of event; got kinds 1\.\.2\. Wrap it as CauseSpecific"):
+    with pytest.raises(TargetError, match=r"models one event type; got the types 1\.\.2\. Wrap it as CauseSpecific"):
         model_of(name, 1).fit(X, y)
 
 

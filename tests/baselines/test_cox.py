@@ -192,9 +192,9 @@ def test_huge_covariates_do_not_overflow():
     [
         ({"ties": "exact"}, "ties must be one of 'efron', 'breslow'; got 'exact'"),
         ({"baseline": "weibull"}, "baseline must be one of"),
-        ({"penalty": -1.0}, r"penalty must be a number >= 0; got -1\.0"),
-        ({"penalty": np.nan}, "penalty must be a number >= 0; got nan"),
-        ({"max_iter": 0}, "max_iter must be at least 1; got 0"),
+        ({"penalty": -1.0}, r"penalty must be a number of at least 0; got -1\.0"),
+        ({"penalty": np.nan}, "penalty must be a number of at least 0; got nan"),
+        ({"max_iter": 0}, "max_iter must be a whole number of at least 1; got 0"),
         ({"preprocessor": "scale"}, "preprocessor must be 'auto', None or a scikit-learn transformer; got 'scale'"),
         ({"preprocessor": 3}, "preprocessor must be 'auto', None or have fit and transform; got int"),
     ],

@@ -133,8 +133,8 @@ def test_missing_package_is_named_with_the_command(monkeypatch):
     [
         ({"grid": "log"}, "grid must be one of 'quantiles', 'equidistant'; got 'log'"),
         ({"activation": "sine"}, "activation must be one of"),
-        ({"n_times": 0}, "n_times must be at least 1; got 0"),
-        ({"alpha": 0.0}, r"alpha must be above 0; got 0\.0"),
+        ({"n_times": 0}, "n_times must be a whole number of at least 1; got 0"),
+        ({"alpha": 0.0}, r"alpha must be a number above 0; got 0\.0"),
     ],
 )
 def test_bad_settings_are_refused(options, message):

@@ -93,10 +93,10 @@ def test_numbers_beyond_single_precision_go_where_large_numbers_go():
 
 
 def test_bad_settings_are_refused():
-    with pytest.raises(SettingError, match="n_trees must be at least 1; got 0"):
+    with pytest.raises(SettingError, match="n_trees must be a whole number of at least 1; got 0"):
         RandomSurvivalForest(n_trees=0).fit(X, Y)
 
 
 def test_no_times_of_the_splits_are_refused():
-    with pytest.raises(SettingError, match="split_times must be at least 1, or None for all times; got 0"):
+    with pytest.raises(SettingError, match="split_times must be a whole number of at least 1 or None; got 0"):
         RandomSurvivalForest(split_times=0).fit(X, Y)

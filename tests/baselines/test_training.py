@@ -67,9 +67,3 @@ def test_both_parts_need_an_event():
     target = as_target((np.arange(1.0, 11.0), np.r_[1, np.zeros(9, int)]))
     with pytest.raises(SettingError, match="part needs at least one event; got none among its"):
         split_rows(target, 0.2, 0)
-
-
-@pytest.mark.parametrize("name", ["learning_rate", "batch_size", "max_epochs", "patience"])
-def test_bad_schedules_are_refused(name):
-    with pytest.raises(SettingError, match=f"{name} must be above 0; got 0"):
-        schedule(**{name: 0})

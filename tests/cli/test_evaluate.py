@@ -12,7 +12,7 @@ def test_figures_are_those_of_the_metrics(run, model, write):
     result = run("evaluate", model, write(new), "--times", "100,300", "--json").json
     saved = load(model)
     X, y = new[["age", "dose", "stage"]], make_target(new["days"], new["died"])
-    train = saved._training_target.to_array()
+    train = saved.training_target_.to_array()
     survival = saved.predict_survival_function(X, [100, 300])
     mine, floor = result["quality"]
     assert mine["values"]["brier"]["1"] == pytest.approx(metrics.brier_score(train, y, survival, [100, 300]))

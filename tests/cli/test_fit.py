@@ -63,9 +63,9 @@ def test_quiet_shows_only_results(run, write, frame):
 def test_held_out_rows_stay_out_without_refit(run, write, frame):
     path = write(frame)
     fit(run, path, "--no-refit")
-    assert len(load(path.with_name("m.safetensors"))._training_target) == 160
+    assert len(load(path.with_name("m.safetensors")).training_target_) == 160
     fit(run, path)
-    assert len(load(path.with_name("m.safetensors"))._training_target) == 200
+    assert len(load(path.with_name("m.safetensors")).training_target_) == 200
 
 
 def test_held_out_rows_can_be_written_for_evaluate(run, write, frame, tmp_path):
@@ -129,7 +129,7 @@ def test_rows_without_outcome_are_left_out_only_when_asked(run, write, frame):
     path = write(frame.assign(days=frame["days"].where(frame.index > 4)))
     outcome = fit(run, path, "--skip-incomplete")
     assert "5 rows without time or event were left out" in outcome.err
-    assert len(load(path.with_name("m.safetensors"))._training_target) == 195
+    assert len(load(path.with_name("m.safetensors")).training_target_) == 195
 
 
 def test_number_codes_become_categories(run, write, frame):

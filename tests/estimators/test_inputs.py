@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from torch import nn
 
 from lifemix import make_target
-from lifemix.errors import CovariateError, InputError, LifemixWarning, SettingError, TargetError
+from lifemix.errors import CovariateError, DivergedError, InputError, LifemixWarning, SettingError, TargetError
 from lifemix.target import as_target
 
 TIMES = [0.5, 2.0, 8.0]
@@ -218,7 +218,7 @@ def test_events_that_the_model_does_not_know_are_refused(quick, single, competin
 # Weights and validation rows.
 
 BAD_WEIGHTS = {
-    "wrong length": (np.ones(3), r"one value a row, shape \(240,\); got shape \(3,\)"),
+    "wrong length": (np.ones(3), r"one value per row, shape \(240,\); got shape \(3,\)"),
     "matrix": (np.ones((240, 1)), r"got shape \(240, 1\)"),
     "negative": (np.r_[np.ones(239), -1], r"finite and >= 0; got -1\.0 at row 239 \(1 such rows\)"),
     "nan": (np.r_[np.nan, np.ones(239)], "finite and >= 0; got nan at row 0"),
@@ -375,7 +375,7 @@ def test_unscaled_tables_train(quick, single, scale):
 
 def test_a_fit_that_diverged_says_so(quick, single):
     model = quick(preprocessor=None, hidden=(), shift_activation="identity", learning_rate=10, validation_fraction=0)
-    with pytest.raises(SettingError, match=r"training diverged: .* 1 of 1 models .*Lower learning_rate, or scale X"):
+    with pytest.raises(DivergedError, match=r"training diverged: .* 1 of 1 models .*Lower learning_rate, or scale X"):
         model.fit(single.X * 1e25, single.y)
     assert not hasattr(model, "n_events_")
 

@@ -373,7 +373,7 @@ def test_encoder_members_differ(quick, single):
 def test_ensemble_is_the_equal_mixture_of_its_members(quick, competing):
     X, y = competing
     ensemble = quick(n_members=3).fit(X, y)
-    alone = [network.distribution(ensemble.preprocessor_.transform(X)) for network in ensemble._network.members()]
+    alone = [network.distribution(ensemble.preprocessor_.transform(X)) for network in ensemble.network_.members()]
     survival = np.stack([member.survival(TIMES) for member in alone])
     mean, std = ensemble.predict_survival_function(X, TIMES, return_std=True)
     np.testing.assert_allclose(mean, survival.mean(0), atol=1e-12)
@@ -421,7 +421,7 @@ def test_ensemble_of_one_is_the_single_model_and_the_first_of_more(quick, single
     np.testing.assert_allclose(mean, one.predict_survival_function(single.X, TIMES), atol=1e-12)
     assert (std == 0).all()
     more = quick(n_members=3).fit(*single)
-    first = more._network.members()[0].distribution(more.preprocessor_.transform(single.X))
+    first = more.network_.members()[0].distribution(more.preprocessor_.transform(single.X))
     np.testing.assert_allclose(first.survival(TIMES), mean, atol=1e-4)
 
 
@@ -429,7 +429,7 @@ def test_ensemble_is_better_than_its_members_on_average(quick, single):
     X, y = single
     ensemble = quick(n_members=4, max_epochs=10).fit(X[:160], y[:160])
     target, matrix = as_target(y[160:]), ensemble.preprocessor_.transform(X[160:])
-    members = [member.log_likelihood(matrix, target, np.ones(80)) for member in ensemble._network.members()]
+    members = [member.log_likelihood(matrix, target, np.ones(80)) for member in ensemble.network_.members()]
     assert ensemble.log_likelihood(X[160:], y[160:]) >= np.mean(members)
 
 
@@ -542,7 +542,7 @@ def test_representation_has_the_width_and_the_names_of_the_last_layer(quick, mix
 def test_representation_of_an_ensemble_stands_side_by_side(quick, single):
     model = quick(n_members=2).fit(*single)
     matrix = model.preprocessor_.transform(single.X)
-    parts = [member.represent(matrix) for member in model._network.members()]
+    parts = [member.represent(matrix) for member in model.network_.members()]
     np.testing.assert_allclose(model.transform(single.X), np.hstack(parts), atol=1e-6)
     assert len(model.get_feature_names_out()) == 16
     assert len(set(model.get_feature_names_out())) == 16

@@ -45,7 +45,7 @@ def test_powers_of_two_give_equal_curves(kind):
     data = sample(kind)
     X = data[0]
     model, eighths = fit(*scaled(data, 1.0)), fit(*scaled(data, 8.0))
-    assert np.array_equal(model._network.parameters, eighths._network.parameters)
+    assert np.array_equal(model.network_.parameters, eighths.network_.parameters)
     np.testing.assert_allclose(
         model.predict_survival_function(X, DAYS), eighths.predict_survival_function(X, DAYS * 8), rtol=1e-12
     )

@@ -71,7 +71,7 @@ def test_programs_equal_predictions(settings, n_events):
 @pytest.mark.parametrize("primitive", ["weibull", "lognormal", "loglogistic"])
 def test_incidences_of_sharp_beside_wide_components(primitive):
     model = quick(primitive=primitive, n_members=2).fit(numbers(), target(n_events=2))
-    base = model._network.architectures[0].layout.views(model._network.parameters)["base"]
+    base = model.network_.architectures[0].layout.views(model.network_.parameters)["base"]
     spread = 1 if primitive == "lognormal" else 0
     sign = -1 if primitive == "lognormal" else 1
     base[:, 0, spread, 0] += sign * 5  # one part in 150 of log time

@@ -92,8 +92,8 @@ def assert_equal_to_python(page, model, X, tolerance=1e-5):
     risks = np.stack([law.cumulative_incidence(TIMES, event) for event in range(1, model.n_events_ + 1)], axis=1)
     np.testing.assert_allclose([one["risks"] for one in found], risks, atol=tolerance, rtol=0)
     np.testing.assert_allclose([one["median"] for one in found], law.median(), rtol=tolerance)
-    matrix = model._matrix(X)
-    for m, member in enumerate(model._network.members()):
+    matrix = model.preprocess(X)
+    for m, member in enumerate(model.network_.members()):
         alone = member.distribution(matrix)
         curves = [one["survivalByMember"][m] for one in found]
         np.testing.assert_allclose(curves, alone.survival(TIMES), atol=tolerance, rtol=0)
@@ -149,7 +149,7 @@ def test_arrays_and_no_preprocessor(open_page):
 
 def test_sharp_components_do_not_slip_through_the_quadrature(open_page):
     model = quick(primitive="lognormal", n_members=2).fit(table(), target(n_events=2))
-    views = model._network.architectures[0].layout.views(model._network.parameters)
+    views = model.network_.architectures[0].layout.views(model.network_.parameters)
     views["base"][:, 0, 1] -= 5  # log sigma of the first event: one part in 150
     views["heads"].mul_(0.1)
     assert_equal_to_python(open_page(model), model, subjects(6), 2e-5)

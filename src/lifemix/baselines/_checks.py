@@ -1,16 +1,14 @@
-"""What every baseline checks before it computes: the target, weights, times, and one kind of event."""
+"""What every baseline checks of its target before it computes."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..errors import InputError, SettingError, TargetError
+from ..errors import TargetError
 from ..target import Target
 
-__all__ = ["Floats", "check_choice", "check_target", "check_weight", "leave_zero"]
+__all__ = ["Floats", "check_target", "leave_zero"]
 
 Floats = NDArray[np.float64]
 
@@ -30,13 +28,13 @@ def check_target(target: Target, owner: str, several_events: bool, entry: bool) 
     counts = np.bincount(target.event, minlength=2)[1:]
     if not counts.all():
         raise TargetError(
-            f"every kind of event 1..{len(counts)} must happen in some row; got the counts {counts.tolist()}. "
-            "Number the kinds that are there from 1 on, or fit on more rows."
+            f"every event type 1..{len(counts)} must happen in some row; got the counts {counts.tolist()}. "
+            "Number the event types that are there from 1 on, or fit on more rows."
         )
     if target.n_events > 1 and not several_events:
         raise TargetError(
-            f"{owner} models one kind of event; got kinds 1..{target.n_events}. Wrap it as CauseSpecific({owner}()), "
-            "or set the event to 0 where another kind happened."
+            f"{owner} models one event type; got the types 1..{target.n_events}. Wrap it as CauseSpecific({owner}()), "
+            "or set the event to 0 where another one happened."
         )
 
 
@@ -55,27 +53,3 @@ def leave_zero(target: Target) -> Target:
         )
     time = np.where(zero, positive.min(), target.time)
     return Target(target.event, time, target.entry, target.upper)
-
-
-def check_weight(sample_weight: ArrayLike | None, n: int, owner: str, weights: bool) -> Floats:
-    """Return one weight a row; ones where none are given."""
-    if sample_weight is None:
-        return np.ones(n)
-    if not weights:
-        raise SettingError(
-            f"{owner} does not take sample_weight. Leave it out, or use a model that takes it, such as CoxPH."
-        )
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n,):
-        raise InputError(f"sample_weight must have one value a row; got shape {weight.shape} for {n} rows.")
-    bad = ~np.isfinite(weight) | (weight < 0)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(f"sample_weight must be finite and >= 0; got {weight[row]} at row {row} ({bad.sum()} rows).")
-    return weight
-
-
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Refuse an option that is none of the choices."""
-    if value not in choices:
-        raise SettingError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")

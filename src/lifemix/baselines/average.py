@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
+from ..checks import Check, Number, Rule
 from ..errors import SettingError
 from ..target import Target
-from ._base import WrappingModel
 from ._checks import Floats
+from .base import WrappingModel
 
 __all__ = ["ModelAverage"]
 
 _NEEDED = ("fit", "predict_survival_function", "predict_cumulative_incidence")
+
+
+def _check_estimators(estimators: Any) -> None:
+    if not isinstance(estimators, Sequence) or isinstance(estimators, str) or len(estimators) == 0:
+        raise SettingError(f"estimators must be a list of at least one model; got {estimators!r}.")
+    for estimator in estimators:
+        missing = [name for name in _NEEDED if not hasattr(estimator, name)]
+        if missing:
+            raise SettingError(f"estimators need {' and '.join(missing)}; got {type(estimator).__name__}.")
 
 
 class ModelAverage(WrappingModel):
@@ -33,6 +43,11 @@ class ModelAverage(WrappingModel):
     Fitted: ``estimators_``, in the same order, and ``shares_``, how much each counts, with sum 1.
     """
 
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "estimators": Check(_check_estimators),
+        "discount": Number(above=0.0, most=1.0),
+    }
+
     def __init__(
         self, estimators: Sequence[Any], discount: float = 1.0, weights: Sequence[float] | None = None
     ) -> None:
@@ -41,14 +56,7 @@ class ModelAverage(WrappingModel):
         self.weights = weights
 
     def _check_settings(self) -> None:
-        if not 0 < self.discount <= 1:
-            raise SettingError(f"discount must be above 0 and at most 1; got {self.discount!r}.")
-        if len(self.estimators) == 0:
-            raise SettingError("estimators must hold at least one model; got none.")
-        for estimator in self.estimators:
-            missing = [name for name in _NEEDED if not hasattr(estimator, name)]
-            if missing:
-                raise SettingError(f"estimators need {' and '.join(missing)}; got {type(estimator).__name__}.")
+        super()._check_settings()
         count = len(self.estimators)
         if self.weights is not None and not _are_weights(self.weights, count):
             raise SettingError(
@@ -71,7 +79,7 @@ class ModelAverage(WrappingModel):
     def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
         return self._mean(one.predict_net_survival(x, times, event) for one in self.estimators_)
 
-    def _has_net_law(self) -> bool:
+    def _has_net_survival(self) -> bool:
         parts = getattr(self, "estimators_", self.estimators)
         return all(hasattr(estimator, "predict_net_survival") for estimator in parts)
 

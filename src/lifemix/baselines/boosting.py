@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from ..errors import SettingError
+from ..checks import Number, Rule, Seed, Whole
 from ..splits import train_validation_split
 from ..target import Target
-from ._base import SurvivalModel, chunks
 from ._boosted import BoostedClassifier
 from ._checks import Floats
 from ._grid import interval_ends
 from ._steps import interpolate
+from .base import Baseline, chunks
 
 __all__ = ["GradientBoosting"]
 
@@ -24,7 +24,7 @@ _BINS = 255  # as many as scikit-learn's trees tell apart
 _SMALLEST = 1e-12  # of a probability in the validation loss
 
 
-class GradientBoosting(SurvivalModel):
+class GradientBoosting(Baseline):
     """Boosted trees for the hazard in each interval of a grid, ``P(kind m in interval j | no event before, x, j)``.
 
     A subject becomes one row for each interval it was at risk in, with the number of the interval as one more
@@ -42,6 +42,19 @@ class GradientBoosting(SurvivalModel):
     _several_events = True
     _takes_entry = True
     _takes_weights = True
+
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "n_intervals": Whole(1),
+        "learning_rate": Number(above=0.0),
+        "max_iter": Whole(1),
+        "patience": Whole(1),
+        "max_leaf_nodes": Whole(2),
+        "min_samples_leaf": Whole(1),
+        "l2": Number(0.0),
+        "max_features": Number(above=0.0, most=1.0),
+        "validation_fraction": Number(above=0.0, most=0.9),
+        "random_state": Seed(),
+    }
 
     def __init__(
         self,
@@ -68,11 +81,6 @@ class GradientBoosting(SurvivalModel):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.preprocessor = preprocessor
-
-    def _check_settings(self) -> None:
-        for name in ("n_intervals", "max_iter", "patience"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"{name} must be at least 1; got {getattr(self, name)!r}.")
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         self.grid_ = interval_ends(target, self.n_intervals, "quantiles")

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
+from ..checks import Check, Choice, Rule, Whole
 from ..errors import SettingError
+from ..metrics.predictions import take_rows
 from ..target import Target
-from ._base import WrappingModel, chunks, take_rows
-from ._checks import Floats, check_choice
+from ._checks import Floats
+from .base import WrappingModel, chunks
 
 __all__ = ["CauseSpecific"]
 
 _LOG_ZERO = float(np.log(np.finfo(np.float64).tiny))
+
+
+def _check_estimator(estimator: Any) -> None:
+    missing = [name for name in ("fit", "predict_survival_function") if not hasattr(estimator, name)]
+    if missing:
+        raise SettingError(f"estimator needs {' and '.join(missing)}; got {type(estimator).__name__}.")
 
 
 class CauseSpecific(WrappingModel):
@@ -35,18 +44,16 @@ class CauseSpecific(WrappingModel):
     Fitted: ``estimators_[event]``, whose survival curves are the net ones.
     """
 
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "estimator": Check(_check_estimator),
+        "rule": Choice("exponential", "product_limit"),
+        "max_steps": Whole(1, optional=True),
+    }
+
     def __init__(self, estimator: Any, rule: str = "exponential", max_steps: int | None = 1000) -> None:
         self.estimator = estimator
         self.rule = rule
         self.max_steps = max_steps
-
-    def _check_settings(self) -> None:
-        check_choice("rule", self.rule, ("exponential", "product_limit"))
-        if self.max_steps is not None and self.max_steps < 1:
-            raise SettingError(f"max_steps must be at least 1, or None for all event times; got {self.max_steps!r}.")
-        missing = [name for name in ("fit", "predict_survival_function") if not hasattr(self.estimator, name)]
-        if missing:
-            raise SettingError(f"estimator needs {' and '.join(missing)}; got {type(self.estimator).__name__}.")
 
     def _fit(self, x: Any, target: Target, weight: Floats) -> None:
         weights = {} if (weight == 1).all() else {"sample_weight": weight}
@@ -56,15 +63,15 @@ class CauseSpecific(WrappingModel):
             self.estimators_[event] = clone(self.estimator).fit(x, own.to_array(), **weights)
 
     def _survival(self, x: Any, times: Floats) -> Floats:
-        return self._curves(x, times, None)
+        return self._curves_of(x, times, None)
 
     def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
-        return self._curves(x, times, event)
+        return self._curves_of(x, times, event)
 
     def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
         return np.asarray(self.estimators_[event].predict_survival_function(x, times), dtype=np.float64)
 
-    def _curves(self, x: Any, times: Floats, event: int | None) -> Floats:
+    def _curves_of(self, x: Any, times: Floats, event: int | None) -> Floats:
         """Return the survival curves (event None) or incidences of shape (n, n_times)."""
         steps = self.event_times_
         if self.rule == "exponential" and self.max_steps is not None and len(steps) > self.max_steps:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import SettingError
+from ..checks import Choice, Number, Rule, Whole
 from ..target import Target
-from ._base import SurvivalModel
-from ._checks import Floats, check_choice
+from ._checks import Floats
 from ._partial import LinearFit, fit_linear, hazard_increments, make_terms
 from ._risk_sets import ObservedRisk
 from ._steps import proportional_survival, step_values
+from .base import Baseline
 
 __all__ = ["CoxPH"]
 
 
-class CoxPH(SurvivalModel):
+class CoxPH(Baseline):
     """Cox regression: ``S(t | x) = exp(-H0(t) exp((x - mean)'coef))``, H0 a step function.
 
     Late entry and case weights are used. Collinear columns (all levels of a category are) share their effect, of all
@@ -36,6 +37,13 @@ class CoxPH(SurvivalModel):
     _takes_entry = True
     _takes_weights = True
 
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "ties": Choice("efron", "breslow"),
+        "baseline": Choice(None, "efron", "breslow"),
+        "penalty": Number(0.0),
+        "max_iter": Whole(1),
+    }
+
     def __init__(
         self,
         ties: str = "efron",
@@ -49,15 +57,6 @@ class CoxPH(SurvivalModel):
         self.penalty = penalty
         self.max_iter = max_iter
         self.preprocessor = preprocessor
-
-    def _check_settings(self) -> None:
-        check_choice("ties", self.ties, ("efron", "breslow"))
-        if self.baseline is not None:
-            check_choice("baseline", self.baseline, ("efron", "breslow"))
-        if not self.penalty >= 0:
-            raise SettingError(f"penalty must be a number >= 0; got {self.penalty!r}.")
-        if self.max_iter < 1:
-            raise SettingError(f"max_iter must be at least 1; got {self.max_iter!r}.")
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         times, happened = self.event_times_, target.event > 0

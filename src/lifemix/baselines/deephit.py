@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import SettingError
+from ..checks import Choice, Flag, Number, Rule, Seed, Whole
 from ..target import Target
-from ._base import SurvivalModel, chunks
-from ._checks import Floats, check_choice
+from ._checks import Floats
 from ._deephit_network import DeepHitNetwork, intervals, pairs
 from ._grid import interval_ends
 from ._optional import optional_module
 from ._steps import interpolate
+from .base import Baseline, chunks
 from .training import ACTIVATIONS, Schedule, seeded, split_rows, train
 
 __all__ = ["DEEPHIT_PAPER", "DeepHit"]
@@ -44,7 +44,7 @@ DEEPHIT_PAPER: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 _ROWS = 1024  # the ranking loss compares all pairs of a block
 
 
-class DeepHit(SurvivalModel):
+class DeepHit(Baseline):
     """The law of (interval, kind of event) as a softmax, from a shared network and one for each kind.
 
     The last outcome of the softmax is no event on the grid. Within an interval events are spread evenly (pycox's
@@ -63,6 +63,28 @@ class DeepHit(SurvivalModel):
     """
 
     _several_events = True
+
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "shared_layers": Whole(1),
+        "shared_nodes": Whole(1),
+        "cause_layers": Whole(1),
+        "cause_nodes": Whole(1),
+        "alpha": Number(above=0.0),
+        "sigma": Number(above=0.0),
+        "n_times": Whole(1),
+        "grid": Choice("quantiles", "equidistant"),
+        "batch_size": Whole(1),
+        "activation": Choice(*ACTIVATIONS),
+        "dropout": Number(0.0, 0.95),
+        "batch_norm": Flag(),
+        "weight_decay": Number(0.0),
+        "learning_rate": Number(above=0.0),
+        "decay": Number(0.0),
+        "max_epochs": Whole(1),
+        "patience": Whole(1),
+        "validation_fraction": Number(above=0.0, most=0.9),
+        "random_state": Seed(),
+    }
 
     def __init__(
         self,
@@ -111,25 +133,15 @@ class DeepHit(SurvivalModel):
     @classmethod
     def paper(cls, dataset: str, **settings: Any) -> Self:
         """Return the paper's choice for support, metabric, synthetic or seer; ``settings`` replace or add options."""
-        check_choice("dataset", dataset, tuple(DEEPHIT_PAPER))
+        Choice(*DEEPHIT_PAPER)("dataset", dataset)
         return cls(**{**DEEPHIT_PAPER[dataset], **settings})
 
     def transform(self, X: Any) -> Floats:
         """Return the last hidden layers of all kinds of event, side by side: (n, kinds * cause_nodes)."""
-        x = torch.from_numpy(self._matrix(X)).float()
+        x = torch.from_numpy(self.preprocess(X)).float()
         with torch.no_grad():
             hidden: Tensor = self.network_.eval().hidden(x)
         return hidden.flatten(1).double().numpy()
-
-    def _check_settings(self) -> None:
-        check_choice("activation", self.activation, tuple(ACTIVATIONS))
-        check_choice("grid", self.grid, ("quantiles", "equidistant"))
-        for name in ("shared_layers", "shared_nodes", "cause_layers", "cause_nodes", "n_times"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"{name} must be at least 1; got {getattr(self, name)!r}.")
-        for name in ("alpha", "sigma"):
-            if not getattr(self, name) > 0:
-                raise SettingError(f"{name} must be above 0; got {getattr(self, name)!r}.")
 
     def _schedule(self) -> Schedule:
         return Schedule(

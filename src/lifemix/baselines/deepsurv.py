@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..checks import Check, Choice, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
 from ..target import Target
-from ._base import SurvivalModel
-from ._checks import Floats, check_choice
+from ._checks import Floats
 from ._optional import optional_module
 from ._partial import hazard_increments, make_terms
 from ._risk_sets import ObservedRisk
 from ._steps import proportional_survival, step_values
+from .base import Baseline
 from .training import ACTIVATIONS, Schedule, seeded, split_rows, train
 
 __all__ = ["DEEPSURV_PUBLISHED", "DeepSurv"]
@@ -31,7 +32,12 @@ DEEPSURV_PUBLISHED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 """The settings that DeepSurv's authors published for these data sets, used by the paper; SELU, whole-data batches."""
 
 
-class DeepSurv(SurvivalModel):
+def _check_hidden(hidden: Any) -> None:
+    if not Widths()("hidden", hidden):
+        raise SettingError(f"hidden must name at least one layer of 1 or more nodes; got {hidden!r}.")
+
+
+class DeepSurv(Baseline):
     """``S(t | x) = exp(-H0(t) exp(g(x)))`` with g a network trained by the partial likelihood, H0 Breslow's estimate.
 
     Network and loss are pycox's (which breaks ties by order). H0 is estimated from all rows given, training and
@@ -47,6 +53,22 @@ class DeepSurv(SurvivalModel):
     Fitted: ``network_``, ``history_`` (validation loss of each epoch), ``baseline_cumulative_hazard_`` at
     ``event_times_`` for a subject of mean g.
     """
+
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "hidden": Check(_check_hidden),
+        "l2": Number(0.0),
+        "batch_size": Whole(1, optional=True),
+        "activation": Choice(*ACTIVATIONS),
+        "dropout": Number(0.0, 0.95),
+        "batch_norm": Flag(),
+        "weight_decay": Number(0.0),
+        "learning_rate": Number(above=0.0),
+        "decay": Number(0.0),
+        "max_epochs": Whole(1),
+        "patience": Whole(1),
+        "validation_fraction": Number(above=0.0, most=0.9),
+        "random_state": Seed(),
+    }
 
     def __init__(
         self,
@@ -83,18 +105,13 @@ class DeepSurv(SurvivalModel):
     @classmethod
     def paper(cls, dataset: str, **settings: Any) -> Self:
         """Return the published model for ``"support"`` or ``"metabric"``; ``settings`` replace or add options."""
-        check_choice("dataset", dataset, tuple(DEEPSURV_PUBLISHED))
+        Choice(*DEEPSURV_PUBLISHED)("dataset", dataset)
         fixed = {"activation": "selu", "batch_norm": False, "batch_size": None, "max_epochs": 800, "patience": 50}
         return cls(**{**fixed, **DEEPSURV_PUBLISHED[dataset], **settings})
 
     def transform(self, X: Any) -> Floats:
         """Return the last hidden layer of shape (n, hidden[-1])."""
-        return self._run(self.network_.net[:-1], self._matrix(X))
-
-    def _check_settings(self) -> None:
-        check_choice("activation", self.activation, tuple(ACTIVATIONS))
-        if not self.hidden or any(nodes < 1 for nodes in self.hidden):
-            raise SettingError(f"hidden must name at least one layer of 1 or more nodes; got {self.hidden!r}.")
+        return self._run(self.network_.net[:-1], self.preprocess(X))
 
     def _schedule(self) -> Schedule:
         return Schedule(

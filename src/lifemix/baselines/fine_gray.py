@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import SettingError
+from ..checks import Flag, Number, Rule, Whole
 from ..target import Target
-from ._base import SurvivalModel, chunks
 from ._checks import Floats
 from ._steps import step_values
 from ._subdistribution import fit_cause
+from .base import Baseline, chunks
 
 __all__ = ["FineGray"]
 
 
-class FineGray(SurvivalModel):
+class FineGray(Baseline):
     """Fine-Gray regression for every kind of event m: ``F_m(t | x) = 1 - exp(-H_m(t) exp((x - mean)'coef_m))``.
 
     Censoring weights from the Kaplan-Meier curve of the censoring, ties as in Breslow's rule, as ``crr`` does it.
@@ -33,6 +34,12 @@ class FineGray(SurvivalModel):
 
     _several_events = True
 
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "coherent": Flag(),
+        "penalty": Number(0.0),
+        "max_iter": Whole(1),
+    }
+
     def __init__(
         self, coherent: bool = True, penalty: float = 0.0, max_iter: int = 100, preprocessor: Any = "auto"
     ) -> None:
@@ -40,12 +47,6 @@ class FineGray(SurvivalModel):
         self.penalty = penalty
         self.max_iter = max_iter
         self.preprocessor = preprocessor
-
-    def _check_settings(self) -> None:
-        if not self.penalty >= 0:
-            raise SettingError(f"penalty must be a number >= 0; got {self.penalty!r}.")
-        if self.max_iter < 1:
-            raise SettingError(f"max_iter must be at least 1; got {self.max_iter!r}.")
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         events = range(1, self.n_events_ + 1)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import Check, Rule, Seed, Whole
 from ..errors import SettingError
 from ..target import Target
-from ._base import SurvivalModel, chunks
 from ._checks import Floats
 from ._leaf_curves import LeafCurves
 from ._optional import optional_module
 from ._trees import Trees
+from .base import Baseline, chunks
 
 __all__ = ["PAPER_TREES", "RandomSurvivalForest"]
 
@@ -21,7 +23,30 @@ PAPER_TREES = (10, 20, 50, 100)
 """The numbers of trees that the paper chooses from; its trees have depth 4."""
 
 
-class RandomSurvivalForest(SurvivalModel):
+def _check_share_or_count(name: str, least: int) -> Callable[[Any], None]:
+    """Return a check of a number of rows, or a share of them."""
+
+    def check(value: Any) -> None:
+        if isinstance(value, float) and 0 < value < 1:
+            return
+        Whole(least)(name, value)
+
+    return check
+
+
+def _check_max_features(value: Any) -> None:
+    if value in ("sqrt", "log2", None) or (isinstance(value, float) and 0 < value <= 1):
+        return
+    if isinstance(value, (bool, str)) or not isinstance(value, int) or value < 1:
+        raise SettingError(f"max_features must be 'sqrt', 'log2', None, a whole number or a share; got {value!r}.")
+
+
+def _check_n_jobs(value: Any) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value == 0):
+        raise SettingError(f"n_jobs must be a whole number other than 0, or None; got {value!r}.")
+
+
+class RandomSurvivalForest(Baseline):
     """A forest of trees split by the log-rank test; the survival curve is the mean of the trees' Kaplan-Meier curves.
 
     scikit-survival (GPL-3, optional) grows the trees in its low-memory mode, in which it keeps no curves. The curves of
@@ -35,6 +60,17 @@ class RandomSurvivalForest(SurvivalModel):
 
     ``predict`` is the forest's mortality: the sum of its cumulative hazard over the times that its splits tell apart.
     """
+
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "n_trees": Whole(1),
+        "max_depth": Whole(1, optional=True),
+        "min_samples_split": Check(_check_share_or_count("min_samples_split", 2)),
+        "min_samples_leaf": Check(_check_share_or_count("min_samples_leaf", 1)),
+        "max_features": Check(_check_max_features),
+        "split_times": Whole(1, optional=True),
+        "n_jobs": Check(_check_n_jobs),
+        "random_state": Seed(),
+    }
 
     def __init__(
         self,
@@ -62,12 +98,6 @@ class RandomSurvivalForest(SurvivalModel):
     def paper(cls, n_trees: int = 100, **settings: Any) -> Self:
         """Return the paper's forest: depth 4, and one of 10, 20, 50 or 100 trees."""
         return cls(n_trees=n_trees, max_depth=4, **settings)
-
-    def _check_settings(self) -> None:
-        if self.n_trees < 1:
-            raise SettingError(f"n_trees must be at least 1; got {self.n_trees!r}.")
-        if self.split_times is not None and self.split_times < 1:
-            raise SettingError(f"split_times must be at least 1, or None for all times; got {self.split_times!r}.")
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         ensemble = optional_module("sksurv.ensemble", "scikit-survival", "RandomSurvivalForest")

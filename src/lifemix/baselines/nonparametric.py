@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CovariateError
+from ..preprocessing import shape_of
 from ..target import Target
-from ._base import SurvivalModel
 from ._checks import Floats
 from ._risk_sets import ObservedRisk
 from ._steps import step_values
+from .base import Baseline
 
 __all__ = ["AalenJohansen", "KaplanMeier"]
 
 
-class AalenJohansen(SurvivalModel):
+class AalenJohansen(Baseline):
     """The same incidences for all subjects: ``F_m(t) = sum over u <= t of S(u-) d_m(u) / n(u)``.
 
     S is the Kaplan-Meier curve of all events together, d_m(u) the weight of the events of kind m at u and n(u) that of
@@ -55,14 +57,17 @@ class AalenJohansen(SurvivalModel):
     def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
         return np.tile(step_values(self.event_times_, self.net_survival_[event], times, 1.0), (len(x), 1))
 
-    def _learn_matrix(self, X: Any) -> Floats:
-        return np.empty((len(X), 0))
-
-    def _matrix_of(self, X: Any, columns: int) -> Floats:
+    def preprocess(self, X: Any) -> Floats:
+        """Return a matrix without columns: only the number of rows counts."""
+        check_is_fitted(self, "n_events_")
+        rows, columns = shape_of(X)
         if columns != self.n_features_in_:
             raise CovariateError(
                 f"X has {columns} features, but {type(self).__name__} is expecting {self.n_features_in_} features."
             )
+        return np.empty((rows, 0))
+
+    def _learn_matrix(self, X: Any) -> Floats:
         return np.empty((len(X), 0))
 
 

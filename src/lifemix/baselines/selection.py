@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import clone
 
 from ..errors import SettingError
+from ..metrics.predictions import take_rows
 from ..splits import train_validation_split
 from ..target import as_target
-from ._base import take_rows
 
 __all__ = ["Selection", "select_model"]
 

@@ -37,12 +37,6 @@ class Schedule:
     max_epochs: int
     patience: int
 
-    def __post_init__(self) -> None:
-        for name in ("learning_rate", "max_epochs", "patience", "batch_size"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise SettingError(f"{name} must be above 0; got {value!r}.")
-
 
 @contextmanager
 def seeded(random_state: Any) -> Iterator[int]:

@@ -43,7 +43,7 @@ def run_describe(screen: Screen, path: Path) -> None:
 
 
 def _facts(saved: SavedModel) -> dict[str, Any]:
-    model, target = saved.model, saved.model._training_target
+    model, target = saved.model, saved.model.training_target_
     counts = np.bincount(target.event, minlength=model.n_events_ + 1)
     return {
         "table": saved.metadata.get("table"),

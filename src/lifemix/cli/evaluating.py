@@ -27,7 +27,7 @@ def run_evaluate(screen: Screen, model: Path, source: Source, times: list[float]
     """Measure a model on the rows of a table, beside the curve without covariates of its training rows."""
     saved, X, y = open_outcomes(screen, model, source)
     findings = examine_table(X, y) + examine_model(saved.model, X, y)
-    training = saved.model._training_target.to_array()
+    training = saved.model.training_target_.to_array()
     models = {"this model": saved.model}
     empty = pd.DataFrame({"none": np.zeros(len(training))})
     floor = {name: _Without(curve.fit(empty, training)) for name, curve in floor_for(training).items()}
@@ -54,7 +54,7 @@ def open_outcomes(screen: Screen, model: Path, source: Source) -> tuple[SavedMod
     rows, y, _ = read_target(table, roles, None if anew else saved.codes, source.censored, source.skip_incomplete)
     X = saved.take(table, screen)
     screen.say(f"[bold]{escape(str(table))}[/]")
-    if np.array_equal(np.sort(y["time"]), np.sort(saved.model._training_target.time)):
+    if np.array_equal(np.sort(y["time"]), np.sort(saved.model.training_target_.time)):
         screen.warn("these look like the rows that the model was fitted to: it will look better than it is on others.")
     return saved, (X if rows.all() else X[rows]).reset_index(drop=True), y
 

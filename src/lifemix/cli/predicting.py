@@ -41,7 +41,7 @@ def run_predict(
     if subject is not None:
         check_columns(list(table.frame.columns), [("--id", subject)])
     X = saved.take(table, screen)
-    times = times or event_horizons(saved.model._training_target)
+    times = times or event_horizons(saved.model.training_target_)
     blocks = []
     with screen.bar("predicting", len(X)) as advance:
         for start in range(0, len(X), _BLOCK):
@@ -90,7 +90,7 @@ def _word(name: str) -> str:
 
 def _warn_beyond(screen: Screen, saved: SavedModel, times: list[float], result: pd.DataFrame) -> None:
     """Say where the model speaks about times that no training row has seen."""
-    last = float(np.nanmax(saved.model._training_target.time))
+    last = float(np.nanmax(saved.model.training_target_.time))
     far = [t for t in times if t > last]
     if far:
         screen.warn(

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self, overload
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from ..checks import check_times
+from ..checks import check_times, check_weight
 from ..distribution import CompetingDistribution, MixtureDistribution
 from ..errors import InputError
-from ..functions import survival_functions
-from ..metrics import concordance_td
+from ..metrics import mean_concordance
 from ..model import Architecture
-from ..preprocessing import TabularPreprocessor, apply_preprocessor, shape_of
-from ..splits import horizons
+from ..preprocessing import TabularPreprocessor
+from ..survival_model import SurvivalModel
 from ..target import Target
 from ..training import Fit
-from .inputs import check_known_events, check_weight, read_target
+from .inputs import check_known_events, read_target
 from .members import train_members
 from .network import FittedNetwork
 from .plan import Plan, make_plan
@@ -33,7 +32,7 @@ __all__ = ["DeepSurvivalMachines"]
 Floats = NDArray[np.float64]
 
 
-class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[misc]
     """A mixture of parametric survival distributions whose weights and parameters depend on the covariates.
 
     For every kind of event m, ``S_m(t | x) = sum_k w_mk(x) S(t; beta_mk(x), eta_mk(x))``: an encoder Phi shared by all
@@ -66,6 +65,8 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
     Fitted: ``n_events_``, ``n_features_in_``, ``feature_names_in_`` where X had names, ``preprocessor_``, ``history_``
     (one record an epoch and member), ``best_epoch_`` (one a member), ``n_parameters_``, ``time_unit_``.
     """
+
+    _needs_columns = False
 
     def __init__(
         self,
@@ -183,15 +184,12 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def _learn(self, X: Any, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]) -> Self:
         """Take over what was planned and trained."""
-        target = plan.sample.training_target
         parameters = torch.stack([fit.parameters for fit in fits if fit.parameters is not None]).cpu()
-        self._network = FittedNetwork(architectures, parameters, plan.scale)
-        self._training_target = target
+        self.network_ = FittedNetwork(architectures, parameters, plan.scale)
         self.preprocessor_ = plan.preprocessor
         self._learn_columns(X)
-        self.n_events_ = target.n_events
+        self._learn_target(plan.sample.training_target)
         self.time_unit_ = plan.scale.unit
-        self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
         self.n_parameters_ = plan.architecture.layout.size
         self.best_epoch_ = [fit.best_epoch for fit in fits]
         self.history_ = [
@@ -204,15 +202,15 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
     # Prediction.
 
     def predict_distribution(self, X: Any) -> MixtureDistribution | CompetingDistribution:
-        """Return one distribution a row, with ``survival``, ``quantile``, ``mean``, ``given``, ``net`` and more."""
-        matrix = self._matrix(X)
-        return self._network.distribution(matrix)
-
-    @overload
-    def predict_survival_function(self, X: Any, times: None = None) -> NDArray[np.object_]: ...
+        """Return one distribution per row, with ``survival``, ``quantile``, ``mean``, ``given``, ``net`` and more."""
+        matrix = self.preprocess(X)
+        return self.network_.distribution(matrix)
 
     @overload
     def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats: ...
+
+    @overload
+    def predict_survival_function(self, X: Any, times: None = None) -> NDArray[np.object_]: ...
 
     @overload
     def predict_survival_function(
@@ -222,53 +220,49 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
     def predict_survival_function(
         self, X: Any, times: ArrayLike | None = None, return_std: bool = False
     ) -> Floats | NDArray[np.object_] | tuple[Floats, Floats]:
-        """Return ``S(t | x)`` of the first event of any kind, ``(n_rows, n_times)``.
+        """Return ``S(t | x)`` of the first event of any type, ``(n_rows, n_times)``.
 
-        times: without them the curves come as functions of time, one a row, as scikit-survival's models give them.
+        times: without them the curves come as functions of time, one per row, as scikit-survival's models give them.
         return_std: also the standard deviation over the members of the ensemble.
         """
-        if times is None:
-            if return_std:
-                raise InputError("return_std needs times; got times=None. Give the times at which to predict.")
-            law = self.predict_distribution(X)
-            return survival_functions(law.survival, len(law), self.event_times_)
-        times = check_times(times, warn_unsorted=True)
         if not return_std:
-            return self.predict_distribution(X).survival(times)
-        matrix = self._matrix(X)
-        members = np.stack([member.distribution(matrix).survival(times) for member in self._network.members()])
+            return super().predict_survival_function(X, times)
+        if times is None:
+            raise InputError("return_std needs times; got times=None. Give the times at which to predict.")
+        at, matrix = check_times(times, warn_unsorted=True), self.preprocess(X)
+        members = np.stack([member.distribution(matrix).survival(at) for member in self.network_.members()])
         return members.mean(0), members.std(0)
 
-    @property
-    def event_times_(self) -> Floats:
-        """The distinct times of events among the training rows, sorted; intervals count at their upper ends."""
-        check_is_fitted(self, "n_events_")
-        target = self._training_target
-        return np.unique(np.fmax(target.time, target.upper)[target.event > 0])
+    def _survival_curves(self, x: Floats) -> Callable[[Floats], Floats]:
+        return self.network_.distribution(x).survival
 
-    def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
-        """Return the probability that the event comes first and by each time, ``(n_rows, n_times)``."""
-        times = check_times(times, warn_unsorted=True)
-        return self.predict_distribution(X).cumulative_incidence(times, event)
+    def _survival(self, x: Floats, times: Floats) -> Floats:
+        return self.network_.distribution(x).survival(times)
 
-    def predict_net_survival(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
-        """Return ``P(T_event > t | x)``, were there no other kinds of event, ``(n_rows, n_times)``."""
-        times = check_times(times, warn_unsorted=True)
-        return self.predict_distribution(X).net(event).survival(times)
+    def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+        return self.network_.distribution(x).cumulative_incidence(times, event)
 
-    def predict(self, X: Any) -> Floats:
-        """Return a risk score, higher for an earlier event: minus the mean time up to the last training event."""
-        return -self.predict_distribution(X).rmst(self.last_event_time_)
+    def _incidences(self, x: Floats, times: Floats) -> Floats:
+        distribution = self.network_.distribution(x)
+        if isinstance(distribution, CompetingDistribution):  # all event types in one integration
+            return distribution.cumulative_incidences(times)
+        return distribution.cumulative_incidence(times)[None]
+
+    def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
+        return self.network_.distribution(x).net(event).survival(times)
+
+    def _risk(self, x: Floats) -> Floats:
+        return -self.network_.distribution(x).rmst(self.last_event_time_)
 
     def transform(self, X: Any) -> Floats:
         """Return the learnt representation, ``(n_rows, hidden[-1])``; of an ensemble, the members' side by side."""
-        matrix = self._matrix(X)
-        return self._network.represent(matrix)
+        matrix = self.preprocess(X)
+        return self.network_.represent(matrix)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns of ``transform``."""
         check_is_fitted(self, "n_events_")
-        width, members = self._network.width, len(self._network)
+        width, members = self.network_.width, len(self.network_)
         names = [f"dsm{i}" if members == 1 else f"dsm{m}_{i}" for m in range(members) for i in range(width)]
         return np.array(names, dtype=object)
 
@@ -277,36 +271,17 @@ class DeepSurvivalMachines(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
         The likelihood of an ensemble is that of its averaged joint law.
         """
-        matrix, target = self._matrix(X), read_target(X, y)
+        matrix, target = self.preprocess(X), read_target(X, y)
         check_known_events(target, self.n_events_, "y")
-        return self._network.log_likelihood(matrix, target, check_weight(sample_weight, target))
+        return self.network_.log_likelihood(matrix, target, check_weight(sample_weight, len(target)))
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the mean C^td over the 25, 50 and 75 % quantiles of the training event times, and over events."""
-        matrix, target = self._matrix(X), read_target(X, y)
-        return self._concordance(matrix, target)
+        """Return the mean C^td over the quartiles of the training event times, and over event types."""
+        return self._score(self.preprocess(X), read_target(X, y))
 
-    def _concordance(self, matrix: Floats, target: Target) -> float:
-        law = self._network.distribution(matrix)
-        values = []
-        for event in range(1, self.n_events_ + 1):
-            at = horizons(self._training_target, (0.25, 0.5, 0.75), event)
-            risk = law.cumulative_incidence(at, event)
-            values += [
-                concordance_td(self._training_target, target, risk[:, i], float(t), event) for i, t in enumerate(at)
-            ]
-        return float(np.mean(values))
-
-    def _matrix(self, X: Any) -> Floats:
-        check_is_fitted(self, "n_events_")
-        return apply_preprocessor(self.preprocessor_, X, columns_required=False)
-
-    def _learn_columns(self, X: Any) -> None:
-        self.n_features_in_ = shape_of(X)[1]
-        if hasattr(X, "columns"):
-            self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+    def _score(self, matrix: Floats, target: Target) -> float:
+        distribution = self.network_.distribution(matrix)
+        return mean_concordance(distribution.cumulative_incidence, self.training_target_, target)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

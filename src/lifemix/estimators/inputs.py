@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 from torch import Tensor
 
+from ..checks import check_same_rows, check_weight
 from ..errors import CovariateError, InputError, SettingError, TargetError
 from ..preprocessing import shape_of
 from ..target import Target, as_target
 
 __all__ = [
     "check_known_events",
-    "check_weight",
     "read_target",
     "single_precision",
     "training_rows",
@@ -31,7 +31,7 @@ def training_rows(X: Any, y: Any, sample_weight: ArrayLike | None, t_max: float 
     """Return the table, the target and the case weights of the rows that count: those of positive weight."""
     target = read_target(X, y)
     _check_kinds(target)
-    weight = check_weight(sample_weight, target)
+    weight = check_weight(sample_weight, len(target))
     rows = np.flatnonzero(weight > 0)
     unweighted = sorted(set(target.event.tolist()) - set(target.event[rows].tolist()) - {0})
     if unweighted:
@@ -64,12 +64,7 @@ def read_target(X: Any, y: Any, where: str = "") -> Target:
     if y is None:
         raise TargetError("fit requires y to be passed, but the target y is None. Use make_target(time, event).")
     target = as_target(y)
-    n_rows = shape_of(X)[0]
-    if n_rows != len(target):
-        raise InputError(
-            f"{where}X and y must have the same rows; got {n_rows} in X and {len(target)} in y. "
-            "Select the rows of both together."
-        )
+    check_same_rows(shape_of(X)[0], len(target), where)
     return target
 
 
@@ -102,28 +97,6 @@ def _check_t_max(target: Target, t_max: float | None) -> None:
     last = float(np.fmax(target.time, target.upper).max())
     if t_max is not None and last >= t_max:
         raise SettingError(f"t_max must lie beyond every time; got {t_max}, the last time is {last}. Raise it.")
-
-
-def check_weight(sample_weight: ArrayLike | None, target: Target) -> Floats:
-    """Return one case weight a row."""
-    if sample_weight is None:
-        return np.ones(len(target))
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"sample_weight must be numbers, one a row; {error}.") from None
-    if weight.shape != (len(target),):
-        raise InputError(
-            f"sample_weight must have one value a row, shape ({len(target)},); got shape {weight.shape}. Reshape it."
-        )
-    bad = ~np.isfinite(weight) | (weight < 0)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"sample_weight must be finite and >= 0; got {weight[row]} at row {row} ({int(bad.sum())} such rows). "
-            "Use 0 to leave a row out."
-        )
-    return weight
 
 
 def single_precision(matrix: Floats) -> Tensor:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from ..errors import SettingError
+from ..errors import DivergedError
 from ..model import Architecture
 from ..training import Checkpoint, Data, Fit, Fleet, Job, ModuleFleet, TrainConfig
 from .progress import progress_bar
@@ -70,7 +70,7 @@ def check_finite(fits: Sequence[Fit]) -> None:
     """Refuse fits that came to nothing."""
     bad = [fit for fit in fits if _diverged(fit)]
     if bad:
-        raise SettingError(
+        raise DivergedError(
             f"training diverged: the weights or the loss of {len(bad)} of {len(fits)} models are not finite after "
             f"{len(bad[0].train_loss)} epochs. Lower learning_rate, or scale X (preprocessor='auto' does)."
         )

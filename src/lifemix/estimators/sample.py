@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..splits import train_validation_split
 from ..target import Target
-from .warning import warn_user
+from ..warning import warn_user
 
 __all__ = ["Sample"]
 

@@ -23,13 +23,13 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import check_weight
 from ..errors import LifemixError, LifemixWarning, SettingError
 from ..preprocessing import apply_preprocessor
 from ..splits import EventStratifiedKFold
 from ..target import Target, as_target
 from .dsm import DeepSurvivalMachines
 from .fleets import Planned, group, train_fleet
-from .inputs import check_weight
 from .members import check_finite
 from .plan import Memo, make_plan
 from .progress import task_bar
@@ -110,7 +110,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         target = as_target(y)
         folds = self._folds(X, target)
         _check_folds(target, folds)
-        weight = check_weight(sample_weight, target)
+        weight = check_weight(sample_weight, len(target))
         measure = None if self.folder is None else _name(self.scoring)
         store = ScoreStore(self.folder, (X, target.to_array(), weight, folds, measure))
         known = {
@@ -290,11 +290,11 @@ def _check_scores(means: NDArray[np.float64]) -> None:
 
 
 def _concordance(model: DeepSurvivalMachines, test: _Test) -> float:
-    return model._concordance(test.matrix, test.target)
+    return model._score(test.matrix, test.target)
 
 
 def _log_likelihood(model: DeepSurvivalMachines, test: _Test) -> float:
-    return model._network.log_likelihood(test.matrix, test.target, np.ones(len(test.target))) / len(test.target)
+    return model.network_.log_likelihood(test.matrix, test.target, np.ones(len(test.target))) / len(test.target)
 
 
 @dataclass(frozen=True)

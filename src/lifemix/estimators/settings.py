@@ -16,7 +16,7 @@ from ..likelihood import check_objective
 from ..networks import activation_function
 from ..primitives import primitive_class
 from ..training import OPTIMIZERS
-from .warning import warn_user
+from ..warning import warn_user
 
 __all__ = ["check_settings", "choose_device", "root_seed"]
 

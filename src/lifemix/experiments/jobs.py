@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lifemix
 
-from ..errors import LifemixError, LifemixWarning
+from ..errors import DivergedError, LifemixWarning
 from ..estimators.together import Fitting, fit_together
 from .learners import Learner, learner
 from .protocol import Protocol, times_of
@@ -125,9 +125,7 @@ def _fitted(model: Any, X: Any, y: Any) -> Any:
     """Return the fitted model, or None where its training diverges."""
     try:
         return model.fit(X, y)
-    except LifemixError as error:
-        if "diverged" not in str(error):
-            raise
+    except DivergedError:
         return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..baselines._base import SurvivalModel
+from ..baselines.base import Baseline
 from ..datasets.synthetic import synthetic_means
 from ..datasets.synthetic_truth import SyntheticTruth
 from ..errors import CovariateError, TargetError
@@ -16,7 +16,7 @@ __all__ = ["TrueSynthetic"]
 Floats = NDArray[np.float64]
 
 
-class TrueSynthetic(SurvivalModel):
+class TrueSynthetic(Baseline):
     """The true survival and cumulative incidence of ``datasets.make_synthetic``; ``fit`` learns nothing.
 
     Parameters

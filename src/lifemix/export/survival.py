@@ -50,7 +50,7 @@ def export_survival(
         )
     at = check_times(times)
     event = None if event is None else check_event(event, model.n_events_)
-    network = model._network
+    network = model.network_
     prepare, kind, names = preparation(model.preprocessor_, inputs, network.architectures[0].n_inputs)
     program: nn.Module
     if event is None or model.n_events_ == 1:

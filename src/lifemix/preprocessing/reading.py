@@ -241,8 +241,8 @@ def _holds_numbers(name: str, values: pd.Series[Any]) -> bool:
     if pd.api.types.is_string_dtype(dtype):
         return False
     raise CovariateError(
-        f"column {name!r} must hold numbers, booleans or labels; got {dtype}. Turn dates into numbers, such as days since "
-        "a common origin, and other types into numbers or text."
+        f"column {name!r} must hold numbers, booleans or labels; got {dtype}. Turn dates into numbers, such as days "
+        "since a common origin, and other types into numbers or text."
     )
 
 

@@ -71,10 +71,10 @@ def write_calculator(
         "title": title or "Risk calculator",
         "timeUnit": time_unit or "",
         "events": ["the event" if name == "event" else name for name in names],
-        "horizons": _horizons(horizons, model._training_target),
+        "horizons": _horizons(horizons, model.training_target_),
         "lastEventTime": model.last_event_time_,
-        "training": _training(model._training_target),
-        "observed": _observed(model._training_target),
+        "training": _training(model.training_target_),
+        "observed": _observed(model.training_target_),
         "fields": fields,
         "network": _network(model),
     }
@@ -93,7 +93,7 @@ def _check_model(model: Any) -> None:
         )
     if not hasattr(model, "n_events_"):
         raise SettingError("a calculator needs a fitted model; got one that is not. Call fit first.")
-    module = model._network.architectures[0].module
+    module = model.network_.architectures[0].module
     if module is not None:
         raise SettingError(
             f"a calculator runs the network in the browser, which cannot run an encoder of your own; got "
@@ -128,7 +128,7 @@ def _observed(target: Target) -> dict[str, Any] | None:
 
 def _network(model: DeepSurvivalMachines) -> dict[str, Any]:
     """Return the network as JSON has it; the weights as base64 of little-endian float32, member after member."""
-    network = model._network
+    network = model.network_
     architecture = network.architectures[0]
     weights = network.parameters.numpy().astype("<f4").tobytes()
     return {

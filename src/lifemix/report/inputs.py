@@ -21,7 +21,7 @@ def fitted_model(model: Any) -> Any:
 
 def has_mixture(model: Any) -> bool:
     """Tell whether a model is a fitted Deep Survival Machine, whose mixtures can be looked into."""
-    return hasattr(getattr(model, "_network", None), "mixtures")
+    return hasattr(getattr(model, "network_", None), "mixtures")
 
 
 def n_event_types(model: Any, target: Target) -> int:
@@ -31,10 +31,8 @@ def n_event_types(model: Any, target: Target) -> int:
 
 def training_target(model: Any) -> Target | None:
     """Return the target that a model was fitted to, where it keeps it."""
-    for name in ("_training_target", "_y_train"):
-        if hasattr(model, name):
-            return as_target(getattr(model, name))
-    return None
+    target = getattr(model, "training_target_", None)
+    return None if target is None else as_target(target)
 
 
 def measurable(target: Target) -> NDArray[np.bool_]:

@@ -55,9 +55,9 @@ def quick_incidences(model: Any, X: Any, times: Floats, n_events: int) -> Floats
     last = float(np.max(times))
     fine = np.unique(np.concatenate([times, np.linspace(0, last, 97)[1:], last * np.geomspace(1e-4, 1, 48)]))
     place = np.searchsorted(fine, times)
-    matrix = model._matrix(X)
+    matrix = model.preprocess(X)
     total = np.zeros((n_events, len(matrix), len(times)))
-    for member in model._network.members():
+    for member in model.network_.members():
         law = member.distribution(matrix)
         net = np.stack([law.net(event).survival(fine) for event in range(1, n_events + 1)])
         hazard = -np.log(np.maximum(net, 1e-300))
@@ -66,4 +66,4 @@ def quick_incidences(model: Any, X: Any, times: Floats, n_events: int) -> Floats
         together = rises.sum(axis=0)
         shares = np.divide(rises, together, out=np.zeros_like(rises), where=together > 0)
         total += np.cumsum(shares * fall, axis=2)[:, :, place]
-    return total / len(model._network)
+    return total / len(model.network_)

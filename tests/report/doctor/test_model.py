@@ -159,8 +159,8 @@ def test_mass_beyond_the_follow_up():
 def test_a_tail_that_kaplan_meier_does_not_have(fitted):
     X, times, event = draw(1)
     bent = copy.deepcopy(fitted)
-    target = bent._training_target
-    bent._training_target = type(target)(target.event, target.time / 5, target.entry, target.upper)
+    target = bent.training_target_
+    bent.training_target_ = type(target)(target.event, target.time / 5, target.entry, target.upper)
     assert "late survival" in topics(check_model(bent, X, (times, event)), "warn")
     assert "late survival" not in topics(check_model(fitted, X, (times, event)))
 
@@ -168,9 +168,9 @@ def test_a_tail_that_kaplan_meier_does_not_have(fitted):
 def test_members_that_disagree(fitted):
     X, times, event = draw(1)
     moved = copy.deepcopy(fitted)
-    shift = moved._network.parameters.clone()
+    shift = moved.network_.parameters.clone()
     shift[0] += 0.5 * torch.randn(shift.shape[1], generator=torch.Generator().manual_seed(0))
-    object.__setattr__(moved._network, "parameters", shift)
+    object.__setattr__(moved.network_, "parameters", shift)
     found = topics(check_model(moved, X, (times, event)), "warn")
     assert {"members disagree", "outlying member"} <= found
     assert topics(check_model(fitted, X, (times, event))).isdisjoint({"members disagree", "outlying member"})

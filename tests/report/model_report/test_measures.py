@@ -91,7 +91,7 @@ def test_a_model_without_covariates_gains_nothing(which, request):
 def test_null_risk_is_one_minus_kaplan_meier(single):
     model, X, y = single
     report = report_of(model, X, y)
-    expected = 1 - metrics.kaplan_meier(model._training_target).at(report.horizons)
+    expected = 1 - metrics.kaplan_meier(model.training_target_).at(report.horizons)
     np.testing.assert_allclose(null_risk(report, report.horizons, 1), expected)
 
 
@@ -109,7 +109,7 @@ def test_typical_rows_stand_at_their_quantiles():
 
 def test_horizons_are_quartiles_of_the_training_event_times(single):
     model, X, y = single
-    target = model._training_target
+    target = model.training_target_
     expected = np.quantile(target.time[target.event > 0], [0.25, 0.5, 0.75])
     np.testing.assert_allclose(report_of(model, X, y).horizons, expected, rtol=6e-3)
     assert report_of(model, X, y, horizons=[0.5, 99.0]).horizons.tolist() == [0.5]

@@ -59,7 +59,7 @@ def test_units_and_names_are_used(single_page, competing_page):
 
 
 def test_horizons_are_the_default_ones_of_the_training_data(single, single_page):
-    shown = [f"by {time:.4g} years" for time in default_horizons(single[0]._training_target)]
+    shown = [f"by {time:.4g} years" for time in default_horizons(single[0].training_target_)]
     assert re.findall(r"<th scope=\"col\">(by [^<]*)</th>", single_page) == shown
 
 

@@ -51,8 +51,8 @@ class MixtureFacts:
 @torch.no_grad()
 def describe_mixture(model: Any, X: Any, target: Target) -> MixtureFacts:
     """Measure the gates of a fitted Deep Survival Machine on some rows."""
-    network = model._network
-    mixtures = network.mixtures(model._matrix(X))  # [members, rows, events, k]
+    network = model.network_
+    mixtures = network.mixtures(model.preprocess(X))  # [members, rows, events, k]
     weights = mixtures.log_weights.exp()
     in_sample = _entropy(weights.mean(1))  # [members, events]
     of_subject = _entropy(weights).mean(1)
@@ -116,10 +116,10 @@ def _numbers(values: tuple[float, ...], digits: int = 1) -> str:
 
 def check_members(model: Any, X: Any, horizons: Floats) -> Iterator[Finding]:
     """Yield whether the members of an ensemble disagree, or one differs from all others."""
-    members = model._network.members()
+    members = model.network_.members()
     if len(members) < 2 or not len(horizons):
         return
-    matrix = model._matrix(X)
+    matrix = model.preprocess(X)
     curves = np.stack([member.distribution(matrix).survival(horizons) for member in members])  # [members, rows, times]
     spread = curves.std(axis=0, ddof=1).mean(axis=0)
     worst = int(spread.argmax())

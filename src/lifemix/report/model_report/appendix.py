@@ -132,8 +132,8 @@ def _checksum(model: Any) -> str | None:
     if not has_mixture(model):
         return None
     digest = hashlib.sha256(repr(sorted(model.get_params(deep=False).items(), key=lambda item: item[0])).encode())
-    digest.update(repr(model._network.scale).encode())
-    digest.update(model._network.parameters.contiguous().numpy().tobytes())
+    digest.update(repr(model.network_.scale).encode())
+    digest.update(model.network_.parameters.contiguous().numpy().tobytes())
     return digest.hexdigest()
 
 

@@ -144,9 +144,9 @@ def components_section(report: ReportContext) -> Section:
 
 
 def _pictures(report: ReportContext, event: int, which: str) -> list[Html]:
-    first = report.model._network.members()[0]
+    first = report.model.network_.members()[0]
     of = " (first member of the ensemble)" if report.model.n_members > 1 else ""
-    law = first.distribution(report.model._matrix(report.table(report.X))).net(event)
+    law = first.distribution(report.model.preprocess(report.table(report.X))).net(event)
     row = typical_rows(report.risks[event - 1][:, report.middle])["medium"]
     times = np.linspace(0, float(report.horizons[-1]), 201)[1:]
     one, all_of = new_figure(7.5, 3.6), new_figure(6.5, 5.0)

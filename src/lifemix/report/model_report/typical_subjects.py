@@ -82,7 +82,7 @@ def _member_curves(report: ReportContext, X: Any, times: Floats, event: int) -> 
         if report.n_events == 1:
             return 1 - np.asarray(model.predict_survival_function(X, times))[None]
         return np.asarray(model.predict_cumulative_incidence(X, times, event=event))[None]
-    laws = [member.distribution(model._matrix(X)) for member in model._network.members()]
+    laws = [member.distribution(model.preprocess(X)) for member in model.network_.members()]
     return np.stack([law.cumulative_incidence(times, event) for law in laws])
 
 

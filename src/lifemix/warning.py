@@ -6,11 +6,11 @@ import sys
 import warnings
 from pathlib import Path
 
-from ..errors import LifemixWarning
+from .errors import LifemixWarning
 
 __all__ = ["warn_user"]
 
-_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parent)
 
 
 def warn_user(message: str) -> None:

@@ -1,0 +1,123 @@
+"""What all baselines share: one ``fit`` that checks, prepares the rows and hands them on, and a risk score."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from ..checks import check_same_rows, check_weight
+from ..errors import InputError, SettingError
+from ..metrics.predictions import take_rows
+from ..preprocessing import apply_preprocessor, learn_preprocessor, shape_of
+from ..survival_model import SurvivalModel
+from ..target import Target, as_target
+from ._checks import Floats, check_target, leave_zero
+
+__all__ = ["Baseline", "WrappingModel", "chunks"]
+
+_CELLS = 4_000_000  # numbers in one block of a chunked computation: 32 MB
+_RISK_TIMES = 200
+
+
+class Baseline(SurvivalModel):
+    """Base class of the baselines: a model implements ``_fit(x, target, weight)`` and what ``SurvivalModel`` asks."""
+
+    _several_events: ClassVar[bool] = False
+    _takes_entry: ClassVar[bool] = False
+    _takes_weights: ClassVar[bool] = False
+    _is_wrapper: ClassVar[bool] = False  # hands all rows on to other estimators
+
+    preprocessor: Any
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Events at time 0 count as events at the smallest positive event time; rows censored at 0 and rows of weight 0
+        carry nothing and are left out.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Numbers, categories, missing values (see ``preprocessor``).
+        y : target of n rows
+            See ``lifemix.make_target``.
+        sample_weight : array-like of shape (n,), optional
+            Case weights, where the model takes them.
+
+        Returns
+        -------
+        self
+
+        """
+        owner = type(self).__name__
+        target = as_target(y)
+        check_target(target, owner, self._several_events, self._takes_entry)
+        rows = shape_of(X)[0]
+        check_same_rows(rows, len(target))
+        if sample_weight is not None and not self._takes_weights:
+            raise SettingError(
+                f"{owner} does not take sample_weight. Leave it out, or use a model that takes it, such as CoxPH."
+            )
+        weight = check_weight(sample_weight, rows)
+        self._check_settings()
+        target = leave_zero(target)
+        self._learn_columns(X)
+        matrix = self._learn_matrix(X)
+        kept = np.flatnonzero((weight > 0) & (target.time > 0))
+        useful = target.take(kept)
+        if not (useful.event > 0).any():
+            raise InputError(f"sample_weight must be positive for some event; got {len(kept)} rows without one.")
+        self._learn_target(useful)
+        if self._is_wrapper:
+            self._fit(matrix, target, weight)
+        else:
+            self._fit(matrix[kept], useful, weight[kept])
+        return self
+
+    def _fit(self, x: Any, target: Target, weight: Floats) -> None:
+        raise NotImplementedError
+
+    def _learn_matrix(self, X: Any) -> Any:
+        self.preprocessor_ = learn_preprocessor(self.preprocessor, X)
+        return apply_preprocessor(self.preprocessor_, X)
+
+    def _risk(self, x: Any) -> Floats:
+        """Return minus the mean survival time up to the last event time of training, by the trapezoidal rule."""
+        times = self.event_times_
+        if len(times) > _RISK_TIMES:
+            times = np.quantile(times, np.linspace(0, 1, _RISK_TIMES))
+        times = np.concatenate([[0.0], times])
+        widths = np.diff(times, append=times[-1]) + np.diff(times, prepend=0.0)
+        blocks = chunks(len(x), len(times))
+        return -np.concatenate([self._survival(take_rows(x, rows), times) @ widths for rows in blocks]) / 2
+
+
+class WrappingModel(Baseline):
+    """Base class of models made of other estimators, which get the table as it is."""
+
+    _several_events = True
+    _takes_entry = True
+    _takes_weights = True
+    _is_wrapper = True
+
+    def preprocess(self, X: Any) -> Any:
+        """Return the table as it is: the estimators inside have preprocessors of their own."""
+        check_is_fitted(self, "n_events_")
+        return _as_table(X)
+
+    def _learn_matrix(self, X: Any) -> Any:
+        return _as_table(X)
+
+
+def _as_table(X: Any) -> Any:
+    shape_of(X)
+    return X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+
+
+def chunks(rows: int, width: int) -> list[slice]:
+    """Return slices of the rows such that a block of ``width`` numbers per row stays small in memory."""
+    size = max(1, _CELLS // max(1, width))
+    return [slice(start, start + size) for start in range(0, rows, size)]

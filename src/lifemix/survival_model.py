@@ -1,0 +1,261 @@
+"""What every fitted survival model can be asked: the protocol, and the base class of our own models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, overload, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .checks import Rule, check_event, check_settings, check_times
+from .functions import survival_functions
+from .metrics import mean_concordance
+from .preprocessing import apply_preprocessor, shape_of
+from .target import Target, as_target
+
+__all__ = ["FittedSurvivalModel", "SurvivalModel"]
+
+Floats = NDArray[np.float64]
+
+
+@runtime_checkable
+class FittedSurvivalModel(Protocol):
+    """What metrics, reports, comparisons and averages ask of a fitted model, whoever wrote it."""
+
+    def predict_survival_function(self, X: Any, times: Any) -> Any:
+        """Return ``P(T > t | x)``, T the time of the first event of any type, ``(n_rows, n_times)``."""
+
+    def predict_cumulative_incidence(self, X: Any, times: Any, event: int = 1) -> Any:
+        """Return the probability that the event comes first and by each time, ``(n_rows, n_times)``."""
+
+
+class SurvivalModel(BaseEstimator):  # type: ignore[misc]
+    """Base class of ``DeepSurvivalMachines`` and of the models in ``lifemix.baselines``.
+
+    A subclass declares what its options may be in ``_rules``, calls ``_check_settings`` before any work and
+    ``_learn_target`` and ``_learn_columns`` in ``fit``, and implements, for the matrix ``x`` that ``preprocess`` gives
+    and ``times`` of shape (n_times,), ``_survival(x, times)`` or ``_incidence(x, times, event)``, each of shape
+    (n, n_times); where every event type has a distribution of its own also ``_net_survival(x, times, event)``.
+
+    Attributes
+    ----------
+    n_events_ : int
+        The number of event types.
+    training_target_ : Target
+        The times and events of the training rows.
+    event_times_ : array
+        The distinct times of events of any type among the training rows, ascending; intervals count at their ends.
+    last_event_time_ : float
+        The last of them.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : array of str
+        Their names, where X had names.
+    preprocessor_ : transformer
+        What turns X into numbers, fitted.
+
+    """
+
+    _rules: ClassVar[Mapping[str, Rule]] = {}
+    _needs_columns: ClassVar[bool] = True  # whether a table without any column that varies is refused
+
+    n_events_: int
+    training_target_: Target
+    last_event_time_: float
+    n_features_in_: int
+    preprocessor_: Any
+
+    # Prediction.
+
+    @overload
+    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats: ...
+
+    @overload
+    def predict_survival_function(self, X: Any, times: None = None) -> NDArray[np.object_]: ...
+
+    def predict_survival_function(self, X: Any, times: ArrayLike | None = None) -> Floats | NDArray[np.object_]:
+        """Return ``P(T > t | x)``, T the time of the first event of any type.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+        times : array-like of shape (n_times,), optional
+            Without them the curves come as functions of time, one per row, as scikit-survival's models give them.
+
+        Returns
+        -------
+        array of shape (n, n_times), or of n functions
+
+        """
+        if times is None:
+            curves = self._survival_curves(self.preprocess(X))
+            return survival_functions(curves, shape_of(X)[0], self.event_times_)
+        at = check_times(times, warn_unsorted=True)
+        return self._survival(self.preprocess(X), at)
+
+    def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
+        """Return the probability that the event comes first and by each time; for one event type, one minus survival.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+        times : array-like of shape (n_times,)
+            Times from the origin.
+        event : int, default 1
+            The event type.
+
+        Returns
+        -------
+        array of shape (n, n_times)
+
+        """
+        at, x = check_times(times, warn_unsorted=True), self.preprocess(X)
+        return np.minimum(self._incidence(x, at, check_event(event, self.n_events_)), 1.0)  # above 1 only by rounding
+
+    def predict_cumulative_incidences(self, X: Any, times: ArrayLike) -> Floats:
+        """Return the cumulative incidence of every event type.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+        times : array-like of shape (n_times,)
+            Times from the origin.
+
+        Returns
+        -------
+        array of shape (n_events, n, n_times)
+
+        """
+        at, x = check_times(times, warn_unsorted=True), self.preprocess(X)
+        return np.minimum(self._incidences(x, at), 1.0)
+
+    @available_if(lambda self: self._has_net_survival())  # type: ignore[untyped-decorator]
+    def predict_net_survival(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
+        """Return ``P(T_event > t | x)``, were there no other event types.
+
+        Models of incidences alone, such as Fine-Gray and DeepHit, have no such method where there are several.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+        times : array-like of shape (n_times,)
+            Times from the origin.
+        event : int, default 1
+            The event type.
+
+        Returns
+        -------
+        array of shape (n, n_times)
+
+        """
+        at, x, event = check_times(times, warn_unsorted=True), self.preprocess(X), check_event(event, self.n_events_)
+        return self._survival(x, at) if self.n_events_ == 1 else self._net_survival(x, at, event)
+
+    def predict(self, X: Any) -> Floats:
+        """Return a risk score, higher for an earlier event of any type.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        """
+        return self._risk(self.preprocess(X))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the mean concordance C^td at the quartiles of the training event times.
+
+        Each event type counts alike, at its own quartiles; the censoring distribution is that of training.
+
+        Parameters
+        ----------
+        X, y : table and target of n rows
+            Rows that the model was not fitted on.
+
+        Returns
+        -------
+        float
+
+        """
+        x = self.preprocess(X)
+        return mean_concordance(lambda at, event: self._incidence(x, at, event), self.training_target_, as_target(y))
+
+    def preprocess(self, X: Any) -> Any:
+        """Return the matrix that the model works on: what the fitted preprocessor makes of a table.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+
+        Returns
+        -------
+        array of shape (n, n_inputs)
+
+        """
+        check_is_fitted(self, "n_events_")
+        return apply_preprocessor(self.preprocessor_, X, columns_required=self._needs_columns)
+
+    @cached_property
+    def event_times_(self) -> Floats:
+        """The distinct times of events among the training rows, ascending; intervals count at their upper ends."""
+        check_is_fitted(self, "n_events_")
+        target = self.training_target_
+        return np.unique(np.fmax(target.time, target.upper)[target.event > 0])
+
+    # What a model knows of itself.
+
+    def _survival(self, x: Any, times: Floats) -> Floats:
+        total = sum(self._incidence(x, times, event) for event in range(1, self.n_events_ + 1))
+        return np.maximum(1.0 - total, 0.0)  # rounding only: incidences sum to at most 1
+
+    def _survival_curves(self, x: Any) -> Callable[[Floats], Floats]:
+        return lambda times: self._survival(x, times)
+
+    def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
+        return 1.0 - self._survival(x, times)
+
+    def _incidences(self, x: Any, times: Floats) -> Floats:
+        return np.stack([self._incidence(x, times, event) for event in range(1, self.n_events_ + 1)])
+
+    def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
+        raise NotImplementedError
+
+    def _has_net_survival(self) -> bool:
+        known_of_several = type(self)._net_survival is not SurvivalModel._net_survival
+        return known_of_several or getattr(self, "n_events_", 1) == 1
+
+    def _risk(self, x: Any) -> Floats:
+        raise NotImplementedError
+
+    # What fit does first and last.
+
+    def _check_settings(self) -> None:
+        """Refuse options that cannot be used; called before anything is computed."""
+        check_settings(self)
+
+    def _learn_target(self, target: Target) -> None:
+        self.training_target_ = target
+        self.n_events_ = target.n_events
+        self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
+        self.__dict__.pop("event_times_", None)  # of an earlier fit
+
+    def _learn_columns(self, X: Any) -> None:
+        self.n_features_in_ = shape_of(X)[1]
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
