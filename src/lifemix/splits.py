@@ -1,4 +1,4 @@
-"""Folds, validation rows, horizons and artificial censoring: the protocol of the paper's evaluation, all by seed."""
+"""Folds, validation rows, horizons and artificial censoring: the paper's evaluation protocol, reproducible by seed."""
 
 from __future__ import annotations
 
@@ -28,20 +28,51 @@ Seed = int | np.random.Generator | None
 
 @dataclass(frozen=True)
 class EventStratifiedKFold:
-    """Split rows into folds with the same share of every kind of event and of censoring; a scikit-learn splitter.
+    """Split rows into folds with the same share of every event type and of censoring; a scikit-learn splitter.
 
     Sizes of the folds differ by at most one row, and so do the counts of each event code.
     ``cv=EventStratifiedKFold(5)`` works wherever scikit-learn takes a splitter, with any form of target.
 
-    n_splits: number of folds; the paper has 5, for METABRIC 10.
-    random_state: an integer gives the same folds at every call.
+    Parameters
+    ----------
+    n_splits : int, default 5
+        Number of folds; the paper has 5, for METABRIC 10.
+    random_state : int, Generator or None, default 0
+        Random seed; an integer gives the same folds at every call.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lifemix import make_target
+    >>> from lifemix.splits import EventStratifiedKFold
+    >>> X = np.zeros((8, 1))
+    >>> y = make_target(np.arange(1.0, 9.0), [0, 1, 0, 1, 0, 1, 0, 1])
+    >>> for train, test in EventStratifiedKFold(2).split(X, y):
+    ...     print(len(train), y["event"][test].sum())
+    4 2
+    4 2
     """
 
     n_splits: int = 5
     random_state: Seed = 0
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
-        """Yield the sorted row numbers of training and test part for each fold; ``groups`` is not used."""
+        """Yield the row numbers of training and test part for each fold.
+
+        Parameters
+        ----------
+        X : DataFrame or array
+            Not used; there for scikit-learn.
+        y : target
+            n subjects.
+        groups : object, optional
+            Not used; there for scikit-learn.
+
+        Yields
+        ------
+        train, test : int arrays
+            Sorted row numbers.
+        """
         event = as_target(y).event
         if not 2 <= self.n_splits <= len(event):
             raise SettingError(
@@ -54,7 +85,18 @@ class EventStratifiedKFold:
             yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds."""
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : object, optional
+            Not used; there for scikit-learn.
+
+        Returns
+        -------
+        int
+            Number of folds.
+        """
         return self.n_splits
 
 
@@ -63,8 +105,36 @@ def train_validation_split(
 ) -> tuple[Rows, Rows]:
     """Split rows into training and validation part with the same share of every event code.
 
-    rows: which rows of ``y`` to split, by number or mask, say the training part of a fold; all of them if None.
-    Returns two sorted arrays of row numbers of ``y``; the second has ``round(fraction * len(rows))`` of them.
+    Parameters
+    ----------
+    y : target
+        n subjects.
+    rows : array-like, optional
+        Which rows of ``y`` to split, by number or mask, such as the training part of a fold; None for all.
+    fraction : float, default 0.2
+        Share of the validation part, strictly between 0 and 1.
+    random_state : int, Generator or None, default 0
+        Random seed.
+
+    Returns
+    -------
+    train, validation : int arrays
+        Sorted row numbers of ``y``; the second has ``round(fraction * len(rows))`` of them.
+
+    Raises
+    ------
+    SettingError
+        Where ``fraction`` is not between 0 and 1, or one part would be empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lifemix import make_target
+    >>> from lifemix.splits import train_validation_split
+    >>> y = make_target(np.arange(1.0, 11.0), [0, 1] * 5)
+    >>> train, validation = train_validation_split(y, fraction=0.2)
+    >>> len(train), int(y["event"][validation].sum())
+    (8, 1)
     """
     event = as_target(y).event
     chosen = np.arange(len(event)) if rows is None else np.arange(len(event))[np.asarray(rows)]
@@ -98,7 +168,7 @@ def horizons(y: Any, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int 
 
     Returns
     -------
-    array of shape (n_quantiles,)
+    float array of shape (n_quantiles,)
         Times, in the order of the levels.
 
     Raises
@@ -139,7 +209,7 @@ def default_horizons(y: Any) -> Floats:
 
     Returns
     -------
-    array of shape (n_horizons,)
+    float array of shape (n_horizons,)
         One to three distinct times, ascending.
 
     Examples
@@ -161,8 +231,36 @@ def censor_artificially(y: Any, fraction: float, random_state: Seed = 0) -> NDAr
     """Return the target with a random part of its events censored before they happened.
 
     ``round(fraction * n)`` of the n uncensored rows get event 0 and a time uniform between ``entry`` (0 where there was
-    none) and their event time T, both ends left out. An event at time 0 leaves no room: it becomes a row censored at 0,
-    which carries nothing. Such censoring depends on T; the paper does it to the training rows only.
+    none) and their event time T, both ends excluded. An event at time 0 leaves no room: it becomes a row censored at 0,
+    which carries no information. Such censoring depends on T; the paper applies it to the training rows only.
+
+    Parameters
+    ----------
+    y : target
+        n subjects with exact or right-censored times.
+    fraction : float
+        Share of the events to censor, from 0 to 1.
+    random_state : int, Generator or None, default 0
+        Random seed.
+
+    Returns
+    -------
+    structured array of shape (n,)
+        The new target, as returned by ``make_target``.
+
+    Raises
+    ------
+    TargetError
+        Where some events are interval-censored.
+
+    Examples
+    --------
+    >>> from lifemix import make_target
+    >>> from lifemix.splits import censor_artificially
+    >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 1, 1])
+    >>> censored = censor_artificially(y, 0.5)
+    >>> int((censored["event"] == 0).sum())
+    2
     """
     if not 0 <= fraction <= 1:
         raise SettingError(f"fraction must lie between 0 and 1; got {fraction}.")
