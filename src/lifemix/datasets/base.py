@@ -38,8 +38,6 @@ class Dataset:
         Where the data come from, what to cite, what may be done with them, and what they are.
     truth : SyntheticTruth or None
         For simulated data, on request: the distribution that each row was drawn from.
-    counts : dict of int to int
-        How many rows are censored (0) and how many have each event type (1..M).
 
     Examples
     --------

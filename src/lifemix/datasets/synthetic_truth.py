@@ -45,8 +45,6 @@ class SyntheticTruth:
         The target before censoring.
     is_rounded : bool, default False
         Whether the times are rounded to integers.
-    rounded : SyntheticTruth
-        The distribution of the times rounded to integers.
     """
 
     means: Floats  # (n, 2)
