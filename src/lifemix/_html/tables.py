@@ -38,7 +38,7 @@ class TableColumn:
 class Value:
     """A number of a table; ``suffix`` follows it, ``note`` is a small second line under it, ``mark`` colours both.
 
-    ranked: False leaves the number out of the choice of the best one.
+    ranked: False leaves the number out of the choice of the best one. digits: decimals other than the column's.
     """
 
     number: float
@@ -47,6 +47,7 @@ class Value:
     mark: Literal["", "good", "bad"] = ""
     ranked: bool = True
     suffix: str = ""
+    digits: int | None = None
 
 
 Entry = Value | float | str | None
@@ -119,14 +120,16 @@ def _cell(column: TableColumn, entry: Entry, best: str | None, first: bool) -> s
     tag, scope = ("th", ' scope="row"') if first else ("td", "")
     if isinstance(entry, str):
         return f"<{tag}{scope}{_align(column)}>{safe(entry)}</{tag}>"
-    shown = _print(_number(entry), column.digits)
-    content = f"+{shown}" if column.signed and _number(entry) > 0 else shown
-    if isinstance(entry, Value) and entry.error is not None and math.isfinite(entry.error):
-        content += f'<span class="error"> ± {_print(entry.error, column.digits)}</span>'
-    if shown == best and (not isinstance(entry, Value) or entry.ranked):
+    value = entry if isinstance(entry, Value) else Value(_number(entry))
+    digits = column.digits if value.digits is None else value.digits
+    shown = _print(value.number, digits)
+    content = f"+{shown}" if column.signed and value.number > 0 else shown
+    if value.error is not None and math.isfinite(value.error):
+        content += f'<span class="error"> ± {_print(value.error, digits)}</span>'
+    if shown == best and value.ranked:
         content = f'<strong class="best">{content}</strong>'
-    if isinstance(entry, Value) and entry.suffix:
-        content += f' <span class="suffix {entry.mark}">{safe(entry.suffix)}</span>'
-    if isinstance(entry, Value) and entry.note:
-        content += f'<small class="under {entry.mark}">{safe(entry.note)}</small>'
+    if value.suffix:
+        content += f' <span class="suffix {value.mark}">{safe(value.suffix)}</span>'
+    if value.note:
+        content += f'<small class="under {value.mark}">{safe(value.note)}</small>'
     return f"<{tag}{scope}{_align(column)}>{content}</{tag}>"

@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import Floats, check_times
 from ..splits import default_horizons
-from ..target import Target, as_target
+from ..survival_model import FittedSurvivalModel
+from ..target import Target
 
-__all__ = ["fitted_model", "has_mixture", "horizons_within", "measurable", "n_event_types", "training_target"]
+if TYPE_CHECKING:
+    from ..estimators import DeepSurvivalMachines
+
+__all__ = ["best_model", "horizons_within", "measurable", "mixture_of", "n_event_types", "training_target"]
 
 
-def fitted_model(model: Any) -> Any:
+def best_model(model: Any) -> FittedSurvivalModel:
     """Return the model that predicts: of a search, the best one."""
-    return getattr(model, "best_estimator_", model)
+    best: FittedSurvivalModel = getattr(model, "best_estimator_", model)
+    return best
 
 
-def has_mixture(model: Any) -> bool:
-    """Tell whether a model is a fitted Deep Survival Machine, whose mixtures can be looked into."""
-    return hasattr(getattr(model, "network_", None), "mixtures")
+def mixture_of(model: FittedSurvivalModel) -> DeepSurvivalMachines | None:
+    """Return a model whose mixtures can be inspected, a Deep Survival Machine, and None for any other."""
+    from ..estimators import DeepSurvivalMachines  # imports PyTorch
+
+    return model if isinstance(model, DeepSurvivalMachines) else None
 
 
-def n_event_types(model: Any, target: Target) -> int:
+def n_event_types(model: FittedSurvivalModel, target: Target) -> int:
     """Return how many event types a model has, or where it does not say, the target."""
     return int(getattr(model, "n_events_", max(1, target.n_events)))
 
 
-def training_target(model: Any) -> Target | None:
+def training_target(model: FittedSurvivalModel) -> Target | None:
     """Return the target that a model was fitted to, where it keeps it."""
     target = getattr(model, "training_target_", None)
-    return None if target is None else as_target(target)
+    return target if isinstance(target, Target) else None
 
 
 def measurable(target: Target) -> NDArray[np.bool_]:

@@ -15,7 +15,6 @@ from lifemix.errors import InputError
 from lifemix.report.doctor import check_model
 from lifemix.report.doctor.mixture import check_mixture, describe_mixture
 from lifemix.report.doctor.training import check_training
-from lifemix.report.predictions import incidences, survival_at_own_time
 from lifemix.target import as_target
 
 N = 800
@@ -256,18 +255,3 @@ def facts_of(used, information, gap, k=4):
 )
 def test_gates_that_are_worth_a_word(facts, objective, expected):
     assert topics(check_mixture(facts, objective)) == expected
-
-
-def test_survival_at_the_own_time_respects_entry(fitted):
-    X, times, event = draw(1)
-    y = as_target(make_target(times, event, entry=times / 2))
-    law = fitted.predict_distribution(X)
-    both = [law[i].given(times[i] / 2).survival(times[i])[0, 0] for i in range(20)]
-    np.testing.assert_allclose(survival_at_own_time(fitted, X, y)[:20], both, rtol=1e-6)
-
-
-def test_incidences_are_those_of_the_model(competing):
-    X, _, _ = draw(1, kinds=2)
-    at = np.array([0.3, 1.0])
-    own = [competing.predict_cumulative_incidence(X, at, event=m) for m in (1, 2)]
-    np.testing.assert_allclose(incidences(competing, X, at, 2), own)

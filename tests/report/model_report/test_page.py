@@ -13,7 +13,7 @@ from lifemix.splits import default_horizons
 
 pytest.importorskip("matplotlib", reason="the report draws with matplotlib")
 TITLES = [
-    "In short",
+    "Summary",
     "The model and its use",
     "Data",
     "Doctor",
@@ -24,7 +24,7 @@ TITLES = [
     "Accuracy over time",
     "Risk groups",
     "Typical subjects",
-    "What the model uses",
+    "Importance of the covariates",
     "Components",
     "Limits",
     "Checklist",
@@ -87,8 +87,8 @@ def test_other_models_have_a_report_too(kind, which, request, tmp_path):
     _, X, y = request.getfixturevalue(which)
     page = written(tmp_path, kind().fit(X, y), X, y)
     assert titles(page) == TITLES
-    assert f"Left out: {kind.__name__} is no mixture of components." in page
-    assert f"Left out: {kind.__name__} keeps no history of its training." in page
+    assert f"Left out: {kind.__name__} is not a mixture of components." in page
+    assert f"Left out: {kind.__name__} has no training history." in page
     assert "settings and weights (SHA-256)" not in page
 
 

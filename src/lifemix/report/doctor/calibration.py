@@ -7,9 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ...metrics import aalen_johansen, d_calibration, integrated_calibration_index, kaplan_meier
+from ...metrics import (
+    aalen_johansen,
+    d_calibration,
+    integrated_calibration_index,
+    kaplan_meier,
+    predicted_risks,
+    survival_at_own_time,
+)
+from ...survival_model import FittedSurvivalModel
 from ...target import Target
-from ..predictions import incidences, survival_at_own_time
 from ..text import counted, percent
 from .findings import Finding
 from .variables import Floats
@@ -25,14 +32,16 @@ _BEYOND = 0.3
 _AT_RISK = 20
 
 
-def check_calibration(model: Any, X: Any, target: Target, horizons: Floats, names: Sequence[str]) -> Iterator[Finding]:
+def check_calibration(
+    model: FittedSurvivalModel, X: Any, target: Target, horizons: Floats, names: Sequence[str]
+) -> Iterator[Finding]:
     """Yield where predicted and observed risks differ: on average, in groups by risk, or over all times.
 
     target: exact or right-censored from the origin; horizons within its follow-up.
     """
     if not len(horizons):
         return
-    predicted = np.clip(incidences(model, X, horizons, len(names)), 0, 1)
+    predicted = np.clip(predicted_risks(model, X, horizons, len(names)), 0, 1)
     for event, (name, risks) in enumerate(zip(names, predicted, strict=True), 1):
         if not (target.event == event).any():
             continue
@@ -71,7 +80,7 @@ def check_calibration(model: Any, X: Any, target: Target, horizons: Floats, name
         yield from _check_uniform(model, X, target)
 
 
-def _check_uniform(model: Any, X: Any, target: Target) -> Iterator[Finding]:
+def _check_uniform(model: FittedSurvivalModel, X: Any, target: Target) -> Iterator[Finding]:
     result = d_calibration(target, np.clip(survival_at_own_time(model, X, target), 0, 1))
     shares = result.counts / len(target)
     worst = int(np.abs(shares - 0.1).argmax())
@@ -87,7 +96,7 @@ def _check_uniform(model: Any, X: Any, target: Target) -> Iterator[Finding]:
         )
 
 
-def check_extrapolation(model: Any, X: Any, train: Target) -> Iterator[Finding]:
+def check_extrapolation(model: FittedSurvivalModel, X: Any, train: Target) -> Iterator[Finding]:
     """Yield how much of the predicted probability lies beyond the follow-up of the training data."""
     last = float(train.time.max())
     beyond = np.asarray(model.predict_survival_function(X, [last]))[:, 0]

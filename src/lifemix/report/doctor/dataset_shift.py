@@ -10,6 +10,7 @@ import numpy as np
 from ...preprocessing import TabularPreprocessor
 from ...preprocessing.columns import Column
 from ...preprocessing.frames import as_frame
+from ...survival_model import FittedSurvivalModel
 from ..text import counted, listed, percent
 from .findings import Finding
 from .variables import Variable, read_variables
@@ -20,7 +21,7 @@ _FAR = 10.0
 _MANY = 0.01
 
 
-def check_dataset_shift(model: Any, X: Any) -> Iterator[Finding]:
+def check_dataset_shift(model: FittedSurvivalModel, X: Any) -> Iterator[Finding]:
     """Yield how the rows differ from the training data, as far as the model's preprocessor remembers these."""
     fitted = getattr(model, "preprocessor_", None)
     if not isinstance(fitted, TabularPreprocessor):

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from ... import events
 from ...checks import check_same_rows
 from ...errors import LifemixWarning
+from ...metrics.predictions import take_rows
+from ...survival_model import FittedSurvivalModel
 from ...target import Target, as_target
-from ..inputs import fitted_model, has_mixture, horizons_within, measurable, n_event_types, training_target
-from ..predictions import take_rows
+from ..inputs import best_model, horizons_within, measurable, mixture_of, n_event_types, training_target
 from ..text import counted
 from .calibration import check_calibration, check_extrapolation
 from .dataset_shift import check_dataset_shift
@@ -27,7 +28,7 @@ _ENOUGH = 50
 
 
 def check_model(
-    model: Any,
+    model: FittedSurvivalModel,
     X: Any,
     y: Any,
     *,
@@ -82,7 +83,7 @@ def check_model(
     'calibration'
 
     """
-    model, target = fitted_model(model), as_target(y)
+    model, target = best_model(model), as_target(y)
     names = events.event_names(event_names, n_event_types(model, target))
     check_same_rows(len(X), len(target))
     rows = np.sort(np.random.default_rng(random_state).permutation(len(target))[:max_rows])
@@ -96,7 +97,7 @@ def check_model(
 
 
 def _findings(
-    model: Any, X: Any, target: Target, horizons: ArrayLike | None, names: Sequence[str]
+    model: FittedSurvivalModel, X: Any, target: Target, horizons: ArrayLike | None, names: Sequence[str]
 ) -> Iterator[Finding]:
     yield from check_dataset_shift(model, X)
     if target.n_events > len(names):
@@ -107,14 +108,13 @@ def _findings(
             "Leave such rows out, or code the event as censored (0).",
         )
         return
-    train = training_target(model)
-    if has_mixture(model):
+    train, mixture = training_target(model), mixture_of(model)
+    if mixture is not None:
         from .mixture import check_mixture, describe_mixture  # imports PyTorch
 
-        yield from check_mixture(describe_mixture(model, X, target), model.objective)
-        yield from check_training(model.history_, model.best_epoch_, model.max_epochs, model.patience)
-    if has_mixture(model) and train is not None:
-        yield from check_extrapolation(model, X, train)
+        yield from check_mixture(describe_mixture(mixture, X, target), mixture.objective)
+        yield from check_training(mixture.history_, mixture.best_epoch_, mixture.max_epochs, mixture.patience)
+        yield from check_extrapolation(mixture, X, mixture.training_target_)
     usable = measurable(target)
     if usable.sum() < _ENOUGH:
         yield Finding(
@@ -127,8 +127,8 @@ def _findings(
         return
     seen, part = target.take(usable), take_rows(X, np.flatnonzero(usable))
     at = horizons_within(horizons, train or seen, seen)
-    if has_mixture(model):
+    if mixture is not None:
         from .mixture import check_members
 
-        yield from check_members(model, part, at)
+        yield from check_members(mixture, part, at)
     yield from check_calibration(model, part, seen, at, names)

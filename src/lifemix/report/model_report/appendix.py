@@ -1,4 +1,4 @@
-"""The last sections: limits, what authors must add, and what is needed to make the page again."""
+"""The last sections: limits, the TRIPOD checklist, and what is needed to make the page again."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ..._html import Html, Section, TableColumn, bullets, facts, paragraph, preformatted, table
 from ...errors import ModelFileError
-from ..inputs import has_mixture
-from ..text import listed
+from ..text import counted, listed
 from .context import ReportContext
+
+if TYPE_CHECKING:
+    from ...estimators import DeepSurvivalMachines
 
 __all__ = ["checklist_section", "describe_file", "limits_section", "reproduce_section"]
 
@@ -24,36 +26,35 @@ _PACKAGES = ("lifemix", "torch", "numpy", "pandas", "scipy", "scikit-learn", "ma
 
 
 def limits_section(report: ReportContext) -> Section:
-    """Say what the page does not show."""
+    """List what the page cannot show."""
     model = report.model
-    events = [int((report.y.event == code).sum()) for code in report.event_codes]
+    events = [int((report.y.event == code).sum()) for code in range(1, report.n_events + 1)]
     points = [
-        "The evaluated rows are those that were given. If they come from the same source as the training rows this is "
-        "internal validation; how the model does elsewhere, or later, is not known.",
-        "Whether the model has seen these rows, or its settings were chosen on them, cannot be told from here; if so, "
-        "every measure is too good.",
-        f"The rows that were measured have {listed(events)} event{'s' if sum(events) != 1 else ''}"
-        f"{' of the kinds' if len(events) > 1 else ''}; the intervals show what that leaves open, but not how much "
-        "another training sample would change the model.",
-        "Censoring is taken to say nothing about the event, given the covariates, and for the weights of the measures "
-        "nothing at all.",
-        "Importance, phenotypes and typical subjects describe the model, not causes.",
+        "If the evaluated rows come from the same source as the training rows, this is internal validation: how the "
+        "model performs elsewhere, or later, is not known.",
+        "Whether the model was fitted to these rows, or its settings were chosen on them, cannot be checked here; if "
+        "so, every measure is too optimistic.",
+        f"The measures rest on {listed([counted(n, 'event') + report.of(m) for m, n in enumerate(events, 1)])}; the "
+        "intervals show the uncertainty from that, but not how much another training sample would change the model.",
+        "Censoring is assumed to be independent of the event given the covariates, and for the weights of the "
+        "measures independent of both.",
+        "Importance, components and typical subjects describe the model, not causal effects.",
     ]
-    if report.n_events > 1 and report.is_mixture:
+    if report.n_events > 1 and report.mixture is not None:
         points.append(
-            "The kinds of event are modelled as independent given the covariates. The cumulative incidences shown here "
+            "The event types are modelled as independent given the covariates. The cumulative incidences shown here "
             "can be checked against data; net survival, as if the other events did not exist, cannot."
         )
     if type(getattr(model, "preprocessor_", None)).__name__ == "TabularPreprocessor":
         points.append(
-            "Missing values are filled with the training mean or most frequent level and marked; the intervals do not "
-            "count the uncertainty of that."
+            "Missing values are replaced by the training mean or most frequent level, with indicators; the intervals "
+            "do not include the uncertainty of that."
         )
     return Section("Limits", [bullets(points)])
 
 
 def checklist_section() -> Section:
-    """List what a report in the spirit of TRIPOD holds: where it is here, and what only the authors know."""
+    """List the items of a TRIPOD report: where the page has them, and what only the authors know."""
     rows = [
         ["source of data, dates, setting (4, 5)", "to be added by the authors"],
         ["definition of the outcome, how it was assessed (6)", "to be added by the authors"],
@@ -82,32 +83,41 @@ def checklist_section() -> Section:
     )
 
 
-def reproduce_section(report: ReportContext, model_file: str | None, remarks: list[str]) -> Section:
-    """Say which versions, seeds, model and rows the page was made from; ``model_file`` is from ``describe_file``."""
+def reproduce_section(report: ReportContext, model_file: str | None, warnings: list[str]) -> Section:
+    """List the versions, seeds, model and rows behind the page; ``model_file`` is from ``describe_file``."""
     known: dict[str, object] = {
         "versions": ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
         + f", Python {platform.python_version()}",
-        "seed of the fit": str(getattr(report.model, "random_state", "not known")),
-        "seed of this report": str(report.seed),
+        "random seed of the fit": str(getattr(report.model, "random_state", "not known")),
+        "random seed of this report": str(report.seed),
         "rows (SHA-256)": _fingerprint(report.frame, report.target),
     }
-    if (weights := _checksum(report.model)) is not None:
+    if (weights := _checksum(report.mixture)) is not None:
         known["settings and weights (SHA-256)"] = weights
     if model_file is not None:
         known["model file"] = model_file
-    horizons = [float(t) for t in report.horizons]
-    load = 'from lifemix import load\n\nmodel = load("model.safetensors")\n'
-    if not report.is_mixture:
-        load = 'from joblib import load\n\nmodel = load("model.joblib")  # where it was dumped\n'
-    call = (
-        f"from lifemix.report.model_report import write_report\n{load}"
-        'write_report(\n    model, X, y, "report.html",\n'
-        f"    horizons={horizons}, n_bootstrap={report.n_bootstrap}, random_state={report.seed},\n)"
-    )
-    blocks: list[Html] = [facts(known), preformatted(call)]
-    if remarks:
-        blocks += [paragraph("What the computations remarked:"), bullets(remarks)]
+    blocks: list[Html] = [facts(known), preformatted(_call(report))]
+    if warnings:
+        blocks += [paragraph("Warnings of the computations:"), bullets(warnings)]
     return Section("How to reproduce", list(blocks))
+
+
+def _call(report: ReportContext) -> str:
+    """Return the program that writes the page again."""
+    ours = type(report.model).__module__.startswith("lifemix.")
+    module, file = ("lifemix", "model.safetensors") if ours else ("joblib", "model.joblib")
+    options = {
+        "time_unit": report.unit or None,
+        "event_names": report.names,
+        "horizons": report.horizons.tolist() or None,
+        "n_bootstrap": report.n_bootstrap,
+        "random_state": report.seed,
+    }
+    given = "".join(f"    {name}={value!r},\n" for name, value in options.items() if value is not None)
+    return (
+        f"from {module} import load\nfrom lifemix.report import write_report\n\n"
+        f'write_report(\n    load("{file}"), X, y, "report.html",\n{given})'
+    )
 
 
 def _version(name: str) -> str:
@@ -127,9 +137,9 @@ def _fingerprint(frame: pd.DataFrame, target: Any) -> str:
     return digest.hexdigest()
 
 
-def _checksum(model: Any) -> str | None:
-    """Return a hash of the settings and weights of a mixture; None where a model has no weights of that kind."""
-    if not has_mixture(model):
+def _checksum(model: DeepSurvivalMachines | None) -> str | None:
+    """Return a hash of the settings and weights of a mixture; None for other models."""
+    if model is None:
         return None
     digest = hashlib.sha256(repr(sorted(model.get_params(deep=False).items(), key=lambda item: item[0])).encode())
     digest.update(repr(model.network_.scale).encode())

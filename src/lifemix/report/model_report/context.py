@@ -1,49 +1,89 @@
-"""What the report is written from: the model, the rows, and its predictions, computed once."""
+"""What the sections share: the model, the rows, and the predictions, computed once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ... import events
 from ...checks import check_same_rows
 from ...errors import InputError, SettingError
+from ...metrics import predicted_risks
 from ...preprocessing.frames import as_frame
+from ...survival_model import FittedSurvivalModel
 from ...target import Target, as_target
-from ..inputs import fitted_model, has_mixture, horizons_within, measurable, n_event_types, training_target
-from ..predictions import Floats, incidences, quick_incidences
+from ..inputs import best_model, horizons_within, measurable, mixture_of, n_event_types, training_target
 
-__all__ = ["ReportContext", "gather"]
+if TYPE_CHECKING:
+    from ...estimators import DeepSurvivalMachines
 
-_GRID = 101  # as in metrics.evaluate
+__all__ = ["Floats", "ReportContext", "gather"]
+
+Floats = NDArray[np.float64]
+
+_GRID = 101  # as in metrics.evaluate, whose predictions are then at hand
 _ENOUGH_ROWS, _ENOUGH_EVENTS = 30, 10
+
+
+@dataclass(eq=False)
+class _Predictor:
+    """A model that is asked once for the evaluated rows at the same times; probabilities lie in [0, 1]."""
+
+    model: FittedSurvivalModel
+    X: Any
+    n_events_: int
+    _known: dict[bytes, Floats] = field(default_factory=dict)
+
+    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:
+        """Return the survival, (n, n_times)."""
+        return self._once(X, times, lambda: np.asarray(self.model.predict_survival_function(X, times)))
+
+    def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
+        """Return the risk of one event type, (n, n_times)."""
+        return self.predict_cumulative_incidences(X, times)[event - 1]
+
+    def predict_cumulative_incidences(self, X: Any, times: ArrayLike) -> Floats:
+        """Return the risk of every event type, (n_events, n, n_times)."""
+        return self._once(X, times, lambda: predicted_risks(self.model, X, times, self.n_events_))
+
+    def _once(self, X: Any, times: ArrayLike, predict: Callable[[], Floats]) -> Floats:
+        key = np.asarray(times, dtype=np.float64).tobytes()
+        if X is not self.X:
+            return np.clip(predict(), 0, 1)
+        if key not in self._known:
+            self._known[key] = np.clip(predict(), 0, 1)
+        return self._known[key]
 
 
 @dataclass(frozen=True, eq=False)
 class ReportContext:
-    """All that the sections share.
+    """What the sections share.
 
     ``frame`` and ``target`` hold all rows given; ``X`` and ``y`` those that measures can use: exact or right-censored
-    times from the origin. ``train`` is the target that the model was fitted to, None where it kept none; ``base``, its
-    usable rows or else ``y``, gives the distribution of censoring and the curve of a model without covariates.
+    times from the origin; ``rows`` is ``X`` as the model takes it, and ``predictor`` the model with its predictions for
+    these rows kept. ``mixture`` is the model where it is a Deep Survival Machine. ``train`` is the target that the model
+    was fitted to, None where it kept none; ``base``, its usable rows or else ``y``, gives the censoring distribution and
+    the marginal curve.
 
     ``risks``, (n_events, n, n_horizons): cumulative incidence at the horizons. ``curves``, (n_events, n, n_times): the
-    same on ``grid``. ``judged`` tells whether there are enough rows and events to measure anything.
+    same on ``grid``.
     """
 
-    model: Any
+    model: FittedSurvivalModel
+    mixture: DeepSurvivalMachines | None
+    predictor: FittedSurvivalModel
     frame: pd.DataFrame
     target: Target
     X: pd.DataFrame
+    rows: Any
     y: Target
     train: Target | None
     base: Target
-    n_events: int
     named: bool
     names: tuple[str, ...]
     horizons: Floats
@@ -51,14 +91,18 @@ class ReportContext:
     risks: Floats
     curves: Floats
     unit: str
-    judged: bool
     n_bootstrap: int
     seed: int
 
     @property
-    def is_mixture(self) -> bool:
-        """Whether the model is a Deep Survival Machine."""
-        return has_mixture(self.model)
+    def measured(self) -> bool:
+        """Whether there are enough rows and events to measure anything."""
+        return len(self.horizons) > 0
+
+    @property
+    def n_events(self) -> int:
+        """The number of event types."""
+        return len(self.names)
 
     @property
     def middle(self) -> int:
@@ -66,9 +110,13 @@ class ReportContext:
         return len(self.horizons) // 2
 
     @property
-    def event_codes(self) -> range:
-        """The event types, 1..M."""
-        return range(1, self.n_events + 1)
+    def marginal(self) -> str:
+        """The name of the estimator of a risk without covariates."""
+        return "Kaplan-Meier" if self.n_events == 1 else "Aalen-Johansen"
+
+    def of(self, event: int) -> str:
+        """Return `` of NAME``, or nothing where there is one event type only."""
+        return "" if self.n_events == 1 else f" of {self.names[event - 1]}"
 
     def time(self, value: float) -> str:
         """Return a time with its unit."""
@@ -80,7 +128,7 @@ class ReportContext:
 
 
 def gather(
-    model: Any,
+    model: FittedSurvivalModel,
     X: Any,
     y: Any,
     *,
@@ -92,15 +140,15 @@ def gather(
     random_state: int,
 ) -> ReportContext:
     """Check the arguments, ask the model for its predictions, and put everything together."""
-    model, target = fitted_model(model), as_target(y)
+    model, target = best_model(model), as_target(y)
     frame, named = as_frame(X)
     named = named and hasattr(model, "feature_names_in_")
     check_same_rows(len(frame), len(target))
-    n_events = n_event_types(model, target)
-    if target.n_events > n_events:
+    names = events.event_names(event_names, n_event_types(model, target))
+    if target.n_events > len(names):
         raise InputError(
-            f"y has event code {target.n_events}; the model has event types 1..{n_events} only. Leave these rows out, "
-            "or code them as censored (0)."
+            f"y has event code {target.n_events}; the model has event types 1..{len(names)} only. Leave these rows "
+            "out, or code them as censored (0)."
         )
     rows = np.flatnonzero(measurable(target))
     rows = np.sort(np.random.default_rng(random_state).permutation(rows)[:max_rows])
@@ -108,31 +156,46 @@ def gather(
     train = training_target(model)
     base = train.take(measurable(train)) if train is not None else used
     base = base if len(base) >= _ENOUGH_ROWS and (base.event > 0).any() else used
-    judged = len(used) >= _ENOUGH_ROWS and int((used.event > 0).sum()) >= _ENOUGH_EVENTS
-    at = horizons_within(horizons, used if train is None else train, used) if judged else np.empty(0)
-    if judged and horizons is not None and not len(at):
-        raise SettingError(f"horizons must lie within the follow-up; got {horizons}. Check the unit of time.")
-    judged = judged and len(at) > 0
-    grid = np.linspace(0, at[-1], _GRID)[1:] if judged else np.empty(0)
+    at = _horizons(horizons, used if train is None else train, used)
+    grid = np.linspace(0, at[-1], _GRID) if len(at) else np.empty(0)
     given = table if named else table.to_numpy()
-    empty = np.empty((n_events, len(used), 0))
+    predictor = _Predictor(model, given, len(names))
+    wanted, place = np.unique(np.concatenate([at, grid[1:]]), return_inverse=True)
+    risks = np.empty((len(names), len(used), 0))
+    if len(at):
+        risks = predicted_risks(predictor, given, wanted, len(names))[:, :, place]
     return ReportContext(
         model=model,
+        mixture=mixture_of(model),
+        predictor=predictor,
         frame=frame,
         target=target,
         X=table,
+        rows=given,
         y=used,
         train=train,
         base=base,
-        n_events=n_events,
         named=named,
-        names=events.event_names(event_names, n_events),
+        names=names,
         horizons=at,
-        grid=grid,
-        risks=np.clip(incidences(model, given, at, n_events), 0, 1) if judged else empty,
-        curves=np.clip(quick_incidences(model, given, grid, n_events), 0, 1) if judged else empty,
+        grid=grid[1:],
+        risks=risks[:, :, : len(at)],
+        curves=risks[:, :, len(at) :],
         unit=time_unit or "",
-        judged=judged,
         n_bootstrap=n_bootstrap,
         seed=random_state,
     )
+
+
+def _horizons(given: ArrayLike | None, train: Target, used: Target) -> Floats:
+    """Return the horizons within the follow-up; none where there are too few rows or events to measure."""
+    if len(used) < _ENOUGH_ROWS or int((used.event > 0).sum()) < _ENOUGH_EVENTS:
+        return np.empty(0)
+    at = horizons_within(given, train, used)
+    if given is not None and not len(at):
+        last = min(float(train.time.max()), float(used.time.max()))
+        raise SettingError(
+            f"horizons must lie within the follow-up, (0, {last:g}]; got {np.ravel(given).tolist()}. Check the unit of "
+            "time."
+        )
+    return at

@@ -1,4 +1,4 @@
-"""The section on the data: rows, events, follow-up, covariates and what is missing of them."""
+"""The section on the data: rows, events, follow-up, covariates and missing values."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def _left_out(report: ReportContext, number: int) -> Html:
     special = int((report.target.interval | report.target.truncated).sum())
     reasons = []
     if special:
-        reasons.append(f"{special:,} have an interval instead of a time or entered late, which the measures cannot use")
+        reasons.append(f"{special:,} are interval-censored or left-truncated, which the measures cannot use")
     if number > special:
-        reasons.append("of the others a part was drawn at random" if special else "they were drawn at random")
-    used = f"Measures and pictures use {len(report.y):,} of the {len(report.target):,} rows"
+        reasons.append("the others were sampled at random" if special else "they were sampled at random")
+    used = f"Measures and figures use {len(report.y):,} of the {len(report.target):,} rows"
     return paragraph(f"{used}: {', and '.join(reasons)}.")
 
 
@@ -52,7 +52,7 @@ def _counts(report: ReportContext) -> Html:
     rows.append(["median time to event (Kaplan-Meier)", *(_quartiles(target, report) for _, target in samples)])
     rows.append(["last time", *(report.time(float(target.time.max())) for _, target in samples)])
     columns = [TableColumn("", text=True), *(TableColumn(name) for name, _ in samples)]
-    foot = "Training rows: those the model was fitted to, held-out rows of early stopping included."
+    foot = "Training rows: those given to fit, including the rows held out for early stopping."
     return table(columns, rows, "Rows, events and follow-up", foot if report.train is not None else "")
 
 
@@ -85,17 +85,17 @@ def median_time(target: Target, level: float = 0.5) -> float | None:
 
 def _covariates(frame: pd.DataFrame) -> Html:
     variables, _ = read_variables(frame)
-    rows = [[v.name, _kind(v), _describe(v), _share(v.missing) if v.missing.any() else "0"] for v in variables]
+    rows = [[v.name, _type(v), _describe(v), _share(v.missing) if v.missing.any() else "0"] for v in variables]
     columns = [
         TableColumn("covariate"),
-        TableColumn("kind", text=True),
+        TableColumn("type", text=True),
         TableColumn("median [quartiles] (range), or levels", text=True),
         TableColumn("missing"),
     ]
     return table(columns, rows, f"Covariates of the {len(frame):,} evaluated rows")
 
 
-def _kind(variable: Variable) -> str:
+def _type(variable: Variable) -> str:
     if variable.distinct < 2:
         return "constant" if variable.distinct else "empty"
     if variable.numbers is None:
@@ -108,7 +108,7 @@ def _describe(variable: Variable) -> str:
         return "–"
     if variable.numbers is not None:
         seen = variable.numbers[~variable.missing]
-        if _kind(variable) == "0/1":
+        if _type(variable) == "0/1":
             return f"1: {_share(seen == 1)}"
         low, first, middle, third, high = np.quantile(seen, [0, 0.25, 0.5, 0.75, 1])
         return f"{plain(middle)} [{plain(first)}, {plain(third)}] ({plain(low)} to {plain(high)})"

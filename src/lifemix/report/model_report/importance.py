@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..._html import Html, Section, TableColumn, Value, figure, new_figure, paragraph, table
-from ...metrics import permutation_importance
+from ...metrics import permutation_importance, predicted_risks
 from ...metrics.importance import PermutationImportance
 from ...plots import importance_over_time
-from ..predictions import Floats, quick_incidences
-from .context import ReportContext
+from ...survival_model import FittedSurvivalModel
+from ..inputs import mixture_of
+from .context import Floats, ReportContext
 
-__all__ = ["importance_section"]
+__all__ = ["importance_section", "quick_risks"]
 
 _ROWS = 1000
 _REPEATS = 3
@@ -26,31 +27,29 @@ _LINES = 6
 def importance_section(report: ReportContext) -> Section:
     """Show how much worse the predictions become when a column is shuffled."""
     rows = np.sort(np.random.default_rng(report.seed).permutation(len(report.y))[:_ROWS])
-    section = Section("What the model uses")
+    section = Section("Importance of the covariates")
     section.blocks.append(
         paragraph(
-            f"Rise of the Brier score when the values of one column are shuffled among {len(rows):,} "
-            f"{'of the ' if len(rows) < len(report.y) else ''}evaluated rows ({_REPEATS} times). A column that says "
-            "what another says too appears less important than it is; and importance for a prediction is no cause."
+            f"Permutation importance: rise of the Brier score when the values of one column are shuffled among "
+            f"{len(rows):,} {'of the ' if len(rows) < len(report.y) else ''}evaluated rows ({_REPEATS} times). A "
+            "column that is correlated with another appears less important than it is, and importance for a "
+            "prediction does not mean a causal effect."
         )
     )
     times = np.linspace(0, float(report.horizons[-1]), _TIMES + 1)[1:]
-    known: list[Floats] = []  # the shuffles are the same for every event, and a prediction has all of them
-    for event, name in enumerate(report.names, 1):
-        which = "" if report.n_events == 1 else f" for {name}"
-        section.blocks += _of_event(report, rows, times, event, which, known)
+    known: list[Floats] = []  # the shuffles are the same for every event type, and a prediction has all of them
+    for event in range(1, report.n_events + 1):
+        section.blocks += _of_event(report, rows, times, event, known)
     return section
 
 
-def _of_event(
-    report: ReportContext, rows: Any, times: Floats, event: int, which: str, known: list[Floats]
-) -> list[Html]:
-    calls = count()
+def _of_event(report: ReportContext, rows: Any, times: Floats, event: int, known: list[Floats]) -> list[Html]:
+    calls, which = count(), report.of(event).replace(" of ", " for ", 1)
 
     def predict(X: Any) -> Floats:
         call = next(calls)
         if call == len(known):
-            known.append(quick_incidences(report.model, report.table(X), times, report.n_events))
+            known.append(quick_risks(report.model, report.table(X), times, report.n_events))
         return 1 - known[call][event - 1]
 
     result = permutation_importance(
@@ -65,7 +64,7 @@ def _of_event(
     )
     defined = np.isfinite(result.score)
     if not defined.any():
-        return [paragraph(f"Left out{which}: the score is not known on these rows, such as where none has the event.")]
+        return [paragraph(f"Left out{which}: the score is not defined on these rows, for instance without events.")]
     drawing = new_figure(7.8, 3.8)
     importance_over_time(
         times[defined],
@@ -79,8 +78,8 @@ def _of_event(
     picture = figure(
         drawing,
         f"Permutation importance{which} over time",
-        f"Importance{which} of the {min(_LINES, len(result.features))} columns that matter most on average. Bands: "
-        "one standard deviation over the shuffles.",
+        f"Importance{which} of the {min(_LINES, len(result.features))} most important columns. Bands: one standard "
+        "deviation over the shuffles.",
     )
     return [picture, _ranking(result, defined, which)]
 
@@ -93,7 +92,7 @@ def _ranking(result: PermutationImportance, known: Any, which: str) -> Html:
     rows = [[result.features[i], Value(1000 * mean[i], error=1000 * spread[i]), share[i]] for i in order]
     columns = [
         TableColumn("column"),
-        TableColumn("rise", unit="Brier score x 1000", digits=2),
+        TableColumn("rise", unit="Brier score × 1000", digits=2),
         TableColumn("share", unit="%", digits=1),
     ]
     return table(
@@ -102,3 +101,29 @@ def _ranking(result: PermutationImportance, known: Any, which: str) -> Html:
         f"Mean rise over time{which}, the {len(order)} largest of {len(mean)}",
         "Share: the rise relative to the Brier score of the rows as they are.",
     )
+
+
+def quick_risks(model: FittedSurvivalModel, X: Any, times: Floats, n_events: int) -> Floats:
+    """Return ``predicted_risks`` in a tenth of the time, accurate to about 1e-4, as many shuffles are predicted.
+
+    Between neighbours of a fine grid the event types share the decrease of S in proportion to the increases of their
+    cumulative hazards, so that the incidences and S still add up to 1. Members of an ensemble are averaged.
+    """
+    mixture = mixture_of(model)
+    if n_events == 1 or mixture is None:
+        return predicted_risks(model, X, times, n_events)
+    last = float(np.max(times))
+    fine = np.unique(np.concatenate([times, np.linspace(0, last, 97)[1:], last * np.geomspace(1e-4, 1, 48)]))
+    place = np.searchsorted(fine, times)
+    matrix = mixture.preprocess(X)
+    total = np.zeros((n_events, len(matrix), len(times)))
+    for member in mixture.network_.members():
+        distribution = member.distribution(matrix)
+        net = np.stack([distribution.net(event).survival(fine) for event in range(1, n_events + 1)])
+        hazard = -np.log(np.maximum(net, 1e-300))
+        rises = np.diff(hazard, axis=2, prepend=0.0)
+        fall = -np.diff(np.exp(-hazard.sum(axis=0)), axis=1, prepend=1.0)
+        together = rises.sum(axis=0)
+        shares = np.divide(rises, together, out=np.zeros_like(rises), where=together > 0)
+        total += np.cumsum(shares * fall, axis=2)[:, :, place]
+    return total / len(mixture.network_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,23 +13,26 @@ from ..text import counted, listed
 from .context import ReportContext
 from .typical_subjects import typical_rows
 
+if TYPE_CHECKING:
+    from ...estimators import DeepSurvivalMachines
+
 __all__ = ["components_section", "model_section", "settings_section", "training_section"]
 
-_LAWS = {"weibull": "Weibull", "lognormal": "log-normal", "loglogistic": "log-logistic"}
+_PRIMITIVES = {"weibull": "Weibull", "lognormal": "log-normal", "loglogistic": "log-logistic"}
 
 
 def model_section(report: ReportContext) -> Section:
-    """Say what the model is, what goes in, what comes out, and what it is for."""
-    model = report.model
-    columns = list(getattr(model, "feature_names_in_", report.frame.columns))
-    what: dict[str, object] = {"model": _name(model)}
-    if report.is_mixture:
+    """Describe the model, its inputs, its predictions and its intended use."""
+    model = report.mixture
+    columns = list(getattr(report.model, "feature_names_in_", report.frame.columns))
+    what: dict[str, object] = {"model": _name(report.model)}
+    if model is not None:
         what["form"] = (
-            f"{'a' if report.n_events == 1 else 'for each kind of event a'} mixture of k = {model.k} "
-            f"{_LAWS.get(model.primitive, model.primitive)} distributions, whose weights and parameters come from a "
-            "neural network of the covariates"
+            f"{'a' if report.n_events == 1 else 'for each event type a'} mixture of k = {model.k} "
+            f"{_PRIMITIVES.get(model.primitive, model.primitive)} distributions, whose weights and parameters a neural "
+            "network computes from the covariates"
         )
-        what["size"] = f"{counted(model.n_parameters_, 'number')} learnt, hidden layers {tuple(model.hidden)}" + (
+        what["size"] = f"{counted(model.n_parameters_, 'parameter')}, hidden layers {tuple(model.hidden)}" + (
             f", ensemble of {model.n_members} members" if model.n_members > 1 else ""
         )
     what["predicts"] = (
@@ -39,11 +42,13 @@ def model_section(report: ReportContext) -> Section:
     )
     what["from"] = f"{counted(len(columns), 'column')}: {listed(columns, 40)}"
     if report.train is not None:
-        what["valid up to"] = f"{report.time(float(report.train.time.max()))}, the end of follow-up in training"
+        what["valid up to"] = (
+            f"{report.time(float(report.train.time.max()))}, the end of follow-up in the training data"
+        )
     use = (
-        "It is for subjects like those of training, whose covariates are known at time 0 and measured in the same way. "
-        "It describes risks, it does not say what would happen if a covariate were changed, and it is no medical "
-        "device."
+        "The model is meant for subjects like those of the training data, whose covariates are known at time 0 and "
+        "measured in the same way. It predicts risks; it does not say what would happen if a covariate were changed. "
+        "It is not a medical device."
     )
     return Section("The model and its use", [facts(what), paragraph(use)])
 
@@ -57,7 +62,7 @@ def settings_section(report: ReportContext) -> Section:
     """List the options of the model, those that differ from the default first."""
     model = report.model
     if not hasattr(model, "get_params"):
-        return Section("Settings", ["The model does not tell its settings."])
+        return Section("Settings", ["Left out: the model has no get_params method."])
     defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
     rows = [[name, _short(value), _short(defaults.get(name))] for name, value in model.get_params(deep=False).items()]
     changed, same = [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
@@ -74,11 +79,11 @@ def _short(value: object) -> str:
 
 
 def training_section(report: ReportContext) -> Section:
-    """Say how the model was trained."""
-    model = report.model
+    """Describe how the model was trained."""
+    model = report.mixture
     section = Section("Training")
-    if not report.is_mixture:
-        section.blocks.append(f"Left out: {type(model).__name__} keeps no history of its training.")
+    if model is None:
+        section.blocks.append(f"Left out: {type(report.model).__name__} has no training history.")
         return section
     epochs = [sum(record["member"] == m for record in model.history_) for m in range(len(model.best_epoch_))]
     objective = "exact likelihood" if model.objective == "exact" else "evidence lower bound (ELBO) of the paper"
@@ -102,57 +107,56 @@ def training_section(report: ReportContext) -> Section:
             figure(
                 drawing,
                 "Loss on training and held-out rows by epoch",
-                "Loss by epoch, one pair of lines a member; the weights of the marked epoch were kept.",
+                "Loss by epoch, one pair of lines per member; the weights of the marked epoch were kept.",
             )
         )
     return section
 
 
 def components_section(report: ReportContext) -> Section:
-    """Show what the components do: their weights, one subject's mixture, and who belongs to which."""
-    section = Section("Components")
-    if not report.is_mixture:
-        section.blocks.append(f"Left out: {type(report.model).__name__} is no mixture of components.")
+    """Show the components: how many are in use, one subject's mixture, and which subjects belong to which."""
+    section, model = Section("Components"), report.mixture
+    if model is None:
+        section.blocks.append(f"Left out: {type(report.model).__name__} is not a mixture of components.")
         return section
     from ..doctor.mixture import describe_mixture  # imports PyTorch
 
-    model = report.model
-    X = report.table(report.X)
-    found = describe_mixture(model, X, report.y)
+    found = describe_mixture(model, report.rows, report.y)
     section.blocks.append(
         facts(
             {
-                "components": f"{found.k}{'' if report.n_events == 1 else ' for each kind of event'}"
+                "components": f"{found.k}{'' if report.n_events == 1 else ' for each event type'}"
                 + (f", in each of {found.n_members} members" if found.n_members > 1 else ""),
                 "in use in the sample": listed([f"{v:.2f}" for v in found.used])
                 + " (exp of the average gate's entropy)",
                 "in use for one subject": listed([f"{v:.2f}" for v in found.per_subject])
                 + " (exp of the mean entropy of the gate)",
-                "gate learns from covariates": listed([f"{v:.3f}" for v in found.information])
+                "information of the gate on the covariates": listed([f"{v:.3f}" for v in found.information])
                 + f" of at most {np.log(found.k):.3f} nats",
                 "ELBO gap": f"{found.median_gap:.3f} nats in the median row, {found.elbo_gap:.3g} on average (exact "
-                "log-likelihood less the paper's bound; large where a component holds a time for impossible)",
+                "log-likelihood less the ELBO; large where a component has a density near 0 at a row's time)",
             }
         )
     )
     if found.k == 1:
-        section.blocks.append("With one component there is nothing to tell apart.")
+        section.blocks.append("Left out: with one component there is nothing to compare.")
         return section
-    for event, name in enumerate(report.names, 1):
-        section.blocks += _pictures(report, event, "" if report.n_events == 1 else f" of {name}")
+    for event in range(1, report.n_events + 1):
+        section.blocks += _figures(report, model, event)
     return section
 
 
-def _pictures(report: ReportContext, event: int, which: str) -> list[Html]:
-    first = report.model.network_.members()[0]
-    of = " (first member of the ensemble)" if report.model.n_members > 1 else ""
-    law = first.distribution(report.model.preprocess(report.table(report.X))).net(event)
+def _figures(report: ReportContext, model: DeepSurvivalMachines, event: int) -> list[Html]:
+    which = report.of(event)
+    first = model.network_.members()[0]
+    of = " (first member of the ensemble)" if model.n_members > 1 else ""
+    net = first.distribution(model.preprocess(report.rows)).net(event)
     row = typical_rows(report.risks[event - 1][:, report.middle])["medium"]
     times = np.linspace(0, float(report.horizons[-1]), 201)[1:]
     one, all_of = new_figure(7.5, 3.6), new_figure(6.5, 5.0)
-    weights, curves = component_curves(law, times, row)
+    weights, curves = component_curves(net, times, row)
     mixture_components(times, weights, curves, time_unit=report.unit or None, ax=one.subplots())
-    phenotypes(report.X, law.weights, ax=all_of.subplots())
+    phenotypes(report.X, net.weights, ax=all_of.subplots())
     return [
         figure(
             one,
@@ -161,8 +165,8 @@ def _pictures(report: ReportContext, event: int, which: str) -> list[Html]:
         ),
         figure(
             all_of,
-            f"Mean of the covariates in each component{which}",
-            f"Who belongs to which component{which}{of}: means weighted by the gate, in standard deviations from "
-            "everyone's. Components are what fits the times, not diagnoses.",
+            f"Means of the covariates in each component{which}",
+            f"Mean of each covariate in each component{which}{of}, weighted by the gate, in standard deviations from "
+            "the overall mean. Components describe the distribution of times; they are not diagnoses.",
         ),
     ]

@@ -14,23 +14,25 @@ from numpy.typing import ArrayLike
 from ..._html import Html, Page, Section, bullets, joined, note, paragraph
 from ...checks import Whole
 from ...errors import LifemixWarning
-from ..doctor import Finding, check_model, check_table
-from ..text import counted, listed
+from ...survival_model import FittedSurvivalModel
+from ..doctor import LEVELS, Finding, check_model, check_table
+from ..text import capital, counted, listed
 from .appendix import checklist_section, describe_file, limits_section, reproduce_section
 from .context import ReportContext, gather
 from .data import data_section
 from .importance import importance_section
-from .measures import Quality, measure_quality
 from .model import components_section, model_section, settings_section, training_section
-from .quality import CTD, quality_section
+from .quality import CTD, Measured, measure_quality, quality_section, with_interval
 from .quality_figures import calibration_section, groups_section, over_time_section
 from .typical_subjects import subjects_section
 
 __all__ = ["write_report"]
 
+_LEVEL_NAMES = {"stop": "reason to stop", "warn": "warning", "note": "note"}
+
 
 def write_report(
-    model: Any,
+    model: FittedSurvivalModel,
     X: Any,
     y: Any,
     path: str | os.PathLike[str],
@@ -44,15 +46,67 @@ def write_report(
     max_rows: int = 10_000,
     model_file: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write one self-contained HTML page about a fitted model and how good it is on rows it has not seen.
+    """Write one self-contained HTML page about a fitted model and its quality on held-out rows.
 
-    model: a ``DeepSurvivalMachines``, a search, or any baseline; sections that need a mixture say that they are left
-    out. X, y: held-out rows; their times must be in the unit of the fit.
-    time_unit: such as ``"days"``. event_names: one name a kind of event. horizons: times at which quality is measured;
-    by default the quartiles of the training event times.
-    n_bootstrap: samples drawn for the intervals. max_rows: most rows that measures and pictures use, drawn at random.
-    model_file: the file of the model, to print its name and hash.
-    Needs matplotlib (``pip install "lifemix[plots]"``). Returns the path.
+    Needs matplotlib (``pip install "lifemix[plots]"``).
+
+    Parameters
+    ----------
+    model : fitted model
+        A ``DeepSurvivalMachines``, a search, or any baseline; sections that need a mixture are left out for others, and
+        the page says so.
+    X : DataFrame or array of shape (n, n_features)
+        Rows that the model was not fitted to.
+    y : target
+        Their outcomes, in the unit of time of the fit.
+    path : str or path
+        The HTML file; its folder is made where there is none.
+    title : str, optional
+        The title of the page; by default the name of the model's class.
+    time_unit : str, optional
+        The unit of the times, such as ``"days"``.
+    event_names : mapping from code to name, or sequence of names, optional
+        What the event types are called on the page.
+    horizons : array-like of float, optional
+        Times at which quality is measured; those outside the follow-up are left out. By default
+        ``lifemix.splits.default_horizons`` of the training data.
+    n_bootstrap : int, default 200
+        Number of bootstrap samples for the intervals.
+    random_state : int, default 0
+        Random seed of bootstrap, permutations and sampling of rows.
+    max_rows : int, default 10000
+        Measures and figures use at most so many rows, drawn at random.
+    model_file : str or path, optional
+        The file of the model, whose name and hash are then printed.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    InputError
+        Where the rows do not fit the model, or the file cannot be written.
+    SettingError
+        Where an option cannot have its value.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lifemix import datasets
+    >>> from lifemix.baselines import CoxPH
+    >>> from lifemix.report import write_report
+    >>> data = datasets.load_metabric()
+    >>> train, test = slice(0, 1500), slice(1500, None)
+    >>> model = CoxPH().fit(data.X[train], data.y[train])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_report(
+    ...         model, data.X[test], data.y[test], f"{folder}/report.html", time_unit="months", n_bootstrap=5
+    ...     )
+    ...     print(path.name)
+    report.html
+
     """
     Whole(2)("n_bootstrap", n_bootstrap)
     Whole(100)("max_rows", max_rows)
@@ -71,8 +125,7 @@ def write_report(
             random_state=random_state,
         )
         sections = _sections(report, horizons)
-    remarks = _remarks(caught)
-    sections.append(reproduce_section(report, file, remarks))
+    sections.append(reproduce_section(report, file, _own_warnings(caught)))
     name = title or f"{type(report.model).__name__}: model report"
     lead = f"A model of the time to {listed(report.names)}, described and measured on {len(report.target):,} rows."
     foot = f"Written by lifemix on {datetime.now(UTC):%d %B %Y}."
@@ -80,10 +133,10 @@ def write_report(
 
 
 def _sections(report: ReportContext, horizons: ArrayLike | None) -> list[Section]:
-    at = report.horizons if report.judged else horizons
-    before = check_table(report.frame, report.target, horizons=horizons, event_names=report.names)
-    after = check_model(report.model, report.table(report.frame), report.target, horizons=at, event_names=report.names)
-    qualities = measure_quality(report) if report.judged else []
+    table, target, names = report.table(report.frame), report.target, report.names
+    at = report.horizons if report.measured else horizons
+    before = check_table(report.frame, target, horizons=horizons, event_names=names)
+    after = check_model(report.model, table, target, horizons=at, event_names=names)
     described = [
         model_section(report),
         data_section(report),
@@ -91,50 +144,53 @@ def _sections(report: ReportContext, horizons: ArrayLike | None) -> list[Section
         settings_section(report),
         training_section(report),
     ]
-    if report.judged:
-        measured = [
-            quality_section(report, qualities),
-            calibration_section(report),
-            over_time_section(report),
-            groups_section(report),
-            subjects_section(report),
-            importance_section(report),
-            components_section(report),
-        ]
-    else:
-        reason = (
-            f"Left out: of the {len(report.target):,} rows {len(report.y):,} were followed from the origin with "
-            f"exact times, {int((report.y.event > 0).sum()):,} of them with an event; measures need at least 30 rows "
-            "and 10 events."
-        )
-        measured = [Section("Quality on the evaluated rows", [reason])]
     end = [limits_section(report), checklist_section()]
-    return [_summary(report, qualities, before, after), *described, *measured, *end]
+    if not report.measured:
+        reason = (
+            f"Left out: of the {len(target):,} rows {len(report.y):,} were followed from the origin with exact times, "
+            f"{int((report.y.event > 0).sum()):,} of them with an event; measures need at least 30 rows and 10 events."
+        )
+        quality = Section("Quality on the evaluated rows", [reason])
+        return [_summary(report, None, before + after), *described, quality, *end]
+    measured = measure_quality(report)
+    return [
+        _summary(report, measured, before + after),
+        *described,
+        quality_section(report, measured),
+        calibration_section(report),
+        over_time_section(report),
+        groups_section(report),
+        subjects_section(report),
+        importance_section(report),
+        components_section(report),
+        *end,
+    ]
 
 
-def _summary(report: ReportContext, qualities: list[Quality], before: list[Finding], after: list[Finding]) -> Section:
-    """Say the most important numbers in sentences."""
+def _summary(report: ReportContext, quality: Measured | None, findings: list[Finding]) -> Section:
+    """State the most important numbers in sentences."""
     events = int((report.y.event > 0).sum())
     lines: list[object] = [f"Measured on {counted(len(report.y), 'row')} with {counted(events, 'event')}."]
+    if quality is not None:
+        lines += [_event_summary(report, quality, event) for event in range(1, report.n_events + 1)]
+    counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
+    found = [counted(count, _LEVEL_NAMES[level]) for level, count in counts.items() if count]
+    found = [text.replace("reason to stops", "reasons to stop") for text in found]
+    lines.append(f"The doctor found {listed(found) if found else 'nothing to report'}.")
+    return Section("Summary", [bullets(lines)])
+
+
+def _event_summary(report: ReportContext, quality: Measured, event: int) -> Html:
     at = report.middle
-    for name, quality in zip(report.names, qualities, strict=False):
-        by = report.time(float(report.horizons[at]))
-        which = "" if report.n_events == 1 else f"{name}: "
-        lines.append(
-            joined(
-                which,
-                CTD,
-                f" by {by} is {quality.concordance.text(at)}; observed over expected risk "
-                f"{quality.ratio.text(at)}; the integrated Brier score is {quality.integrated.text(0)}, against "
-                f"{quality.null_integrated:.3f} without covariates, a gain of "
-                f"{quality.integrated_gain.text(0, percent=True)}.",
-            )
-        )
-    counts = {level: sum(f.level == level for f in [*before, *after]) for level in ("stop", "warn", "note")}
-    words = {"stop": "reason to stop", "warn": "warning", "note": "note"}
-    said = [f"{n} {words[level]}{'' if n == 1 else 's'}" for level, n in counts.items() if n]
-    lines.append(f"The doctor has {' and '.join(said) if said else 'nothing to say'}.")
-    return Section("In short", [bullets(lines)])
+    return joined(
+        "" if report.n_events == 1 else f"{capital(report.names[event - 1])}: ",
+        CTD,
+        f" by {report.time(float(report.horizons[at]))} is {with_interval(quality, 'concordance', event, at)}; "
+        f"observed over expected risk {with_interval(quality, 'observed_expected', event, at)}; the integrated Brier "
+        f"score is {with_interval(quality, 'integrated_brier', event)}, against "
+        f"{with_interval(quality, 'integrated_marginal_brier', event)} without covariates, a reduction of "
+        f"{with_interval(quality, 'integrated_scaled_brier', event)}.",
+    )
 
 
 def _doctor(before: list[Finding], after: list[Finding]) -> Section:
@@ -146,22 +202,22 @@ def _doctor(before: list[Finding], after: list[Finding]) -> Section:
 
 def _findings(findings: list[Finding]) -> list[Html]:
     if not findings:
-        return [paragraph("Nothing stood out.")]
-    grave = [
+        return [paragraph("No findings.")]
+    severe = [
         note(Html("<strong>Stop: </strong>") if f.level == "stop" else "", f"{f.text} {f.action}", kind="warning")
         for f in findings
         if f.level != "note"
     ]
     notes = [joined(f.text, " ", f.action) for f in findings if f.level == "note"]
-    return [*grave, *([bullets(notes)] if notes else [])]
+    return [*severe, *([bullets(notes)] if notes else [])]
 
 
-def _remarks(caught: Iterable[warnings.WarningMessage]) -> list[str]:
-    """Return what the package itself remarked, each once; what others warned of is passed on."""
-    remarks: dict[str, None] = {}
+def _own_warnings(caught: Iterable[warnings.WarningMessage]) -> list[str]:
+    """Return the warnings of the package itself, each once; those of others are passed on."""
+    texts: dict[str, None] = {}
     for one in caught:
         if issubclass(one.category, LifemixWarning):
-            remarks[str(one.message)] = None
+            texts[str(one.message)] = None
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    return list(remarks)
+    return list(texts)

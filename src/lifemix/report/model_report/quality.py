@@ -1,107 +1,147 @@
-"""The section on quality: what was measured at the horizons, beside a null model, and how to read it."""
+"""The section on quality: every registered standard measure, and those that compare with the marginal curve."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from ..._html import Html, Section, TableColumn, Value, bullets, joined, paragraph, table
-from ...metrics import d_calibration
-from ..predictions import Floats, survival_at_own_time
-from .context import ReportContext
-from .measures import Measure, Quality
+from ..._html import Html, Section, TableColumn, Value, bullets, joined, paragraph, safe, table
+from ...metrics import Measure, evaluate, measure_named, registered_measures
+from .context import Floats, ReportContext
 
-__all__ = ["CTD", "quality_section"]
+__all__ = ["CTD", "Measured", "measure_quality", "quality_section", "with_interval"]
+
+Measured = dict[tuple[str, int], Floats]  # by metric and event type: value, lower and upper limit for each horizon
 
 CTD = Html("C<sup>td</sup>")
+# Shown beside the standard measures: with bootstrap intervals, and without.
+_WITH_INTERVAL = ("scaled_brier", "observed_expected", "integrated_scaled_brier")
+_WITHOUT = ("marginal_brier", "ici", "integrated_marginal_brier")
+_SIGNIFICANT = 0.05
 
 
-def quality_section(report: ReportContext, qualities: list[Quality]) -> Section:
-    """Return the tables, one for each kind of event, and how to read them."""
-    explain = [
+def measure_quality(report: ReportContext) -> Measured:
+    """Return what ``metrics.evaluate`` gives; where there is no interval, its limits are NaN."""
+    standard = [measure for measure in registered_measures() if measure.standard]
+    own_time = [measure.name for measure in standard if measure.kind == "own_time"]
+    others = [measure.name for measure in standard if measure.kind != "own_time"]
+    rows = (report.predictor, report.base, report.rows, report.y, report.horizons)
+    with_limits = evaluate(
+        *rows, measures=[*others, *_WITH_INTERVAL], n_bootstrap=report.n_bootstrap, random_state=report.seed
+    )
+    both = pd.concat([with_limits, evaluate(*rows, measures=[*_WITHOUT, *own_time])])
+    known: dict[tuple[str, int], list[tuple[float, ...]]] = {}
+    for metric, event, _, *numbers in both.itertuples(index=False):
+        known.setdefault((metric, event), []).append(tuple(numbers))
+    return {key: np.array(rows) for key, rows in known.items()}
+
+
+def with_interval(quality: Measured, metric: str, event: int, place: int = 0) -> str:
+    """Return one value with its interval, as a sentence has it."""
+    value, lower, upper = quality[metric, event][place]
+    if not np.isfinite(value):
+        return "not defined"
+    factor, form, sign = (100, ".1f", " %") if measure_named(metric).percent else (1, ".3f", "")
+    shown, low, high = (f"{factor * number:{form}}" for number in (value, lower, upper))
+    return f"{shown}{sign}{f' [{low}, {high}]' if np.isfinite(lower) else ''}".replace("-", "−")
+
+
+def quality_section(report: ReportContext, quality: Measured) -> Section:
+    """Return the tables, one for each event type, and how to read them."""
+    section = Section("Quality on the evaluated rows")
+    section.blocks.append(
+        paragraph(
+            f"Measured on {len(report.y):,} rows. In brackets: 95 % percentile intervals from {report.n_bootstrap} "
+            "bootstrap samples of these rows, with the model kept fixed."
+        )
+    )
+    section.blocks += [_by_horizon(report, quality, event) for event in range(1, report.n_events + 1)]
+    section.blocks += [_over_time(report, quality), bullets(_explanations(report))]
+    if report.n_events == 1:
+        section.blocks += _own_time(quality)
+    return section
+
+
+def _shown(quality: Measured, kind: str) -> list[Measure]:
+    known = {name for name, _ in quality}
+    return [measure for measure in registered_measures() if measure.kind == kind and measure.name in known]
+
+
+def _label(measure: Measure) -> Html:
+    return Html(re.sub(r"\^(\w+)", r"<sup>\1</sup>", safe(measure.label)))
+
+
+def _entries(quality: Measured, measure: Measure, event: int) -> list[Value]:
+    """Return the values of a measure with their intervals below them."""
+    factor, digits, sign = (100, 1, "%") if measure.percent else (1, 3, "")
+    entries = []
+    for numbers in quality[measure.name, event]:
+        value, lower, upper = np.round(factor * numbers, digits) + 0.0  # so that nothing reads -0.000
+        known = np.isfinite(lower) and np.isfinite(upper)
+        note = f"[{lower:.{digits}f}, {upper:.{digits}f}]".replace("-", "−") if known else ""
+        entries.append(Value(value, note=note, suffix=sign if np.isfinite(value) else "", digits=digits))
+    return entries
+
+
+def _by_horizon(report: ReportContext, quality: Measured, event: int) -> Html:
+    columns = [
+        TableColumn("measure"),
+        TableColumn("better", text=True),
+        *(TableColumn(f"by {report.time(time)}") for time in report.horizons),
+    ]
+    rows: list[list[Any]] = [
+        [_label(measure), measure.better or "", *_entries(quality, measure, event)]
+        for measure in _shown(quality, "horizon")
+    ]
+    rows.append(["mean predicted risk", "", *(Value(risk) for risk in report.risks[event - 1].mean(axis=0))])
+    return table(columns, rows, f"Quality of the predicted risk{report.of(event)} at the horizons")
+
+
+def _over_time(report: ReportContext, quality: Measured) -> Html:
+    measures = _shown(quality, "curve")
+    columns = [TableColumn("event"), *(TableColumn(_label(measure)) for measure in measures)]
+    rows: list[list[Any]] = [
+        [name, *(entry for measure in measures for entry in _entries(quality, measure, event))]
+        for event, name in enumerate(report.names, 1)
+    ]
+    return table(columns, rows, f"Quality from 0 to {report.time(float(report.horizons[-1]))}")
+
+
+def _own_time(quality: Measured) -> list[Html]:
+    """Return what is measured over all times, and what D-calibration says in words."""
+    rows: list[list[Any]] = [
+        [_label(measure), *_entries(quality, measure, 1)] for measure in _shown(quality, "own_time")
+    ]
+    p = float(quality["d_calibration_p", 1][0, 0])
+    found = "the model is miscalibrated" if p < _SIGNIFICANT else "no evidence of miscalibration"
+    return [
+        table([TableColumn("measure"), TableColumn("value")], rows, "Quality over all times"),
+        paragraph(f"D-calibration, {'p < 0.001' if p < 0.001 else f'p = {p:.3f}'}: {found} over all times."),
+    ]
+
+
+def _explanations(report: ReportContext) -> list[object]:
+    return [
         joined(
             CTD,
-            ": of two subjects of whom one had the event by the horizon and before the other, how often that one was "
-            "given the higher risk; 0.5 is chance",
-            "; other kinds of event count as censoring" if report.n_events > 1 else "",
+            ": of two subjects of whom one had the event by the horizon and before the other, how often that one has "
+            "the higher predicted risk; 0.5 is chance",
+            "; other event types count as censoring" if report.n_events > 1 else "",
             ". AUC: the same for those with the event by the horizon against those still without it then.",
         ),
-        "Brier score: mean squared distance between predicted risk and outcome; lower is better. Beside it that of the "
-        f"null model, which gives everyone the same {'Kaplan-Meier' if report.n_events == 1 else 'Aalen-Johansen'} "
-        "risk, whatever the covariates. Gain: the share of the null model's score that the model takes away; below 0 "
-        "it is worse than no covariates at all.",
-        "Observed / expected: risk observed in all rows over mean predicted risk; 1 is right, above 1 the model "
-        "predicts too little. ICI: mean distance of predicted and smoothed observed risk over the subjects.",
+        "Brier score: mean squared distance between predicted risk and outcome. Below it that of the marginal curve, "
+        f"which gives everyone the same {report.marginal} risk, whatever the covariates. Scaled Brier score: the share "
+        "of the marginal curve's score that the model removes; below 0 it is worse than without covariates.",
+        "Observed / expected risk: risk observed in all rows over mean predicted risk; 1 is right, above 1 the "
+        "predictions are too low. ICI (integrated calibration index): mean distance between predicted and smoothed "
+        "observed risk over the subjects.",
         joined(
             CTD,
             ", AUC and Brier score are weighted for censoring, whose distribution is estimated on the ",
             "evaluated rows" if report.base is report.y else "training rows",
-            "; the others come from curves that allow for it.",
+            "; the others are based on curves that allow for it.",
         ),
     ]
-    section = Section("Quality on the evaluated rows")
-    section.blocks.append(
-        paragraph(
-            f"Measured on {len(report.y):,} rows. In brackets: 95 % percentile intervals from "
-            f"{report.n_bootstrap} bootstrap samples of these rows, the model staying as it is."
-        )
-    )
-    for event, quality in enumerate(qualities, 1):
-        title = "" if report.n_events == 1 else f" of {report.names[event - 1]}"
-        section.blocks.append(_by_horizon(report, quality, report.risks[event - 1].mean(axis=0), title))
-    section.blocks.append(_overall(report, qualities))
-    section.blocks.append(bullets(explain))
-    if report.n_events == 1:
-        test = d_calibration(report.y, _own(report))
-        section.blocks.append(
-            paragraph(
-                f"D-calibration over the whole of time: chi-squared {test.statistic:.1f} on 9 degrees of freedom, "
-                f"{'p < 0.001' if test.p_value < 0.001 else f'p = {test.p_value:.3f}'}; a small p speaks against the "
-                "model."
-            )
-        )
-    return section
-
-
-def _own(report: ReportContext) -> Floats:
-    return np.clip(survival_at_own_time(report.model, report.table(report.X), report.y), 0, 1)
-
-
-def _by_horizon(report: ReportContext, quality: Quality, means: Floats, title: str) -> Html:
-    columns = [TableColumn("measure"), *(TableColumn(f"by {report.time(t)}") for t in report.horizons)]
-    rows: list[list[Any]] = [
-        _row(CTD, quality.concordance),
-        _row("AUC", quality.auc),
-        _row("Brier score", quality.brier),
-        ["Brier score, null model", *quality.null_brier],
-        _row("gain over the null model", quality.gain),
-        _row("observed / expected", quality.ratio),
-        ["ICI", *quality.ici],
-        ["mean predicted risk", *means],
-    ]
-    return table(columns, rows, f"Quality of the predicted risk{title} at the horizons")
-
-
-def _overall(report: ReportContext, qualities: list[Quality]) -> Html:
-    columns = [TableColumn("event"), TableColumn("model"), TableColumn("null model"), TableColumn("gain")]
-    rows: list[list[Any]] = [
-        [name, _entry(quality.integrated, 0), quality.null_integrated, _entry(quality.integrated_gain, 0)]
-        for name, quality in zip(report.names, qualities, strict=True)
-    ]
-    return table(columns, rows, f"Integrated Brier score from 0 to {report.time(float(report.horizons[-1]))}")
-
-
-def _row(name: str, measure: Measure) -> list[Any]:
-    return [name, *(_entry(measure, i) for i in range(len(measure.value)))]
-
-
-def _entry(measure: Measure, i: int) -> Value:
-    known = np.isfinite(measure.lower[i]) and np.isfinite(measure.upper[i])
-    note = f"[{_tidy(measure.lower[i]):.3f}, {_tidy(measure.upper[i]):.3f}]".replace("-", "−") if known else ""
-    return Value(_tidy(measure.value[i]), note=note)
-
-
-def _tidy(value: float) -> float:
-    """Return a number as it is printed, so that nothing reads -0.000."""
-    return round(float(value), 3) + 0.0

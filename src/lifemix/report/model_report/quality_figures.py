@@ -1,65 +1,63 @@
-"""Pictures of quality: calibration at the horizons, Brier score over time, observed curves of risk groups."""
+"""Figures of quality: calibration at the horizons, Brier score over time, observed curves of risk groups."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..._html import Html, Section, TableColumn, figure, new_figure, paragraph, table
-from ...metrics import aalen_johansen
+from ...metrics import aalen_johansen, survival_at_own_time
 from ...plots import brier_over_time, calibration, d_calibration, risk_groups
 from ...plots.risk_groups import group_by_risk
 from ...plots.style import colour, legend_beside, time_axis
-from ..predictions import Floats, survival_at_own_time
-from .context import ReportContext
+from .context import Floats, ReportContext
 
 __all__ = ["calibration_section", "groups_section", "over_time_section"]
 
 _GROUPS = 4
 _BINS = 10
-_ROWS_A_BIN = 40
+_ROWS_PER_BIN = 40
 
 
 def calibration_section(report: ReportContext) -> Section:
-    """Show observed against predicted risk at each horizon and, for one kind of event, over the whole of time."""
+    """Show observed against predicted risk at each horizon and, for one event type, over all times."""
     section = Section("Calibration")
-    bins = int(np.clip(len(report.y) // _ROWS_A_BIN, 2, _BINS))
-    for event, name in enumerate(report.names, 1):
+    bins = int(np.clip(len(report.y) // _ROWS_PER_BIN, 2, _BINS))
+    for event in range(1, report.n_events + 1):
         drawings = []
         for t, risk in zip(report.horizons, report.risks[event - 1].T, strict=True):
             drawings.append(new_figure(3.8, 3.8))
             axes = drawings[-1].subplots()
             calibration(report.y, risk, float(t), event, bins=bins, time_unit=report.unit or None, ax=axes)
-        which = "" if report.n_events == 1 else f" of {name}"
         section.blocks.append(
             figure(
                 drawings,
-                f"Observed against predicted risk{which} in groups of subjects, one picture a horizon",
-                f"Calibration{which}: mean predicted risk of {bins} groups by predicted risk against the observed risk "
-                f"({'Kaplan-Meier' if report.n_events == 1 else 'Aalen-Johansen'}) with 95 % limits. On the dashed "
-                "line they agree. Ticks along the lower edge: the predicted risks.",
+                f"Observed against predicted risk{report.of(event)} in groups of subjects, one figure per horizon",
+                f"Calibration{report.of(event)}: mean predicted risk of {bins} groups by predicted risk against the "
+                f"observed risk ({report.marginal}) with 95 % limits. On the dashed line they agree. Ticks along the "
+                "lower edge: the predicted risks.",
             )
         )
     if report.n_events == 1:
-        section.blocks.append(_whole_time(report))
+        section.blocks.append(_d_calibration(report))
     return section
 
 
-def _whole_time(report: ReportContext) -> Html:
-    own = np.clip(survival_at_own_time(report.model, report.table(report.X), report.y), 0, 1)
+def _d_calibration(report: ReportContext) -> Html:
+    own = survival_at_own_time(report.predictor, report.rows, report.y)
     drawing = new_figure(6.5, 3.4)
     d_calibration(report.y, own, ax=drawing.subplots())
     return figure(
         drawing,
         "Share of subjects in each tenth of their own predicted survival",
-        "D-calibration: were the model true, all bars would be alike but for chance (grey band).",
+        "D-calibration: if the model is right, all bars are equal up to chance (grey band).",
     )
 
 
 def over_time_section(report: ReportContext) -> Section:
-    """Show the Brier score at each time beside that of a model without covariates."""
+    """Show the Brier score at each time beside that of the marginal curve."""
     section = Section("Accuracy over time")
     drawings = []
-    for event in report.event_codes:
+    for event in range(1, report.n_events + 1):
         drawings.append(new_figure(6.5 if report.n_events == 1 else 5.2, 3.4))
         axes, curves = drawings[-1].subplots(), {"this model": 1 - report.curves[event - 1]}
         brier_over_time(report.base, report.y, curves, report.grid, event, time_unit=report.unit or None, ax=axes)
@@ -68,8 +66,9 @@ def over_time_section(report: ReportContext) -> Section:
     section.blocks.append(
         figure(
             drawings,
-            "Brier score of the model over time beside that of a model without covariates",
-            "Brier score at each time (lower is better). Grey: everyone gets the risk of all training rows.",
+            "Brier score of the model over time beside that of the marginal curve",
+            "Brier score at each time (lower is better). Grey: the marginal curve, which gives everyone the same "
+            f"{report.marginal} risk.",
         )
     )
     return section
@@ -78,7 +77,7 @@ def over_time_section(report: ReportContext) -> Section:
 def groups_section(report: ReportContext) -> Section:
     """Show what was observed in groups by predicted risk, with the mean prediction and the numbers at risk."""
     section = Section("Risk groups")
-    n_groups = int(np.clip(len(report.y) // (2 * _ROWS_A_BIN), 2, _GROUPS))
+    n_groups = int(np.clip(len(report.y) // (2 * _ROWS_PER_BIN), 2, _GROUPS))
     by = report.time(float(report.horizons[report.middle]))
     section.blocks.append(paragraph(f"Groups of equal size by the predicted risk up to {by}."))
     for event, name in enumerate(report.names, 1):

@@ -1,6 +1,6 @@
-"""Typical subjects: the curves of one of low, medium and high risk, and who such subjects are.
+"""Typical subjects: the curves of one of low, medium and high risk, and what such subjects are like.
 
-No row of the table is printed: what describes a subject are the medians of the rows nearest to it in risk.
+No row of the table is printed: a subject is described by the medians of the rows nearest to it in risk.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from ..._html import Html, Section, TableColumn, figure, new_figure, paragraph, table
+from ...metrics import predicted_risk
 from ...plots import incidence_curves, survival_curves
 from ..doctor.variables import read_variables
-from ..predictions import Floats
 from ..text import percent, plain
-from .context import ReportContext
+from .context import Floats, ReportContext
 
 __all__ = ["subjects_section", "typical_rows"]
 
@@ -37,14 +37,15 @@ def subjects_section(report: ReportContext) -> Section:
     section = Section("Typical subjects")
     section.blocks.append(
         paragraph(
-            f"Subjects at the 10, 50 and 90 % quantile of the predicted risk up to {by}. So that nobody is shown, the "
-            f"table has the medians (or most frequent levels) of the {_n_nearest(len(report.y))} rows next in risk."
+            f"Subjects at the 10, 50 and 90 % quantile of the predicted risk up to {by}. So that no row of "
+            "the data is shown, the table has the medians (or most frequent levels) of the "
+            f"{_n_nearest(len(report.y))} rows nearest in risk."
         )
     )
     for event, name in enumerate(report.names, 1):
         risk = report.risks[event - 1][:, report.middle]
         rows = typical_rows(risk)
-        section.blocks += [_curves(report, rows, event, name), _who(report, risk, rows, name)]
+        section.blocks += [_curves(report, rows, event, name), _description(report, risk, rows, event)]
     return section
 
 
@@ -77,20 +78,18 @@ def _round_up(value: float) -> float:
 
 def _member_curves(report: ReportContext, X: Any, times: Floats, event: int) -> Floats:
     """Return the incidence of an event by each member of an ensemble, ``(members, rows, times)``."""
-    model = report.model
-    if not report.is_mixture:
-        if report.n_events == 1:
-            return 1 - np.asarray(model.predict_survival_function(X, times))[None]
-        return np.asarray(model.predict_cumulative_incidence(X, times, event=event))[None]
-    laws = [member.distribution(model.preprocess(X)) for member in model.network_.members()]
-    return np.stack([law.cumulative_incidence(times, event) for law in laws])
+    model = report.mixture
+    if model is None:
+        return predicted_risk(report.model, X, times, event, report.n_events)[None]
+    members = [member.distribution(model.preprocess(X)) for member in model.network_.members()]
+    return np.stack([distribution.cumulative_incidence(times, event) for distribution in members])
 
 
 def _n_nearest(n: int) -> int:
     return max(_FEWEST, round(_NEAREST * n))
 
 
-def _who(report: ReportContext, risk: Floats, rows: dict[str, int], name: str) -> Html:
+def _description(report: ReportContext, risk: Floats, rows: dict[str, int], event: int) -> Html:
     size = _n_nearest(len(risk))
     order = np.argsort(risk, kind="stable")
     place = np.argsort(order, kind="stable")
@@ -98,17 +97,12 @@ def _who(report: ReportContext, risk: Floats, rows: dict[str, int], name: str) -
     for row in rows.values():
         first = int(np.clip(place[row] - size // 2, 0, max(0, len(order) - size)))
         parts.append(order[first : first + size])
-    at = report.middle
     lines: list[list[Any]] = [["predicted risk", *(percent(float(risk[part].mean())) for part in parts)]]
     summaries = [_summary(report.X.iloc[part]) for part in parts]
     lines += [[column, *(summary[column] for summary in summaries)] for column in summaries[0]]
-    which = "" if report.n_events == 1 else f" of {name}"
+    by = report.time(float(report.horizons[report.middle]))
     columns = [TableColumn("covariate"), *(TableColumn(f"{level} risk") for level in rows)]
-    return table(
-        columns,
-        lines,
-        f"Subjects near a low, medium and high risk{which} by {report.time(float(report.horizons[at]))}",
-    )
+    return table(columns, lines, f"Subjects near a low, medium and high risk{report.of(event)} by {by}")
 
 
 def _summary(frame: pd.DataFrame) -> dict[str, str]:
