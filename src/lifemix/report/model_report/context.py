@@ -66,9 +66,9 @@ class ReportContext:
 
     ``frame`` and ``target`` hold all rows given; ``X`` and ``y`` those that measures can use: exact or right-censored
     times from the origin; ``rows`` is ``X`` as the model takes it, and ``predictor`` the model with its predictions for
-    these rows kept. ``mixture`` is the model where it is a Deep Survival Machine. ``train`` is the target that the model
-    was fitted to, None where it kept none; ``base``, its usable rows or else ``y``, gives the censoring distribution and
-    the marginal curve.
+    these rows kept. ``mixture`` is the model where it is a Deep Survival Machine. ``train`` is the target that the
+    model was fitted to, None where it kept none; ``base``, its usable rows or else ``y``, gives the censoring
+    distribution and the marginal curve.
 
     ``risks``, (n_events, n, n_horizons): cumulative incidence at the horizons. ``curves``, (n_events, n, n_times): the
     same on ``grid``.
