@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from lifemix import DeepSurvivalMachines
-from lifemix.estimators.together import Fitting, fit_together
+from lifemix.estimators.many import FitRequest, fit_many
 from lifemix.experiments.data import Source, paper_preprocessor
 from lifemix.experiments.protocol import Protocol, times_of
 from lifemix.experiments.scores import scores_on_test, survivals
@@ -26,7 +26,7 @@ def scores(protocol: Protocol, level: float, shift: str | None) -> dict[str, np.
     """Return C^td and Brier score at the horizons, of shape (folds, horizons)."""
     times, folds = times_of(protocol), [protocol.fold(number, level) for number in protocol.folds]
     fittings = [
-        Fitting(
+        FitRequest(
             DeepSurvivalMachines.paper(
                 **CHOSEN[level],
                 discount=0.5,
@@ -40,7 +40,7 @@ def scores(protocol: Protocol, level: float, shift: str | None) -> dict[str, np.
         for fold in folds
     ]
     found = []
-    for done in fit_together(fittings):
+    for done in fit_many(fittings):
         fold = folds[done.number]
         found.append(scores_on_test(done.model, fold, times, survivals(done.model, fold.X_test, times)))
     return {name: np.array([one[name][0] for one in found]) for name in ("ctd", "brier")}

@@ -20,11 +20,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
+from .checks import check_settings
 from .errors import LifemixError, ModelFileError
 from .estimators import DeepSurvivalMachines
 from .estimators.network import FittedNetwork
 from .estimators.plan import architecture_of
-from .estimators.settings import check_settings
 from .estimators.timescale import TimeScale
 from .files import atomic_write
 from .model import Architecture

@@ -248,7 +248,7 @@ def test_a_broken_checkpoint_is_named(tmp_path, content):
 
 
 def test_a_fit_without_a_seed_cannot_go_on_so_it_is_refused(tmp_path):
-    with pytest.raises(SettingError, match="checkpoint needs a seed; got random_state=None. Set random_state"):
+    with pytest.raises(SettingError, match="checkpoint needs a random seed; got random_state=None. Set random_state"):
         make(tmp_path, random_state=None).fit(*data())
 
 

@@ -449,7 +449,7 @@ BAD_SETTINGS = {
     "patience": (True, "patience must be a whole number"),
     "discount": (1.1, "discount must be a number from 0 to 1; got 1.1"),
     "dropout": (1.0, "dropout must be a number from 0 to 0.95; got 1.0"),
-    "weight_decay": (-1, "weight_decay must be a number from 0"),
+    "weight_decay": (-1, "weight_decay must be a number of at least 0; got -1"),
     "prior_strength": (np.inf, "prior_strength must be a number .*; got inf"),
     "head_prior": (np.nan, "head_prior must be a number .*; got nan"),
     "learning_rate": (0, "learning_rate must be a number"),

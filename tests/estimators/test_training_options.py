@@ -15,12 +15,12 @@ from torch import nn
 
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.estimators import dsm
-from lifemix.estimators.sample import Sample
+from lifemix.estimators.plan import Sample
 from lifemix.model import Architecture
 from lifemix.networks import ACTIVATIONS
 from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target
-from lifemix.training import OPTIMIZERS
+from lifemix.training.optimizers import OPTIMIZERS
 
 TIMES = [0.5, 2.0, 8.0]
 
@@ -35,13 +35,13 @@ def assert_probabilities(values):
 def jobs(monkeypatch):
     """Return a list that a fit fills with its jobs."""
     seen = []
-    train = dsm.train_members
+    train = dsm.train_plan
 
-    def spy(architecture, data, jobs, *others):
-        seen.extend(jobs)
-        return train(architecture, data, jobs, *others)
+    def spy(plan, *others):
+        seen.extend(plan.jobs)
+        return train(plan, *others)
 
-    monkeypatch.setattr(dsm, "train_members", spy)
+    monkeypatch.setattr(dsm, "train_plan", spy)
     return seen
 
 

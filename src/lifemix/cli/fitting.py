@@ -11,9 +11,9 @@ from rich.markup import escape
 
 import lifemix
 
+from ..checks import check_settings
 from ..errors import SettingError
 from ..estimators import DeepSurvivalMachines
-from ..estimators.settings import check_settings
 from ..persistence import save
 from ..splits import train_validation_split
 from .baselines import baselines_for

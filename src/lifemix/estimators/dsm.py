@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
+from torch import Tensor, nn
 
 from ..checks import check_times, check_weight
 from ..distribution import CompetingDistribution, MixtureDistribution
@@ -19,13 +19,15 @@ from ..errors import InputError
 from ..metrics import mean_concordance
 from ..model import Architecture
 from ..preprocessing import TabularPreprocessor
+from ..primitives import Primitive
 from ..survival_model import SurvivalModel
 from ..target import Target
-from ..training import Fit
+from ..training import Callback, Fit
+from .fleets import train_plan
 from .inputs import check_known_events, read_target
-from .members import train_members
 from .network import FittedNetwork
 from .plan import Plan, make_plan
+from .settings import RULES, check_combinations
 
 __all__ = ["DeepSurvivalMachines"]
 
@@ -66,11 +68,12 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     (one record an epoch and member), ``best_epoch_`` (one a member), ``n_parameters_``, ``time_unit_``.
     """
 
+    _rules = RULES
     _needs_columns = False
 
     def __init__(
         self,
-        primitive: str = "weibull",
+        primitive: str | type[Primitive] = "weibull",
         k: int = 4,
         hidden: Sequence[int] = (100,),
         objective: str = "exact",
@@ -78,7 +81,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         n_members: int = 1,
         random_state: int | None = 0,
         *,
-        activation: str = "relu6",
+        activation: str | Callable[[Tensor], Tensor] = "relu6",
         shift_activation: str | None = "identity",
         bias: bool = True,
         encoder: nn.Module | None = None,
@@ -88,7 +91,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         head_prior: float = 0.0,
         t_max: float | None = None,
         learning_rate: float = 1e-3,
-        optimizer: str = "adam",
+        optimizer: str | type[torch.optim.Optimizer] = "adam",
         batch_size: int = 128,
         max_epochs: int = 200,
         patience: int = 10,
@@ -96,6 +99,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         preprocessor: Any = "auto",
         device: str = "auto",
         checkpoint: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callback] | None = None,
         verbose: bool = False,
     ) -> None:
         self.primitive = primitive
@@ -123,6 +127,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         self.preprocessor = preprocessor
         self.device = device
         self.checkpoint = checkpoint
+        self.callbacks = callbacks
         self.verbose = verbose
 
     @classmethod
@@ -177,9 +182,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         validation_data: ``(X, y)`` to stop early on, rows that are not in X; otherwise a share of the rows is held out.
         """
         X, plan = make_plan(self, X, y, sample_weight, validation_data)
-        fits, architectures = train_members(
-            plan.architecture, plan.data, plan.jobs, plan.config, self.checkpoint, bool(self.verbose)
-        )
+        fits, architectures = train_plan(plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose))
         return self._learn(X, plan, fits, architectures)
 
     def _learn(self, X: Any, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]) -> Self:
@@ -192,11 +195,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         self.time_unit_ = plan.scale.unit
         self.n_parameters_ = plan.architecture.layout.size
         self.best_epoch_ = [fit.best_epoch for fit in fits]
-        self.history_ = [
-            {"member": member, "epoch": epoch, "train_loss": train, "validation_loss": held}
-            for member, fit in enumerate(fits)
-            for epoch, (train, held) in enumerate(zip(fit.train_loss, fit.validation_loss, strict=True), 1)
-        ]
+        self.history_ = [record for member, fit in enumerate(fits) for record in fit.records(member)]
         return self
 
     # Prediction.
@@ -282,6 +281,10 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def _score(self, matrix: Floats, target: Target) -> float:
         distribution = self.network_.distribution(matrix)
         return mean_concordance(distribution.cumulative_incidence, self.training_target_, target)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_combinations(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,25 +1,102 @@
-"""Which planned fits can train together, and training them."""
+"""From plans to trained models: the members of one fit, and many fits at once as fleets.
+
+A fleet is a group of models of one shape that train together, in one matrix product. The members of an ensemble are
+one; so are the fits of a search, or of any list of fits, whose plans have the same shape.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import math
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..errors import DivergedError
 from ..likelihood import Observations
 from ..model import Architecture
-from ..training import Data, Fit, Fleet, steps_per_epoch
-from .members import train_members
+from ..training import (
+    Callback,
+    Checkpoint,
+    Data,
+    Fit,
+    Fleet,
+    ModuleFleet,
+    steps_per_epoch,
+    trains_alone,
+)
 from .plan import Plan
+from .progress import progress_bar
 
-__all__ = ["Planned", "group", "train_fleet"]
+__all__ = ["Planned", "check_finite", "group", "train_fleet", "train_plan"]
 
 _ENOUGH = 8  # models in a fleet: with more of them a step is hardly cheaper for each
 _BYTES_TOGETHER = 2**28  # inputs of several folds are put side by side as long as they are smaller than this
+
+
+def train_plan(
+    plan: Plan,
+    checkpoint_folder: str | os.PathLike[str] | None = None,
+    callbacks: Sequence[Callback] = (),
+    verbose: bool = False,
+) -> tuple[list[Fit], tuple[Architecture, ...]]:
+    """Return what training gives for each job, and one architecture, or one per job where each has its own module.
+
+    The checkpoints are removed once all jobs are done.
+    """
+    fits: list[Fit] = []
+    architectures, checkpoints = [], []
+    for number, fleet in enumerate(_fleets_of(plan)):
+        hooks = [*callbacks]
+        if checkpoint_folder is not None:
+            checkpoint = Checkpoint(Path(checkpoint_folder) / f"lifemix-checkpoint-{number}.safetensors", fleet)
+            checkpoint.restore(fleet)
+            checkpoints.append(checkpoint)
+            hooks.insert(0, checkpoint)  # a callback of the user's that fails does not lose the epoch
+        with progress_bar(verbose) as bar:
+            fits += fleet.train([*hooks, bar])
+        architectures.append(fleet.architecture)
+    check_finite(fits)
+    for checkpoint in checkpoints:
+        checkpoint.remove()
+    alike = plan.architecture.module is None
+    return fits, tuple(architectures[:1] if alike else architectures)
+
+
+def _fleets_of(plan: Plan) -> Iterator[Fleet]:
+    """Yield the fleets of one fit: all members together, or one by one where they cannot be."""
+    if plan.architecture.module is not None:
+        for job in plan.jobs:
+            own = replace(plan.architecture, module=copy.deepcopy(plan.architecture.module))
+            yield ModuleFleet(own, plan.data, job, plan.config)
+    elif trains_alone(plan.config.optimizer):
+        for job in plan.jobs:
+            yield Fleet(plan.architecture, plan.data, [job], plan.config)
+    else:
+        yield Fleet(plan.architecture, plan.data, plan.jobs, plan.config)
+
+
+def check_finite(fits: Sequence[Fit]) -> None:
+    """Refuse fits that came to nothing."""
+    bad = [fit for fit in fits if _diverged(fit)]
+    if bad:
+        raise DivergedError(
+            f"training diverged: the weights or the loss of {len(bad)} of {len(fits)} models are not finite after "
+            f"{len(bad[0].train_loss)} epochs. Lower learning_rate, or scale X (preprocessor='auto' does)."
+        )
+
+
+def _diverged(fit: Fit) -> bool:
+    """Tell whether a fit has no epoch to go back to: by its held-out loss, or by the training loss at the end."""
+    losses = [fit.best_loss, *fit.train_loss[-1:]]
+    finite = fit.parameters is None or bool(torch.isfinite(fit.parameters).all())
+    return not finite or (bool(fit.train_loss) and not any(math.isfinite(loss) for loss in losses))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +116,7 @@ def group(planned: Sequence[Planned], max_fleet: int) -> list[list[Planned]]:
     for one in planned:
         plan = one.plan
         large = plan.data.x.numel() * 4 > _BYTES_TOGETHER
-        alone = one.key if plan.architecture.module is not None else None
+        alone = one.key if trains_alone(plan.config.optimizer) or plan.architecture.module is not None else None
         steps = tuple(sorted({steps_per_epoch(len(job.train_rows), plan.config.batch_size) for job in plan.jobs}))
         held_out = bool(len(plan.jobs[0].validation_rows))
         kinds = tuple(getattr(plan.data.observed, name) is None for name in ("interval", "truncated", "at_origin"))
@@ -68,18 +145,21 @@ def _parts(members: list[Planned], parts: int) -> list[list[Planned]]:
 
 
 def train_fleet(plans: Sequence[Plan]) -> list[tuple[list[Fit], tuple[Architecture, ...]]]:
-    """Train plans of one group together; return for each its fits and architectures."""
+    """Train the plans of one group together; return for each its fits and architectures, diverged ones included."""
     first = plans[0]
-    if first.architecture.module is not None:
-        return [train_members(first.architecture, first.data, first.jobs, first.config, None, False)]
+    if first.architecture.module is not None or trains_alone(first.config.optimizer):
+        trained = [(fleet.train(), fleet.architecture) for fleet in _fleets_of(first)]
+        architectures = tuple(architecture for _, architecture in trained)
+        fits = [fit for found, _ in trained for fit in found]
+        return [(fits, architectures if first.architecture.module is not None else architectures[:1])]
     data, starts = _side_by_side([plan.data for plan in plans])
     jobs = [
         replace(job, train_rows=job.train_rows + start, validation_rows=job.validation_rows + start)
         for plan, start in zip(plans, starts, strict=True)
         for job in plan.jobs
     ]
-    fits = iter(Fleet(first.architecture, data, jobs, first.config).train())
-    return [([next(fits) for _ in plan.jobs], (first.architecture,)) for plan in plans]
+    done = iter(Fleet(first.architecture, data, jobs, first.config).train())
+    return [([next(done) for _ in plan.jobs], (first.architecture,)) for plan in plans]
 
 
 def _side_by_side(parts: Sequence[Data]) -> tuple[Data, list[int]]:

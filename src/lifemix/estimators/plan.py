@@ -1,32 +1,90 @@
-"""All that a fit does before training: a table and a target become the data, the jobs and the settings of a fleet."""
+"""The plan of a fit: all that is done before training.
+
+A table and a target become the rows to learn from and to hold out, one job per member of the ensemble, and the settings
+that all jobs share. Plans of one shape can train together as a fleet (see ``fleets``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, cast
 
 import joblib
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..errors import SettingError
 from ..model import Architecture
 from ..preprocessing import apply_preprocessor, learn_preprocessor
+from ..splits import train_validation_split
+from ..target import Target
 from ..training import Data, Job, TrainConfig, warm_start
+from ..warning import warn_user
 from .encoders import copy_encoder
 from .inputs import single_precision, training_rows, validation_rows
-from .sample import Sample
-from .settings import check_settings, choose_device, root_seed
+from .settings import choose_device, root_seed
 from .timescale import TimeScale
 
-__all__ = ["Memo", "Plan", "architecture_of", "make_plan"]
+__all__ = ["Memo", "Plan", "Sample", "architecture_of", "make_plan"]
 
 _OWN_SETTINGS = ("learning_rate", "discount", "prior_strength", "head_prior", "dropout", "weight_decay")
 
 Value = TypeVar("Value")
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Inputs, target and case weights; the last ``n_given`` rows were given by the user to be held out."""
+
+    matrix: Floats  # [rows, inputs]
+    target: Target
+    weight: Floats
+    n_given: int = 0
+
+    def with_held_out(self, matrix: Floats, target: Target) -> Sample:
+        """Put given rows to hold out behind the others."""
+        both = [np.concatenate([getattr(self.target, f.name), getattr(target, f.name)]) for f in fields(Target)]
+        weight = np.concatenate([self.weight, np.ones(len(target))])
+        return Sample(np.concatenate([self.matrix, matrix]), Target(*both), weight, len(target))
+
+    @property
+    def training_target(self) -> Target:
+        """The target without the given rows to hold out."""
+        return self.target.take(slice(0, len(self.target) - self.n_given))
+
+    @property
+    def varies(self) -> bool:
+        """Whether there is any input by which rows could differ."""
+        return bool(self.matrix.any())
+
+    def split(self, fraction: float, seed: int) -> tuple[Rows, Rows]:
+        """Return the rows to train on and the rows to hold out, disjoint and stratified by event.
+
+        A row censored at time 0 says nothing, so it is in neither. Where both parts cannot have every kind of event,
+        nothing is held out, with a warning.
+        """
+        usable = np.flatnonzero((self.target.time > 0) | (self.target.event > 0))
+        if self.n_given:
+            first = len(self.target) - self.n_given
+            return usable[usable < first], usable[usable >= first]
+        if fraction == 0:
+            return usable, usable[:0]
+        if 1 <= round(fraction * len(usable)) < len(usable):
+            train, held_out = train_validation_split(self.target, usable, fraction, seed)
+            kinds = set(range(1, self.target.n_events + 1))
+            if all(kinds <= set(self.target.event[part].tolist()) for part in (train, held_out)):
+                return train, held_out
+        warn_user(
+            f"too few events to hold rows out: {len(usable)} rows, counts by kind "
+            f"{np.bincount(self.target.event[usable])[1:].tolist()}. Training runs for max_epochs on all rows; "
+            "set validation_fraction=0 to choose this."
+        )
+        return usable, usable[:0]
 
 
 @dataclass
@@ -64,7 +122,7 @@ def make_plan(
     memo: Memo | None = None,
 ) -> tuple[Any, Plan]:
     """Check everything, and return the rows of the table that count and the plan."""
-    check_settings(estimator)
+    estimator._check_settings()
     memo = memo or Memo()
     X, target, weight = training_rows(X, y, sample_weight, estimator.t_max)
     weight = weight / weight.mean()  # the loss does not depend on their scale, single precision does

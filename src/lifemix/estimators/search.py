@@ -29,13 +29,11 @@ from ..preprocessing import apply_preprocessor
 from ..splits import EventStratifiedKFold
 from ..target import Target, as_target
 from .dsm import DeepSurvivalMachines
-from .fleets import Planned, group, train_fleet
-from .members import check_finite
+from .fleets import Planned, check_finite, group, train_fleet
 from .plan import Memo, make_plan
 from .progress import task_bar
 from .results import cv_results
 from .score_store import ScoreStore
-from .settings import check_settings
 
 __all__ = ["FleetSearchCV"]
 
@@ -151,7 +149,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 "Use scikit-learn's GridSearchCV for other models."
             )
         model: DeepSurvivalMachines = clone(self.estimator).set_params(**candidate)
-        check_settings(model)
+        model._check_settings()
         return model
 
     def _folds(self, X: Any, target: Target) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:

@@ -1,88 +1,71 @@
-"""Checks of an estimator's options, all before any work is done."""
+"""The options of ``DeepSurvivalMachines``: what they may be, checked before any work is done, and what some mean."""
 
 from __future__ import annotations
 
 import os
 import sys
-from numbers import Integral, Real
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
 from ..likelihood import check_objective
 from ..networks import activation_function
 from ..primitives import primitive_class
-from ..training import OPTIMIZERS
+from ..training import check_callbacks, check_optimizer
 from ..warning import warn_user
 
-__all__ = ["check_settings", "choose_device", "root_seed"]
+__all__ = ["RULES", "check_combinations", "choose_device", "root_seed"]
 
 
-_HUGE = 1e30
+RULES: Mapping[str, Rule] = {
+    "primitive": Check(primitive_class),
+    "objective": Check(check_objective),
+    "activation": Check(activation_function),
+    "shift_activation": Check(lambda name: None if name is None else activation_function(name)),
+    "optimizer": Check(check_optimizer),
+    "k": Whole(1),
+    "n_members": Whole(1),
+    "batch_size": Whole(1),
+    "max_epochs": Whole(0),
+    "patience": Whole(1),
+    "prior_strength": Number(0.0),
+    "head_prior": Number(0.0),
+    "weight_decay": Number(0.0),
+    "discount": Number(0.0, 1.0),
+    "dropout": Number(0.0, 0.95),
+    "validation_fraction": Number(0.0, 0.9),
+    "learning_rate": Number(1e-12, 10.0),
+    "hidden": Widths(),
+    "t_max": Number(0.0, sys.float_info.max, optional=True),
+    "bias": Flag(),
+    "callbacks": Check(check_callbacks),
+    "random_state": Seed(),
+}
+"""What the options of ``DeepSurvivalMachines`` may be."""
 
 
-def check_settings(estimator: Any) -> None:
-    """Refuse options that cannot be used."""
-    primitive_class(estimator.primitive)
-    check_objective(estimator.objective)
-    activation_function(estimator.activation)
-    if estimator.shift_activation is not None:
-        activation_function(estimator.shift_activation)
-    if estimator.optimizer not in OPTIMIZERS:
-        raise SettingError(f"unknown optimizer; got {estimator.optimizer!r}, expected one of {sorted(OPTIMIZERS)}.")
-    for name, least in {"k": 1, "n_members": 1, "batch_size": 1, "max_epochs": 0, "patience": 1}.items():
-        _whole(name, getattr(estimator, name), least)
-    for name in ("prior_strength", "head_prior", "weight_decay"):
-        _number(name, getattr(estimator, name), 0, _HUGE)
-    _number("discount", estimator.discount, 0, 1)
-    _number("dropout", estimator.dropout, 0, 0.95)
-    _number("validation_fraction", estimator.validation_fraction, 0, 0.9)
-    _number("learning_rate", estimator.learning_rate, 1e-12, 10)
-    _check_hidden(estimator.hidden)
+def check_combinations(estimator: Any) -> None:
+    """Refuse options that cannot be used together, and warn of one that has no effect."""
     if estimator.encoder is not None and not isinstance(estimator.encoder, nn.Module):
         raise SettingError(f"encoder must be an nn.Module or None; got {type(estimator.encoder).__name__}.")
-    if estimator.t_max is not None:
-        _number("t_max", estimator.t_max, 0, sys.float_info.max)
-    if not isinstance(estimator.bias, (bool, np.bool_)):
-        raise SettingError(f"bias must be True or False; got {estimator.bias!r}.")
-    _check_checkpoint(estimator)
+    if estimator.checkpoint is not None:
+        if not isinstance(estimator.checkpoint, (str, os.PathLike)):
+            raise SettingError(f"checkpoint must be a folder or None; got {estimator.checkpoint!r}.")
+        if estimator.random_state is None:
+            raise SettingError(
+                "checkpoint needs a random seed; got random_state=None. Set random_state to a number: a killed fit can "
+                "only go on with the same random numbers."
+            )
     if estimator.dropout > 0 and (estimator.encoder is not None or len(tuple(estimator.hidden)) == 0):
         warn_user(
             f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop units "
             "from. Put nn.Dropout into the encoder, or set dropout=0."
         )
-
-
-def _check_checkpoint(estimator: Any) -> None:
-    if estimator.checkpoint is None:
-        return
-    if not isinstance(estimator.checkpoint, (str, os.PathLike)):
-        raise SettingError(f"checkpoint must be a folder or None; got {estimator.checkpoint!r}.")
-    if estimator.random_state is None:
-        raise SettingError(
-            "checkpoint needs a seed; got random_state=None. Set random_state to a number: a killed fit can only go on "
-            "with the same random numbers."
-        )
-
-
-def _whole(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise SettingError(f"{name} must be a whole number of at least {least}; got {value!r}.")
-
-
-def _number(name: str, value: object, least: float, most: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) <= most:
-        raise SettingError(f"{name} must be a number from {least} to {most}; got {value!r}.")
-
-
-def _check_hidden(hidden: object) -> None:
-    if isinstance(hidden, (str, bytes)) or not hasattr(hidden, "__iter__"):
-        raise SettingError(f"hidden must be a sequence of widths such as (100,) or (); got {hidden!r}.")
-    for width in hidden:
-        _whole("each width in hidden", width, 1)
 
 
 def choose_device(device: str | torch.device) -> torch.device:
@@ -98,13 +81,12 @@ def choose_device(device: str | torch.device) -> torch.device:
 
 
 def root_seed(random_state: object) -> int:
-    """Return the number that all randomness of a fit comes from; None is fresh each time."""
-    if random_state is None:
+    """Return the random seed of a fit; None is a fresh one each time."""
+    seed = Seed()("random_state", random_state)
+    if seed is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31 - 1))
-    if isinstance(random_state, bool) or not isinstance(random_state, Integral) or int(random_state) < 0:
-        raise SettingError(f"random_state must be a whole number >= 0, a generator or None; got {random_state!r}.")
-    return int(random_state)
+    if isinstance(seed, np.random.RandomState):
+        return int(seed.randint(2**31 - 1))
+    if isinstance(seed, np.random.Generator):
+        return int(seed.integers(2**31 - 1))
+    return int(seed)

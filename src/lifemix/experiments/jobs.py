@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 import lifemix
 
 from ..errors import DivergedError, LifemixWarning
-from ..estimators.together import Fitting, fit_together
+from ..estimators.many import FitRequest, fit_many
 from .learners import Learner, learner
 from .protocol import Protocol, times_of
 from .records import Key, Record, key_of, rounded
@@ -95,12 +95,12 @@ def _run_fleet(job: Job) -> Iterator[Record]:
     folds = [protocol.fold(number, job.level) for number in job.folds]
     places = [(setting, fold) for fold in folds for setting in job.settings]
     fittings = [
-        Fitting(
+        FitRequest(
             build(protocol.source.name, setting, _seed(protocol, fold.number)), *fold.inner_train, fold.inner_validation
         )
         for setting, fold in places
     ]
-    for done in fit_together(fittings):
+    for done in fit_many(fittings):
         setting, fold = places[done.number]
         model = None if done.error is not None else done.model
         yield _record(job, setting, fold, times, model, model, done.seconds)

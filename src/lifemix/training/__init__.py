@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from .batches import steps_per_epoch
+from .callbacks import Callback, TrainingState, check_callbacks
 from .checkpoint import Checkpoint
 from .config import Data, Job, TrainConfig
 from .fleet import Fit, Fleet
 from .module_fleet import ModuleFleet
-from .optimizers import OPTIMIZERS
+from .optimizers import check_optimizer, trains_alone
 from .warm_start import warm_start
 
 __all__ = [
-    "OPTIMIZERS",
+    "Callback",
     "Checkpoint",
     "Data",
     "Fit",
@@ -19,6 +20,10 @@ __all__ = [
     "Job",
     "ModuleFleet",
     "TrainConfig",
+    "TrainingState",
+    "check_callbacks",
+    "check_optimizer",
     "steps_per_epoch",
+    "trains_alone",
     "warm_start",
 ]

@@ -19,6 +19,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from ..errors import ModelFileError
+from .callbacks import Callback, TrainingState
 from .fleet import Fit, Fleet
 from .module_fleet import ModuleFleet
 
@@ -27,7 +28,7 @@ __all__ = ["Checkpoint"]
 _FORMAT = 2
 
 
-class Checkpoint:
+class Checkpoint(Callback):
     """A place for the state of one fleet; it belongs to one set of data and settings, by their fingerprint."""
 
     def __init__(self, path: str | os.PathLike[str], fleet: Fleet, every: int = 1) -> None:
@@ -39,10 +40,10 @@ class Checkpoint:
     def _partial(self) -> Path:
         return self.path.with_name(f"{self.path.name}.part")
 
-    def save_if_due(self, fleet: Fleet) -> None:
+    def on_epoch_end(self, state: TrainingState) -> None:
         """Write the state every so many epochs, and when all models have stopped."""
-        if fleet.epoch % self.every == 0 or not fleet.running:
-            self.save(fleet)
+        if state.epoch % self.every == 0 or state.n_running == 0:
+            self.save(state.fleet)
 
     def save(self, fleet: Fleet) -> None:
         """Write the state; a kill while writing leaves the file before it whole."""
@@ -87,7 +88,7 @@ class Checkpoint:
 
 def _tensors(fleet: Fleet) -> dict[str, Tensor]:
     tensors = {"values": fleet.values, "best": fleet.best}
-    tensors |= {f"moment.{i}": moment for i, moment in enumerate(fleet.optimizer.moments)}
+    tensors |= {f"moment.{name}": moment for name, moment in fleet.optimizer.state().items()}
     tensors |= {f"done.{i}": fit.parameters for i, fit in enumerate(fleet.fits) if fit.parameters is not None}
     if isinstance(fleet, ModuleFleet):
         tensors |= {f"random.{i}": state for i, state in enumerate(fleet.random_states)}
@@ -101,7 +102,8 @@ def _put_back(fleet: Fleet, state: dict[str, Any], tensors: dict[str, Tensor]) -
     fleet.epoch, fleet.running = state["epoch"], state["running"]
     fleet.values, fleet.best = tensors["values"].to(device), tensors["best"].to(device)
     fleet.optimizer.steps = state["steps"]
-    fleet.optimizer.moments = [tensors[f"moment.{i}"].to(device) for i in range(fleet.optimizer.n_moments)]
+    kept = {name.removeprefix("moment."): t.to(device) for name, t in tensors.items() if name.startswith("moment.")}
+    fleet.optimizer.restore(kept)
     fleet.fits = [Fit(**fit) for fit in state["fits"]]
     for number, fit in enumerate(fleet.fits):
         done = tensors.get(f"done.{number}")

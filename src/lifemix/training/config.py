@@ -48,7 +48,7 @@ class TrainConfig:
     batch_size: int = 100
     max_epochs: int = 200
     patience: int = 10
-    optimizer: str = "adam"
+    optimizer: str | type[torch.optim.Optimizer] = "adam"
     t_max: float | None = None
     spread: float = 0.5
     max_gradient_norm: float = 10.0

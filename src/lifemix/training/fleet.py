@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..model import Architecture
 from .batches import Randomness, dropout_masks, shuffled_rows
+from .callbacks import Callback, TrainingState
 from .config import Data, Job, TrainConfig
 from .denormals import without_denormals
 from .fused import Fused
@@ -39,6 +40,13 @@ class Fit:
     train_loss: list[float] = field(default_factory=list)
     validation_loss: list[float] = field(default_factory=list)
 
+    def records(self, member: int) -> list[dict[str, Any]]:
+        """Return one record per epoch, as in ``history_``."""
+        return [
+            {"member": member, "epoch": epoch, "train_loss": train, "validation_loss": held}
+            for epoch, (train, held) in enumerate(zip(self.train_loss, self.validation_loss, strict=True), 1)
+        ]
+
 
 class Fleet:
     """Models that train together. Row i of every matrix belongs to job ``running[i]``."""
@@ -50,6 +58,7 @@ class Fleet:
         self.fits = [Fit() for _ in jobs]
         self.running = list(range(len(jobs)))
         self.epoch = 0
+        self.stop_requested = False  # by a callback
         starts = [
             architecture.start(job.warm_start, config.spread, random.start, trained=config.max_epochs > 0)
             for job, random in zip(jobs, self.randoms, strict=True)
@@ -183,8 +192,8 @@ class Fleet:
         stay = []
         for row, number in enumerate(self.running):
             fit = self.fits[number]
-            done = self.epoch >= self.config.max_epochs or self.epoch - fit.best_epoch >= self.config.patience
-            if done:
+            last = self.epoch >= self.config.max_epochs or self.stop_requested
+            if last or self.epoch - fit.best_epoch >= self.config.patience:
                 fit.parameters = self.best[row].clone()
             else:
                 stay.append(row)
@@ -203,15 +212,24 @@ class Fleet:
         if rows:
             self.gather_settings()
 
-    def train(self, after_epoch: Callable[[Fleet], None] | None = None) -> list[Fit]:
+    def train(self, callbacks: Sequence[Callback] = ()) -> list[Fit]:
         """Train until every model has stopped."""
-        if self.epoch >= self.config.max_epochs:
+        state = TrainingState(self)
+        for callback in callbacks:
+            callback.on_fit_start(state)
+        if self.epoch >= self.config.max_epochs or self.stop_requested:
             self._retire()
         with threads_for(3.0 * self.config.batch_size * self.values.numel()), without_denormals():
             while self.running:
+                for callback in callbacks:
+                    callback.on_epoch_start(state)
                 self.run_epoch()
-                if after_epoch is not None:
-                    after_epoch(self)
+                for callback in callbacks:
+                    callback.on_epoch_end(state)
+                if self.stop_requested:
+                    self._retire()
+        for callback in callbacks:
+            callback.on_fit_end(state)
         return self.fits
 
 

@@ -1,18 +1,22 @@
 """Optimisers on the vector of all parameters of a fleet, with a learning rate for each model.
 
-Weight decay is decoupled from the gradient (as in AdamW) and leaves biases and base values alone.
+An optimiser class of PyTorch's works on the vector of one model. Weight decay is decoupled from the gradient (as in
+AdamW) and leaves biases and base values alone.
 """
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..errors import SettingError
 
-__all__ = ["OPTIMIZERS", "Optimizer", "make_optimizer"]
+__all__ = ["OPTIMIZERS", "Optimizer", "TorchOptimizer", "check_optimizer", "make_optimizer", "trains_alone"]
 
 
 class Optimizer(ABC):
@@ -23,6 +27,14 @@ class Optimizer(ABC):
     def __init__(self, like: Tensor) -> None:
         self.moments = [torch.zeros_like(like) for _ in range(self.n_moments)]
         self.steps = 0
+
+    def state(self) -> dict[str, Tensor]:
+        """Return the moments by name, for a checkpoint."""
+        return {str(i): moment for i, moment in enumerate(self.moments)}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Take over what ``state`` gave."""
+        self.moments = [state[str(i)] for i in range(self.n_moments)]
 
     @abstractmethod
     def step_parts(self, gradient: Tensor) -> tuple[Tensor, Tensor, float]:
@@ -109,11 +121,67 @@ class SGD(Optimizer):
         return momentum.mul_(0.9).add_(gradient), torch.ones((), dtype=gradient.dtype), 1.0
 
 
+class TorchOptimizer(Optimizer):
+    """An optimiser class of PyTorch's, or of the user's with the same interface, for a fleet of one model."""
+
+    n_moments = 0
+
+    def __init__(self, like: Tensor, make: Callable[..., torch.optim.Optimizer]) -> None:
+        super().__init__(like)
+        self._parameter = torch.nn.Parameter(like.detach().clone())
+        takes_decay = "weight_decay" in inspect.signature(make).parameters  # ours is applied here, for all alike
+        self._inner = make([self._parameter], lr=1.0, **({"weight_decay": 0.0} if takes_decay else {}))
+
+    def update(self, values: Tensor, gradient: Tensor, learning_rate: Tensor | float, decay: Tensor | None) -> None:
+        """Move the values in place."""
+        assert isinstance(learning_rate, float)  # there is one model
+        self.steps += 1
+        if decay is not None:
+            values.sub_(values * decay * learning_rate)
+        self._parameter.data, self._parameter.grad = values, gradient
+        for group in self._inner.param_groups:
+            group["lr"] = learning_rate
+        self._inner.step()
+
+    def state(self) -> dict[str, Tensor]:
+        """Return what the optimiser remembers, for a checkpoint."""
+        kept = self._inner.state[self._parameter]
+        return {name: torch.as_tensor(value) for name, value in kept.items() if value is not None}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Take over what ``state`` gave."""
+        self._inner.state[self._parameter] = dict(state)
+
+    def step_parts(self, gradient: Tensor) -> tuple[Tensor, Tensor, float]:
+        """Not needed: the optimiser takes the whole step."""
+        raise NotImplementedError
+
+
 OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop, "sgd": SGD}
 
 
-def make_optimizer(name: object, like: Tensor) -> Optimizer:
-    """Return a fresh optimiser by its name."""
-    if not isinstance(name, str) or name not in OPTIMIZERS:
-        raise SettingError(f"unknown optimizer; got {name!r}, expected one of {sorted(OPTIMIZERS)}.")
-    return OPTIMIZERS[name](like)
+def check_optimizer(optimizer: object) -> None:
+    """Refuse what is neither the name of an optimiser nor a class of PyTorch's kind."""
+    if isinstance(optimizer, str) and optimizer in OPTIMIZERS:
+        return
+    if not isinstance(optimizer, type) or not issubclass(optimizer, torch.optim.Optimizer):
+        raise SettingError(
+            f"unknown optimizer; got {optimizer!r}, expected one of {sorted(OPTIMIZERS)} or a class such as "
+            "torch.optim.AdamW."
+        )
+    if optimizer is torch.optim.LBFGS or optimizer is torch.optim.SparseAdam:
+        raise SettingError(
+            f"optimizer {optimizer.__name__} cannot train on mini-batches with dense gradients. Use another, such as "
+            "torch.optim.AdamW."
+        )
+
+
+def trains_alone(optimizer: object) -> bool:
+    """Tell whether an optimiser trains one model at a time."""
+    return not isinstance(optimizer, str)
+
+
+def make_optimizer(optimizer: Any, like: Tensor) -> Optimizer:
+    """Return a fresh optimiser, by its name or from a class of PyTorch's kind."""
+    check_optimizer(optimizer)
+    return OPTIMIZERS[optimizer](like) if isinstance(optimizer, str) else TorchOptimizer(like, optimizer)

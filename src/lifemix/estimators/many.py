@@ -1,4 +1,4 @@
-"""Fits of many models at once: those of one shape train as a fleet, whatever rows they learn from."""
+"""Many fits at once: those whose plans have one shape train as a fleet, whatever rows they learn from."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any
 
 from ..errors import LifemixError
 from .dsm import DeepSurvivalMachines
-from .fleets import Planned, group, train_fleet
-from .members import check_finite
+from .fleets import Planned, check_finite, group, train_fleet
 from .plan import Memo, make_plan
 
-__all__ = ["Fitted", "Fitting", "fit_together"]
+__all__ = ["FitRequest", "FitResult", "fit_many"]
 
 
 @dataclass(frozen=True, eq=False)
-class Fitting:
+class FitRequest:
     """A model and what it is to be fitted to; where several have the same objects, work on the rows is done once."""
 
     model: DeepSurvivalMachines
@@ -27,8 +26,8 @@ class Fitting:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """What came of a fitting: its number, the model or why there is none, its share of the processor's seconds."""
+class FitResult:
+    """What came of a request: its number, the model or why there is none, its share of the processor's seconds."""
 
     number: int
     model: DeepSurvivalMachines
@@ -36,14 +35,14 @@ class Fitted:
     seconds: float
 
 
-def fit_together(fittings: Sequence[Fitting], max_fleet: int = 32) -> Iterator[Fitted]:
+def fit_many(requests: Sequence[FitRequest], max_fleet: int = 32) -> Iterator[FitResult]:
     """Fit models in fleets, and yield each as its fleet is done; a model that diverges comes with its error.
 
-    Which models train together depends on the fittings alone, so the same list gives the same numbers.
+    Which models train together depends on the requests alone, so the same list gives the same numbers.
     """
     memos: dict[tuple[int, int, int], Memo] = {}
     planned = []
-    for number, one in enumerate(fittings):
+    for number, one in enumerate(requests):
         place = (id(one.X), id(one.y), id(one.validation_data))
         memo = memos.setdefault(place, Memo())
         kept, plan = make_plan(one.model, one.X, one.y, None, one.validation_data, memo)
@@ -59,4 +58,4 @@ def fit_together(fittings: Sequence[Fitting], max_fleet: int = 32) -> Iterator[F
                 member.model._learn(member.X, member.plan, fits, architectures)
             except LifemixError as problem:
                 error = problem
-            yield Fitted(member.key[0], member.model, error, seconds)
+            yield FitResult(member.key[0], member.model, error, seconds)

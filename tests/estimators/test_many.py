@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lifemix import DeepSurvivalMachines, datasets
-from lifemix.estimators.together import Fitting, fit_together
+from lifemix.estimators.many import FitRequest, fit_many
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +18,8 @@ def test_models_fitted_together_predict_as_when_fitted_alone(parts):
     first, second, held_out = parts
     options = [(first, 1e-3, 1), (first, 1e-2, 2), (second, 1e-3, 1)]
     models = [DeepSurvivalMachines(learning_rate=rate, max_epochs=5, n_members=n) for _, rate, n in options]
-    fittings = [Fitting(model, *part, held_out) for model, (part, *_) in zip(models, options, strict=True)]
-    done = sorted(fit_together(fittings, max_fleet=3), key=lambda one: one.number)
+    fittings = [FitRequest(model, *part, held_out) for model, (part, *_) in zip(models, options, strict=True)]
+    done = sorted(fit_many(fittings, max_fleet=3), key=lambda one: one.number)
     assert [one.number for one in done] == [0, 1, 2]
     for one, (part, rate, n) in zip(done, options, strict=True):
         alone = DeepSurvivalMachines(learning_rate=rate, max_epochs=5, n_members=n).fit(*part, validation_data=held_out)
@@ -36,6 +36,6 @@ def test_a_model_that_diverges_comes_with_its_error(parts):
     wild = DeepSurvivalMachines(learning_rate=10.0, max_epochs=3, shift_activation="identity", preprocessor=None)
     tame = DeepSurvivalMachines(max_epochs=3, preprocessor=None)
     X = first[0].to_numpy() * 1e6
-    done = {one.number: one for one in fit_together([Fitting(wild, X, first[1]), Fitting(tame, *first, held_out)])}
+    done = {one.number: one for one in fit_many([FitRequest(wild, X, first[1]), FitRequest(tame, *first, held_out)])}
     assert done[1].error is None
     assert done[0].error is None or "diverged" in str(done[0].error)
