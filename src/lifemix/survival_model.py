@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, overload, runtime_checkable
 
@@ -16,6 +16,7 @@ from .checks import Rule, check_event, check_settings, check_times
 from .functions import survival_functions
 from .metrics import mean_concordance
 from .preprocessing import apply_preprocessor, shape_of
+from .state import IfPresent, IntValue, JsonValue, NameArray, PreprocessorState, StateKind, TargetState
 from .target import Target, as_target
 
 __all__ = ["FittedSurvivalModel", "SurvivalModel"]
@@ -62,6 +63,13 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {}
+    _state: ClassVar[Mapping[str, StateKind]] = {
+        "training_target_": TargetState(),
+        "n_features_in_": IntValue(0),
+        "feature_names_in_": IfPresent(NameArray()),
+        "preprocessor_": IfPresent(PreprocessorState()),
+        "metadata_": IfPresent(JsonValue()),
+    }  # what all models save; a class adds its own (see lifemix.state)
     _needs_columns: ClassVar[bool] = True  # whether a table without any column that varies is refused
 
     n_events_: int
@@ -259,3 +267,13 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def _restored(self, sizes: MutableMapping[str, int]) -> None:
+        """Finish what all models have in common when it was read from a file; tell the lengths that arrays share."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and len(names) != self.n_features_in_:
+            raise ValueError(f"{len(names)} names for {self.n_features_in_} columns")
+        self._learn_target(self.training_target_)
+        sizes["events"], sizes["event_times"] = self.n_events_, len(self.event_times_)
+        if hasattr(self, "preprocessor_"):
+            sizes["inputs"] = len(self.preprocessor_.get_feature_names_out())

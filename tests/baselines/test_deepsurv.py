@@ -44,7 +44,7 @@ def test_survival_is_that_of_pycox_for_the_same_network(model):
 def test_the_representation_is_what_the_output_layer_reads(model):
     hidden = model.transform(X[:10])
     assert hidden.shape == (10, 16)
-    outputs = hidden @ model.network_.net[-1].weight.detach().numpy()[0]
+    outputs = hidden @ model.network_.output.weight.detach().numpy()[0]
     np.testing.assert_allclose(np.diff(outputs), np.diff(model.predict(X[:10])), atol=1e-5)
 
 
@@ -63,7 +63,7 @@ def test_published_settings():
 
 def test_l2_holds_the_output_weights_back():
     norms = [
-        DeepSurv(hidden=(8,), l2=l2, max_epochs=30).fit(X, Y).network_.net[-1].weight.detach().square().sum().item()
+        DeepSurv(hidden=(8,), l2=l2, max_epochs=30).fit(X, Y).network_.output.weight.detach().square().sum().item()
         for l2 in (0.0, 1000.0)
     ]
     assert norms[1] < norms[0] / 2

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ..target import Target
 from ._checks import Floats
+from ._dense import DenseBlock
 from .training import ACTIVATIONS
 
 __all__ = ["DeepHitNetwork", "intervals", "pairs"]
@@ -19,7 +20,7 @@ __all__ = ["DeepHitNetwork", "intervals", "pairs"]
 class DeepHitNetwork(nn.Module):
     """Inputs (n, features) to scores (n, kinds of event, intervals)."""
 
-    def __init__(self, settings: Any, block: Any, features: int, n_events: int, n_times: int) -> None:
+    def __init__(self, settings: Any, features: int, n_events: int, n_times: int) -> None:
         super().__init__()
         options = {
             "batch_norm": settings.batch_norm,
@@ -28,7 +29,7 @@ class DeepHitNetwork(nn.Module):
         }
 
         def layers(inputs: int, nodes: int, count: int) -> nn.Sequential:
-            return nn.Sequential(*[block(inputs if i == 0 else nodes, nodes, **options) for i in range(count)])
+            return nn.Sequential(*[DenseBlock(inputs if i == 0 else nodes, nodes, **options) for i in range(count)])
 
         self.shared = layers(features, settings.shared_nodes, settings.shared_layers)
         joined = settings.shared_nodes + features

@@ -7,7 +7,7 @@ import numpy as np
 from ..target import Target
 from ._checks import Floats
 
-__all__ = ["interval_ends"]
+__all__ = ["check_grid", "interval_ends"]
 
 
 def interval_ends(target: Target, count: int, kind: str) -> Floats:
@@ -20,3 +20,9 @@ def interval_ends(target: Target, count: int, kind: str) -> Floats:
     if kind == "equidistant":
         return np.asarray(levels * times.max())
     return np.unique(np.quantile(times, levels, method="higher"))
+
+
+def check_grid(ends: Floats) -> None:
+    """Refuse ends of intervals, read from a file, that do not ascend from above 0."""
+    if not len(ends) or (np.diff(ends, prepend=0.0) <= 0).any():
+        raise ValueError(f"the ends of the intervals must ascend from above 0; got {ends[:5].tolist()}")

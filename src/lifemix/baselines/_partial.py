@@ -23,7 +23,7 @@ from ._checks import Floats
 from ._newton import Optimum, maximise, pseudo_inverse
 from ._risk_sets import RiskSets
 
-__all__ = ["LinearFit", "Terms", "fit_linear", "hazard_increments", "log_likelihood", "make_terms"]
+__all__ = ["LinearFit", "Terms", "fit_linear", "hazard_increments", "linear_predictor", "log_likelihood", "make_terms"]
 
 _INFINITE = 1e-3  # a last step so large, in standard deviations, with no gain: the maximum is at infinity
 
@@ -106,7 +106,12 @@ class LinearFit:
 
     def linear_predictor(self, x: Floats) -> Floats:
         """Return ``(x - center)'coef`` of shape (n,)."""
-        return np.asarray((x - self.center) @ self.coef)
+        return linear_predictor(x, self.center, self.coef)
+
+
+def linear_predictor(x: Floats, center: Floats, coef: Floats) -> Floats:
+    """Return ``(x - center)'coef`` of shape (n,)."""
+    return np.asarray((x - center) @ coef)
 
 
 def fit_linear(
@@ -135,7 +140,7 @@ def fit_linear(
         coef=beta / spread,
         center=center,
         covariance=pseudo_inverse(optimum.information) / np.outer(spread, spread),
-        log_likelihood=optimum.value + penalty / 2 * float(beta @ beta),
+        log_likelihood=float(optimum.value + penalty / 2 * float(beta @ beta)),
         log_likelihood_null=optimum.start_value,
         n_iter=optimum.n_iter,
     )

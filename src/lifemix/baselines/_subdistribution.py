@@ -13,7 +13,7 @@ from ._partial import LinearFit, Terms, fit_linear, hazard_increments, make_term
 from ._risk_sets import SubdistributionRisk, prefix_sums, suffix_sums
 from ._steps import proportional_survival, step_values
 
-__all__ = ["Cause", "fit_cause"]
+__all__ = ["Cause", "fit_cause", "subdistribution_incidence"]
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Cause:
     event_times: Floats
     cumulative_hazard: Floats
 
-    def incidence(self, x: Floats, times: Floats) -> Floats:
-        """Return the cumulative incidence of shape (n, n_times)."""
-        baseline = step_values(self.event_times, self.cumulative_hazard, times, 0.0)
-        return 1.0 - proportional_survival(baseline, self.linear.linear_predictor(x))
+
+def subdistribution_incidence(baseline: tuple[Floats, Floats], eta: Floats, times: Floats) -> Floats:
+    """Return the cumulative incidence (n, n_times) from event times and hazard, and linear predictors (n,)."""
+    return 1.0 - proportional_survival(step_values(*baseline, times, 0.0), eta)
 
 
 def fit_cause(x: Floats, target: Target, event: int, penalty: float, max_iter: int) -> Cause:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..state import FloatArray, IntArray, ObjectOf
 from ._checks import Floats
 
-__all__ = ["Trees"]
+__all__ = ["TREES", "Trees"]
 
 Indices = NDArray[np.intp]
 
@@ -70,6 +71,11 @@ class Trees:
         """Which nodes are leaves."""
         return np.asarray(self.children[:, 0] == np.arange(len(self.children)))
 
+    @property
+    def leaf_nodes(self) -> Indices:
+        """The nodes that are leaves, ascending."""
+        return np.flatnonzero(self.is_leaf)
+
     def leaves(self, x: NDArray[Any]) -> Indices:
         """Return the leaf that each row of ``x`` (n, features) reaches in each tree, of shape (n_trees, n)."""
         result = np.empty((len(self), len(x)), dtype=np.intp)
@@ -90,6 +96,17 @@ class Trees:
             going = np.flatnonzero(~self.is_leaf.take(node))
             node, start, walking = node[going], start[going], walking[going]
         return reached.reshape(len(roots), len(x))
+
+
+TREES = ObjectOf(
+    Trees,
+    roots=IntArray("trees", dtype=np.intp),
+    feature=IntArray("nodes", dtype=np.intp),
+    threshold=FloatArray("nodes"),
+    children=IntArray("nodes", 2, dtype=np.intp),
+    value=FloatArray("nodes"),
+)
+"""How trees are saved."""
 
 
 def _blocks(n_trees: int, n_rows: int) -> Iterator[tuple[slice, slice]]:

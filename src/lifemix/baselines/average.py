@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from ..checks import Check, Number, Rule
 from ..errors import SettingError
+from ..state import FittedModel, FloatArray, ListOf, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
 from .base import WrappingModel
@@ -28,6 +29,7 @@ def _check_estimators(estimators: Any) -> None:
             raise SettingError(f"estimators need {' and '.join(missing)}; got {type(estimator).__name__}.")
 
 
+@register_model
 class ModelAverage(WrappingModel):
     """Several models whose survival curves and incidences are averaged, ``F(t) = sum_j w_j F_j(t)``.
 
@@ -46,6 +48,11 @@ class ModelAverage(WrappingModel):
     _rules: ClassVar[Mapping[str, Rule]] = {
         "estimators": Check(_check_estimators),
         "discount": Number(above=0.0, most=1.0),
+    }
+
+    _state: ClassVar[Mapping[str, StateKind]] = {
+        "estimators_": ListOf(FittedModel(), "models"),
+        "shares_": FloatArray("models", least=0.0, most=1.0),
     }
 
     def __init__(

@@ -11,11 +11,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from ..checks import Number, Rule, Seed, Whole
 from ..splits import train_validation_split
+from ..state import FloatArray, FloatList, IntArray, IntValue, ListOf, ObjectOf, StateKind, register_model
 from ..target import Target
 from ._boosted import BoostedClassifier
 from ._checks import Floats
-from ._grid import interval_ends
+from ._grid import check_grid, interval_ends
 from ._steps import interpolate
+from ._trees import TREES
 from .base import Baseline, chunks
 
 __all__ = ["GradientBoosting"]
@@ -24,6 +26,7 @@ _BINS = 255  # as many as scikit-learn's trees tell apart
 _SMALLEST = 1e-12  # of a probability in the validation loss
 
 
+@register_model
 class GradientBoosting(Baseline):
     """Boosted trees for the hazard in each interval of a grid, ``P(kind m in interval j | no event before, x, j)``.
 
@@ -56,6 +59,16 @@ class GradientBoosting(Baseline):
         "random_state": Seed(),
     }
 
+    _state: ClassVar[Mapping[str, StateKind]] = {
+        "grid_": FloatArray("intervals", least=0.0),
+        "n_iter_": IntValue(1),
+        "history_": FloatList(),
+        "_cuts": ListOf(FloatArray(None), "inputs"),
+        "_hazard": ObjectOf(
+            BoostedClassifier, classes=IntArray("classes", least=0), baseline=FloatArray(None), trees=TREES
+        ),
+    }
+
     def __init__(
         self,
         n_intervals: int = 16,
@@ -81,6 +94,13 @@ class GradientBoosting(Baseline):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.preprocessor = preprocessor
+
+    def _restored(self, sizes: Mapping[str, int]) -> None:
+        check_grid(self.grid_)
+        if not all((np.diff(cuts) > 0).all() for cuts in self._cuts):
+            raise ValueError("the edges of the bins must ascend")
+        if self._hazard.trees.n_features > sizes["inputs"] + 1 or self._hazard.classes.max() > self.n_events_:
+            raise ValueError("the trees read columns or give outcomes that there are not")
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         self.grid_ = interval_ends(target, self.n_intervals, "quantiles")

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from ..checks import Check, Choice, Rule, Whole
 from ..errors import SettingError
 from ..metrics.predictions import take_rows
+from ..state import ByEvent, FittedModel, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
 from .base import WrappingModel, chunks
@@ -26,6 +27,7 @@ def _check_estimator(estimator: Any) -> None:
         raise SettingError(f"estimator needs {' and '.join(missing)}; got {type(estimator).__name__}.")
 
 
+@register_model
 class CauseSpecific(WrappingModel):
     """One model for each kind of event, the other kinds censored, and the incidences that they imply together.
 
@@ -49,6 +51,8 @@ class CauseSpecific(WrappingModel):
         "rule": Choice("exponential", "product_limit"),
         "max_steps": Whole(1, optional=True),
     }
+
+    _state: ClassVar[Mapping[str, StateKind]] = {"estimators_": ByEvent(FittedModel())}
 
     def __init__(self, estimator: Any, rule: str = "exponential", max_steps: int | None = 1000) -> None:
         self.estimator = estimator

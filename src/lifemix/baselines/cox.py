@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..checks import Choice, Number, Rule, Whole
+from ..state import FloatArray, FloatValue, IntValue, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
-from ._partial import LinearFit, fit_linear, hazard_increments, make_terms
+from ._partial import fit_linear, hazard_increments, linear_predictor, make_terms
 from ._risk_sets import ObservedRisk
 from ._steps import proportional_survival, step_values
 from .base import Baseline
@@ -18,6 +19,7 @@ from .base import Baseline
 __all__ = ["CoxPH"]
 
 
+@register_model
 class CoxPH(Baseline):
     """Cox regression: ``S(t | x) = exp(-H0(t) exp((x - mean)'coef))``, H0 a step function.
 
@@ -44,6 +46,16 @@ class CoxPH(Baseline):
         "max_iter": Whole(1),
     }
 
+    _state: ClassVar[Mapping[str, StateKind]] = {
+        "coef_": FloatArray("inputs"),
+        "center_": FloatArray("inputs"),
+        "standard_errors_": FloatArray("inputs", least=0.0, missing=True),
+        "log_likelihood_": FloatValue(),
+        "log_likelihood_null_": FloatValue(),
+        "n_iter_": IntValue(0),
+        "baseline_cumulative_hazard_": FloatArray("event_times", least=0.0, most=np.inf),
+    }
+
     def __init__(
         self,
         ties: str = "efron",
@@ -65,8 +77,7 @@ class CoxPH(Baseline):
         fit = fit_linear(x, weight, sets, terms, self.penalty, self.max_iter, type(self).__name__)
         baseline_terms = make_terms(times, target.time, happened, weight, self.baseline or self.ties)
         increments = hazard_increments(fit.linear_predictor(x), weight, sets, baseline_terms)
-        self._linear: LinearFit = fit
-        self.coef_ = fit.coef
+        self.coef_, self.center_ = fit.coef, fit.center
         self.standard_errors_ = np.sqrt(np.diag(fit.covariance))
         self.log_likelihood_ = fit.log_likelihood
         self.log_likelihood_null_ = fit.log_likelihood_null
@@ -75,7 +86,7 @@ class CoxPH(Baseline):
 
     def _survival(self, x: Floats, times: Floats) -> Floats:
         baseline = step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)
-        return proportional_survival(baseline, self._linear.linear_predictor(x))
+        return proportional_survival(baseline, self._risk(x))
 
     def _risk(self, x: Floats) -> Floats:
-        return self._linear.linear_predictor(x)
+        return linear_predictor(x, self.center_, self.coef_)

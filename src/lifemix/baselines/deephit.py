@@ -11,10 +11,12 @@ import torch
 from torch import Tensor
 
 from ..checks import Choice, Flag, Number, Rule, Seed, Whole
+from ..state import FloatArray, FloatList, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
 from ._deephit_network import DeepHitNetwork, intervals, pairs
-from ._grid import interval_ends
+from ._dense import ModuleState
+from ._grid import check_grid, interval_ends
 from ._optional import optional_module
 from ._steps import interpolate
 from .base import Baseline, chunks
@@ -44,6 +46,7 @@ DEEPHIT_PAPER: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 _ROWS = 1024  # the ranking loss compares all pairs of a block
 
 
+@register_model
 class DeepHit(Baseline):
     """The law of (interval, kind of event) as a softmax, from a shared network and one for each kind.
 
@@ -84,6 +87,15 @@ class DeepHit(Baseline):
         "patience": Whole(1),
         "validation_fraction": Number(above=0.0, most=0.9),
         "random_state": Seed(),
+    }
+
+    _state: ClassVar[Mapping[str, StateKind]] = {
+        "grid_": FloatArray("intervals", least=0.0),
+        "history_": FloatList(),
+        "network_": ModuleState(
+            lambda model, inputs: model._new_network(inputs),
+            lambda model: model.shared_layers + model.n_events_ * model.cause_layers,
+        ),
     }
 
     def __init__(
@@ -148,9 +160,14 @@ class DeepHit(Baseline):
             self.learning_rate, self.decay, self.weight_decay, self.batch_size, self.max_epochs, self.patience
         )
 
+    def _restored(self, sizes: Mapping[str, int]) -> None:
+        check_grid(self.grid_)
+
+    def _new_network(self, inputs: int) -> DeepHitNetwork:
+        return DeepHitNetwork(self, inputs, self.n_events_, len(self.grid_))
+
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         losses = optional_module("pycox.models.loss", "pycox", "DeepHit")
-        block = optional_module("torchtuples.practical", "pycox", "DeepHit").DenseVanillaBlock
         self.grid_ = interval_ends(target, self.n_times, self.grid)
         interval = intervals(self.grid_, target)
         kept = np.flatnonzero(interval >= 0)
@@ -160,7 +177,7 @@ class DeepHit(Baseline):
         loss_class = losses.DeepHitSingleLoss if self.n_events_ == 1 else losses.DeepHitLoss
         loss = loss_class(1.0 / (1.0 + self.alpha), self.sigma)
         with seeded(self.random_state) as seed:
-            self.network_ = DeepHitNetwork(self, block, x.shape[1], self.n_events_, len(self.grid_))
+            self.network_ = self._new_network(x.shape[1])
             training, validation = split_rows(target, self.validation_fraction, seed)
 
             def batch_loss(rows: Tensor) -> Tensor:

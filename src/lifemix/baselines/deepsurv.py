@@ -12,8 +12,10 @@ from torch import Tensor, nn
 
 from ..checks import Check, Choice, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
+from ..state import FloatArray, FloatList, FloatValue, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
+from ._dense import DenseNetwork, ModuleState
 from ._optional import optional_module
 from ._partial import hazard_increments, make_terms
 from ._risk_sets import ObservedRisk
@@ -37,6 +39,7 @@ def _check_hidden(hidden: Any) -> None:
         raise SettingError(f"hidden must name at least one layer of 1 or more nodes; got {hidden!r}.")
 
 
+@register_model
 class DeepSurv(Baseline):
     """``S(t | x) = exp(-H0(t) exp(g(x)))`` with g a network trained by the partial likelihood, H0 Breslow's estimate.
 
@@ -68,6 +71,13 @@ class DeepSurv(Baseline):
         "patience": Whole(1),
         "validation_fraction": Number(above=0.0, most=0.9),
         "random_state": Seed(),
+    }
+
+    _state: ClassVar[Mapping[str, StateKind]] = {
+        "network_": ModuleState(lambda model, inputs: model._new_network(inputs), lambda model: len(model.hidden)),
+        "history_": FloatList(),
+        "baseline_cumulative_hazard_": FloatArray("event_times", least=0.0, most=np.inf),
+        "_mean_risk": FloatValue(),
     }
 
     def __init__(
@@ -111,27 +121,21 @@ class DeepSurv(Baseline):
 
     def transform(self, X: Any) -> Floats:
         """Return the last hidden layer of shape (n, hidden[-1])."""
-        return self._run(self.network_.net[:-1], self.preprocess(X))
+        return self._run(self.network_.hidden, self.preprocess(X))
 
     def _schedule(self) -> Schedule:
         return Schedule(
             self.learning_rate, self.decay, self.weight_decay, self.batch_size, self.max_epochs, self.patience
         )
 
+    def _new_network(self, inputs: int) -> DenseNetwork:
+        return DenseNetwork(inputs, self.hidden, ACTIVATIONS[self.activation], self.batch_norm, self.dropout)
+
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         loss = optional_module("pycox.models.loss", "pycox", "DeepSurv")
-        practical = optional_module("torchtuples.practical", "pycox", "DeepSurv")
         inputs, time, event = _tensors(x, target)
         with seeded(self.random_state) as seed:
-            self.network_: Any = practical.MLPVanilla(
-                x.shape[1],
-                list(self.hidden),
-                1,
-                self.batch_norm,
-                self.dropout,
-                ACTIVATIONS[self.activation],
-                output_bias=False,
-            )
+            self.network_ = self._new_network(x.shape[1])
             training, validation = split_rows(target, self.validation_fraction, seed)
             penalty = self.l2 / float(event[training].sum())
 
@@ -142,8 +146,7 @@ class DeepSurv(Baseline):
             def training_loss(rows: Tensor) -> Tensor | None:
                 if not event[rows].any():
                     return None
-                weights: Tensor = self.network_.net[-1].weight
-                return likelihood(rows) + penalty * weights.square().sum()
+                return likelihood(rows) + penalty * self.network_.output.weight.square().sum()
 
             self.history_ = train(
                 self.network_, training_loss, lambda: likelihood(validation), training, self._schedule()

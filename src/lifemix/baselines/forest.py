@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from ..checks import Check, Rule, Seed, Whole
 from ..errors import SettingError
+from ..state import FloatArray, IntArray, IntValue, ObjectOf, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
 from ._leaf_curves import LeafCurves
 from ._optional import optional_module
-from ._trees import Trees
+from ._trees import TREES, Trees
 from .base import Baseline, chunks
 
 __all__ = ["PAPER_TREES", "RandomSurvivalForest"]
@@ -46,6 +47,7 @@ def _check_n_jobs(value: Any) -> None:
         raise SettingError(f"n_jobs must be a whole number other than 0, or None; got {value!r}.")
 
 
+@register_model
 class RandomSurvivalForest(Baseline):
     """A forest of trees split by the log-rank test; the survival curve is the mean of the trees' Kaplan-Meier curves.
 
@@ -70,6 +72,13 @@ class RandomSurvivalForest(Baseline):
         "split_times": Whole(1, optional=True),
         "n_jobs": Check(_check_n_jobs),
         "random_state": Seed(),
+    }
+
+    _state: ClassVar[Mapping[str, StateKind]] = {
+        "_trees": TREES,
+        "_curves": ObjectOf(
+            LeafCurves, width=IntValue(1), keys=IntArray("steps", dtype=np.intp), survival=FloatArray("steps")
+        ),
     }
 
     def __init__(
@@ -98,6 +107,12 @@ class RandomSurvivalForest(Baseline):
     def paper(cls, n_trees: int = 100, **settings: Any) -> Self:
         """Return the paper's forest: depth 4, and one of 10, 20, 50 or 100 trees."""
         return cls(n_trees=n_trees, max_depth=4, **settings)
+
+    def _restored(self, sizes: Mapping[str, int]) -> None:
+        if self._curves.width != len(self.event_times_) + 1 or not self._curves.cover(self._trees.leaf_nodes):
+            raise ValueError("every leaf must have a curve at the event times")
+        if self._trees.n_features > sizes["inputs"]:
+            raise ValueError("the trees read columns that there are not")
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         ensemble = optional_module("sksurv.ensemble", "scikit-survival", "RandomSurvivalForest")

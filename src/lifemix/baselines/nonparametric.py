@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CovariateError
 from ..preprocessing import shape_of
+from ..state import ByEvent, FloatArray, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
 from ._risk_sets import ObservedRisk
@@ -18,6 +20,7 @@ from .base import Baseline
 __all__ = ["AalenJohansen", "KaplanMeier"]
 
 
+@register_model
 class AalenJohansen(Baseline):
     """The same incidences for all subjects: ``F_m(t) = sum over u <= t of S(u-) d_m(u) / n(u)``.
 
@@ -31,6 +34,12 @@ class AalenJohansen(Baseline):
     _several_events = True
     _takes_entry = True
     _takes_weights = True
+
+    _state: ClassVar[Mapping[str, StateKind]] = {
+        "survival_": FloatArray("event_times", least=0.0, most=1.0),
+        "incidence_": ByEvent(FloatArray("event_times", least=0.0, most=1.0 + 1e-9)),
+        "net_survival_": ByEvent(FloatArray("event_times", least=0.0, most=1.0)),
+    }
 
     def __init__(self) -> None:
         pass
@@ -71,6 +80,7 @@ class AalenJohansen(Baseline):
         return np.empty((len(X), 0))
 
 
+@register_model
 class KaplanMeier(AalenJohansen):
     """The same survival curve for all subjects: ``S(t) = product over u <= t of (1 - d(u) / n(u))``.
 

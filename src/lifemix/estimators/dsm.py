@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self, overload
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from ..metrics import mean_concordance
 from ..model import Architecture
 from ..preprocessing import TabularPreprocessor
 from ..primitives import Primitive
+from ..state import IntValue, LeftOut, ListOf, StateKind, TableOf, register_model
 from ..survival_model import SurvivalModel
 from ..target import Target
 from ..training import Callback, Fit
@@ -28,12 +29,14 @@ from .inputs import check_known_events, read_target
 from .network import FittedNetwork
 from .plan import Plan, make_plan
 from .settings import RULES, check_combinations
+from .state import DeviceOption, EncoderOption, FittedNetworkState, OptimizerOption, PrimitiveOption
 
 __all__ = ["DeepSurvivalMachines"]
 
 Floats = NDArray[np.float64]
 
 
+@register_model
 class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[misc]
     """A mixture of parametric survival distributions whose weights and parameters depend on the covariates.
 
@@ -70,6 +73,19 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
     _rules = RULES
     _needs_columns = False
+    _state: ClassVar[Mapping[str, StateKind]] = {
+        "network_": FittedNetworkState(),
+        "best_epoch_": ListOf(IntValue(0)),
+        "history_": TableOf(member=int, epoch=int, train_loss=float, validation_loss=float),
+    }
+    _option_state: ClassVar[Mapping[str, StateKind]] = {
+        "primitive": PrimitiveOption(),
+        "encoder": EncoderOption(),
+        "device": DeviceOption(),
+        "optimizer": OptimizerOption(),
+        "checkpoint": LeftOut(),
+        "callbacks": LeftOut(),
+    }
 
     def __init__(
         self,
@@ -188,15 +204,23 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def _learn(self, X: Any, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]) -> Self:
         """Take over what was planned and trained."""
         parameters = torch.stack([fit.parameters for fit in fits if fit.parameters is not None]).cpu()
-        self.network_ = FittedNetwork(architectures, parameters, plan.scale)
+        self._learn_network(FittedNetwork(architectures, parameters, plan.scale))
         self.preprocessor_ = plan.preprocessor
         self._learn_columns(X)
         self._learn_target(plan.sample.training_target)
-        self.time_unit_ = plan.scale.unit
-        self.n_parameters_ = plan.architecture.layout.size
         self.best_epoch_ = [fit.best_epoch for fit in fits]
         self.history_ = [record for member, fit in enumerate(fits) for record in fit.records(member)]
         return self
+
+    def _learn_network(self, network: FittedNetwork) -> None:
+        self.network_ = network
+        self.time_unit_ = network.scale.unit
+        self.n_parameters_ = network.architectures[0].layout.size
+
+    def _restored(self, sizes: MutableMapping[str, int]) -> None:
+        self._learn_network(self.network_)
+        if len(self.best_epoch_) != self.n_members:
+            raise ValueError(f"{len(self.best_epoch_)} best epochs for {self.n_members} members")
 
     # Prediction.
 

@@ -13,15 +13,14 @@ from numpy.typing import ArrayLike
 from ... import events
 from ...checks import check_same_rows
 from ...errors import InputError, LifemixWarning
-from ...preprocessing.frames import as_table
-from ...preprocessing.reading import ColumnData, TableData
+from ...preprocessing.frames import as_frame
 from ...target import Target, as_target
 from ..text import capital, counted, listed, percent
 from .columns import check_column, check_constants, check_missing
 from .findings import Finding, most_severe_first
 from .leaks import check_informative_missingness, check_leak, expected_events
 from .outcome import check_horizons, check_outcome
-from .variables import exact_times, read_variables
+from .variables import Variable, exact_times, read_variables
 
 __all__ = ["check_table"]
 
@@ -75,18 +74,18 @@ def check_table(
 
     """
     try:
-        table, _ = as_table(X)
+        frame, _ = as_frame(X)
         target = exact_times(as_target(y))
-        check_same_rows(len(table), len(target))
+        check_same_rows(len(frame), len(target))
     except InputError as error:
         return [Finding("stop", "unreadable", f"The data cannot be read: {error}", "Repair this first.")]
     names = events.event_names(event_names, max(1, target.n_events, len(event_names or ())))
     generator = np.random.default_rng(random_state)
-    return most_severe_first(_findings(table, target, names, horizons, max_rows, generator))
+    return most_severe_first(_findings(frame, target, names, horizons, max_rows, generator))
 
 
 def _findings(
-    table: pd.DataFrame | TableData,
+    frame: pd.DataFrame,
     target: Target,
     names: Sequence[str],
     horizons: ArrayLike | None,
@@ -96,7 +95,7 @@ def _findings(
     yield from check_outcome(target, names)
     if horizons is not None:
         yield from check_horizons(target, horizons)
-    variables, unreadable = read_variables(table)
+    variables, unreadable = read_variables(frame)
     yield from unreadable
     yield from _check_sizes(variables, target, names)
     yield from _check_duplicates(variables, target)
@@ -109,7 +108,7 @@ def _findings(
 
 
 def _against_outcome(
-    variables: list[ColumnData], target: Target, names: Sequence[str], max_rows: int, generator: np.random.Generator
+    variables: list[Variable], target: Target, names: Sequence[str], max_rows: int, generator: np.random.Generator
 ) -> Iterator[Finding]:
     rows = generator.permutation(len(target))[:max_rows]
     sample = target.take(rows)
@@ -133,7 +132,7 @@ def _against_outcome(
         )
 
 
-def _check_sizes(variables: list[ColumnData], target: Target, names: Sequence[str]) -> Iterator[Finding]:
+def _check_sizes(variables: list[Variable], target: Target, names: Sequence[str]) -> Iterator[Finding]:
     if not any(variable.distinct > 1 for variable in variables):
         yield Finding(
             "stop",
@@ -157,7 +156,7 @@ def _check_sizes(variables: list[ColumnData], target: Target, names: Sequence[st
             )
 
 
-def _check_duplicates(variables: list[ColumnData], target: Target) -> Iterator[Finding]:
+def _check_duplicates(variables: list[Variable], target: Target) -> Iterator[Finding]:
     columns = [variable.numbers if variable.numbers is not None else variable.codes for variable in variables]
     hashes = np.zeros(len(target), dtype=np.uint64)
     same_columns: dict[bytes, list[str]] = {}

@@ -1,0 +1,177 @@
+"""How a fitted ``DeepSurvivalMachines`` is saved: what its options and its network are in a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import ModelFileError
+from ..model import Architecture
+from ..state import FloatArray, FloatValue, JsonValue, ListOf, Reader, StateKind, Writer, malformed, read_fields
+from ..warning import warn_user
+from .network import FittedNetwork
+from .plan import architecture_of
+from .timescale import TimeScale
+
+__all__ = ["DeviceOption", "EncoderOption", "FittedNetworkState", "OptimizerOption", "PrimitiveOption"]
+
+_ENCODER = {"$encoder": True}
+
+
+class EncoderOption:
+    """The option ``encoder``: only that there was one is written; ``load(path, encoder=...)`` gives the code."""
+
+    def write(self, value: Any, writer: Writer, place: str) -> Any:
+        """Return a mark in place of a module."""
+        return None if value is None else dict(_ENCODER)
+
+    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+        """Return the module that the user gave."""
+        if saved is None:
+            return None
+        if saved != _ENCODER:
+            raise malformed(place, "null or the mark of an encoder", saved)
+        if reader.encoder is None:
+            raise ModelFileError("this model has an encoder of its own; got None. Use load(path, encoder=...).")
+        reader.with_encoder.append(place)
+        return reader.encoder
+
+
+class PrimitiveOption:
+    """The option ``primitive``: the registered name, also where a class was given."""
+
+    def write(self, value: Any, writer: Writer, place: str) -> Any:
+        """Return the name."""
+        return value if isinstance(value, str) else value.name
+
+    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+        """Return the name; the check of the options tells whether there is such a primitive."""
+        if not isinstance(saved, str):
+            raise malformed(place, "the name of a primitive", saved)
+        return saved
+
+
+class OptimizerOption:
+    """The option ``optimizer``: a name, or the name of a class of ``torch.optim``; only a new fit would use it."""
+
+    def write(self, value: Any, writer: Writer, place: str) -> Any:
+        """Return the name; None, with a warning, in place of a class of the user's."""
+        if isinstance(value, str):
+            return value
+        name: str = value.__name__
+        if getattr(torch.optim, name, None) is value:
+            return {"$optimizer": name}
+        warn_user(
+            f"{place}={name} is code of yours and not written; the loaded model has the default optimizer. "
+            "Use set_params(optimizer=...) before you fit it again."
+        )
+        return None
+
+    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+        """Return the name or the class."""
+        if saved is None:
+            return "adam"
+        if isinstance(saved, str):
+            return saved
+        name = saved.get("$optimizer") if isinstance(saved, dict) and len(saved) == 1 else None
+        found = getattr(torch.optim, name, None) if isinstance(name, str) else None
+        if not (isinstance(found, type) and issubclass(found, torch.optim.Optimizer)):
+            raise malformed(place, "the name of an optimizer", saved)
+        return found
+
+
+class DeviceOption:
+    """The option ``device``, as text."""
+
+    def write(self, value: Any, writer: Writer, place: str) -> Any:
+        """Return the text."""
+        return str(value)
+
+    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+        """Return the text."""
+        return saved
+
+
+_NETWORK: dict[str, StateKind] = {
+    "layout": JsonValue(),
+    "unit": FloatValue(least=0.0),
+    "first_event": FloatValue(least=0.0),
+    "parameters": FloatArray("members", "weights", dtype="float32"),
+    "modules": ListOf(JsonValue()),
+}
+
+
+class FittedNetworkState:
+    """The fitted network: weights, the layout that tells which is which, and the unit of time.
+
+    Of an encoder of the user's what is not trained (frozen weights, running means) is written too, member by member.
+    """
+
+    def write(self, value: Any, writer: Writer, place: str) -> Any:
+        """Return the layout and the names of the arrays."""
+        network: FittedNetwork = value
+        own = [one.module_state() for one in network.architectures if one.module is not None]
+        return {
+            "layout": {name: list(shape) for name, shape in network.architectures[0].layout.shapes.items()},
+            "unit": network.scale.unit,
+            "first_event": network.scale.first_event,
+            "parameters": writer.array(network.parameters.numpy(force=True), f"{place}.parameters"),
+            "modules": [
+                {name: writer.array(values.numpy(force=True), f"{place}.{i}.{name}") for name, values in state.items()}
+                for i, state in enumerate(own)
+            ],
+        }
+
+    def read(self, saved: Any, reader: Reader, place: str) -> FittedNetwork:
+        """Return the network of the model that is being read."""
+        model, within = reader.owner, reader.inner()
+        fields = read_fields(saved, _NETWORK, within, place)
+        parameters = torch.from_numpy(fields["parameters"])
+        if within.sizes["members"] != model.n_members or not fields["unit"] > 0 or not fields["first_event"] > 0:
+            raise malformed(place, f"{model.n_members} members with a unit of time", tuple(parameters.shape))
+        modules = fields["modules"]
+        if len(modules) != (0 if model.encoder is None else model.n_members):
+            raise malformed(f"{place}.modules", "the arrays of each member's encoder", len(modules))
+        example = torch.zeros(2, reader.sizes["inputs"])
+        architectures = [architecture_of(model, example, reader.sizes["events"]) for _ in range(len(modules) or 1)]
+        _check_layout(fields["layout"], architectures[0])
+        if within.sizes["weights"] != architectures[0].layout.size:
+            raise malformed(f"{place}.parameters", f"{architectures[0].layout.size} weights", tuple(parameters.shape))
+        for i, (architecture, arrays) in enumerate(zip(architectures, modules, strict=False)):
+            _fill(architecture, arrays, reader, f"{place}.modules.{i}")
+        return FittedNetwork(tuple(architectures), parameters, TimeScale(fields["unit"], fields["first_event"]))
+
+
+def _check_layout(saved: Any, architecture: Architecture) -> None:
+    """Refuse an encoder whose weights have other shapes than the saved ones."""
+    if not isinstance(saved, dict):
+        raise malformed("layout", "the shapes of the weights", saved)
+    here = {name: list(shape) for name, shape in architecture.layout.shapes.items()}
+    differ = [name for name in {**saved, **here} if saved.get(name) != here.get(name)]
+    if differ:
+        name = differ[0]
+        raise ModelFileError(
+            f"the weights {name!r:.60} have shape {saved.get(name)} in the file and {here.get(name)} in this model. "
+            "Give a module of the shape that was saved."
+        )
+
+
+def _fill(architecture: Architecture, saved: Any, reader: Reader, place: str) -> None:
+    """Give the module of an architecture the numbers that are not trained."""
+    own: dict[str, Tensor] = architecture.module_state()
+    if not isinstance(saved, dict) or set(saved) != set(own):
+        found = sorted(saved) if isinstance(saved, dict) else saved
+        raise ModelFileError(
+            f"the encoder has {sorted(own)} beside its trained weights; the file has {found!r:.100}. Give a module of "
+            "the shape that was saved."
+        )
+    for name, values in own.items():
+        array = reader.array(saved[name], f"{place}.{name}", str(values.dtype).removeprefix("torch."), None)
+        if array.shape != tuple(values.shape):
+            raise ModelFileError(
+                f"{name} of the encoder has shape {tuple(values.shape)}; the file has {array.shape}. Give a module of "
+                "the shape that was saved."
+            )
+        values.copy_(torch.from_numpy(array))

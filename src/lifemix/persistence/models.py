@@ -1,0 +1,150 @@
+"""Saving and loading of fitted models."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import baselines
+from ..errors import LifemixError, ModelFileError
+from ..state import Reader, Writer, read_model, write_model
+from .files import read_file, write_file
+from .version1 import upgrade
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["load", "save"]
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to one file, as numbers and JSON; a kill while writing leaves no half file under that name.
+
+    The file holds the options, what was learned, and the times and events of training, which ``score`` needs. The
+    weights of an encoder of your own are written, its code is not: ``load(path, encoder=...)`` brings the two together.
+    A dictionary of JSON's types under ``model.metadata_`` goes along.
+
+    Parameters
+    ----------
+    model : fitted model
+        ``DeepSurvivalMachines``, any model of ``lifemix.baselines``, or a model of a class that is registered
+        (``lifemix.state.register_model``). Of a search (``FleetSearchCV``, scikit-learn's ``GridSearchCV``) the
+        ``best_estimator_`` is written.
+    path : str or path
+        The file, by custom with the ending ``.safetensors``.
+
+    Raises
+    ------
+    ModelFileError
+        If the model is not fitted, is of another class, has parts that cannot be written without pickle (a transformer
+        of your own as preprocessor, a function as activation), or the file cannot be written.
+
+    See Also
+    --------
+    load : Read the model back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lifemix import load, save
+    >>> from lifemix.baselines import CoxPH
+    >>> from lifemix.datasets import load_metabric
+    >>> data = load_metabric()
+    >>> model = CoxPH().fit(data.X, data.y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, Path(folder) / "cox.safetensors")
+    ...     again = load(Path(folder) / "cox.safetensors")
+    >>> bool((again.predict(data.X) == model.predict(data.X)).all())
+    True
+
+    """
+    writer = Writer()
+    content = write_model(_best(model), writer)
+    write_file(Path(path), content, writer.arrays)
+
+
+def load(path: str | os.PathLike[str], encoder: nn.Module | None = None) -> Any:
+    """Read a model that ``save`` wrote; its predictions are the same bit for bit. Loading never runs code of the file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. Files of release 0.1.0 are read as well.
+    encoder : nn.Module, optional
+        For a model with an encoder of your own, a module of the same shape; a copy of it gets the saved weights.
+
+    Returns
+    -------
+    fitted model
+        Of the class that was saved, with its options: it predicts, scores, can be cloned and fitted again.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a whole and unaltered model file, of a newer format, or of a class that is not registered.
+
+    See Also
+    --------
+    save : Write a model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lifemix import load, make_target, save
+    >>> from lifemix.baselines import KaplanMeier
+    >>> model = KaplanMeier().fit([[0.0], [1.0], [2.0]], make_target([1.0, 2.0, 3.0], [1, 0, 1]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, Path(folder) / "model.safetensors")
+    ...     load(Path(folder) / "model.safetensors").survival_.round(3).tolist()
+    [0.667, 0.0]
+
+    """
+    version, content, arrays = read_file(Path(path))
+    try:
+        if version == 1:
+            content, arrays = upgrade(content, dict(arrays))
+        reader = Reader(arrays, encoder, _import)
+        model = read_model(content, reader)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+    except LifemixError:
+        raise
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise ModelFileError(f"{path} does not hold what a model needs: {error!r}. Save the model again.") from None
+    if encoder is not None and not reader.with_encoder:
+        raise ModelFileError(
+            f"{path}: this model has no encoder of its own; got {type(encoder).__name__}. Leave encoder out."
+        )
+    return model
+
+
+def _best(model: Any) -> Any:
+    """Return the model that a search has found, or the model itself."""
+    if not (hasattr(model, "cv") and hasattr(model, "refit")):
+        return model
+    if not hasattr(model, "best_estimator_"):
+        raise ModelFileError(
+            f"save needs a fitted model; got a {type(model).__name__} without best_estimator_. Call fit first, with "
+            "refit=True."
+        )
+    return model.best_estimator_
+
+
+def _import(name: str) -> None:
+    """Import a class of ours by its name, which registers it; PyTorch only where the class needs it."""
+    if name in baselines.__all__:
+        getattr(baselines, name)
+    elif name == "DeepSurvivalMachines":
+        import_module("..estimators", __package__)
