@@ -1,6 +1,6 @@
 """A risk calculator: one HTML file with a form, the curves and the model itself, which runs in the browser.
 
-The page holds the weights of the network and what the preprocessor learnt; plain JavaScript computes with them. There
+The page holds the weights of the network and the state of the preprocessor; plain JavaScript computes with them. There
 is no server, and the page's own security policy forbids it to send or fetch anything.
 """
 
@@ -51,17 +51,57 @@ def write_calculator(
     units: Mapping[str, str] | None = None,
     data: Any = None,
 ) -> Path:
-    """Write a fitted model as a calculator, one self-contained HTML file; return its path.
+    """Write a fitted model as a risk calculator: one self-contained HTML file that runs in the browser.
 
-    horizons: times at which the page gives the risk; by default the rounded quartiles of the training event times. The
-    reader of the page can change them.
-    time_unit: the unit of the times, such as ``"days"``. event_names: the kinds of event 1..M.
-    features: what the columns mean, by name; units: their units. Columns of an array are called feature 1, feature 2...
-    data: a table like X, from which sliders then take their ranges and typical values; needed where the model does not
-    know them (``preprocessor=None``).
+    The same arguments give the same bytes.
 
-    The same arguments give the same bytes; a kill while writing leaves no half page. Models with an encoder or a
-    transformer of the user's are refused.
+    Parameters
+    ----------
+    model : DeepSurvivalMachines
+        Fitted. A model with an encoder, a transformer or an activation function of your own is refused.
+    path : str or path
+        The HTML file; its folder is made where there is none.
+    horizons : array-like of float, optional
+        Times at which the page gives the risk; the reader of the page can change them. By default
+        ``lifemix.splits.default_horizons`` of the training data.
+    title : str, optional
+        The title of the page.
+    time_unit : str, optional
+        The unit of the times, such as ``"days"``.
+    event_names : mapping from code to name, or sequence of names, optional
+        What the event types are called on the page.
+    features : mapping from column to description, optional
+        What the columns mean. Columns of an array are called feature 1, feature 2, ...
+    units : mapping from column to unit, optional
+        The units of the columns.
+    data : DataFrame or array, optional
+        A table like X that gives the sliders their ranges and typical values; needed where the model does not know
+        them (``preprocessor=None``).
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be written, or a horizon is not a positive time.
+    SettingError
+        Where a browser cannot run the model, or a name does not belong to a column or event type.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lifemix import DeepSurvivalMachines, datasets
+    >>> from lifemix.report import write_calculator
+    >>> data = datasets.load_metabric()
+    >>> model = DeepSurvivalMachines(max_epochs=1).fit(data.X, data.y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_calculator(model, f"{folder}/calculator.html", time_unit="months", units={"x8": "years"})
+    ...     print(path.name)
+    calculator.html
+
     """
     _check_model(model)
     fields = fields_of(model.preprocessor_, data, features or {}, units or {})
@@ -102,7 +142,7 @@ def _check_model(model: Any) -> None:
 
 
 def _horizons(given: ArrayLike | None, target: Target) -> list[float]:
-    """Return the times to tell the risk at, ascending and each once."""
+    """Return the times at which the risk is given, ascending and each once."""
     if given is not None:
         times = check_times(given, "horizons")
         if not (times > 0).all():

@@ -23,11 +23,11 @@ _STEPS = 50  # at least so many steps has another slider
 def fields_of(
     preprocessor: Any, data: Any, descriptions: Mapping[str, str], units: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return one field a column, in JSON's types, in the order of the columns.
+    """Return one field per column, in JSON's types, in the order of the columns.
 
-    Each is what the preprocessor learnt of the column (see ``Column``) and how the form shows it. Where ``data`` is
-    given, ranges and middles of numbers are its own. Typical is the middle value or the most frequent level, or
-    unknown (None) where most of the training rows had no value.
+    Each has what the preprocessor knows of the column (see ``Column``) and how the form shows it. Where ``data`` is
+    given, ranges and medians of numbers are its own. Typical is the median or the most frequent level, or unknown
+    (None) where most of the training rows had no value.
     """
     columns, named = _columns(preprocessor)
     names = [column.name for column in columns] if named else [f"feature {i + 1}" for i in range(len(columns))]
@@ -70,11 +70,11 @@ def _matched(data: Any, columns: list[Column], named: bool) -> pd.DataFrame:
 
 
 def _field(column: Column, frame: pd.DataFrame | None) -> dict[str, Any]:
-    learnt = {name: getattr(column, name) for name in ("kind", "fill", "mean", "scale", "indicator")}
+    known = {name: getattr(column, name) for name in ("kind", "fill", "mean", "scale", "indicator")}
     levels, knots = (None if part is None else list(part) for part in (column.levels, column.knots))
     shown = _numbers(column, frame) if column.kind == "numeric" else {"middle": column.fill}
     typical = None if column.missing > 0.5 else shown["middle"]
-    return learnt | {"levels": levels, "knots": knots} | shown | {"typical": typical}
+    return known | {"levels": levels, "knots": knots} | shown | {"typical": typical}
 
 
 def _numbers(column: Column, frame: pd.DataFrame | None) -> dict[str, Any]:

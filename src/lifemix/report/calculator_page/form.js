@@ -1,4 +1,4 @@
-// The form: one field a column of the model. Each tells its value (null: unknown) and can be given one.
+// The form: one field per column of the model. Each has a value (null: unknown) that can be set.
 
 const shownFields = (fields) => fields.map((field, i) => [field, i]).filter(
   ([field]) => field.kind === "numeric" || field.kind === "categorical" || field.indicator);
@@ -97,9 +97,9 @@ function numberField(field, i, set) {
   number.addEventListener("input", () => {
     const value = number.valueAsNumber;
     if (Number.isFinite(value)) { place(value); set(value); }
-    else if (number.validity.badInput) mark("Not a number: the last value still counts.", true);
+    else if (number.validity.badInput) mark("Not a number: the last value is kept.", true);
     else if (field.unknown) { place(null); set(null); }
-    else mark("A value is needed: the last one still counts.", true);
+    else mark("A value is needed: the last one is kept.", true);
   });
   slider.addEventListener("input", () => {
     const value = Number(Number(slider.value).toFixed(field.digits));

@@ -1,7 +1,7 @@
-// What is shown of a subject: headline, curves, tables and sentences.
+// Results for a subject: headline, curves, tables and sentences.
 
 const POINTS = 100; // of a curve
-const APART = 6; // features named as setting a subject apart
+const APART = 6; // features listed as setting a subject apart
 
 class Results {
   constructor(content, model) {
@@ -56,7 +56,7 @@ class Results {
       const given = box.value.split(/[,;\s]+/).filter(Boolean).map(Number);
       const right = given.length > 0 && given.every((t) => Number.isFinite(t) && t > 0);
       box.setAttribute("aria-invalid", String(!right));
-      hint.textContent = right ? usual : "Not a list of positive numbers: the last one still counts.";
+      hint.textContent = right ? usual : "Not a list of positive numbers: the last one is kept.";
       if (!right) return;
       this.horizons = [...new Set(given)].sort((a, b) => a - b);
       this.changed();
@@ -77,7 +77,7 @@ class Results {
     byId("legend").replaceChildren(...parts);
   }
 
-  // Draw at once; what reads aloud or takes longer follows when the values have come to rest.
+  // Draw at once; what a screen reader announces or takes longer follows when the values have come to rest.
   show(values) {
     this.values = values;
     this.failure = "";
@@ -118,7 +118,7 @@ class Results {
     this.showHeadline(here, usual);
   }
 
-  // What is drawn: survival where there is one kind of event, the incidence of each where there are several.
+  // What is drawn: survival for one event type, the cumulative incidence of each where there are several.
   curve(result, e) { return this.single ? result.survival : result.risks[e]; }
 
   chartWords(here, usual) {
@@ -164,7 +164,7 @@ class Results {
     return value > lastEventTime ? `over ${this.time(lastEventTime)}` : this.time(Number(value.toPrecision(3)));
   }
 
-  // The share of all training subjects that had the event, as it was observed.
+  // The observed risk among all training subjects (Aalen-Johansen).
   observed(e, t) {
     const { observed } = this.content;
     const place = t / observed.end * (observed.risks[e].length - 1), before = Math.floor(place);
@@ -211,7 +211,7 @@ class Results {
     const what = this.single ? "it" : "the first of these events";
     const rest = here.median > end ? "" : ` For half of them ${what} comes by ${this.median(here.median)}.`;
     const beyond = this.horizons.some((h) => h > end)
-      ? ` Times beyond ${this.time(end)} lie behind the last event that the model has seen.` : "";
+      ? ` Times beyond ${this.time(end)}, the last event in the training data, are extrapolated.` : "";
     byId("words").textContent = sentences.join(" ") + rest + beyond;
   }
 
@@ -228,9 +228,9 @@ class Results {
     });
     effects.sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
     const shown = effects.slice(0, APART), largest = Math.max(...shown.map((e) => Math.abs(e.effect)), 1e-9);
-    byId("apart-note").textContent = shown.length === 0 ? "Nothing yet: all values are the typical ones."
+    byId("apart-note").textContent = shown.length === 0 ? "No difference yet: all values are the typical ones."
       : `Percentage points of the risk of ${this.plain(event)} by ${this.time(this.reading)} that go with each value in `
-        + "place of the typical one, the other values as they are. These are no causes and effects.";
+        + "place of the typical one, the other values as they are. They are not causal effects.";
     const rows = shown.map(({ field, value, effect }) => {
       const bar = make("i", { class: effect > 0 ? "bar up" : "bar down" });
       bar.style.width = `${Math.max(2, 60 * Math.abs(effect) / largest)}px`;

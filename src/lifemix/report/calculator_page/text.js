@@ -1,4 +1,4 @@
-// Numbers as people read them, and small helpers for the page.
+// Numbers as text, and small helpers for the page.
 
 const labelOf = (field) => field.description || field.name;
 
@@ -32,7 +32,7 @@ function make(tag, options = {}, ...children) {
 
 const byId = (id) => document.getElementById(id);
 
-// A row of a table: text or nodes; one cell by itself is the heading of the rows that follow.
+// A row of a table: text or nodes; a single cell is the heading of the rows that follow.
 function row(cells, width) {
   if (cells.length === 1) {
     return make("tr", { class: "group" }, make("th", { colspan: width, scope: "rowgroup" }, ...cells));
