@@ -1,4 +1,4 @@
-"""A module imports only from lower levels of the design (or from its own package)."""
+"""A module imports only from lower levels of the design (or from its own package), and only public names of others."""
 
 import ast
 from pathlib import Path
@@ -46,29 +46,79 @@ def part_of(path: Path) -> str:
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
-def imported_parts(path: Path) -> set[str]:
-    """Return the top-level parts of the package that a file imports."""
+def imported_names(path: Path) -> list[tuple[str, ...]]:
+    """Return what a file imports of the package, each as the parts of its full name."""
     package = ("lifemix", *path.relative_to(ROOT).parent.parts)
-    found = set()
+    found = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
             module = (*base, *(node.module.split(".") if node.module else ()))
-            names = [(*module, alias.name) for alias in node.names]
+            found += [(*module, alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
-            names = [tuple(alias.name.split(".")) for alias in node.names]
-        else:
-            continue
-        found |= {name[1] for name in names if name[0] == "lifemix" and len(name) > 1}
+            found += [tuple(alias.name.split(".")) for alias in node.names]
+    return [name for name in found if name[0] == "lifemix" and len(name) > 1]
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def defined_attributes(part: str) -> set[str]:
+    """Return the private names that the files of a part define: functions, classes, variables, attributes, arguments."""
+    found = set()
+    for path in FILES:
+        if part_of(path) == part:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                    found.add(node.name)
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    found.add(node.id)
+                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                    found.add(node.attr)
+                elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                    found.add(node.target.id)
     return found
+
+
+def private_reads(path: Path) -> set[str]:
+    """Return the private attributes that a file reads of objects other than its own."""
+    own = {"self", "cls"}
+    reads = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            of = node.value
+            mine = (isinstance(of, ast.Name) and of.id in own) or (
+                isinstance(of, ast.Call) and getattr(of.func, "id", "") in ("super", "type")
+            )
+            if not mine:
+                reads.add(node.attr)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr"):
+            names = [argument.value for argument in node.args[1:2] if isinstance(argument, ast.Constant)]
+            reads |= {name for name in names if isinstance(name, str) and is_private(name)}
+    return reads
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_point_down(path):
     own = part_of(path)
     assert own in LEVELS, f"{own} has no level: add it to the design and to LEVELS"
-    upward = {part for part in imported_parts(path) - {own} if LEVELS.get(part, 99) >= LEVELS[own]}
+    parts = {name[1] for name in imported_names(path)} - {own}
+    upward = {part for part in parts if LEVELS.get(part, 99) >= LEVELS[own]}
     assert not upward, f"{own} (level {LEVELS[own]}) imports {sorted(upward)}"
+
+
+# Private names of Python, scikit-learn and PyTorch that have no public twin.
+OF_OTHERS = {"_baseline_prediction", "_fused_adam_", "_getframe", "_predictors", "_safe_indexing"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_private_names_stay_in_their_package(path):
+    own = part_of(path)
+    foreign = {".".join(name) for name in imported_names(path) if name[1] != own and any(map(is_private, name[2:]))}
+    assert not foreign, f"{own} imports private names of other packages: {sorted(foreign)}"
+    read = private_reads(path) - defined_attributes(own) - OF_OTHERS
+    assert not read, f"{own} reads private attributes that it does not define: {sorted(read)}"
 
 
 def test_public_names_exist_and_are_few():

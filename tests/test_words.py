@@ -11,7 +11,7 @@ PACKAGE = Path(lifemix.__file__).parent
 ROOT = Path(__file__).parents[1]
 # Parts of the package, and pages, that still have to be rewritten.
 PENDING = {
-    *("__init__", "baselines", "cli", "distribution", "estimators", "experiments", "export", "likelihood", "model"),
+    *("__init__", "baselines", "distribution", "estimators", "experiments", "export", "likelihood", "model"),
     *("networks", "persistence", "preprocessing", "primitives", "report", "training"),
 }
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import baselines, datasets, metrics, plots
+    from . import baselines, datasets, export, metrics, plots, report, splits
     from .estimators import DeepSurvivalMachines, FleetSearchCV
     from .persistence import load, save
     from .target import make_target
@@ -20,11 +20,14 @@ __all__ = [
     "FleetSearchCV",
     "baselines",
     "datasets",
+    "export",
     "load",
     "make_target",
     "metrics",
     "plots",
+    "report",
     "save",
+    "splits",
 ]
 
 _HOMES = {

@@ -81,7 +81,7 @@ def model(tmp_path_factory, run, data):
 
 @pytest.fixture(scope="session")
 def competing(tmp_path_factory, run):
-    """Return a table with two kinds of event given as words, and a model of it."""
+    """Return a table with two event types given as words, and a model of it."""
     folder = tmp_path_factory.mktemp("cli")
     frame = make_table(300, 1, 2)
     frame["died"] = frame["died"].map({0: "alive", 1: "cancer", 2: "other cause"})

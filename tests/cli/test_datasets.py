@@ -31,5 +31,5 @@ def test_written_table_is_the_data_set(run, tmp_path):
 
 def test_refused(refused, tmp_path):
     assert "no data set 'suport'" in refused("datasets", "suport")
-    assert "say which" in refused("datasets", "-o", tmp_path / "x.csv")
+    assert "name the data set" in refused("datasets", "-o", tmp_path / "x.csv")
     assert "must end in" in refused("datasets", "support", "-o", tmp_path / "x.json")

@@ -1,12 +1,15 @@
 """``lifemix fit``: what it understands, chooses, measures and writes."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from safetensors import safe_open
 
 from commands import COLUMNS, QUICK, make_table
 from lifemix import load
-from lifemix.cli.choosing import candidates
+from lifemix.cli.settings_search import candidates
+from lifemix.preprocessing import reading
 
 
 def fit(run, path, *options, quick=QUICK, columns=COLUMNS):
@@ -19,7 +22,7 @@ def test_says_what_it_understood_of_each_column(run, write, frame):
     out = fit(run, write(frame.assign(number=range(1, 201), name=[f"n{i}" for i in range(200)]))).out
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert "200 rows, 9 columns" in out
-    assert "mean, and marked" in lines["dose"]
+    assert "mean, and an indicator" in lines["dose"]
     assert "3 levels" in lines["stage"]
     assert "left out: one value" in lines["hospital"]
     assert "row numbers" in lines["number"]
@@ -153,9 +156,9 @@ def test_late_entry_and_intervals(run, write):
     path = write(frame.assign(start=frame["days"] / 2))
     late = fit(run, path, "--entry", "start")
     assert "Antolini" in late.out
-    assert "200 rows entered late" in late.out
+    assert "200 rows with late entry" in late.out
     path = write(frame.assign(end=frame["days"].where(frame["died"] == 0, frame["days"] + 5)))
-    assert "known to an interval" in fit(run, path, "--upper", "end").out
+    assert "interval-censored" in fit(run, path, "--upper", "end").out
 
 
 REFUSED = {
@@ -165,7 +168,7 @@ REFUSED = {
     "primitive": (["-o", "m.safetensors", "--primitive", "gamma"], "gamma"),
     "hidden": (["-o", "m.safetensors", "--hidden", "many"], "--hidden must be widths"),
     "same column": (["-o", "m.safetensors", "--entry", "days"], "--time and --entry are the same column"),
-    "dropped time": (["-o", "m.safetensors", "--drop", "days"], "dropped and used at once"),
+    "dropped time": (["-o", "m.safetensors", "--drop", "days"], "both dropped and used"),
     "no such censored": (["-o", "m.safetensors", "--censored", "alive"], "no value 'alive'"),
     "all dropped": (["-o", "m.safetensors", "--drop", "age,dose,stage,hospital"], "no covariates are left"),
 }
@@ -183,3 +186,17 @@ def test_columns_are_offered_where_none_are_named(data, refused, tmp_path, write
     assert "The table has: patient, age" in refused("fit", data, "-o", tmp_path / "m.safetensors")
     path = write(frame.rename(columns={"died": "status", "days": "time"}))
     assert "--time time --event status" in refused("fit", path, "-o", tmp_path / "m.safetensors")
+
+
+def test_one_fit_reads_each_column_once(run, write, frame, monkeypatch):
+    read = Counter()
+
+    def counted(function):
+        return lambda column, values: read.update([column]) or function(column, values)
+
+    for name in ("to_floats", "_factorize"):
+        monkeypatch.setattr(reading, name, counted(getattr(reading, name)))
+    path = write(frame.assign(ward=np.arange(200) % 4 + 1))
+    quick = ["--members", "2", "--epochs", "2"]  # with the search, Cox regression, both doctors and the fit to all rows
+    fit(run, path, "--categorical", "ward", quick=quick)
+    assert read == Counter(["age", "dose", "stage", "hospital", "ward"])

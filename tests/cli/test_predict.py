@@ -66,7 +66,7 @@ def test_extrapolation_and_unknown_levels_are_said(run, model, write, frame):
 
 def test_blocks_join_without_a_seam(run, model, data, monkeypatch):
     whole = run("predict", model, data, "--json").json
-    monkeypatch.setattr("lifemix.cli.predicting._BLOCK", 33)
+    monkeypatch.setattr("lifemix.cli.predict._BLOCK", 33)
     blocks = run("predict", model, data, "--json").json
     assert [row.pop("patient") for row in blocks] == [row.pop("patient") for row in whole]
     np.testing.assert_allclose(pd.DataFrame(blocks), pd.DataFrame(whole), rtol=1e-5)

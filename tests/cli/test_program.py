@@ -15,13 +15,13 @@ import pytest
 import lifemix
 from commands import COLUMNS, QUICK, make_table
 from lifemix.cli.command import command
-from lifemix.cli.screen import Screen, plain
+from lifemix.cli.output import Screen, plain
 from lifemix.errors import InputError
 from lifemix.files import atomic_write
 
 SOURCE = str(Path(lifemix.__file__).parents[1])
 ENVIRONMENT = os.environ | {"PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
-COMMANDS = ["fit", "predict", "evaluate", "compare", "describe", "report", "calculator", "reproduce", "datasets"]
+COMMANDS = "fit predict evaluate compare describe report calculator doctor reproduce datasets".split()
 
 
 def program(*arguments, **options):

@@ -1,6 +1,7 @@
 """The paper's numbers as data."""
 
 import csv
+import hashlib
 import re
 import runpy
 from collections import Counter
@@ -87,6 +88,43 @@ def test_transfer_table_is_complete():
 )
 def test_spot_values(data, place, printed):
     assert by_place(data)[place] == printed
+
+
+# What the tests below read in the paper's source, held by figures of our own where that is not beside the project.
+
+
+def test_the_file_of_published_numbers_is_the_one_that_was_compared_with_the_paper():
+    content = Path(published.__file__).with_name("published.csv").read_bytes()
+    assert hashlib.sha256(content).hexdigest() == "357bb1117855b590bb68d159608ca165963b4adfe5dc2b6924ab0a4211d6c2d6"
+    assert content.count(b"\n") == 1 + 266
+    sums = {data: round(sum(cell.mean for cell in published_cells(data)), 4) for data in PUBLISHED}
+    assert sums == {"support": 43.959, "metabric": 38.838, "synthetic": 25.959, "seer": 34.344, "transfer": 4.2256}
+
+
+def test_statistics_and_settings_are_those_that_were_compared_with_the_paper():
+    assert {name: (s.rows, s.features, s.events, s.censored) for name, s in STATISTICS.items()} == {
+        "support": (9105, 30, (6201,), 2904),
+        "metabric": (1904, 9, (1103,), 801),
+        "synthetic": (30000, 12, (7600, 7400), 15000),
+        "seer": (65481, 21, (13564, 4245), 47672),
+    }
+    assert {name: tuple(setting.values()) for name, setting in DEEPHIT_PAPER.items()} == {
+        "support": (3, 100, 3, 300, "elu", 0.1),
+        "metabric": (3, 100, 1, 100, "tanh", 5.0),
+        "synthetic": (3, 300, 2, 50, "elu", 0.1),
+        "seer": (1, 100, 2, 50, "elu", 0.5),
+    }
+    assert {tuple(setting) for setting in DEEPHIT_PAPER.values()} == {
+        ("shared_layers", "shared_nodes", "cause_layers", "cause_nodes", "activation", "alpha")
+    }
+    assert {name: (one.meaning, one.folds) for name, one in PLUS_MINUS.items()} == {
+        "support": ("contradictory", 5),
+        "metabric": ("contradictory", 10),
+        "synthetic": ("contradictory", 5),
+        "seer": ("contradictory", 5),
+        "transfer": ("90 % interval", 5),
+    }
+    assert [(cell.data, cell.model) for data in PUBLISHED for cell in published_best(data)] == [("transfer", "dsm")]
 
 
 def test_file_is_what_the_script_makes_of_the_paper(tex):

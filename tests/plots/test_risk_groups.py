@@ -1,4 +1,4 @@
-"""Kaplan-Meier by risk group; the table below counts as one counts by hand."""
+"""Observed curves by risk group; the table below counts as one counts by hand."""
 
 import numpy as np
 import pytest
@@ -59,6 +59,19 @@ def test_curves_are_kaplan_meier_of_the_groups():
     assert axes.get_xlim() == (0, 9)
     assert not axes.collections
     assert {"low", "high", "number at risk"} <= {text.get_text() for text in axes.texts}
+
+
+def test_with_an_event_type_the_curves_are_its_incidence():
+    y = make_target([2.0, 4.0, 4.0, 6.0, 8.0, 10.0], [1, 2, 0, 1, 0, 2])
+    times = np.linspace(0, 10, 6)
+    predicted = 0.5 - 0.5 * np.exp(-np.outer(RISK, times))
+    axes = plots.risk_groups(y, RISK, 2, event=1, predicted=(times, predicted), last=7.0)
+    for line, rows in zip(axes.lines, (RISK < 0.5, RISK > 0.5), strict=False):
+        curve = metrics.aalen_johansen(y[rows], 1)
+        np.testing.assert_array_equal(line.get_ydata(), [0, *curve.estimate])
+    np.testing.assert_allclose(axes.lines[2].get_ydata(), predicted[RISK < 0.5].mean(axis=0))
+    assert axes.get_ylabel() == "cumulative incidence (dashed: predicted)"
+    assert axes.get_ylim() == (0, pytest.approx(1.3 * 2 / 3))
 
 
 def test_predictions_are_the_means_of_the_groups():

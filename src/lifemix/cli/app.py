@@ -14,6 +14,7 @@ from .command import command
 from .compare import compare
 from .datasets import datasets
 from .describe import describe
+from .doctor import doctor
 from .evaluate import evaluate
 from .fit import fit
 from .predict import predict
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _function in (fit, predict, evaluate, compare, describe, report, calculator, reproduce, datasets):
+for _function in (fit, predict, evaluate, compare, describe, report, calculator, doctor, reproduce, datasets):
     app.command(_function.__name__, no_args_is_help=_function is not datasets)(command(_function))
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .files import check_model, check_output
-from .formats import PAGES
-from .options import Model, Times, parse_numbers
-from .screen import Screen
+from .options import Model, Page, Times, parse_times
+from .output import Screen
+from .paths import PAGES, check_model_path, check_output
+from .table_options import LabelOptions
 
 __all__ = ["calculator"]
 
@@ -18,19 +17,30 @@ __all__ = ["calculator"]
 def calculator(
     screen: Screen,
     model: Model,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page: .html.")],
+    output: Page,
+    labels: LabelOptions,
     times: Times = None,
-    title: Annotated[str | None, typer.Option(help="What stands on top of the page.")] = None,
-    unit: Annotated[str | None, typer.Option("--unit", help="The unit of the times; default: the model's.")] = None,
+    title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
 ) -> None:
     """Write a risk calculator: one page with a form, which works without a server.
 
     [bold]lifemix calculator model.safetensors -o calculator.html[/]
     """
-    at = parse_numbers(times, "--times", 0, 1e300)
-    check_model(model)
+    at = parse_times(times)
+    check_model_path(model)
     check_output(output, PAGES, (model,))
-    from .opening import open_model
-    from .pages import write_calculator_page
+    from ..files import atomic_write
+    from ..report import write_calculator
+    from .model_file import open_model
 
-    write_calculator_page(screen, open_model(model), output, at, title, unit)
+    saved = open_model(model)
+    with atomic_write(output) as partial:
+        write_calculator(
+            saved.model,
+            partial,
+            horizons=at or saved.horizons,
+            title=title,
+            time_unit=labels.time_unit or saved.options.time_unit or None,
+            event_names=saved.event_names,
+        )
+    screen.wrote_page(output)

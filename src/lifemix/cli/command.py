@@ -1,4 +1,4 @@
-"""What every command has: ``--json``, ``--quiet``, ``--debug``, clear errors and exit codes.
+"""What every command has: ``--json``, ``--quiet``, ``--debug``, the options of a table, clear errors and exit codes.
 
 Exit codes: 0 done; 1 an error inside the program; 2 input or options that cannot be used; 130 stopped by the user.
 """
@@ -15,35 +15,49 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ..errors import LifemixError, LifemixWarning
-from .screen import Screen
+from .output import Screen
+from .table_options import option_parameters, options_from
 
 __all__ = ["command"]
 
 _COMMON = {
     "json": Annotated[bool, typer.Option("--json", help="Write the result to stdout as JSON, and nothing else there.")],
     "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")],
-    "debug": Annotated[bool, typer.Option("--debug", help="Show where an error came from.")],
+    "debug": Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")],
 }
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Turn a function of a screen and options into one of options alone, for typer."""
+    """Turn a function of a screen and options into one of options alone, for typer.
+
+    A parameter of type ``TableOptions`` becomes the options of a table.
+    """
     hints = get_type_hints(function, include_extras=True)
     first, *own = inspect.signature(function).parameters.values()
-
-    @wraps(function)
-    def run(*, json: bool = False, quiet: bool = False, debug: bool = False, **options: Any) -> None:
-        screen = Screen(as_json=json, quiet=quiet)
-        with _errors_shown(screen, debug), _warnings_shown(screen, debug):
-            function(screen, **options)
-
-    parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
+    parameters: list[inspect.Parameter] = []
+    tables: dict[str, list[str]] = {}
+    for parameter in own:
+        expanded = option_parameters(hints[parameter.name])
+        if expanded is None:
+            parameters.append(parameter.replace(annotation=hints[parameter.name], kind=parameter.KEYWORD_ONLY))
+        else:
+            parameters += expanded
+            tables[parameter.name] = [option.name for option in expanded]
     parameters += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
         for name, annotation in _COMMON.items()
     ]
+
+    @wraps(function)
+    def run(*, json: bool = False, quiet: bool = False, debug: bool = False, **values: Any) -> None:
+        for name, options in tables.items():
+            values[name] = options_from({option: values.pop(option) for option in options if option in values})
+        screen = Screen(as_json=json, quiet=quiet)
+        with _errors_shown(screen, debug), _warnings_shown(screen, debug):
+            function(screen, **values)
+
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {name: hint for name, hint in hints.items() if name not in (first.name, "return")} | _COMMON
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
@@ -75,7 +89,7 @@ def _stop(screen: Screen, message: str, kind: str, code: int, debug: bool) -> No
 
 @contextmanager
 def _warnings_shown(screen: Screen, debug: bool) -> Iterator[None]:
-    """Show the package's own warnings as notes, and those of others only to who debugs."""
+    """Show the package's own warnings as notes, those of other packages with ``--debug`` only."""
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **rest: Any) -> None:
         screen.warn(str(message) if issubclass(category, LifemixWarning) else f"{category.__name__}: {message}")

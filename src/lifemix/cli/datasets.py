@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import SettingError
-from .files import check_output
-from .formats import TABLES
-from .screen import Screen
+from .output import Screen
+from .paths import TABLES, check_output
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["datasets"]
 
-LOADERS = {
+_LOADERS = {
     "support": "load_support",
     "metabric": "load_metabric",
     "metabric-causes": "load_metabric_causes",
@@ -28,7 +30,7 @@ def datasets(
     screen: Screen,
     name: Annotated[
         str | None,
-        typer.Argument(help="One of them; without a name all are listed.", autocompletion=lambda: list(LOADERS)),
+        typer.Argument(help="One of them; without a name all are listed.", autocompletion=lambda: list(_LOADERS)),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the table: .csv, .tsv or .parquet.")
@@ -38,12 +40,84 @@ def datasets(
 
     [bold]lifemix datasets support -o support.csv[/]
     """
-    if name is not None and name not in LOADERS:
-        raise SettingError(f"there is no data set {name!r}; expected one of {', '.join(LOADERS)}.")
+    if name is not None and name not in _LOADERS:
+        raise SettingError(f"there is no data set {name!r}; expected one of {', '.join(_LOADERS)}.")
     if output is not None:
-        if name is None:
-            raise SettingError("say which data set to write: lifemix datasets NAME -o FILE.")
         check_output(output, TABLES)
-    from .listing import run_datasets
+        if name is None:
+            raise SettingError("name the data set to write: lifemix datasets NAME -o FILE.")
+    found = _load(screen, [name] if name else list(_LOADERS))
+    facts = [_facts(each, data) for each, data in found.items()]
+    if name is None:
+        _show_all(screen, facts)
+        screen.result(facts)
+    elif output is None:
+        _show_one(screen, found[name])
+        screen.result(facts[0])
+    else:
+        _write(screen, found[name], output)
+        screen.result(facts[0] | {"output": str(output)})
 
-    run_datasets(screen, LOADERS if name is None else {name: LOADERS[name]}, output)
+
+def _load(screen: Screen, names: list[str]) -> dict[str, Any]:
+    """Return data sets by name; in a list, one that needs a package which is not installed is left out."""
+    from .. import datasets as loaders
+    from ..errors import MissingExtraError
+
+    found = {}
+    for name in names:
+        try:
+            found[name] = getattr(loaders, _LOADERS[name])()
+        except MissingExtraError as error:
+            if len(names) == 1:
+                raise
+            screen.warn(str(error))
+    return found
+
+
+def _facts(name: str, data: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "rows": len(data.X),
+        "covariates": data.X.shape[1],
+        "events": {data.event_names[code]: data.counts[code] for code in data.event_names},
+        "censored": data.counts[0],
+        "time_unit": data.time_unit,
+        "licence": data.licence,
+        "source": data.source,
+    }
+
+
+def _write(screen: Screen, data: Any, output: Path) -> None:
+    from .table_files import write_table
+
+    write_table(_table(data), output)
+    screen.wrote(output, f": {len(data.X):,} rows, time in column time, event in column event.")
+    screen.say(f"Next: lifemix fit {output} --time time --event event -o model.safetensors", markup=False)
+
+
+def _table(data: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    names = [field for field in data.y.dtype.names if field not in data.X.columns]
+    return pd.concat([data.X, pd.DataFrame({name: data.y[name] for name in names})], axis=1)
+
+
+def _show_all(screen: Screen, facts: list[dict[str, Any]]) -> None:
+    table = screen.table("name", "rows", "covariates", "events", "censored", "time in", right=(1, 2, 4))
+    for fact in facts:
+        events = ", ".join(f"{name} {count:,}" for name, count in fact["events"].items())
+        sizes = (f"{fact['rows']:,}", str(fact["covariates"]))
+        table.add_row(fact["name"], *sizes, events, f"{fact['censored']:,}", fact["time_unit"])
+    screen.show(table)
+    screen.say("\nWrite one as a table: lifemix datasets support -o support.csv")
+
+
+def _show_one(screen: Screen, data: Any) -> None:
+    screen.show(repr(data)[1:-1])
+    screen.show(f"{data.description}\nSource: {data.source}.\nCite: {data.citation}\nLicence: {data.licence}.")
+    screen.show("\n[bold]Covariates[/]")
+    table = screen.table("name", "meaning")
+    for name, meaning in data.features.items():
+        table.add_row(name, meaning)
+    screen.show(table)

@@ -1,47 +1,73 @@
-"""The doctor's findings about a table, in the words of a command."""
+"""``lifemix doctor``: what may be wrong with a table, and with a model on it."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.markup import escape
+import typer
 
-from ..errors import InputError
-from ..report.doctor import check_model, check_table
-from .screen import Screen
+from .options import Data
+from .output import Screen
+from .paths import check_model_path, check_table_path
+from .table_options import AllOptions, TableOptions
 
-__all__ = ["examine_model", "examine_table", "refuse_stops", "show_findings"]
+if TYPE_CHECKING:
+    from ..report.doctor import Finding
 
-_MARKS = {"stop": "[bold red]stop[/]", "warn": "[yellow]look[/]", "note": "[blue]note[/]"}
-
-
-def examine_table(X: Any, y: Any) -> list[dict[str, str]]:
-    """Return what the doctor finds about a table, the gravest first."""
-    return [_state(finding) for finding in check_table(X, y)]
+__all__ = ["doctor"]
 
 
-def examine_model(model: Any, X: Any, y: Any) -> list[dict[str, str]]:
-    """Return what the doctor finds about a fitted model on rows that it has not seen."""
-    return [_state(finding) for finding in check_model(model, X, y)]
+def doctor(
+    screen: Screen,
+    data: Data,
+    table: AllOptions,
+    model: Annotated[
+        Path | None, typer.Option(help="A model file: check the model on these rows too, with its columns.")
+    ] = None,
+) -> None:
+    """Check a table, and a model on it: few events, leaks, identifiers, gaps, miscalibration.
 
+    A finding is a stop (results would mean nothing), a warning or a note; each says what to do.
 
-def _state(finding: Any) -> dict[str, str]:
-    return {name: str(getattr(finding, name)) for name in ("level", "topic", "text", "action")}
+    [bold]lifemix doctor patients.csv --time days --event died[/]
+    """
+    check_table_path(data)
+    if model is not None:
+        check_model_path(model)
+    findings = _check_table(screen, data, table) if model is None else _check_model(screen, model, data, table)
+    from .findings import finding_states, show_findings
 
-
-def show_findings(screen: Screen, findings: list[dict[str, str]], title: str = "Doctor") -> None:
-    """Show findings, one line each."""
+    show_findings(screen, findings, "Findings", result=True)
     if not findings:
-        return
-    table = screen.table(f"\n{title}", "", "")
-    table.show_header = False
-    for finding in findings:
-        table.add_row(_MARKS[finding["level"]], f"{escape(finding['text'])} [dim]{escape(finding['action'])}[/]")
-    screen.say(table)
+        screen.show("\nNothing was found that needs attention.")
+    screen.result(finding_states(findings))
 
 
-def refuse_stops(findings: list[dict[str, str]]) -> None:
-    """End where the doctor says that a fit would mean nothing."""
-    stops = [f"{finding['text']} {finding['action']}" for finding in findings if finding["level"] == "stop"]
-    if stops:
-        raise InputError(f"the doctor says stop: {' '.join(stops)} To fit all the same, add --force.")
+def _check_table(screen: Screen, data: Path, table: TableOptions) -> list[Finding]:
+    """Return the findings about a table to learn from; columns that a fit would refuse are among them."""
+    from ..report import check_table
+    from ..report.doctor import Finding
+    from .covariates import drop_option
+    from .training_table import open_training_table
+
+    training = open_training_table(screen, data, table, check=False)
+    unusable = [
+        Finding(
+            "stop", "unusable column", f"{fact.problem[0].upper()}{fact.problem[1:]}.", f"Or: {drop_option(fact.name)}."
+        )
+        for fact in training.facts
+        if fact.problem
+    ]
+    return unusable + check_table(training.X, training.y, event_names=training.codes.names)
+
+
+def _check_model(screen: Screen, model: Path, data: Path, table: TableOptions) -> list[Finding]:
+    """Return the findings about a table with the columns of a model, and about the model on it."""
+    from ..report import check_model, check_table
+    from ..report.doctor.findings import most_severe_first
+    from .model_file import open_outcomes
+
+    saved, X, y = open_outcomes(screen, model, data, table)
+    about_table = check_table(X, y, event_names=saved.event_names)
+    return most_severe_first(about_table + check_model(saved.model, X, y, event_names=saved.event_names))

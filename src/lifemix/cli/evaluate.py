@@ -1,56 +1,42 @@
-"""``lifemix evaluate``: a model's quality on a table with outcomes."""
+"""``lifemix evaluate``: the quality of a model on a table with outcomes."""
 
 from __future__ import annotations
 
-from .files import check_model, check_table
-from .options import (
-    Censored,
-    Data,
-    Encoding,
-    Entry,
-    Event,
-    Missing,
-    Model,
-    Seed,
-    SkipIncomplete,
-    Time,
-    Times,
-    Upper,
-    parse_numbers,
-)
-from .screen import Screen
+from .options import Data, Model, Seed, Times, parse_times
+from .output import Screen
+from .paths import check_model_path, check_table_path
+from .table_options import OutcomeOptions
 
 __all__ = ["evaluate"]
 
 
 def evaluate(
-    screen: Screen,
-    model: Model,
-    data: Data,
-    times: Times = None,
-    time: Time = None,
-    event: Event = None,
-    censored: Censored = None,
-    entry: Entry = None,
-    upper: Upper = None,
-    missing: Missing = None,
-    encoding: Encoding = None,
-    skip_incomplete: SkipIncomplete = False,
-    seed: Seed = 0,
+    screen: Screen, model: Model, data: Data, table: OutcomeOptions, times: Times = None, seed: Seed = 0
 ) -> None:
-    """Measure a model on rows with outcomes, best rows that it has not seen.
+    """Evaluate a model on rows with outcomes, preferably rows that it was not fitted to.
 
-    The file of the model remembers which columns hold time and event.
+    The model file remembers which columns hold time and event.
 
     [bold]lifemix evaluate model.safetensors test.csv[/]
     """
-    at = parse_numbers(times, "--times", 0, 1e300)
-    check_model(model)
-    check_table(data)
-    from .evaluating import run_evaluate
-    from .roles import Roles
-    from .understanding import Source
+    at = parse_times(times)
+    check_model_path(model)
+    check_table_path(data)
+    import numpy as np
 
-    given = Roles(time, event, entry, upper, missing=tuple(missing or ()))
-    source = Source(data, given, tuple(censored or ()), encoding, skip_incomplete)
-    run_evaluate(screen, model, source, at, seed)
+    from ..report import check_model, check_table
+    from .findings import finding_states, show_findings
+    from .model_file import open_outcomes
+    from .quality import measure_models, show_quality
+    from .reference_models import marginal_curve
+
+    saved, X, y = open_outcomes(screen, model, data, table)
+    horizons = at or saved.horizons
+    findings = check_table(X, y, event_names=saved.event_names)
+    findings += check_model(saved.model, X, y, event_names=saved.event_names, horizons=horizons)
+    training = saved.model.training_target_.to_array()
+    references = marginal_curve(np.zeros((len(training), X.shape[1])), training)
+    quality = measure_models({"this model": saved.model} | references, training, X, y, horizons, seed)
+    show_quality(screen, quality, saved.event_names, saved.options.time_unit)
+    show_findings(screen, findings, "Findings")
+    screen.result({"quality": [each.to_state() for each in quality], "findings": finding_states(findings)})

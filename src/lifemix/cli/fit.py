@@ -1,122 +1,272 @@
-"""``lifemix fit``: from a table to a model file, with its quality on rows it has not seen."""
+"""``lifemix fit``: from a table to a model file, evaluated on held-out rows."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import SettingError
-from .files import check_output, check_table
-from .formats import MODELS, TABLES
-from .options import (
-    Categorical,
-    Censored,
-    Data,
-    Drop,
-    Encoding,
-    Entry,
-    Event,
-    Id,
-    Keep,
-    Missing,
-    Seed,
-    SkipIncomplete,
-    Time,
-    TimeUnit,
-    Upper,
-)
-from .screen import Screen
+from .options import Data, Seed
+from .output import Screen, plain, settings_text
+from .paths import MODELS, TABLES, check_output, check_table_path
+from .table_options import AllOptions, TableOptions
+
+if TYPE_CHECKING:
+    from ..estimators import DeepSurvivalMachines
+    from .quality import ModelQuality
+    from .training_table import TrainingTable
 
 __all__ = ["fit"]
 
-_SETTINGS = "Settings (what is not given is chosen by cross-validation)"
+_SETTINGS = "Settings (those not given are chosen by cross-validation)"
+_MOST_HELD_OUT = 20_000
+_WORTH_REFIT = 0.05  # a smaller share of rows hardly changes a model
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """What the user said about the fit; None leaves a choice to us."""
+
+    settings: dict[str, Any]
+    search: bool
+    members: int | None
+    epochs: int
+    holdout: float
+    refit: bool | None
+    holdout_to: Path | None
+    force: bool
+    seed: int
 
 
 def fit(
     screen: Screen,
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the model: .safetensors.")],
-    time: Time = None,
-    event: Event = None,
-    censored: Censored = None,
-    entry: Entry = None,
-    upper: Upper = None,
-    subject: Id = None,
-    drop: Drop = None,
-    keep: Keep = None,
-    categorical: Categorical = None,
-    unit: TimeUnit = "",
-    missing: Missing = None,
-    encoding: Encoding = None,
-    skip_incomplete: SkipIncomplete = False,
+    table: AllOptions,
     primitive: Annotated[
-        str | None, typer.Option(help="weibull, lognormal or loglogistic.", rich_help_panel=_SETTINGS)
+        str | None,
+        typer.Option(help="Distribution of the components, such as weibull or lognormal.", rich_help_panel=_SETTINGS),
     ] = None,
     k: Annotated[
-        int | None, typer.Option("--k", min=1, help="Components of the mixture.", rich_help_panel=_SETTINGS)
+        int | None, typer.Option("--k", min=1, help="Number of mixture components.", rich_help_panel=_SETTINGS)
     ] = None,
     hidden: Annotated[
-        str | None, typer.Option(help="Widths of the layers, say 100,50; 'none' is linear.", rich_help_panel=_SETTINGS)
+        str | None,
+        typer.Option(help="Widths of the hidden layers, such as 100,50; none: linear.", rich_help_panel=_SETTINGS),
     ] = None,
     dropout: Annotated[
-        float | None, typer.Option(min=0, max=0.95, help="Share of units dropped.", rich_help_panel=_SETTINGS)
+        float | None, typer.Option(min=0, max=0.95, help="Dropout rate.", rich_help_panel=_SETTINGS)
     ] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Step size of Adam.", rich_help_panel=_SETTINGS)] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Learning rate.", rich_help_panel=_SETTINGS)] = None,
     search: Annotated[
         bool,
         typer.Option(
-            "--search/--no-search", help="Choose by cross-validation, or take defaults.", rich_help_panel=_SETTINGS
+            "--search/--no-search", help="Choose by cross-validation, or use defaults.", rich_help_panel=_SETTINGS
         ),
     ] = True,
     members: Annotated[
         int | None, typer.Option(min=1, help="Size of the ensemble. Default: 4, or 1 beyond 200,000 rows.")
     ] = None,
-    epochs: Annotated[int, typer.Option(min=0, help="Most epochs of training.")] = 200,
+    epochs: Annotated[int, typer.Option(min=0, help="Maximum number of epochs.")] = 200,
     holdout: Annotated[
-        float, typer.Option(min=0, max=0.5, help="Share of rows held out to measure quality; 0: none.")
+        float, typer.Option(min=0, max=0.5, help="Share of rows held out for evaluation; 0: none.")
     ] = 0.2,
     refit: Annotated[
         bool | None,
         typer.Option(
             "--refit/--no-refit",
-            help="Fit the saved model to all rows, or not to those held out. Default: to all, where these are many.",
+            help="Fit the saved model to all rows, or leave out the held-out ones. Default: all, where these are many.",
         ),
     ] = None,
     holdout_to: Annotated[
         Path | None,
-        typer.Option(help="Write the rows held out to this table, and keep them out of the saved model."),
+        typer.Option(help="Write the held-out rows to this table, and leave them out of the saved model."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Fit even where the doctor says stop.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Fit even where the doctor's findings say stop.")] = False,
     seed: Seed = 0,
 ) -> None:
     """Fit a model to a table and write it to a file.
 
     [bold]lifemix fit patients.csv --time days --event died -o model.safetensors[/]
     """
-    check_table(data)
+    check_table_path(data)
     check_output(output, MODELS, (data,))
     if holdout_to is not None:
         check_output(holdout_to, TABLES, (data, output))
         if refit or holdout == 0:
-            raise SettingError("--holdout-to goes with rows held out: leave out --refit and --holdout 0.")
-    from .fitting import FitOptions, run_fit
-    from .roles import Roles
-    from .understanding import Source
+            raise SettingError("--holdout-to needs held-out rows: leave out --refit and --holdout 0.")
+    settings = _read_settings(
+        {"primitive": primitive, "k": k, "hidden": hidden, "dropout": dropout, "learning_rate": learning_rate}
+    )
+    _run(
+        screen,
+        data,
+        table,
+        output,
+        _Choices(settings, search, members, epochs, holdout, refit, holdout_to, force, seed),
+    )
 
-    roles = Roles(
-        time, event, entry, upper, subject, tuple(drop or ()), tuple(keep or ()), tuple(categorical or ()),
-        tuple(missing or ()), unit,
-    )  # fmt: skip
-    told: dict[str, Any] = {
-        "primitive": primitive,
-        "k": k,
-        "hidden": hidden,
-        "dropout": dropout,
-        "learning_rate": learning_rate,
-    }
-    given = {name: value for name, value in told.items() if value is not None}
-    options = FitOptions(given, search, members, epochs, holdout, refit, holdout_to, force, seed)
-    source = Source(data, roles, tuple(censored or ()), encoding, skip_incomplete)
-    run_fit(screen, source, output, options)
+
+def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices: _Choices) -> None:
+    import numpy as np
+
+    from ..persistence import save
+    from ..report import check_model, check_table
+    from ..splits import default_horizons
+    from .findings import finding_states, refuse_stops, show_findings
+    from .table_files import write_table
+    from .training_table import open_training_table
+
+    training = open_training_table(screen, data, table)
+    names = training.codes.names
+    findings = check_table(training.X, training.y, event_names=names)
+    if not choices.force:
+        refuse_stops(findings)
+    show_findings(screen, findings, "Findings about the table")
+    train, test = _split(training, choices)
+    everything = np.arange(len(training.y))
+    saved_rows = everything if _uses_all_rows(choices, len(test), len(everything)) else train
+    settings, candidates = _choose(screen, training, train, choices)
+    quality: list[ModelQuality] = []
+    if len(test):
+        model = _fit(screen, settings, training, train, choices)
+        horizons = default_horizons(training.y[saved_rows])
+        quality = _measure(screen, model, training, train, test, horizons.tolist(), choices.seed)
+        about = check_model(model, training.X.iloc[test], training.y[test], event_names=names, horizons=horizons)
+        show_findings(screen, about, "Findings about the model")
+        findings = [*findings, *about]
+    if not len(test) or len(saved_rows) > len(train):
+        model = _fit(screen, settings, training, saved_rows, choices)
+    held_out = {"rows": len(test), "refitted": len(test) > 0 and len(saved_rows) > len(train), "quality": quality}
+    model.metadata_ = _metadata(training, data.name, held_out)
+    if choices.holdout_to is not None:
+        write_table(training.rows.iloc[test], choices.holdout_to)
+    save(model, output)
+    _say_done(screen, data, output, held_out)
+    result = {"output": str(output), "settings": settings, "candidates": candidates}
+    screen.result({**result, "findings": finding_states(findings), **model.metadata_})
+
+
+def _read_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings as the estimator takes them, checked before any work is done."""
+    settings = {name: value for name, value in given.items() if value is not None}
+    if "hidden" in settings:
+        text = settings["hidden"].strip().lower()
+        try:
+            settings["hidden"] = () if text in ("none", "") else tuple(int(width) for width in text.split(","))
+        except ValueError:
+            raise SettingError(f"--hidden must be widths such as 100 or 100,50, or none; got {text!r}.") from None
+    if settings:
+        from ..checks import check_settings
+        from ..estimators import DeepSurvivalMachines
+
+        check_settings(DeepSurvivalMachines(**settings))
+    return settings
+
+
+def _split(training: TrainingTable, choices: _Choices) -> tuple[Any, Any]:
+    """Return the training rows and the held-out rows."""
+    import numpy as np
+
+    from ..splits import train_validation_split
+
+    rows = np.arange(len(training.y))
+    if choices.holdout == 0:
+        return rows, rows[:0]
+    share = min(choices.holdout, _MOST_HELD_OUT / len(rows))
+    return train_validation_split(training.y, fraction=share, random_state=choices.seed)
+
+
+def _uses_all_rows(choices: _Choices, held_out: int, rows: int) -> bool:
+    """Tell whether the saved model is fitted to the held-out rows too."""
+    if choices.holdout_to is not None:
+        return False
+    return held_out > _WORTH_REFIT * rows if choices.refit is None else choices.refit
+
+
+def _choose(
+    screen: Screen, training: TrainingTable, train: Any, choices: _Choices
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the settings, and the scores of those that they were chosen from."""
+    if not choices.search:
+        return choices.settings, []
+    from .settings_search import SEARCH_ROWS, choose_settings
+
+    sample = f" on a sample of {SEARCH_ROWS:,} rows" if len(train) > SEARCH_ROWS else ""
+    screen.say(f"\nChoosing settings by 3-fold cross-validation{sample} ...")
+    X, y = training.X.iloc[train], training.y[train]
+    settings, candidates = choose_settings(X, y, choices.settings, choices.seed, screen.progress)
+    screen.say(f"  chosen: {settings_text(settings)}")
+    return settings, candidates
+
+
+def _fit(
+    screen: Screen, settings: dict[str, Any], training: TrainingTable, rows: Any, choices: _Choices
+) -> DeepSurvivalMachines:
+    from ..estimators import DeepSurvivalMachines
+    from .settings_search import batch_size, ensemble_size
+
+    members = choices.members or ensemble_size(len(training.y))
+    model = DeepSurvivalMachines(
+        **settings,
+        n_members=members,
+        max_epochs=choices.epochs,
+        batch_size=batch_size(len(rows)),
+        random_state=choices.seed,
+        verbose=screen.progress,
+    )
+    which = "all " if len(rows) == len(training.y) else ""
+    screen.say(f"Fitting to {which}{len(rows):,} rows{f', {members} members' if members > 1 else ''} ...")
+    model.fit(training.X.iloc[rows], training.y[rows])
+    return model.set_params(verbose=False)
+
+
+def _measure(
+    screen: Screen,
+    model: DeepSurvivalMachines,
+    training: TrainingTable,
+    train: Any,
+    test: Any,
+    horizons: list[float],
+    seed: int,
+) -> list[ModelQuality]:
+    """Evaluate a model on held-out rows."""
+    from .quality import measure_models, show_quality
+    from .reference_models import fit_references
+
+    X, y = training.X, training.y
+    models = {"Deep Survival Machines": model} | fit_references(X.iloc[train], y[train])
+    quality = measure_models(models, y[train], X.iloc[test], y[test], horizons, seed)
+    show_quality(screen, quality, training.codes.names, training.options.time_unit, " held out from the fit")
+    return quality
+
+
+def _metadata(training: TrainingTable, table: str, held_out: dict[str, Any]) -> dict[str, Any]:
+    """Return what the model file remembers, in JSON's types."""
+    import lifemix
+
+    quality = [each.to_state() for each in held_out["quality"]]
+    found: dict[str, Any] = plain(
+        {
+            "lifemix": lifemix.__version__,
+            "table": table,
+            "rows": len(training.y),
+            **training.to_state(),
+            "held_out": {**held_out, "quality": quality},
+        }
+    )
+    return found
+
+
+def _say_done(screen: Screen, data: Path, output: Path, held_out: dict[str, Any]) -> None:
+    rows = held_out["rows"]
+    if held_out["refitted"]:
+        how = "fitted to all rows, with the settings evaluated above"
+    else:
+        how = f"fitted without the {rows:,} held-out rows" if rows else "fitted to all rows, not evaluated"
+    screen.say()
+    screen.wrote(output, f" ({output.stat().st_size / 1e6:.1f} MB): {how}.")
+    screen.say(f"Next: lifemix predict {output} {data} -o predictions.csv", markup=False)

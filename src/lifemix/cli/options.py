@@ -1,4 +1,4 @@
-"""The options that several commands share, each described once."""
+"""The arguments and options that several commands share, besides those of a table, each declared once."""
 
 from __future__ import annotations
 
@@ -9,82 +9,21 @@ import typer
 
 from ..errors import SettingError
 
-__all__ = [
-    "Categorical",
-    "Censored",
-    "Data",
-    "Drop",
-    "Encoding",
-    "Entry",
-    "Event",
-    "Id",
-    "Keep",
-    "Missing",
-    "Model",
-    "Seed",
-    "SkipIncomplete",
-    "Time",
-    "TimeUnit",
-    "Times",
-    "Upper",
-    "parse_numbers",
-]
+__all__ = ["Data", "Model", "Page", "Seed", "Times", "parse_numbers", "parse_times", "split_names"]
 
-_COLUMNS, _TABLE = "Columns", "Table"
-
-Data = Annotated[Path, typer.Argument(help="A table, one row a subject: .csv, .tsv or .parquet.", show_default=False)]
-Model = Annotated[Path, typer.Argument(help="A model that lifemix fit wrote: .safetensors.", show_default=False)]
-
-Time = Annotated[
-    str | None, typer.Option(help="Column with the time of the event or of censoring.", rich_help_panel=_COLUMNS)
-]
-Event = Annotated[
-    str | None,
-    typer.Option(help="Column with the event: 0 censored, 1, 2, ... kinds; or words.", rich_help_panel=_COLUMNS),
-]
-Censored = Annotated[
-    list[str] | None,
-    typer.Option(help="The value of the event column that means censored; may be repeated.", rich_help_panel=_COLUMNS),
-]
-Entry = Annotated[
-    str | None, typer.Option(help="Column with the time when observation began.", rich_help_panel=_COLUMNS)
-]
-Upper = Annotated[
-    str | None,
-    typer.Option(help="Column with the upper end where the event fell between two times.", rich_help_panel=_COLUMNS),
-]
-Id = Annotated[
-    str | None, typer.Option("--id", help="Column that names the subject; never a covariate.", rich_help_panel=_COLUMNS)
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(help="Columns to leave out: repeat, or separate by commas.", rich_help_panel=_COLUMNS),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(help="Columns to use although they look like row numbers or identifiers.", rich_help_panel=_COLUMNS),
-]
-Categorical = Annotated[
-    list[str] | None, typer.Option(help="Columns whose numbers are codes of categories.", rich_help_panel=_COLUMNS)
-]
-TimeUnit = Annotated[
-    str, typer.Option("--unit", help="The unit of the times, say days; only for labels.", rich_help_panel=_COLUMNS)
-]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(help="A further mark of a missing value, such as ? or -9; may be repeated.", rich_help_panel=_TABLE),
-]
-Encoding = Annotated[
-    str | None, typer.Option(help="How the text is written, where not UTF-8; say cp1252.", rich_help_panel=_TABLE)
-]
-SkipIncomplete = Annotated[
-    bool, typer.Option("--skip-incomplete", help="Leave out rows without time or event.", rich_help_panel=_TABLE)
-]
-Seed = Annotated[int, typer.Option(min=0, help="Where all random numbers come from.")]
+Data = Annotated[Path, typer.Argument(help="A table, one row per subject: .csv, .tsv or .parquet.", show_default=False)]
+Model = Annotated[Path, typer.Argument(help="A model file written by lifemix fit: .safetensors.", show_default=False)]
+Page = Annotated[Path, typer.Option("--output", "-o", help="Where to write the page: .html.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Times = Annotated[
     list[str] | None,
-    typer.Option(help="Times to look at: repeat, or separate by commas. Default: quartiles of the event times."),
+    typer.Option(help="Times to predict at: repeat, or separate by commas. Default: quartiles of the event times."),
 ]
+
+
+def parse_times(texts: list[str] | None) -> list[float]:
+    """Return the times of ``--times``, sorted and each once; none where the default is meant."""
+    return parse_numbers(texts, "--times", 0, 1e300)
 
 
 def parse_numbers(texts: list[str] | None, option: str, low: float, high: float) -> list[float]:
@@ -94,8 +33,14 @@ def parse_numbers(texts: list[str] | None, option: str, low: float, high: float)
         try:
             number = float(part)
         except ValueError:
-            raise SettingError(f"{option} must be numbers, say {option} 1,2,5; got {part!r}.") from None
+            raise SettingError(f"{option} must be numbers, such as {option} 1,2,5; got {part!r}.") from None
         if not low <= number <= high:
             raise SettingError(f"{option} must lie between {low:g} and {high:g}; got {part}.")
         numbers.add(number)
     return sorted(numbers)
+
+
+def split_names(texts: list[str] | None) -> list[str]:
+    """Return the names of an option that may be repeated or hold several separated by commas, each once."""
+    names = [part.strip() for text in texts or () for part in text.split(",")]
+    return list(dict.fromkeys(name for name in names if name))

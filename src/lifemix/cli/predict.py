@@ -1,48 +1,145 @@
-"""``lifemix predict``: a model's survival, incidence and quantiles for the rows of a table."""
+"""``lifemix predict``: survival, incidence and quantiles for the rows of a table."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .files import check_model, check_output, check_table
-from .formats import TABLES
-from .options import Data, Encoding, Id, Missing, Model, Times, parse_numbers
-from .screen import Screen
+from .options import Data, Model, Times, parse_numbers, parse_times
+from .output import Screen, shown_number
+from .paths import TABLES, check_model_path, check_output, check_table_path
+from .table_options import FileOptions, TableOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .model_file import SavedModel
 
 __all__ = ["predict"]
+
+_BLOCK = 20_000  # rows predicted at once, so that long tables need little memory
+_SHOWN = 20
 
 
 def predict(
     screen: Screen,
     model: Model,
     data: Data,
+    table: FileOptions,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write: .csv, .tsv or .parquet. Default: the screen.")
     ] = None,
     times: Times = None,
     quantiles: Annotated[
-        list[str] | None, typer.Option(help="Quantiles of the time besides the median, say 0.1,0.9.")
+        list[str] | None, typer.Option(help="Quantiles of the time besides the median, such as 0.1,0.9.")
     ] = None,
-    subject: Id = None,
-    missing: Missing = None,
-    encoding: Encoding = None,
 ) -> None:
     """Predict survival for the rows of a table.
 
-    One row for each row of the table: the probability of no event by each time, with several kinds of event also the
-    probability of each by then, and the median time to the first.
+    One row for each row of the table: the probability of no event by each time, with several event types also the
+    probability of each type by then, and the median time to the first event.
 
     [bold]lifemix predict model.safetensors new.csv --times 365,730 -o predictions.csv[/]
     """
-    at = parse_numbers(times, "--times", 0, 1e300)
+    at = parse_times(times)
     levels = parse_numbers(quantiles, "--quantiles", 0, 1)
-    check_model(model)
-    check_table(data)
+    check_model_path(model)
+    check_table_path(data)
     if output is not None:
         check_output(output, TABLES, (model, data))
-    from .predicting import run_predict
+    result = _predict_table(screen, model, data, table, at, levels)
+    if output is None:
+        _show(screen, result)
+        screen.result(result.to_dict("records"))
+        return
+    from .table_files import write_table
 
-    run_predict(screen, model, data, output, at, levels, subject, missing or [], encoding)
+    write_table(result, output)
+    screen.wrote(output, f": {len(result):,} rows, columns {', '.join(result.columns)}.")
+    screen.result({"output": str(output), "rows": len(result), "columns": list(result.columns)})
+
+
+def _predict_table(
+    screen: Screen, model: Path, data: Path, given: TableOptions, times: list[float], quantiles: list[float]
+) -> pd.DataFrame:
+    import pandas as pd
+
+    from .model_file import open_model
+    from .table_files import read_table
+    from .table_options import check_columns
+
+    saved = open_model(model)
+    options = saved.options.override(given)
+    table = read_table(data, options)
+    if given.id is not None:
+        check_columns(list(table.frame.columns), [("--id", given.id)])
+    X = saved.covariates(table, screen, options.apart)
+    times = times or saved.horizons
+    blocks = []
+    with screen.bar("predicting", len(X)) as advance:
+        for start in range(0, len(X), _BLOCK):
+            blocks.append(_predict_block(saved, X.iloc[start : start + _BLOCK], times, quantiles))
+            advance(len(blocks[-1]))
+    subjects = _subjects(table.frame, options)
+    result = pd.concat([subjects, pd.concat(blocks, ignore_index=True)], axis=1)
+    _warn_beyond(screen, saved, times, result)
+    return result
+
+
+def _subjects(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
+    """Return the column that identifies the rows: the identifier, or the row number from 1."""
+    import pandas as pd
+
+    if options.id is not None and options.id in frame.columns:
+        return frame[[options.id]].reset_index(drop=True)
+    return pd.DataFrame({"row": range(1, len(frame) + 1)})
+
+
+def _predict_block(saved: SavedModel, X: pd.DataFrame, times: list[float], quantiles: list[float]) -> pd.DataFrame:
+    import pandas as pd
+
+    distribution: Any = saved.model.predict_distribution(X)
+    columns: dict[str, Any] = {}
+    survival = distribution.survival(times)
+    columns |= {f"survival_{t:.10g}": survival[:, i] for i, t in enumerate(times)}
+    if saved.model.n_events_ > 1:
+        for event, name in enumerate(saved.event_names, 1):
+            word = "_".join(name.removeprefix("event ").split())
+            incidence = distribution.cumulative_incidence(times, event)
+            columns |= {f"incidence_{word}_{t:.10g}": incidence[:, i] for i, t in enumerate(times)}
+    columns["median"] = distribution.median()
+    if quantiles:
+        values = distribution.quantile(quantiles)
+        columns |= {f"quantile_{q:g}": values[:, i] for i, q in enumerate(quantiles)}
+    return pd.DataFrame(columns)
+
+
+def _warn_beyond(screen: Screen, saved: SavedModel, times: list[float], result: pd.DataFrame) -> None:
+    """Warn of predictions beyond the last time of the training data."""
+    last = float(saved.model.training_target_.time.max())
+    far = [t for t in times if t > last]
+    if far:
+        screen.warn(
+            f"times beyond the last training time, {last:g}, are extrapolated: {', '.join(f'{t:g}' for t in far)}."
+        )
+    beyond = int((result["median"] > last).sum())
+    if beyond:
+        screen.warn(f"{beyond:,} of {len(result):,} medians lie beyond the last training time, {last:g}: extrapolated.")
+
+
+def _show(screen: Screen, result: pd.DataFrame) -> None:
+    from rich.markup import escape
+
+    table = screen.table(*result.columns, right=range(1, len(result.columns)))
+    for row in result.head(_SHOWN).itertuples(index=False):
+        values = zip(result.columns[1:], row[1:], strict=True)
+        table.add_row(escape(str(row[0])), *(_cell(name, value) for name, value in values))
+    screen.show(table)
+    if len(result) > _SHOWN:
+        screen.say(f"  ... {len(result) - _SHOWN:,} more rows; -o predictions.csv writes all of them.")
+
+
+def _cell(name: str, value: float) -> str:
+    return shown_number(value) if name.startswith(("survival", "incidence")) else f"{value:.5g}"

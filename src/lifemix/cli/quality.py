@@ -1,45 +1,46 @@
-"""How good a model is on rows it has not seen, beside models that anyone can fit."""
+"""The quality of models on the same rows: every registered measure, as a table, as sentences and in JSON's types."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
+from rich.markup import escape
 
 from ..errors import LifemixError, LifemixWarning
 from ..estimators import DeepSurvivalMachines
-from ..metrics import aalen_johansen, bootstrap, concordance_antolini, concordance_td, evaluate
-from ..target import as_target
+from ..metrics import aalen_johansen, concordance_antolini, evaluate, predicted_risks, registered_measures
+from ..preprocessing.reading import TableData
+from ..target import Target, as_target
+from .output import Screen, at_times, shown_number
 
-__all__ = ["Quality", "event_horizons", "measure"]
+__all__ = ["ModelQuality", "measure_models", "show_directions", "show_quality", "shown_measures"]
 
-Floats = NDArray[np.float64]
 _RESAMPLES = 200
-_MOST_RESAMPLED = 20_000  # rows; beyond, intervals are narrow and slow
-_MOST_WEIGHED = 10_000  # training rows that the weights of a resample's concordance come from
+_MOST_RESAMPLED = 20_000  # rows; with more, the intervals are narrow and slow to compute
+_WIDE = 0.15  # an interval of the concordance that says little
+
+ByEvent = dict[int, list[Any]]
 
 
 @dataclass
-class Quality:
-    """One model's measures; those that the data cannot give are left out, with the reason in ``without``.
+class ModelQuality:
+    """One model's measures; where the data do not allow them, ``without`` says why.
 
-    values: lists by horizon, under ``concordance``, ``brier``, ``auc`` for each event; numbers by event under
-    ``integrated_brier``. calibration: for each event and horizon the mean predicted and the observed risk.
-    log_likelihood: a row; log_likelihood_without: of the same law without covariates, fitted to the training rows.
+    values: metric -> event type -> one value per horizon, or a single one. intervals: the same with pairs of limits.
+    calibration: event type -> mean predicted and observed risk per horizon. log_likelihood: per row;
+    log_likelihood_without: that of one distribution for all rows, fitted to the training data without covariates.
     """
 
     model: str
     rows: int
     horizons: list[float]
-    values: dict[str, dict[int, list[float]]] = field(default_factory=dict)
-    interval: dict[int, tuple[float, float]] = field(default_factory=dict)
-    calibration: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
-    d_calibration_p: float | None = None
+    values: dict[str, ByEvent] = field(default_factory=dict)
+    intervals: dict[str, ByEvent] = field(default_factory=dict)
+    calibration: ByEvent = field(default_factory=dict)
     antolini: float | None = None
     log_likelihood: float | None = None
     log_likelihood_without: float | None = None
@@ -55,115 +56,178 @@ class Quality:
         return asdict(self)
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Quality:
-        """Return the measures whose ``to_state`` was saved as JSON, which has text for keys."""
-        values = {metric: _by_event(lists) for metric, lists in state["values"].items()}
-        by_event = {name: _by_event(state[name]) for name in ("interval", "calibration")}
-        return cls(**(dict(state) | {"values": values} | by_event))
+    def from_state(cls, state: Mapping[str, Any]) -> ModelQuality:
+        """Return the measures that were saved as JSON, by version 0.1.0 too."""
+        known = {name: state[name] for name in cls.__dataclass_fields__ if name in state}
+        by_metric = {
+            name: {metric: _by_event(lists) for metric, lists in state.get(name, {}).items()}
+            for name in ("values", "intervals")
+        }
+        if state.get("d_calibration_p") is not None:  # apart in version 0.1.0
+            by_metric["values"]["d_calibration_p"] = {1: [state["d_calibration_p"]]}
+        return cls(**known | by_metric | {"calibration": _by_event(state["calibration"])})
 
 
-def event_horizons(y: Any, quantiles: Sequence[float] = (0.25, 0.5, 0.75)) -> list[float]:
-    """Return quantiles of the times of all events: where models are measured unless told otherwise."""
-    target = as_target(y)
-    times = np.where(target.interval, (target.time + target.upper) / 2, target.time)[target.event > 0]
-    return sorted({float(t) for t in np.quantile(times, quantiles) if t > 0}) or [float(target.time.max())]
-
-
-def measure(
+def measure_models(
     models: Mapping[str, Any],
     y_train: Any,
-    X: pd.DataFrame,
+    X: TableData,
     y: Any,
     horizons: Sequence[float],
-    seed: int = 0,
-    intervals: bool = True,
-) -> list[Quality]:
-    """Measure models on the same rows; the first may also get intervals for its concordance."""
-    target = as_target(y)
-    found: list[Quality] = []
+    seed: int | None = None,
+) -> list[ModelQuality]:
+    """Measure models on the same rows; with a random seed the first gets bootstrap intervals."""
+    found: list[ModelQuality] = []
     for name, model in models.items():
-        quality = Quality(name, len(target), list(horizons))
+        quality = ModelQuality(name, len(X), list(horizons))
         if hasattr(model, "log_likelihood"):
-            quality.log_likelihood = model.log_likelihood(X, y) / len(target)
+            quality.log_likelihood = model.log_likelihood(X, y) / len(X)
             quality.log_likelihood_without = _without_covariates(model.primitive, y_train, y)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LifemixWarning)  # what has no value is shown as such
-            _add_measures(quality, model, y_train, X, y, seed if intervals and not found else None)
+            warnings.simplefilter("ignore", LifemixWarning)  # a measure without a value is shown as such
+            _add_measures(quality, model, as_target(y_train), X, as_target(y), None if found else seed)
         found.append(quality)
     return found
 
 
-def _without_covariates(primitive: str, y_train: Any, y: Any) -> float:
-    """Return the log-likelihood a row of one law for all, the maximum on the training rows."""
+def _without_covariates(primitive: Any, y_train: Any, y: Any) -> float:
+    """Return the log-likelihood per row of one distribution for all rows, fitted to the training rows."""
     nothing = [np.zeros((len(as_target(part)), 1)) for part in (y_train, y)]
-    law = DeepSurvivalMachines(primitive, k=1, hidden=(), preprocessor=None, max_epochs=0).fit(nothing[0], y_train)
-    return law.log_likelihood(nothing[1], y) / len(nothing[1])
+    model = DeepSurvivalMachines(primitive, k=1, hidden=(), preprocessor=None, max_epochs=0).fit(nothing[0], y_train)
+    return model.log_likelihood(nothing[1], y) / len(nothing[1])
 
 
-def _add_measures(quality: Quality, model: Any, y_train: Any, X: pd.DataFrame, y: Any, seed: int | None) -> None:
-    target, train = as_target(y), as_target(y_train)
+def _add_measures(
+    quality: ModelQuality, model: Any, train: Target, X: TableData, target: Target, seed: int | None
+) -> None:
     if target.interval.any():
-        quality.without = "with events known only to an interval, the likelihood is the measure"
+        quality.without = "with interval-censored events only the log-likelihood is available"
         return
     if target.truncated.any() or train.truncated.any():
-        quality.without = "weights for censoring do not go with late entry, so there is no Brier score or C^td"
+        quality.without = "with late entry the weights for censoring do not apply, so there is no Brier score or C^td"
         times = np.unique(np.quantile(target.time, np.linspace(0, 1, 101)))
-        quality.antolini = concordance_antolini(y, model.predict_survival_function(X, times), times)
+        quality.antolini = concordance_antolini(target, model.predict_survival_function(X, times), times)
         return
+    resamples = 0 if seed is None or len(target) > _MOST_RESAMPLED else _RESAMPLES
     try:
-        table = evaluate(model, y_train, X, y, quality.horizons)
+        table = evaluate(
+            model, train, X, target, quality.horizons, n_bootstrap=resamples, random_state=0 if seed is None else seed
+        )
     except LifemixError as error:
         quality.without = str(error).rstrip(".")
         return
-    _take(quality, table)
-    n_events = max(train.n_events, 1)
-    risks = {m: _risk(model, X, quality.horizons, m, n_events) for m in range(1, n_events + 1)}
-    for event, risk in risks.items():
-        quality.calibration[event] = list(zip(risk.mean(0).tolist(), _observed(target, quality, event), strict=True))
-    if seed is not None and len(target) <= _MOST_RESAMPLED:
-        quality.interval = {m: _interval(y_train, y, risk, quality.horizons, m, seed) for m, risk in risks.items()}
-
-
-def _take(quality: Quality, table: pd.DataFrame) -> None:
     for row in table.to_dict("records"):
-        if row["metric"] == "d_calibration_p":
-            quality.d_calibration_p = float(row["value"])
-        elif row["metric"] != "d_calibration":
-            by_event = quality.values.setdefault(str(row["metric"]), {})
-            by_event.setdefault(int(row["event"]), []).append(float(row["value"]))
+        metric, event = str(row["metric"]), int(row["event"])
+        quality.values.setdefault(metric, {}).setdefault(event, []).append(float(row["value"]))
+        if resamples:
+            limits = [float(row["lower"]), float(row["upper"])]
+            quality.intervals.setdefault(metric, {}).setdefault(event, []).append(limits)
+    n_events = max(train.n_events, 1)
+    risks = predicted_risks(model, X, quality.horizons, n_events).mean(axis=1)
+    for event in range(1, n_events + 1):
+        observed = aalen_johansen(target, event).at(quality.horizons)  # NaN beyond the follow-up
+        quality.calibration[event] = np.stack([risks[event - 1], observed], axis=1).tolist()
 
 
-def _risk(model: Any, X: pd.DataFrame, horizons: Sequence[float], event: int, n_events: int) -> Floats:
-    if n_events == 1:
-        return np.asarray(1 - model.predict_survival_function(X, horizons))
-    return np.asarray(model.predict_cumulative_incidence(X, horizons, event=event))
-
-
-def _observed(target: Any, quality: Quality, event: int) -> list[float]:
-    """Return the share that had the event by each horizon; NaN beyond the follow-up."""
-    return aalen_johansen(target, event).at(quality.horizons).tolist()
-
-
-def _interval(
-    y_train: Any, y: Any, risk: Floats, horizons: Sequence[float], event: int, seed: int
-) -> tuple[float, float]:
-    train = as_target(y_train)
-    train = train.take(np.random.default_rng(seed).permutation(len(train))[:_MOST_WEIGHED])
-
-    def mean_concordance(drawn: Any, predicted: Floats) -> float:
-        values = [concordance_td(train, drawn, predicted[:, i], t, event) for i, t in enumerate(horizons)]
-        return float(np.mean(values))
-
-    result = bootstrap(mean_concordance, y, risk, n_resamples=_RESAMPLES, random_state=seed)
-    return float(result.lower), float(result.upper)
-
-
-def _by_event(values: Mapping[str, Any]) -> dict[int, Any]:
+def _by_event(values: Mapping[Any, Any]) -> ByEvent:
     return {int(event): _numbers(value) for event, value in values.items()}
 
 
 def _numbers(value: Any) -> Any:
-    """Return what JSON kept of lists of numbers, with NaN where it had none."""
+    """Return lists of numbers from JSON, with NaN in place of null."""
     if isinstance(value, list):
         return [_numbers(item) for item in value]
     return float("nan") if value is None else value
+
+
+class ShownMeasure(NamedTuple):
+    """A measure as a table shows it; ``better`` is higher, lower or None."""
+
+    name: str
+    label: str
+    better: str | None
+
+
+def shown_measures(values: Mapping[str, ByEvent], event: int) -> list[ShownMeasure]:
+    """Return the measures that were taken of an event type, in the order of their registration."""
+    known = {each.name: ShownMeasure(each.name, each.label, each.better) for each in registered_measures()}
+    every = known | {name: ShownMeasure(name, name, None) for name in values if name not in known}
+    return [measure for measure in every.values() if event in values.get(measure.name, {})]
+
+
+def show_directions(screen: Screen, measures: Sequence[ShownMeasure]) -> None:
+    """Say which of the measures are better where they are higher, and which where they are lower."""
+    for better in ("higher", "lower"):
+        labels = [measure.label for measure in measures if measure.better == better]
+        if labels:
+            screen.show(f"  [dim]{better.capitalize()} is better: {escape(', '.join(labels))}.[/]")
+
+
+def show_quality(
+    screen: Screen, measured: Sequence[ModelQuality], names: Sequence[str], unit: str, which: str = ""
+) -> None:
+    """Show the measures of some models on the same rows; ``names`` are those of the event types."""
+    first = measured[0]
+    screen.show(f"\n[bold]Quality on {first.rows:,} rows{which}[/]")
+    if first.without:
+        screen.show(f"  {escape(first.without)}.")
+    measures: list[ShownMeasure] = []
+    for event in sorted({event for lists in first.values.values() for event in lists}):
+        measures = _show_table(screen, measured, event, names[event - 1] if len(names) > 1 else "", unit)
+    show_directions(screen, measures)
+    for line in _sentences(first, names, unit):
+        screen.show(f"  {escape(line[0].upper() + line[1:])}")
+    limits = [pair for pairs in first.intervals.get("concordance", {}).values() for pair in pairs]
+    if any(high - low > _WIDE for low, high in limits):
+        screen.say("  The intervals are wide: these rows have few events. lifemix compare evaluates on all rows.")
+
+
+def _show_table(
+    screen: Screen, measured: Sequence[ModelQuality], event: int, name: str, unit: str
+) -> list[ShownMeasure]:
+    first = measured[0]
+    heads = [first.model, *(["95 % interval"] if first.intervals else []), *(each.model for each in measured[1:])]
+    at = f"at ({unit})" if unit else "at"
+    if name:
+        screen.show(f"\n[bold]{escape(name)}[/]")
+    table = screen.table("measure", at, *heads, right=range(1, 2 + len(heads)))
+    measures = shown_measures(first.values, event)
+    for measure in measures:
+        values = first.values[measure.name][event]
+        for place in range(len(values)):
+            time = f"{first.horizons[place]:g}" if len(values) == len(first.horizons) > 1 else ""
+            cells = [shown_number(values[place])]
+            if first.intervals:
+                cells.append(_interval(first.intervals[measure.name][event][place]) if measure.better else "")
+            for other in measured[1:]:
+                theirs = other.values.get(measure.name, {}).get(event, [])
+                cells.append(shown_number(theirs[place] if place < len(theirs) else None))
+            table.add_row("" if place else escape(measure.label), time, *cells)
+    screen.show(table)
+    return measures
+
+
+def _interval(limits: Sequence[float]) -> str:
+    low, high = limits
+    return f"{shown_number(low)} to {shown_number(high)}" if np.isfinite(low) else "–"
+
+
+def _sentences(quality: ModelQuality, names: Sequence[str], unit: str) -> Iterator[str]:
+    if quality.antolini is not None:
+        yield f"Antolini's concordance {shown_number(quality.antolini)}."
+    for event, pairs in quality.calibration.items():
+        name = f"{names[event - 1]}: " if len(names) > 1 else ""
+        parts = [
+            f"{predicted:.1%} by {at_times([time], unit)} ({observed:.1%} observed)"
+            for time, (predicted, observed) in zip(quality.horizons, pairs, strict=True)
+            if np.isfinite(observed)
+        ]
+        if parts:
+            yield f"{name}mean predicted risk {', '.join(parts)}."
+    p = quality.mean("d_calibration_p")
+    if np.isfinite(p):
+        verdict = "evidence of miscalibration" if p < 0.05 else "no evidence of miscalibration"
+        yield f"D-calibration: p = {p:.2g}, {verdict}."
+    if quality.log_likelihood is not None:
+        without = shown_number(quality.log_likelihood_without)
+        yield f"log-likelihood per row {shown_number(quality.log_likelihood)}, without covariates {without}."

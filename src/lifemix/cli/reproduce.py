@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .screen import Screen
+from .options import split_names
+from .output import Screen
 
 __all__ = ["reproduce"]
 
@@ -15,22 +16,21 @@ __all__ = ["reproduce"]
 def reproduce(
     screen: Screen,
     name: Annotated[str, typer.Argument(help="The experiment: support, metabric, synthetic, ... or all.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the results.")] = Path("results"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("results"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer settings, folds and levels of censoring.")] = False,
     selection: Annotated[str, typer.Option(help="How settings are chosen: paper, nested or both.")] = "both",
-    jobs: Annotated[int, typer.Option(help="How many fits run side by side.")] = 1,
-    backend: Annotated[str, typer.Option(help="joblib's: loky, dask or ray.")] = "loky",
+    jobs: Annotated[int, typer.Option(help="Number of parallel jobs.")] = 1,
+    backend: Annotated[str, typer.Option(help="Backend of joblib: loky, dask or ray.")] = "loky",
     models: Annotated[list[str] | None, typer.Option(help="Only these models: repeat, or use commas.")] = None,
     data: Annotated[str | None, typer.Option(help="Your own file, for synthetic and seer.")] = None,
-    grid: Annotated[str, typer.Option(help="Of settings with competing risks: reduced or full.")] = "reduced",
+    grid: Annotated[str, typer.Option(help="Grid of settings for competing risks: reduced or full.")] = "reduced",
 ) -> None:
-    """Run one of the paper's experiments; one that was interrupted goes on where it was.
+    """Run one of the paper's experiments; an interrupted one continues where it stopped.
 
     [bold]lifemix reproduce support --quick[/]
     """
     from ..experiments import reproduce as run
 
-    chosen = [part for text in models or () for part in text.split(",") if part]
     folders = run(
         name,
         out=output,
@@ -38,11 +38,11 @@ def reproduce(
         selection=selection,
         jobs=jobs,
         backend=backend,
-        models=chosen or None,
+        models=split_names(models) or None,
         data=data,
         grid=grid,
         quiet=not screen.progress,
     )
     for folder in folders:
-        screen.say(f"[green]Wrote {folder}[/]")
+        screen.wrote(folder, "")
     screen.result({"folders": [str(folder) for folder in folders]})

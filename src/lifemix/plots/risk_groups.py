@@ -1,4 +1,4 @@
-"""Kaplan-Meier curves by predicted risk, with the numbers at risk below."""
+"""Observed curves of groups by predicted risk, with the numbers at risk below."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import check_times
 from ..errors import InputError
-from ..metrics import kaplan_meier
+from ..metrics import aalen_johansen, kaplan_meier
 from ..metrics.inputs import check_risk, observed
 from ..target import Target
 from .inputs import Floats, check_curves, check_grid, check_labels
@@ -29,6 +29,7 @@ def risk_groups(
     risk: ArrayLike,
     groups: int = 4,
     *,
+    event: int | None = None,
     predicted: tuple[ArrayLike, ArrayLike] | None = None,
     labels: Sequence[Any] | None = None,
     level: float | None = 0.95,
@@ -36,7 +37,10 @@ def risk_groups(
     time_unit: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the Kaplan-Meier curves of groups of predicted risk, with the numbers at risk below the time axis.
+    """Draw the observed curves of groups of predicted risk, with the numbers at risk below the time axis.
+
+    They are Kaplan-Meier curves of survival, or for one of several event types Aalen-Johansen curves of its cumulative
+    incidence.
 
     Parameters
     ----------
@@ -46,8 +50,11 @@ def risk_groups(
         Risk score; higher = earlier event.
     groups : int or array-like of shape (n,), default 4
         Number of groups, cut at quantiles of the risk; or the group of each subject, whole numbers from 0.
-    predicted : tuple (times, survival), optional
-        Predicted survival of shape (n, m) at m times; its mean in each group is drawn dashed.
+    event : int, optional
+        The event type whose cumulative incidence is drawn; None draws survival, with events of all types.
+    predicted : tuple (times, curves), optional
+        Predicted survival, or with ``event`` cumulative incidence, of shape (n, m) at m times; its mean in each group
+        is drawn dashed.
     labels : sequence of names, optional
         One name per group, from the lowest risk up.
     level : float or None, default 0.95
@@ -81,11 +88,17 @@ def risk_groups(
     if end <= 0:
         raise InputError(f"the time axis must end after 0; got {end:g}. Give last.")
     for number in range(n_groups):
-        _draw_group(axes, target.take(group == number), number, names[number], level)
+        _draw_group(axes, target.take(group == number), number, names[number], level, event)
     if predicted is not None:
         _draw_predicted(axes, group, *predicted)
     time_axis(axes, end, time_unit)
-    probability_axis(axes, "survival" if predicted is None else "survival (dashed: predicted)")
+    dashed = "" if predicted is None else " (dashed: predicted)"
+    if event is None:
+        probability_axis(axes, f"survival{dashed}")
+    else:  # which may be small
+        lines = [np.asarray(line.get_xydata()) for line in axes.lines]
+        top = max(float(line[line[:, 0] <= end, 1].max()) for line in lines)
+        axes.set(ylabel=f"cumulative incidence{dashed}", ylim=(0, min(1.02, 1.3 * top or 1.02)))
     legend_beside(axes, "risk group")
     _write_numbers(axes, target, group, names)
     return axes
@@ -141,20 +154,21 @@ def _default_name(number: int, n_groups: int) -> str:
     return f"{number + 1}" + (" (lowest)" if number == 0 else " (highest)" if number == n_groups - 1 else "")
 
 
-def _draw_group(ax: Axes, target: Target, number: int, name: str, level: float | None) -> None:
-    curve = kaplan_meier(target, level=level or 0.95)
+def _draw_group(ax: Axes, target: Target, number: int, name: str, level: float | None, event: int | None) -> None:
+    start, wanted = (1.0 if event is None else 0.0), level or 0.95
+    curve = kaplan_meier(target, level=wanted) if event is None else aalen_johansen(target, event, level=wanted)
     time, shade = np.append(0.0, curve.time), colour(number)
-    ax.step(time, np.append(1.0, curve.estimate), where="post", color=shade, linestyle=line_style(number), label=name)
+    ax.step(time, np.append(start, curve.estimate), where="post", color=shade, linestyle=line_style(number), label=name)
     if level is not None:
-        low, high = np.append(1.0, curve.lower), np.append(1.0, curve.upper)
+        low, high = np.append(start, curve.lower), np.append(start, curve.upper)
         ax.fill_between(time, low, high, step="post", color=shade, alpha=0.15, linewidth=0)
 
 
-def _draw_predicted(ax: Axes, group: Ints, times: ArrayLike, survival: ArrayLike) -> None:
+def _draw_predicted(ax: Axes, group: Ints, times: ArrayLike, predicted: ArrayLike) -> None:
     grid = check_grid(times)
-    curves = check_curves(survival, len(grid), "the predicted survival")
+    curves = check_curves(predicted, len(grid), "the predicted curves")
     if len(curves) != len(group):
-        raise InputError(f"the predicted survival must have one row per subject, {len(group)}; got {len(curves)}.")
+        raise InputError(f"the predicted curves must have one row per subject, {len(group)}; got {len(curves)}.")
     for number in range(int(group.max()) + 1):
         ax.plot(grid, curves[group == number].mean(axis=0), color=colour(number), linestyle="--", linewidth=1.3)
 

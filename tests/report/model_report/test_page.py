@@ -52,7 +52,7 @@ def test_text_of_the_user_is_text(single_page):
 
 def test_units_and_names_are_used(single_page, competing_page):
     assert " years</th>" in single_page
-    assert "Cumulative incidence of relapse" in competing_page
+    assert "cumulative incidence of relapse" in competing_page
     assert "Quality of the predicted risk of death at the horizons" in competing_page
     assert "A model of the time to relapse and death" in competing_page
     assert not re.search(r"\bevent [12]\b", competing_page, re.IGNORECASE)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...preprocessing.reading import ColumnData
 from ..text import counted, listed, percent
 from .findings import Finding
-from .variables import Floats, Variable
+from .variables import Floats
 
 __all__ = ["check_column", "check_constants", "check_missing"]
 
@@ -28,7 +29,7 @@ _IDENTIFIER = re.compile(
 )
 
 
-def check_column(variable: Variable) -> Iterator[Finding]:
+def check_column(variable: ColumnData) -> Iterator[Finding]:
     """Yield what stands out in one column that varies."""
     if variable.distinct < 2:
         return
@@ -41,7 +42,7 @@ def check_column(variable: Variable) -> Iterator[Finding]:
         yield from _check_far_values(variable.name, variable.numbers[~variable.missing])
 
 
-def _identifier(variable: Variable) -> Finding | None:
+def _identifier(variable: ColumnData) -> Finding | None:
     present = int((~variable.missing).sum())
     if present < _ENOUGH_ROWS or not (variable.numbers is None or variable.whole):
         return None
@@ -66,7 +67,7 @@ def _identifier(variable: Variable) -> Finding | None:
     )
 
 
-def _check_levels(variable: Variable) -> Iterator[Finding]:
+def _check_levels(variable: ColumnData) -> Iterator[Finding]:
     assert variable.codes is not None
     numeric = [level for level in variable.levels if _is_number(level)]
     if variable.distinct > 20 and len(numeric) >= 0.9 * len(variable.levels):
@@ -118,7 +119,7 @@ def _check_far_values(name: str, values: Floats) -> Iterator[Finding]:
     )
 
 
-def check_constants(variables: list[Variable]) -> Iterator[Finding]:
+def check_constants(variables: list[ColumnData]) -> Iterator[Finding]:
     """Yield the columns that say the same of everyone, or of almost everyone."""
     empty = [v.name for v in variables if v.distinct == 0]
     constant = [v.name for v in variables if v.distinct == 1]
@@ -138,7 +139,7 @@ def check_constants(variables: list[Variable]) -> Iterator[Finding]:
             )
 
 
-def _largest_share(variable: Variable) -> float:
+def _largest_share(variable: ColumnData) -> float:
     if variable.distinct > 10:
         return 0.0
     if variable.codes is not None:
@@ -149,7 +150,7 @@ def _largest_share(variable: Variable) -> float:
     return float(counts.max() / max(1, len(variable.missing)))
 
 
-def check_missing(variables: list[Variable]) -> Iterator[Finding]:
+def check_missing(variables: list[ColumnData]) -> Iterator[Finding]:
     """Yield how much is missing, and where it is most of a column."""
     if not variables:
         return

@@ -9,11 +9,12 @@ import numpy as np
 
 from ...preprocessing import TabularPreprocessor
 from ...preprocessing.columns import Column
-from ...preprocessing.frames import as_frame
+from ...preprocessing.frames import as_table
+from ...preprocessing.reading import ColumnData
 from ...survival_model import FittedSurvivalModel
 from ..text import counted, listed, percent
 from .findings import Finding
-from .variables import Variable, read_variables
+from .variables import read_variables
 
 __all__ = ["check_dataset_shift"]
 
@@ -27,15 +28,15 @@ def check_dataset_shift(model: FittedSurvivalModel, X: Any) -> Iterator[Finding]
     if not isinstance(fitted, TabularPreprocessor):
         return
     columns = {column.name: column for column in fitted.columns_}
-    frame, _ = as_frame(X)
-    variables = [variable for variable in read_variables(frame)[0] if variable.name in columns]
+    table, _ = as_table(X)
+    variables = [variable for variable in read_variables(table)[0] if variable.name in columns]
     pairs = [(variable, columns[variable.name]) for variable in variables]
     yield from _check_far(pairs)
     yield from _check_levels(pairs)
     yield from _check_missing(pairs)
 
 
-def _check_far(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
+def _check_far(pairs: list[tuple[ColumnData, Column]]) -> Iterator[Finding]:
     names, rows = [], []
     for variable, column in pairs:
         if variable.numbers is None or column.kind != "numeric":
@@ -59,7 +60,7 @@ def _check_far(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
         )
 
 
-def _check_levels(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
+def _check_levels(pairs: list[tuple[ColumnData, Column]]) -> Iterator[Finding]:
     unseen = []
     for variable, column in pairs:
         if variable.codes is not None and column.kind == "categorical":
@@ -74,7 +75,7 @@ def _check_levels(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
         )
 
 
-def _check_missing(pairs: list[tuple[Variable, Column]]) -> Iterator[Finding]:
+def _check_missing(pairs: list[tuple[ColumnData, Column]]) -> Iterator[Finding]:
     new = [
         f"{variable.name} ({percent(float(variable.missing.mean()))})"
         for variable, column in pairs

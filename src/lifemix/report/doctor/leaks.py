@@ -14,10 +14,11 @@ import numpy as np
 from scipy.stats import rankdata
 
 from ...metrics import concordance, nelson_aalen
+from ...preprocessing.reading import ColumnData
 from ...target import Target
 from ..text import listed, percent
 from .findings import Finding
-from .variables import Bools, Floats, Variable
+from .variables import Bools, Floats
 
 __all__ = ["check_informative_missingness", "check_leak", "expected_events"]
 
@@ -38,7 +39,7 @@ class _Sign:
     text: str
 
 
-def check_leak(variable: Variable, target: Target, expected: Floats, names: Sequence[str]) -> Iterator[Finding]:
+def check_leak(variable: ColumnData, target: Target, expected: Floats, names: Sequence[str]) -> Iterator[Finding]:
     """Yield at most one finding: the strongest sign that a column was recorded after the outcome.
 
     expected: (n,), the events expected of each row given how long it was followed, from ``expected_events``.
@@ -73,7 +74,7 @@ def expected_events(target: Target) -> Floats:
     return np.asarray(curve.at(target.time) - curve.at(target.entry))
 
 
-def _recorded_for_events(variable: Variable, target: Target) -> Finding | None:
+def _recorded_for_events(variable: ColumnData, target: Target) -> Finding | None:
     event = target.event > 0
     if min(event.sum(), (~event).sum()) < _ENOUGH or not variable.missing.any():
         return None
@@ -94,7 +95,7 @@ def _recorded_for_events(variable: Variable, target: Target) -> Finding | None:
     )
 
 
-def _scores(variable: Variable, target: Target, expected: Floats) -> Floats | None:
+def _scores(variable: ColumnData, target: Target, expected: Floats) -> Floats | None:
     """Return one number per row by which a column orders the rows; None where it has too many levels."""
     if variable.numbers is not None:
         seen = variable.numbers[~variable.missing]
@@ -108,7 +109,7 @@ def _scores(variable: Variable, target: Target, expected: Floats) -> Floats | No
     return np.asarray((observed + 0.5) / (expected_of + 0.5))[place]
 
 
-def _time_signs(score: Floats, variable: Variable, target: Target) -> Iterator[_Sign]:
+def _time_signs(score: Floats, variable: ColumnData, target: Target) -> Iterator[_Sign]:
     rows = (target.event > 0) & ~variable.missing
     if rows.sum() < _ENOUGH:
         return
@@ -138,7 +139,7 @@ def _area(score: Floats, positive: Bools, what: str) -> Iterator[_Sign]:
         yield _Sign(area, f"{what} with an area under the ROC curve of {area:.3f}")
 
 
-def _level_with_events_only(variable: Variable, target: Target) -> Finding | None:
+def _level_with_events_only(variable: ColumnData, target: Target) -> Finding | None:
     """Return a level in which everyone has the event, far beyond chance."""
     if variable.codes is not None:
         codes, names = variable.codes, list(variable.levels)
@@ -165,7 +166,9 @@ def _level_with_events_only(variable: Variable, target: Target) -> Finding | Non
     )
 
 
-def check_informative_missingness(variables: Iterable[Variable], target: Target, expected: Floats) -> Iterator[Finding]:
+def check_informative_missingness(
+    variables: Iterable[ColumnData], target: Target, expected: Floats
+) -> Iterator[Finding]:
     """Yield the columns in which rows without a value have more or fewer events than expected, by a log-rank test."""
     ratios = {variable.name: _rate_ratio(variable.missing, target, expected) for variable in variables}
     found = [f"{name} ({ratio:.2g} times)" for name, ratio in ratios.items() if ratio is not None]

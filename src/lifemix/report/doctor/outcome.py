@@ -91,7 +91,7 @@ def _check_origin(target: Target) -> Iterator[Finding]:
         yield Finding(
             "note",
             "censored at time 0",
-            f"{counted(censored, 'row')} censored at time 0 carry no information; a fit leaves them out.",
+            f"A fit leaves out {counted(censored, 'row')} censored at time 0, where nothing was observed.",
             "Check that the follow-up is not missing.",
         )
 

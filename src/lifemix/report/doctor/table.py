@@ -13,14 +13,15 @@ from numpy.typing import ArrayLike
 from ... import events
 from ...checks import check_same_rows
 from ...errors import InputError, LifemixWarning
-from ...preprocessing.frames import as_frame
+from ...preprocessing.frames import as_table
+from ...preprocessing.reading import ColumnData, TableData
 from ...target import Target, as_target
 from ..text import capital, counted, listed, percent
 from .columns import check_column, check_constants, check_missing
 from .findings import Finding, most_severe_first
 from .leaks import check_informative_missingness, check_leak, expected_events
 from .outcome import check_horizons, check_outcome
-from .variables import Variable, exact_times, read_variables
+from .variables import exact_times, read_variables
 
 __all__ = ["check_table"]
 
@@ -74,18 +75,18 @@ def check_table(
 
     """
     try:
-        frame, _ = as_frame(X)
+        table, _ = as_table(X)
         target = exact_times(as_target(y))
-        check_same_rows(len(frame), len(target))
+        check_same_rows(len(table), len(target))
     except InputError as error:
         return [Finding("stop", "unreadable", f"The data cannot be read: {error}", "Repair this first.")]
     names = events.event_names(event_names, max(1, target.n_events, len(event_names or ())))
     generator = np.random.default_rng(random_state)
-    return most_severe_first(_findings(frame, target, names, horizons, max_rows, generator))
+    return most_severe_first(_findings(table, target, names, horizons, max_rows, generator))
 
 
 def _findings(
-    frame: pd.DataFrame,
+    table: pd.DataFrame | TableData,
     target: Target,
     names: Sequence[str],
     horizons: ArrayLike | None,
@@ -95,7 +96,7 @@ def _findings(
     yield from check_outcome(target, names)
     if horizons is not None:
         yield from check_horizons(target, horizons)
-    variables, unreadable = read_variables(frame)
+    variables, unreadable = read_variables(table)
     yield from unreadable
     yield from _check_sizes(variables, target, names)
     yield from _check_duplicates(variables, target)
@@ -108,7 +109,7 @@ def _findings(
 
 
 def _against_outcome(
-    variables: list[Variable], target: Target, names: Sequence[str], max_rows: int, generator: np.random.Generator
+    variables: list[ColumnData], target: Target, names: Sequence[str], max_rows: int, generator: np.random.Generator
 ) -> Iterator[Finding]:
     rows = generator.permutation(len(target))[:max_rows]
     sample = target.take(rows)
@@ -132,7 +133,7 @@ def _against_outcome(
         )
 
 
-def _check_sizes(variables: list[Variable], target: Target, names: Sequence[str]) -> Iterator[Finding]:
+def _check_sizes(variables: list[ColumnData], target: Target, names: Sequence[str]) -> Iterator[Finding]:
     if not any(variable.distinct > 1 for variable in variables):
         yield Finding(
             "stop",
@@ -156,7 +157,7 @@ def _check_sizes(variables: list[Variable], target: Target, names: Sequence[str]
             )
 
 
-def _check_duplicates(variables: list[Variable], target: Target) -> Iterator[Finding]:
+def _check_duplicates(variables: list[ColumnData], target: Target) -> Iterator[Finding]:
     columns = [variable.numbers if variable.numbers is not None else variable.codes for variable in variables]
     hashes = np.zeros(len(target), dtype=np.uint64)
     same_columns: dict[bytes, list[str]] = {}

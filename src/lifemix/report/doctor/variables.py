@@ -11,14 +11,11 @@ from ...preprocessing.reading import ColumnData, TableData, read_columns
 from ...target import Target
 from .findings import Finding
 
-__all__ = ["Bools", "Floats", "Ints", "Variable", "exact_times", "read_variables"]
+__all__ = ["Bools", "Floats", "Ints", "exact_times", "read_variables"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-
-
-Variable = ColumnData
 
 
 def read_variables(table: pd.DataFrame | TableData) -> tuple[list[ColumnData], list[Finding]]:

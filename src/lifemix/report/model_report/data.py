@@ -9,8 +9,9 @@ import pandas as pd
 
 from ..._html import Html, Section, TableColumn, paragraph, table
 from ...metrics import kaplan_meier
+from ...preprocessing.reading import ColumnData
 from ...target import Target
-from ..doctor.variables import Variable, exact_times, read_variables
+from ..doctor.variables import exact_times, read_variables
 from ..text import percent, plain
 from .context import ReportContext
 
@@ -95,7 +96,7 @@ def _covariates(frame: pd.DataFrame) -> Html:
     return table(columns, rows, f"Covariates of the {len(frame):,} evaluated rows")
 
 
-def _type(variable: Variable) -> str:
+def _type(variable: ColumnData) -> str:
     if variable.distinct < 2:
         return "constant" if variable.distinct else "empty"
     if variable.numbers is None:
@@ -103,7 +104,7 @@ def _type(variable: Variable) -> str:
     return "0/1" if set(np.unique(variable.numbers[~variable.missing])) <= {0.0, 1.0} else "number"
 
 
-def _describe(variable: Variable) -> str:
+def _describe(variable: ColumnData) -> str:
     if variable.distinct == 0:
         return "–"
     if variable.numbers is not None:

@@ -54,7 +54,7 @@ def model_section(report: ReportContext) -> Section:
 
 
 def _name(model: Any) -> str:
-    names = {"DeepSurvivalMachines": "Deep Survival Machines (Nagpal, Li and Dubrawski 2021), as of lifemix"}
+    names = {"DeepSurvivalMachines": "Deep Survival Machines (Nagpal, Li and Dubrawski 2021), implemented in lifemix"}
     return names.get(type(model).__name__, f"{type(model).__name__}")
 
 
@@ -96,7 +96,7 @@ def training_section(report: ReportContext) -> Section:
                 "early stopping": f"on {held} (unless others were given to fit), patience {model.patience} epochs",
                 "epochs": listed(epochs, 12),
                 "epochs kept": listed(model.best_epoch_, 12),
-                "unit of time inside": report.time(model.time_unit_) + " (times are divided by it)",
+                "internal unit of time": report.time(model.time_unit_) + " (times are divided by it)",
             }
         )
     )
@@ -127,11 +127,11 @@ def components_section(report: ReportContext) -> Section:
             {
                 "components": f"{found.k}{'' if report.n_events == 1 else ' for each event type'}"
                 + (f", in each of {found.n_members} members" if found.n_members > 1 else ""),
-                "in use in the sample": listed([f"{v:.2f}" for v in found.used])
-                + " (exp of the average gate's entropy)",
-                "in use for one subject": listed([f"{v:.2f}" for v in found.per_subject])
-                + " (exp of the mean entropy of the gate)",
-                "information of the gate on the covariates": listed([f"{v:.3f}" for v in found.information])
+                "effective number in the sample": listed([f"{v:.2f}" for v in found.used])
+                + " (exponential of the entropy of the mean gate)",
+                "effective number per subject": listed([f"{v:.2f}" for v in found.per_subject])
+                + " (exponential of the mean entropy of the gate)",
+                "mutual information of gate and covariates": listed([f"{v:.3f}" for v in found.information])
                 + f" of at most {np.log(found.k):.3f} nats",
                 "ELBO gap": f"{found.median_gap:.3f} nats in the median row, {found.elbo_gap:.3g} on average (exact "
                 "log-likelihood less the ELBO; large where a component has a density near 0 at a row's time)",

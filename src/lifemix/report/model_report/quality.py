@@ -21,6 +21,8 @@ CTD = Html("C<sup>td</sup>")
 _WITH_INTERVAL = ("scaled_brier", "observed_expected", "integrated_scaled_brier")
 _WITHOUT = ("marginal_brier", "ici", "integrated_marginal_brier")
 _SIGNIFICANT = 0.05
+# Rows of the table in this order; measures of others follow.
+_ORDER = ("concordance", "auc", "brier", "marginal_brier", "scaled_brier", "observed_expected", "ici")
 
 
 def measure_quality(report: ReportContext) -> Measured:
@@ -67,7 +69,8 @@ def quality_section(report: ReportContext, quality: Measured) -> Section:
 
 def _shown(quality: Measured, kind: str) -> list[Measure]:
     known = {name for name, _ in quality}
-    return [measure for measure in registered_measures() if measure.kind == kind and measure.name in known]
+    found = [measure for measure in registered_measures() if measure.kind == kind and measure.name in known]
+    return sorted(found, key=lambda measure: (*_ORDER, measure.name).index(measure.name))
 
 
 def _label(measure: Measure) -> Html:

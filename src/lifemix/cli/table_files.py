@@ -1,8 +1,7 @@
-"""Tables from and to files: CSV, TSV and Parquet, told apart by their extension."""
+"""Reading and writing tables: CSV, TSV and Parquet, told apart by their extension."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +11,8 @@ import pandas as pd
 
 from ..errors import InputError, MissingExtraError
 from ..files import atomic_write
-from .delimited import Layout, examine
+from .csv_layout import CsvLayout, read_layout
+from .table_options import TableOptions
 
 __all__ = ["ROW_NAMES", "TableFile", "read_table", "write_table"]
 
@@ -33,26 +33,20 @@ class TableFile:
         return f"{self.name}: {rows:,} rows, {columns} columns ({self.layout})"
 
 
-def read_table(
-    path: Path, *, as_text: Sequence[str] = (), missing: Sequence[str] = (), encoding: str | None = None
-) -> TableFile:
-    """Read a table; what is wrong with it is said in one message.
-
-    as_text: columns to leave as they are written, such as identifiers.
-    missing: marks of a missing value besides the usual ones (nothing, NA, NaN, null, ...).
-    """
+def read_table(path: Path, options: TableOptions) -> TableFile:
+    """Read a table; what is wrong with it is said in one message. Identifiers stay as they are written."""
     name = path.name.lower()
     try:
         if name.endswith((".parquet", ".pq")):
             return TableFile(_read_parquet(path), path.name, "Parquet")
-        layout = examine(path, encoding)
-        return TableFile(_read_text(path, layout, as_text, missing), path.name, str(layout))
+        layout = read_layout(path, options.encoding)
+        return TableFile(_read_text(path, layout, options), path.name, str(layout))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}.") from None
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table, whole or not at all, in the format of the extension."""
+    """Write a table, whole or not at all, in the format of its extension."""
     name = path.name.lower()
     with atomic_write(path) as partial:
         if name.endswith((".parquet", ".pq")):
@@ -64,7 +58,7 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
             frame.to_csv(partial, sep=separator, index=False, compression=packed)  # type: ignore[arg-type]
 
 
-def _read_text(path: Path, layout: Layout, as_text: Sequence[str], missing: Sequence[str]) -> pd.DataFrame:
+def _read_text(path: Path, layout: CsvLayout, options: TableOptions) -> pd.DataFrame:
     names = [name or ROW_NAMES for name in layout.header]
     try:
         return pd.read_csv(
@@ -75,8 +69,8 @@ def _read_text(path: Path, layout: Layout, as_text: Sequence[str], missing: Sequ
             header=0,
             names=names,
             index_col=False,
-            dtype=dict.fromkeys(as_text, "str"),
-            na_values=list(missing),
+            dtype={options.id: "str"} if options.id else None,
+            na_values=list(options.missing),
             skipinitialspace=True,
             low_memory=False,
         )
@@ -97,7 +91,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     if twice:
         raise InputError(f"{path.name} has columns of the same name: {', '.join(map(repr, twice))}. Rename them.")
     if not len(frame):
-        raise InputError(f"{path.name} has no rows; expected one a subject.")
+        raise InputError(f"{path.name} has no rows; expected one per subject.")
     return pd.DataFrame(frame)
 
 

@@ -1,6 +1,6 @@
-"""What a command shows: talk, results, warnings and errors, each where it belongs.
+"""What a command writes: messages, results, warnings and errors, each where it belongs.
 
-Talk and results go to stdout; warnings, errors and progress to stderr. ``quiet`` leaves out talk, warnings and
+Messages and results go to stdout; warnings, errors and progress to stderr. ``quiet`` leaves out messages, warnings and
 progress; ``json`` leaves stdout to one JSON document.
 """
 
@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["Screen", "plain"]
+__all__ = ["Screen", "at_times", "plain", "settings_text", "shown_number"]
 
 _WIDTH = 120  # of a pipe or a file, which has none of its own
 
@@ -35,18 +36,18 @@ class Screen:
         """Whether to draw progress bars: only where someone is watching."""
         return not self.quiet and self._err.is_terminal
 
-    def say(self, *things: Any) -> None:
-        """Show talk: what is being done and what was understood."""
-        if not self.quiet and not self.as_json:
-            self._out.print(*things, soft_wrap=all(isinstance(thing, str) for thing in things), highlight=False)
+    def say(self, thing: Any = "", *, markup: bool = True) -> None:
+        """Show a message: what is being done and how the input was understood."""
+        if not self.quiet:
+            self.show(thing, markup=markup)
 
-    def show(self, *things: Any) -> None:
-        """Show a result, also where the user asked for quiet."""
+    def show(self, thing: Any, *, markup: bool = True) -> None:
+        """Show a result, with ``--quiet`` too."""
         if not self.as_json:
-            self._out.print(*things, soft_wrap=all(isinstance(thing, str) for thing in things), highlight=False)
+            self._out.print(thing, soft_wrap=isinstance(thing, str), highlight=False, markup=markup)
 
     def result(self, data: Any) -> None:
-        """Write the result as JSON where that was asked for."""
+        """Write the result as JSON, with ``--json``."""
         if self.as_json:
             sys.stdout.write(json.dumps(plain(data), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
 
@@ -78,20 +79,31 @@ class Screen:
             task = progress.add_task(title, total=total)
             yield lambda done: progress.advance(task, done)
 
+    def wrote(self, path: Path, note: str) -> None:
+        """Say that a file was written."""
+        from rich.markup import escape
+
+        self.say(f"[green]Wrote {escape(str(path))}[/]{escape(note)}")
+
+    def wrote_page(self, path: Path) -> None:
+        """Say that a page was written, and give its size as the result."""
+        size = path.stat().st_size
+        self.wrote(path, f" ({size / 1e6:.1f} MB); open it in a browser.")
+        self.result({"output": str(path), "bytes": size})
+
     def trace(self) -> None:
-        """Show where the exception in hand came from."""
+        """Show the traceback of the current exception."""
         self._err.print_exception(width=_WIDTH)
 
-    def table(self, title: str, *columns: str, right: tuple[int, ...] = ()) -> Table:
+    def table(self, *columns: str, right: Iterable[int] = ()) -> Table:
         """Return an empty table in the style of all of them; ``right`` are the columns of numbers."""
         from rich.markup import escape
         from rich.table import Table
 
-        table = Table(
-            title=escape(title), title_justify="left", title_style="bold", header_style="bold", box=None, padding=(0, 2)
-        )
-        for number, name in enumerate(columns):
-            table.add_column(escape(name), justify="right" if number in right else "left", overflow="fold")
+        table = Table(header_style="bold", box=None, padding=(0, 1))
+        numbers = set(right)
+        for place, name in enumerate(columns):
+            table.add_column(escape(name), justify="right" if place in numbers else "left", overflow="fold")
         return table
 
 
@@ -105,7 +117,7 @@ def _console(stderr: bool) -> Console:
 
 
 def plain(value: Any) -> Any:
-    """Return a value in JSON's types; what is no number (NaN, infinity) becomes null."""
+    """Return a value in JSON's types; NaN and infinity become null."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -117,3 +129,25 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)
+
+
+def shown_number(value: float | None, digits: int = 3) -> str:
+    """Return a number as text; a dash where there is none."""
+    return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+
+
+def at_times(times: Iterable[float], unit: str) -> str:
+    """Return times as a list with their unit: ``12, 24 months``."""
+    return ", ".join(f"{time:g}" for time in times) + (f" {unit}" if unit else "")
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Return the settings of a model in one line."""
+    words = {"primitive": "distribution", "k": "components", "hidden": "hidden layers", "n_members": "members"}
+    order = [*(name for name in words if name in settings), *(name for name in settings if name not in words)]
+    shown = []
+    for name in order:
+        value = settings[name]
+        text = ("none (linear)" if not value else ", ".join(map(str, value))) if name == "hidden" else str(value)
+        shown.append(f"{words.get(name, name.replace('_', ' '))} {text}")
+    return "; ".join(shown) or "defaults"

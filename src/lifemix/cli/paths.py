@@ -1,4 +1,4 @@
-"""Files that are checked before any work is done."""
+"""Paths of files that commands read and write, checked before any work is done; their extensions."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import os
 from pathlib import Path
 
 from ..errors import InputError, SettingError
-from .formats import TABLES
 
-__all__ = ["check_model", "check_output", "check_table"]
+__all__ = ["MODELS", "PAGES", "TABLES", "check_model_path", "check_output", "check_table_path"]
+
+TABLES = (".csv", ".tsv", ".parquet", ".pq", ".csv.gz", ".tsv.gz")
+MODELS = (".safetensors",)
+PAGES = (".html", ".htm")
 
 
-def check_table(path: Path) -> None:
-    """Refuse what is no file of a table, by its name and size."""
+def check_table_path(path: Path) -> None:
+    """Refuse a file that cannot be a table, by its name and size."""
     _check_there(path)
     if path.suffix.lower() in (".xlsx", ".xls", ".ods"):
         raise InputError(f"{path.name} is a spreadsheet, which is not read. Save the sheet as CSV first.")
@@ -21,14 +24,14 @@ def check_table(path: Path) -> None:
             f"{path.name} must end in {' or '.join(TABLES)}; its extension says how to read it. Rename it."
         )
     if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty; expected a line of column names and one line a subject.")
+        raise InputError(f"{path.name} is empty; expected a line of column names and one line per subject.")
 
 
-def check_model(path: Path) -> None:
-    """Refuse what is no file of a model, by its name."""
+def check_model_path(path: Path) -> None:
+    """Refuse a file that cannot be a model, by its name."""
     _check_there(path)
     if path.name.lower().endswith(TABLES):
-        raise InputError(f"{path.name} is a table; expected a model's file here, and the table after it.")
+        raise InputError(f"{path.name} is a table; expected a model file here, and the table after it.")
 
 
 def _check_there(path: Path) -> None:
@@ -51,4 +54,4 @@ def check_output(path: Path, suffixes: tuple[str, ...], inputs: tuple[Path, ...]
         raise SettingError(f"the folder {folder} cannot be written to. Write somewhere else.")
     for given in inputs:
         if path.exists() and given.exists() and path.samefile(given):
-            raise SettingError(f"{path} is the input; it would be overwritten. Give another name for the output.")
+            raise SettingError(f"{path} is the input; it would be overwritten. Choose another name for the output.")

@@ -1,4 +1,4 @@
-"""Settings for a table: a small search by cross-validation over what the user left open."""
+"""The settings of a model for a table: a small cross-validated search over those that the user did not give."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ..estimators import DeepSurvivalMachines, FleetSearchCV
+from ..preprocessing.reading import TableData
 from ..splits import EventStratifiedKFold, train_validation_split
 
-__all__ = ["SEARCH_ROWS", "batch_size", "candidates", "choose", "ensemble_size"]
+__all__ = ["SEARCH_ROWS", "batch_size", "candidates", "choose_settings", "ensemble_size"]
 
 SEARCH_ROWS = 10_000
-"""With more rows than this, the settings are chosen on so many of them."""
+"""With more rows than this, the search uses a random sample of this size."""
 _PRIMITIVES = ("weibull", "lognormal")
-_SHAPES: tuple[dict[str, Any], ...] = (
+_NETWORKS: tuple[dict[str, Any], ...] = (
     {"hidden": (), "dropout": 0.0, "learning_rate": 5e-3},
     {"hidden": (50,), "dropout": 0.25, "learning_rate": 2e-3},
     {"hidden": (100,), "dropout": 0.5, "learning_rate": 1e-3},
 )
 
 
-def candidates(told: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
-    """Return the grid to search: laws and shapes, with what the user told in place of each."""
-    laws = [told["primitive"]] if "primitive" in told else list(_PRIMITIVES)
+def candidates(given: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
+    """Return the grid to search: distributions and networks, with the settings that the user gave in place of each."""
+    primitives = [given["primitive"]] if "primitive" in given else list(_PRIMITIVES)
     grid: dict[str, dict[str, list[Any]]] = {}
-    for shape in _SHAPES:
-        chosen = shape | {name: value for name, value in told.items() if name != "primitive"}
+    for network in _NETWORKS:
+        chosen = network | {name: value for name, value in given.items() if name != "primitive"}
         if not chosen["hidden"]:
             chosen["dropout"] = 0.0
-        grid.setdefault(repr(chosen), {"primitive": laws} | {name: [value] for name, value in chosen.items()})
+        grid.setdefault(repr(chosen), {"primitive": primitives} | {name: [value] for name, value in chosen.items()})
     return list(grid.values())
 
 
 def batch_size(n_rows: int) -> int:
-    """Return larger batches for larger tables, so that an epoch stays a few hundred to a few thousand steps."""
+    """Return the batch size: larger for larger tables, so that an epoch is a few hundred to a few thousand steps."""
     return 128 if n_rows <= 20_000 else 512 if n_rows <= 100_000 else 2048
 
 
 def ensemble_size(n_rows: int) -> int:
-    """Return how many members an ensemble has unless told: one where a fit takes minutes."""
+    """Return the default number of ensemble members: one where a fit takes minutes."""
     return 4 if n_rows <= 200_000 else 1
 
 
-def choose(
-    X: pd.DataFrame, y: NDArray[np.void], told: Mapping[str, Any], seed: int, progress: bool
+def choose_settings(
+    X: TableData, y: NDArray[np.void], given: Mapping[str, Any], seed: int, progress: bool
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the settings with the highest held-out likelihood, and the score of every candidate, best first."""
-    grid = candidates(told)
+    grid = candidates(given)
     if len(grid) == 1 and len(grid[0]["primitive"]) == 1:
         return {name: values[0] for name, values in grid[0].items()}, []
     if len(y) > SEARCH_ROWS:

@@ -1,4 +1,4 @@
-"""Text tables: the delimiter, the header and the width of every row are checked before anything is read."""
+"""The layout of a text table: delimiter, header and width of every row, checked before the values are read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import IO
 
 from ..errors import InputError
 
-__all__ = ["Layout", "examine"]
+__all__ = ["CsvLayout", "read_layout"]
 
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _LOOK = 200  # rows looked at to tell a decimal comma
@@ -23,8 +23,8 @@ _POINT_NUMBER = re.compile(r"[+-]?\d+\.\d+")
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How a text table is written."""
+class CsvLayout:
+    """How a text table is written: its column names, delimiter, decimal mark and encoding."""
 
     header: list[str]
     delimiter: str
@@ -36,7 +36,7 @@ class Layout:
         return f"separated by {_NAMES.get(self.delimiter, repr(self.delimiter))}{comma}"
 
 
-def examine(path: Path, encoding: str | None) -> Layout:
+def read_layout(path: Path, encoding: str | None) -> CsvLayout:
     """Read through a text table once; refuse what cannot be read as one, with the line where that shows."""
     encoding = encoding or "utf-8-sig"
     try:
@@ -83,11 +83,11 @@ def _delimiter(path: Path, file: IO[str]) -> str:
     return max(_NAMES, key=lambda mark: (outside.count(mark), mark == ","))
 
 
-def _walk(path: Path, file: IO[str], delimiter: str, encoding: str) -> Layout:
+def _walk(path: Path, file: IO[str], delimiter: str, encoding: str) -> CsvLayout:
     rows = csv.reader(file, delimiter=delimiter, skipinitialspace=True)
     header = [name.strip() for name in next((row for row in rows if row), [])]
     if not any(header):
-        raise InputError(f"{path.name} is empty; expected a line of column names and one line a subject.")
+        raise InputError(f"{path.name} is empty; expected a line of column names and one line per subject.")
     _check_names(path, header)
     ragged, first, styles, count = 0, (0, 0), Counter[str](), 0
     for row in rows:
@@ -102,9 +102,9 @@ def _walk(path: Path, file: IO[str], delimiter: str, encoding: str) -> Layout:
     if ragged:
         raise InputError(_ragged(path, len(header), ragged, count, *first))
     if not count:
-        raise InputError(f"{path.name} has column names but no rows; expected one line a subject.")
+        raise InputError(f"{path.name} has column names but no rows; expected one line per subject.")
     decimal = "," if delimiter != "," and styles["comma"] and not styles["point"] else "."
-    return Layout(header, delimiter, decimal, encoding)
+    return CsvLayout(header, delimiter, decimal, encoding)
 
 
 def _styles(row: list[str]) -> Iterator[str]:
@@ -121,13 +121,13 @@ def _check_names(path: Path, header: list[str]) -> None:
         raise InputError(f"{path.name} has columns of the same name: {', '.join(map(repr, twice))}. Rename them.")
     blank = [number for number, name in enumerate(header, 1) if not name]
     if blank and blank != [1]:  # the first may be the row names that R and pandas write
-        raise InputError(f"{path.name}: column {blank[-1]} has no name. Give each column a name in the first line.")
+        raise InputError(f"{path.name}: column {blank[-1]} has no name. Name every column in the first line.")
 
 
 def _ragged(path: Path, expected: int, ragged: int, count: int, line: int, got: int) -> str:
     if ragged == count and got == expected + 1:
-        why = "Every row has a value more than there are names, as R writes row names: use row.names = FALSE."
+        why = "Every row has one value more than there are names, as R writes row names: use row.names = FALSE."
     else:
-        why = "Look for a delimiter or a quote inside of a value, or a line cut short."
+        why = "Look for a delimiter or a quote inside a value, or a truncated line."
     rows = "1 such row" if ragged == 1 else f"{ragged} such rows"
     return f"{path.name} line {line}: expected {expected} values as in the first line, got {got} ({rows}). {why}"

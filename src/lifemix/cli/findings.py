@@ -1,0 +1,43 @@
+"""The findings of the doctor on the screen, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.markup import escape
+
+from ..errors import InputError
+from ..report.doctor import Finding
+from .output import Screen
+
+__all__ = ["finding_states", "refuse_stops", "show_findings"]
+
+_MARKS = {"stop": "[bold red]stop[/]", "warn": "[yellow]warn[/]", "note": "[blue]note[/]"}
+
+
+def finding_states(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Return findings in JSON's types."""
+    return [{name: str(getattr(each, name)) for name in ("level", "topic", "text", "action")} for each in findings]
+
+
+def show_findings(screen: Screen, findings: Sequence[Finding], title: str, *, result: bool = False) -> None:
+    """Show findings, one row each; where there are none, nothing. A result is shown with ``--quiet`` too."""
+    if not findings:
+        return
+    table = screen.table("", "")
+    table.show_header = False
+    for finding in findings:
+        table.add_row(_MARKS[finding.level], f"{escape(finding.text)} [dim]{escape(finding.action)}[/]")
+    show = screen.show if result else screen.say
+    show(f"\n[bold]{escape(title)}[/]")
+    show(table)
+
+
+def refuse_stops(findings: Iterable[Finding]) -> None:
+    """Raise an error where a finding says that a fit would mean nothing."""
+    stops = [f"{finding.text} {finding.action}" for finding in findings if finding.level == "stop"]
+    if stops:
+        raise InputError(
+            f"the table should not be fitted as it is: {' '.join(stops)} To fit all the same, add --force."
+        )

@@ -1,0 +1,188 @@
+"""The outcome of a table: its times, and its events as 0 (censored) and 1..M (event types), whatever their words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..errors import SettingError, TargetError
+from ..events import event_names
+from ..target import make_target
+from .table_files import TableFile
+from .table_options import TableOptions
+
+__all__ = ["EventCodes", "read_target"]
+
+_MOST_TYPES = 20
+_CENSORED_WORDS = {
+    "0",
+    "alive",
+    "cens",
+    "censor",
+    "censored",
+    "censoring",
+    "event-free",
+    "false",
+    "living",
+    "lost to follow-up",
+    "no",
+    "no event",
+    "none",
+    "right-censored",
+    "survived",
+}
+_YES = {"true", "yes", "event"}
+
+
+@dataclass(frozen=True)
+class EventCodes:
+    """Which labels of the event column mean censored, and the label of each event type 1, 2, ..."""
+
+    censored: tuple[str, ...]
+    types: tuple[str, ...]
+
+    @classmethod
+    def learn(cls, values: pd.Series[Any], column: str, censored: Sequence[str]) -> EventCodes:
+        """Read the labels of a column; refuse to guess where they are ambiguous."""
+        labels = _sorted_labels(values)
+        if len(labels) > _MOST_TYPES:
+            raise TargetError(
+                f"the event column {column!r} has {len(labels)} different values, such as {_some(labels)}; expected 0 "
+                "for censored and one value for each event type. Is --event the right column?"
+            )
+        found = _given(labels, column, censored) if censored else _guess(labels, column)
+        return cls(tuple(found), tuple(label for label in labels if label not in found))
+
+    def encode(self, values: pd.Series[Any], column: str) -> NDArray[np.int64]:
+        """Return one code per row."""
+        code = dict.fromkeys(self.censored, 0) | {label: number for number, label in enumerate(self.types, 1)}
+        texts = values.map(_label_text)
+        unknown = sorted(set(texts) - set(code))
+        if unknown:
+            raise TargetError(
+                f"the event column {column!r} has values that were not in the training data: {_some(unknown)}; known "
+                f"are {_some(self.censored)} (censored) and {_some(self.types)}. Correct them, or leave these rows out."
+            )
+        return np.asarray(texts.map(code), dtype=np.int64)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each event type."""
+        if len(self.types) == 1 and (self.types[0].isdecimal() or self.types[0].lower() in _YES):
+            return event_names(None, 1)
+        return tuple(f"event {label}" if label.isdecimal() else label for label in self.types)
+
+
+def read_target(
+    table: TableFile, options: TableOptions, codes: EventCodes | None = None
+) -> tuple[NDArray[np.bool_], NDArray[np.void], EventCodes]:
+    """Return which rows have an outcome, their target, and the event codes (learned where none are given)."""
+    if options.time is None or options.event is None:
+        raise SettingError("name the columns of the time and the event: --time and --event.")
+    frame = table.frame
+    time, event = _numbers(frame, options.time, "--time"), frame[options.event]
+    rows = np.asarray(~np.isnan(time) & event.notna().to_numpy())
+    if not rows.all() and not options.skip_incomplete:
+        first = int(np.flatnonzero(~rows)[0]) + 1
+        raise TargetError(
+            f"{int((~rows).sum())} of {len(rows)} rows have no time or no event, the first is data row {first}. "
+            "Complete them, or leave them out with --skip-incomplete."
+        )
+    if not rows.any():
+        raise TargetError(f"no row has both a time ({options.time!r}) and an event ({options.event!r}).")
+    if pd.api.types.is_float_dtype(event.dtype) and not (event[rows] == np.floor(event[rows])).all():
+        raise TargetError(f"the event column {options.event!r} has fractions; expected whole numbers or words.")
+    codes = codes or EventCodes.learn(event[rows], options.event, options.censored)
+    _refuse_negative(time[rows], options.time)
+    y = make_target(
+        time[rows],
+        codes.encode(event[rows], options.event),
+        None if options.entry is None else _numbers(frame, options.entry, "--entry")[rows],
+        None if options.upper is None else _numbers(frame, options.upper, "--upper")[rows],
+    )
+    return rows, y, codes
+
+
+def _numbers(frame: pd.DataFrame, column: str, option: str) -> NDArray[np.float64]:
+    """Return a column of the outcome as numbers, NaN where missing."""
+    values = frame[column]
+    if pd.api.types.is_datetime64_any_dtype(values.dtype) or pd.api.types.is_timedelta64_dtype(values.dtype):
+        raise TargetError(
+            f"column {column!r} ({option}) holds dates; expected numbers, such as days since each subject's start."
+        )
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
+    if len(bad):
+        raise TargetError(
+            f"column {column!r} ({option}) must hold numbers; got {str(values.iloc[bad[0]])!r} in data row "
+            f"{bad[0] + 1} ({len(bad)} such rows). Correct them, or name another column."
+        )
+    return numbers
+
+
+def _refuse_negative(time: NDArray[np.float64], column: str) -> None:
+    bad = np.flatnonzero(time < 0)
+    if len(bad):
+        raise TargetError(
+            f"times must be 0 or more; column {column!r} has {time[bad[0]]:g} ({len(bad)} such rows). Correct them, or "
+            "count from an earlier start."
+        )
+
+
+def _label_text(value: Any) -> str:
+    """Return a value as a user would write it: 1 for 1.0."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _sorted_labels(values: pd.Series[Any]) -> list[str]:
+    labels = {_label_text(value) for value in values.unique()}
+    try:
+        return sorted(labels, key=float)
+    except ValueError:
+        return sorted(labels)
+
+
+def _given(labels: list[str], column: str, censored: Sequence[str]) -> list[str]:
+    found = [label for label in labels if label in censored]
+    absent = [label for label in censored if label not in labels]
+    if absent:
+        raise TargetError(f"the event column {column!r} has no value {_some(absent)}; it has {_some(labels)}.")
+    return found
+
+
+def _guess(labels: list[str], column: str) -> list[str]:
+    found = [label for label in labels if _word(label) in _CENSORED_WORDS]
+    if len(found) == 1:
+        return found
+    if labels == ["1"] or labels == ["True"]:
+        return []  # no row is censored
+    if all(label.lstrip("-").replace(".", "", 1).isdecimal() for label in labels):
+        raise TargetError(
+            f"the event column {column!r} has the values {_some(labels)}; expected 0 for censored and 1, 2, ... for "
+            f"event types. Name the value that means censored, for example --censored {labels[0]}"
+        )
+    several = (
+        f"several of which may mean censored: {_some(found)}" if found else "none of which is known to mean censored"
+    )
+    example = (found or labels)[0]
+    raise TargetError(
+        f"the event column {column!r} has the values {_some(labels)}, {several}. Name it, for example "
+        f"--censored '{example}' (may be repeated); every other value is an event type."
+    )
+
+
+def _word(label: str) -> str:
+    """Return a label in lower case, without a code in front as in '0:LIVING'."""
+    return label.rsplit(":", 1)[-1].strip().lower().replace("_", "-")
+
+
+def _some(labels: Sequence[str]) -> str:
+    shown = ", ".join(repr(label) for label in labels[:5])
+    return shown + (", ..." if len(labels) > 5 else "")

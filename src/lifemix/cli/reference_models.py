@@ -1,0 +1,66 @@
+"""The models that Deep Survival Machines is compared with, by their names on the command line."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .. import baselines
+from ..errors import LifemixError, LifemixWarning
+from ..target import as_target
+
+__all__ = ["MODEL_NAMES", "fit_references", "make_reference", "marginal_curve"]
+
+MODEL_NAMES = {
+    "dsm": "Deep Survival Machines",
+    "cox": "Cox regression",
+    "fine-gray": "Fine-Gray",
+    "forest": "random survival forest",
+    "boosting": "gradient boosting",
+    "deepsurv": "DeepSurv",
+    "deephit": "DeepHit",
+    "curve": "no covariates",
+}
+_MOST_ROWS = 200_000  # that Cox regression is fitted to beside a fit
+
+
+def make_reference(name: str, y: Any, seed: int = 0) -> Any:
+    """Return an unfitted model for a target; models of one event type are fitted to each type apart."""
+    several = as_target(y).n_events > 1
+    of_one_type: dict[str, Callable[[], Any]] = {
+        "cox": baselines.CoxPH,
+        "forest": lambda: baselines.RandomSurvivalForest(min_samples_leaf=15, random_state=seed),
+        "boosting": lambda: baselines.GradientBoosting(random_state=seed),
+        "deepsurv": lambda: baselines.DeepSurv(random_state=seed),
+    }
+    if name in of_one_type:
+        return baselines.CauseSpecific(of_one_type[name]()) if several else of_one_type[name]()
+    of_all_types: dict[str, Callable[[], Any]] = {
+        "fine-gray": baselines.FineGray,
+        "deephit": lambda: baselines.DeepHit(random_state=seed),
+        "curve": baselines.AalenJohansen if several else baselines.KaplanMeier,
+    }
+    return of_all_types[name]()
+
+
+def marginal_curve(X: Any, y: Any) -> dict[str, Any]:
+    """Return the fitted model without covariates by its name; none for interval-censored events."""
+    target = as_target(y)
+    if target.interval.any():
+        return {}
+    return {"Kaplan-Meier" if target.n_events == 1 else "Aalen-Johansen": make_reference("curve", y).fit(X, y)}
+
+
+def fit_references(X: Any, y: Any) -> dict[str, Any]:
+    """Return the fitted models that a fit is shown beside, by name: Cox regression and the marginal curve."""
+    target = as_target(y)
+    fitted = {}
+    if not target.interval.any() and len(target) <= _MOST_ROWS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LifemixWarning)  # about the same columns as those of the model itself
+            try:
+                fitted[MODEL_NAMES["cox"]] = make_reference("cox", y).fit(X, y)
+            except LifemixError:
+                pass  # a model that cannot be fitted is left out of the table
+    return fitted | marginal_curve(X, y)
