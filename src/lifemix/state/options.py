@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InputError, ModelFileError
 from ..preprocessing import TabularPreprocessor
-from .registry import class_named, declared, is_registered
+from .registry import Savable, class_named, declared, is_registered
 from .shared import SettingsState
 from .store import Reader, Writer, malformed
 
@@ -57,7 +57,7 @@ def new_model(saved: Any, reader: Reader, place: str) -> Any:
     for name, value in saved["options"].items():
         where = f"{place}{name}"
         options[name] = kinds[name].read(value, reader, where) if name in kinds else _read(value, reader, where)
-    model: Any = model_class(**options)
+    model: Savable = model_class(**options)
     try:
         model._check_settings()
     except InputError as error:

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..errors import ModelFileError
 from .store import Reader, malformed
+from .values import StateKind
 
-__all__ = ["class_named", "declared", "is_registered", "register_model", "registered_models"]
+__all__ = ["Savable", "class_named", "declared", "is_registered", "register_model", "registered_models"]
+
+
+class Savable(Protocol):
+    """What a registered class of models declares and can do; ``SurvivalModel`` has all of it but its own ``_state``."""
+
+    _state: ClassVar[Mapping[str, StateKind]]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's options."""
+
+    def _check_settings(self) -> None:
+        """Raise an ``InputError`` where the options cannot be used."""
+
 
 Class = TypeVar("Class", bound=type)
 
