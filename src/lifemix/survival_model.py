@@ -99,6 +99,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of shape (n, n_times), or of n functions
+            Probabilities.
 
         """
         if times is None:
@@ -122,6 +123,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of shape (n, n_times)
+            Probabilities.
 
         """
         at, x = check_times(times, warn_unsorted=True), self.preprocess(X)
@@ -140,6 +142,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of shape (n_events, n, n_times)
+            Probabilities.
 
         """
         at, x = check_times(times, warn_unsorted=True), self.preprocess(X)
@@ -163,6 +166,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of shape (n, n_times)
+            Probabilities.
 
         """
         at, x, event = check_times(times, warn_unsorted=True), self.preprocess(X), check_event(event, self.n_events_)
@@ -179,6 +183,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of shape (n,)
+            Higher for an earlier event.
 
         """
         return self._risk(self.preprocess(X))
@@ -196,6 +201,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         float
+            Between 0 and 1; 1/2 is chance.
 
         """
         x = self.preprocess(X)
@@ -212,6 +218,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of shape (n, n_inputs)
+            Finite numbers.
 
         """
         check_is_fitted(self, "n_events_")

@@ -174,7 +174,7 @@ def test_bad_targets_are_refused(quick, single, change, message):
 
 
 def test_an_event_kind_without_weight_is_refused(quick, competing):
-    with pytest.raises(InputError, match=r"positive for some row of every kind of event; got only zeros for \[2\]"):
+    with pytest.raises(InputError, match=r"positive for some row of every event type; got only zeros for \[2\]"):
         quick().fit(*competing, sample_weight=np.where(competing.y["event"] == 2, 0.0, 1.0))
 
 
@@ -484,10 +484,10 @@ BAD_ENCODERS = {
     "inputs": (nn.Linear(7, 4), r"inputs of shape \[rows, 3\].*mat1 and mat2.*Change its first layer"),
     "flat": (
         nn.Sequential(nn.Linear(3, 1), nn.Flatten(0)),
-        r"one row of features a row, shape \[2, width\]; got \(2,\)",
+        r"one row of features per row, shape \[2, width\]; got \(2,\)",
     ),
-    "no tensor": (nn.LSTM(3, 4), "one row of features a row.*got tuple"),
-    "mixes rows": (nn.Flatten(0, 1), "one row of features a row"),
+    "no tensor": (nn.LSTM(3, 4), "one row of features per row.*got tuple"),
+    "mixes rows": (nn.Flatten(0, 1), "one row of features per row"),
 }
 
 

@@ -50,6 +50,7 @@ class Baseline(SurvivalModel):
         Returns
         -------
         self
+            The fitted model.
 
         """
         owner = type(self).__name__

@@ -40,35 +40,99 @@ Floats = NDArray[np.float64]
 class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[misc]
     """A mixture of parametric survival distributions whose weights and parameters depend on the covariates.
 
-    For every kind of event m, ``S_m(t | x) = sum_k w_mk(x) S(t; beta_mk(x), eta_mk(x))``: an encoder Phi shared by all
-    events, a softmax gate and two shifted parameters a component (Nagpal, Li and Dubrawski 2021).
+    For every event type m, ``S_m(t | x) = sum_k w_mk(x) S(t; beta_mk(x), eta_mk(x))``: an encoder Phi shared by all
+    event types, a softmax gate, and parameters of each component that are shifted from learned base values [1]_.
 
-    Model
-        primitive: ``"weibull"``, ``"lognormal"`` (the paper's) or ``"loglogistic"``.
-        k: components of each event's mixture.
-        hidden: widths of the encoder's layers; ``()`` is the linear model.
-        activation: of the encoder. shift_activation: the paper's ``act``; ``"identity"`` leaves the shifts unbounded,
-        None takes the paper's choice by primitive: SELU, or Tanh for the log-normal.
-        bias: whether encoder and gate have biases (the paper's have none).
-        encoder: an ``nn.Module`` from inputs ``[rows, columns]`` to ``[rows, features]`` in place of ``hidden``.
-    Loss
-        objective: ``"exact"`` likelihood or the paper's ``"elbo"``.
-        discount: the paper's alpha, which multiplies the contribution of censored times.
-        t_max: where given, a censored time t means the event falls in ``(t, t_max]``.
-        prior_strength: the paper's lambda, which holds the base values near the warm start.
-        head_prior: strength of the zero-mean normal prior of gate and shifts, which the paper's loss leaves out.
-    Training
-        learning_rate, optimizer, batch_size, max_epochs, dropout, weight_decay (decoupled).
-        validation_fraction: share of the rows held out to stop early; 0 trains for max_epochs.
-        patience: epochs without a better held-out objective before training stops.
-        n_members: size of the ensemble; its law is the equal mixture of its members'.
-        checkpoint: a folder; the fit writes its state there and goes on from it after a kill.
-        random_state, device (``"auto"``, ``"cpu"``, ``"cuda"``), verbose (True shows a progress bar).
-    Input
-        preprocessor: ``"auto"`` fills, codes and scales X; None takes X as it is; or any scikit-learn transformer.
+    Parameters
+    ----------
+    primitive : str or subclass of Primitive, default "weibull"
+        The distribution of a component: ``"weibull"``, ``"lognormal"`` (the paper's), ``"loglogistic"``, the name of
+        another registered primitive, or a class of your own.
+    k : int, default 4
+        Components of the mixture of each event type.
+    hidden : sequence of int, default (100,)
+        Widths of the encoder's layers; ``()`` is the linear model.
+    objective : {"exact", "elbo"}, default "exact"
+        The mixture's log-likelihood, or the paper's lower bound of it.
+    discount : float, default 1.0
+        The paper's alpha, which multiplies the contribution of censored times.
+    n_members : int, default 1
+        Size of the ensemble; its distribution is the equal mixture of its members'.
+    random_state : int, RandomState, Generator or None, default 0
+        Random seed; None is a fresh one at each fit.
+    activation : str or callable, default "relu6"
+        Of the encoder: the name of an activation, or a function of a tensor, with which training is slower.
+    shift_activation : str or None, default "identity"
+        The paper's ``act``: ``"identity"`` leaves the shifts unbounded; None takes the paper's choice by primitive,
+        SELU, or Tanh for the log-normal.
+    bias : bool, default True
+        Whether encoder and gate have biases; the paper's have none.
+    encoder : torch.nn.Module, optional
+        A module from inputs ``[rows, columns]`` to ``[rows, features]`` in place of ``hidden``.
+    dropout : float, default 0.0
+        Share of the encoder's units left out in a training step.
+    weight_decay : float, default 0.0
+        Decoupled decay of the weights, as in AdamW.
+    prior_strength : float, default 1e-8
+        The paper's lambda, which holds the base values near the warm start.
+    head_prior : float, default 0.0
+        Strength of the zero-mean normal prior of gate and shifts, which the paper's loss leaves out.
+    t_max : float, optional
+        Where given, a censored time t means that the event falls in ``(t, t_max]``.
+    learning_rate : float, default 1e-3
+        Of the optimiser.
+    optimizer : {"adam", "rmsprop", "sgd"} or torch.optim class, default "adam"
+        With a class, members train one after the other.
+    batch_size : int, default 128
+        Rows in a training step.
+    max_epochs : int, default 200
+        Most passes over the training rows; 0 keeps the warm start.
+    patience : int, default 10
+        Epochs without a better held-out objective before training stops.
+    validation_fraction : float, default 0.15
+        Share of the rows held out for early stopping; 0 trains for ``max_epochs``.
+    preprocessor : {"auto", None} or transformer, default "auto"
+        ``"auto"`` imputes, encodes and scales X; None takes X as it is; or any scikit-learn transformer.
+    device : str or torch.device, default "auto"
+        ``"auto"`` is CUDA where there is one.
+    checkpoint : path-like, optional
+        A folder; the fit writes its state there after every epoch, and resumes from it after a kill.
+    callbacks : sequence of Callback, optional
+        Called at the start and the end of the fit and of every epoch; see ``lifemix.training.Callback``.
+    verbose : bool, default False
+        Whether to show a progress bar.
 
-    Fitted: ``n_events_``, ``n_features_in_``, ``feature_names_in_`` where X had names, ``preprocessor_``, ``history_``
-    (one record an epoch and member), ``best_epoch_`` (one a member), ``n_parameters_``, ``time_unit_``.
+    Attributes
+    ----------
+    network_ : FittedNetwork
+        The trained members: representations, mixtures and distributions from the matrix that ``preprocess`` gives.
+    history_ : list of dict
+        One record per epoch and member: member, epoch, train_loss, validation_loss.
+    best_epoch_ : list of int
+        The epoch that each member's parameters are from.
+    n_parameters_ : int
+        Of one member.
+    time_unit_ : float
+        The unit of time inside the network, learned from the training times.
+    n_events_, training_target_, event_times_, last_event_time_, n_features_in_, feature_names_in_, preprocessor_
+        As in every model; see ``SurvivalModel``.
+
+    References
+    ----------
+    .. [1] C. Nagpal, X. Li and A. Dubrawski, "Deep Survival Machines: Fully Parametric Survival Regression and
+       Representation Learning for Censored Data With Competing Risks", IEEE Journal of Biomedical and Health
+       Informatics 25(8), 2021. https://doi.org/10.1109/JBHI.2021.3052441
+
+    Examples
+    --------
+    >>> from lifemix import DeepSurvivalMachines, datasets
+    >>> data = datasets.load_metabric()
+    >>> model = DeepSurvivalMachines(hidden=(16,), max_epochs=2).fit(data.X[:500], data.y[:500])
+    >>> model.predict_survival_function(data.X[500:502], [50, 100, 150]).shape
+    (2, 3)
+    >>> model.predict_distribution(data.X[500:502]).median().shape
+    (2,)
+
     """
 
     _rules = RULES
@@ -148,10 +212,25 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
     @classmethod
     def paper(cls, primitive: str = "weibull", k: int = 4, **settings: Any) -> Self:
-        """Return the model with the paper's settings; anything may be set otherwise by name.
+        """Return the model with the paper's settings.
 
         From the paper: ReLU6 without bias, the ELBO, lambda 1e-8, Adam, one layer of 100, and (from its grids) discount
         1 and learning rate 1e-3. Left open there and ours: epochs, batch size, patience, held-out share, scaling.
+
+        Parameters
+        ----------
+        primitive : str or subclass of Primitive, default "weibull"
+            The paper's are ``"weibull"`` and ``"lognormal"``.
+        k : int, default 4
+            Components of the mixture.
+        **settings : any
+            Any other option of the constructor.
+
+        Returns
+        -------
+        DeepSurvivalMachines
+            Not fitted yet.
+
         """
         chosen: dict[str, Any] = {
             "hidden": (100,),
@@ -169,11 +248,24 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
     @classmethod
     def tuned(cls, competing: bool = False, **settings: Any) -> Self:
-        """Return the model with the settings that won in our experiments; anything may be set otherwise by name.
+        """Return the model with the settings that won in our experiments.
 
-        One kind of event: log-normal components, two layers of 100, dropout 1/2, numbers encoded piecewise linearly
-        between training quantiles. ``competing=True``, for several kinds: Weibull components, two layers of 50 with
-        Tanh, dropout 1/10. Eight members; a fit takes some ten to fifteen times as long as one with the defaults.
+        One event type: log-normal components, two layers of 100, dropout 1/2, numbers encoded piecewise linearly
+        between training quantiles. Competing risks: Weibull components, two layers of 50 with Tanh, dropout 1/10. Both
+        have eight members; a fit takes some ten to fifteen times as long as one with the defaults.
+
+        Parameters
+        ----------
+        competing : bool, default False
+            Whether there are several event types.
+        **settings : any
+            Any other option of the constructor.
+
+        Returns
+        -------
+        DeepSurvivalMachines
+            Not fitted yet.
+
         """
         one: dict[str, Any] = {
             "primitive": "lognormal",
@@ -192,10 +284,29 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         sample_weight: ArrayLike | None = None,
         validation_data: tuple[Any, Any] | None = None,
     ) -> Self:
-        """Fit to a table and a target (see ``make_target``).
+        """Fit the model.
 
-        sample_weight: case weights; a row of weight 0 is left out altogether.
-        validation_data: ``(X, y)`` to stop early on, rows that are not in X; otherwise a share of the rows is held out.
+        Parameters
+        ----------
+        X : table of n rows
+            Numbers, categories, missing values (see ``preprocessor``).
+        y : target of n rows
+            See ``lifemix.make_target``.
+        sample_weight : array-like of shape (n,), optional
+            Case weights; a row of weight 0 is left out altogether.
+        validation_data : pair (X, y), optional
+            Rows for early stopping that are not in X; otherwise a share of the rows is held out.
+
+        Returns
+        -------
+        self
+            The fitted model.
+
+        Raises
+        ------
+        DivergedError
+            Where no epoch has a finite loss.
+
         """
         X, plan = make_plan(self, X, y, sample_weight, validation_data)
         fits, architectures = train_plan(plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose))
@@ -225,7 +336,19 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     # Prediction.
 
     def predict_distribution(self, X: Any) -> MixtureDistribution | CompetingDistribution:
-        """Return one distribution per row, with ``survival``, ``quantile``, ``mean``, ``given``, ``net`` and more."""
+        """Return the predicted distribution of every row.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+
+        Returns
+        -------
+        MixtureDistribution or CompetingDistribution
+            n distributions, with ``survival``, ``quantile``, ``mean``, ``given``, ``net`` and more.
+
+        """
         matrix = self.preprocess(X)
         return self.network_.distribution(matrix)
 
@@ -243,10 +366,22 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def predict_survival_function(
         self, X: Any, times: ArrayLike | None = None, return_std: bool = False
     ) -> Floats | NDArray[np.object_] | tuple[Floats, Floats]:
-        """Return ``S(t | x)`` of the first event of any type, ``(n_rows, n_times)``.
+        """Return ``P(T > t | x)``, T the time of the first event of any type.
 
-        times: without them the curves come as functions of time, one per row, as scikit-survival's models give them.
-        return_std: also the standard deviation over the members of the ensemble.
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+        times : array-like of shape (n_times,), optional
+            Without them the curves come as functions of time, one per row, as scikit-survival's models give them.
+        return_std : bool, default False
+            Whether to return the standard deviation over the members of the ensemble too.
+
+        Returns
+        -------
+        array of shape (n, n_times), or a pair of such arrays, or array of n functions
+            Probabilities.
+
         """
         if not return_std:
             return super().predict_survival_function(X, times)
@@ -278,12 +413,36 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         return -self.network_.distribution(x).rmst(self.last_event_time_)
 
     def transform(self, X: Any) -> Floats:
-        """Return the learnt representation, ``(n_rows, hidden[-1])``; of an ensemble, the members' side by side."""
+        """Return the learned representation.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+
+        Returns
+        -------
+        array of shape (n, n_members * hidden[-1])
+            The last hidden layer, that of the members side by side.
+
+        """
         matrix = self.preprocess(X)
         return self.network_.represent(matrix)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the columns of ``transform``."""
+        """Return the names of the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : any, optional
+            Not used; there for scikit-learn.
+
+        Returns
+        -------
+        array of str
+            One name per column.
+
+        """
         check_is_fitted(self, "n_events_")
         width, members = self.network_.width, len(self.network_)
         names = [f"dsm{i}" if members == 1 else f"dsm{m}_{i}" for m in range(members) for i in range(width)]
@@ -292,14 +451,39 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def log_likelihood(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the sum over rows of the exact, undiscounted log-likelihood, in the user's unit of time.
 
-        The likelihood of an ensemble is that of its averaged joint law.
+        The likelihood of an ensemble is that of its averaged joint distribution.
+
+        Parameters
+        ----------
+        X, y : table and target of n rows
+            Exact, censored, truncated and interval-censored times alike.
+        sample_weight : array-like of shape (n,), optional
+            Case weights.
+
+        Returns
+        -------
+        float
+            The weighted sum.
+
         """
         matrix, target = self.preprocess(X), read_target(X, y)
         check_known_events(target, self.n_events_, "y")
         return self.network_.log_likelihood(matrix, target, check_weight(sample_weight, len(target)))
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the mean C^td over the quartiles of the training event times, and over event types."""
+        """Return the mean concordance C^td at the quartiles of the training event times, over event types.
+
+        Parameters
+        ----------
+        X, y : table and target of n rows
+            Rows that the model was not fitted on.
+
+        Returns
+        -------
+        float
+            Between 0 and 1; 1/2 is chance.
+
+        """
         return self._score(self.preprocess(X), read_target(X, y))
 
     def _score(self, matrix: Floats, target: Target) -> float:

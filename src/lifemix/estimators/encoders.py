@@ -31,7 +31,7 @@ def copy_encoder(encoder: nn.Module, example: Tensor) -> tuple[nn.Module, int]:
     shape = tuple(features.shape) if isinstance(features, Tensor) else type(features).__name__
     if not isinstance(features, Tensor) or features.dim() != 2 or len(features) != len(example) or not features.numel():
         raise SettingError(
-            f"encoder must give one row of features a row, shape [{len(example)}, width]; got {shape}. "
+            f"encoder must give one row of features per row, shape [{len(example)}, width]; got {shape}. "
             "Flatten its output, or pick the part of it to use."
         )
     return module, int(features.shape[1])

@@ -30,13 +30,13 @@ _LARGEST = 1e30  # leaves room below the largest float32 for sums over columns
 def training_rows(X: Any, y: Any, sample_weight: ArrayLike | None, t_max: float | None) -> tuple[Any, Target, Floats]:
     """Return the table, the target and the case weights of the rows that count: those of positive weight."""
     target = read_target(X, y)
-    _check_kinds(target)
+    _check_event_types(target)
     weight = check_weight(sample_weight, len(target))
     rows = np.flatnonzero(weight > 0)
     unweighted = sorted(set(target.event.tolist()) - set(target.event[rows].tolist()) - {0})
     if unweighted:
         raise InputError(
-            f"sample_weight must be positive for some row of every kind of event; got only zeros for {unweighted}."
+            f"sample_weight must be positive for some row of every event type; got only zeros for {unweighted}."
         )
     if len(rows) < len(target):
         X, target, weight = _safe_indexing(X, rows), target.take(rows), weight[rows]
@@ -68,23 +68,23 @@ def read_target(X: Any, y: Any, where: str = "") -> Target:
     return target
 
 
-def _check_kinds(target: Target) -> None:
-    """Refuse a training target from which some kind of event cannot be learnt."""
+def _check_event_types(target: Target) -> None:
+    """Refuse a training target from which some event type cannot be learned."""
     counts = np.bincount(target.event, minlength=2)[1:]
     if not counts.any():
         raise TargetError(
             f"all {len(target)} rows are censored; expected some events (codes 1..M). Check how events are coded."
         )
-    missing = [kind for kind, count in enumerate(counts, 1) if count == 0]
+    missing = [code for code, count in enumerate(counts, 1) if count == 0]
     if missing:
         raise TargetError(
-            f"event kinds must be 1..M without gaps; got codes up to {len(counts)} but no row with {missing}. "
-            "Number the kinds anew, or add rows."
+            f"event types must be 1..M without gaps; got codes up to {len(counts)} but no row with {missing}. "
+            "Number the event types anew, or add rows."
         )
 
 
 def check_known_events(target: Target, n_events: int, where: str) -> None:
-    """Refuse kinds of event that the model does not have."""
+    """Refuse event types that the model does not have."""
     if target.n_events > n_events:
         raise TargetError(
             f"{where} has event {target.n_events}; the training rows have 1..{n_events} only. Leave these rows out, or "

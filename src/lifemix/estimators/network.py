@@ -1,4 +1,4 @@
-"""What a fit has learnt of the network: from inputs to representations, mixtures and predicted distributions."""
+"""What a fit has learned of the network: from inputs to representations, mixtures and predicted distributions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["FittedNetwork"]
 Floats = NDArray[np.float64]
 _ROWS_AT_ONCE = 1 << 13  # rows of all members together that pass the network at once
 _LARGEST_LOG = 600.0  # exp of it is a float64, and so are products with times
-_LIKELIHOOD_ROWS_AT_ONCE = 1 << 12  # an interval under competing risks takes a hundred numbers a row
+_LIKELIHOOD_ROWS_AT_ONCE = 1 << 12  # an interval under competing risks takes a hundred numbers per row
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class FittedNetwork:
         return Mixture(log_weights, law)
 
     def distribution(self, matrix: Floats) -> MixtureDistribution | CompetingDistribution:
-        """Return one distribution a row, in the user's unit of time."""
+        """Return one distribution per row, in the user's unit of time."""
         mixtures = self.mixtures(matrix)
         own = mixtures.components
         assert isinstance(own, LogLocationScale)
@@ -90,7 +90,7 @@ class FittedNetwork:
         return MixtureDistribution(Mixture(side_by_side.log_weights - np.log(len(self)), side_by_side.components))
 
     def log_likelihood(self, matrix: Floats, target: Target, weight: Floats) -> float:
-        """Return the weighted sum over rows of the log-likelihood of the averaged joint law, in the user's unit."""
+        """Return the weighted sum over rows of the log-likelihood of the averaged joint distribution, in the user's unit."""
         size = max(1, _LIKELIHOOD_ROWS_AT_ONCE // len(self))
         parts = [slice(start, start + size) for start in range(0, len(target), size)]
         return sum(self._log_likelihood(matrix[rows], target.take(rows), weight[rows]) for rows in parts)

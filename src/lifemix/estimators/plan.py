@@ -65,7 +65,7 @@ class Sample:
     def split(self, fraction: float, seed: int) -> tuple[Rows, Rows]:
         """Return the rows to train on and the rows to hold out, disjoint and stratified by event.
 
-        A row censored at time 0 says nothing, so it is in neither. Where both parts cannot have every kind of event,
+        A row censored at time 0 says nothing, so it is in neither. Where both parts cannot have every event type,
         nothing is held out, with a warning.
         """
         usable = np.flatnonzero((self.target.time > 0) | (self.target.event > 0))
@@ -76,11 +76,11 @@ class Sample:
             return usable, usable[:0]
         if 1 <= round(fraction * len(usable)) < len(usable):
             train, held_out = train_validation_split(self.target, usable, fraction, seed)
-            kinds = set(range(1, self.target.n_events + 1))
-            if all(kinds <= set(self.target.event[part].tolist()) for part in (train, held_out)):
+            types = set(range(1, self.target.n_events + 1))
+            if all(types <= set(self.target.event[part].tolist()) for part in (train, held_out)):
                 return train, held_out
         warn_user(
-            f"too few events to hold rows out: {len(usable)} rows, counts by kind "
+            f"too few events to hold rows out: {len(usable)} rows, counts by event type "
             f"{np.bincount(self.target.event[usable])[1:].tolist()}. Training runs for max_epochs on all rows; "
             "set validation_fraction=0 to choose this."
         )
@@ -167,7 +167,7 @@ def make_plan(
 def _jobs(
     estimator: Any, architecture: Architecture, sample: Sample, scale: TimeScale, fraction: float, memo: Memo
 ) -> list[Job]:
-    """Return one job a member, each with a seed and rows to hold out of its own, unless these were given."""
+    """Return one job per member, each with a random seed and rows to hold out of its own, unless these were given."""
 
     def start() -> Tensor:
         rows, _ = sample.split(0.0, 0)  # all but the given rows to hold out

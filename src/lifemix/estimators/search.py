@@ -51,24 +51,65 @@ class _Test:
 
     @classmethod
     def of(cls, preprocessor: Any, X: Any, target: Target) -> _Test:
-        """Read a table with what was learnt on the training rows."""
+        """Read a table with what was learned on the training rows."""
         return cls(X, target.to_array(), apply_preprocessor(preprocessor, X, columns_required=False), target)
 
 
 class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """What scikit-learn's ``GridSearchCV`` does, for ``DeepSurvivalMachines``, in fleets.
+    """What scikit-learn's ``GridSearchCV`` does, for ``DeepSurvivalMachines``: models of one shape train together.
 
-    param_grid: lists of values by name, or several such dictionaries; with ``n_iter`` also distributions to draw from.
-    n_iter: where given, that many candidates are drawn at random (by ``random_state``) instead of the whole grid.
-    scoring: ``"concordance"`` (the estimator's ``score``, also None), ``"log_likelihood"`` (mean a row), or a function
-    of (estimator, X, y).
-    cv: a number of folds, stratified by event; a scikit-learn splitter; or pairs of row numbers.
-    refit: whether to fit the best candidate on all rows.
-    n_jobs: fleets at a time, as in joblib. max_fleet: the most models that train together.
-    folder: where finished scores are kept, one line each, so that a killed search goes on where it was.
+    Parameters
+    ----------
+    estimator : DeepSurvivalMachines
+        The model whose settings are searched.
+    param_grid : dict or list of dict
+        Lists of values by name; with ``n_iter`` also distributions to draw from.
+    n_iter : int, optional
+        Where given, that many candidates are drawn at random instead of the whole grid.
+    scoring : {"concordance", "log_likelihood"} or callable, optional
+        ``"concordance"`` is the estimator's ``score``, also None; ``"log_likelihood"`` the mean per row; a callable
+        takes (estimator, X, y).
+    cv : int, splitter or iterable, default 5
+        A number of folds, stratified by event; a scikit-learn splitter; or pairs of row numbers.
+    refit : bool, default True
+        Whether to fit the best candidate on all rows.
+    n_jobs : int, optional
+        Fleets at a time, as in joblib.
+    max_fleet : int, default 32
+        The most models that train together.
+    folder : path-like, optional
+        Where finished scores are kept, one line each, so that a killed search resumes.
+    random_state : int or None, default 0
+        Random seed of the candidates that ``n_iter`` draws.
+    verbose : bool, default False
+        Whether to show a progress bar.
 
-    Fitted: ``cv_results_``, ``best_params_``, ``best_score_``, ``best_index_``, ``best_estimator_``, ``n_splits_``,
-    ``refit_time_``.
+    Attributes
+    ----------
+    cv_results_ : dict
+        As in scikit-learn.
+    best_params_ : dict
+        The candidate with the best mean score.
+    best_score_ : float
+        That score.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    best_estimator_ : DeepSurvivalMachines
+        That candidate, fitted on all rows, where ``refit`` is true.
+    n_splits_ : int
+        The number of folds.
+    refit_time_ : float
+        Seconds.
+
+    Examples
+    --------
+    >>> from lifemix import DeepSurvivalMachines, FleetSearchCV, datasets
+    >>> data = datasets.load_metabric()
+    >>> model = DeepSurvivalMachines(hidden=(8,), max_epochs=2)
+    >>> search = FleetSearchCV(model, {"k": [2, 3]}, cv=2).fit(data.X[:400], data.y[:400])
+    >>> sorted(search.best_params_)
+    ['k']
+
     """
 
     def __init__(
@@ -99,7 +140,21 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Score every candidate on every fold, and fit the best on all rows; weights count in training only."""
+        """Score every candidate on every fold, and fit the best on all rows.
+
+        Parameters
+        ----------
+        X, y : table and target of n rows
+            As in ``DeepSurvivalMachines.fit``.
+        sample_weight : array-like of shape (n,), optional
+            Case weights; they count in training only.
+
+        Returns
+        -------
+        self
+            The fitted search.
+
+        """
         for name in ("best_estimator_", "refit_time_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         score = _scorer(self.scoring)
@@ -194,31 +249,125 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self.best_estimator_
 
     def predict(self, X: Any) -> Any:
-        """Return the best estimator's risk scores."""
+        """Return the best estimator's risk scores.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+
+        Returns
+        -------
+        array of shape (n,)
+            Higher for an earlier event.
+
+        """
         return self._best().predict(X)
 
     def predict_distribution(self, X: Any) -> Any:
-        """Return the best estimator's distributions."""
+        """Return the best estimator's distributions.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+
+        Returns
+        -------
+        MixtureDistribution or CompetingDistribution
+            One distribution per row.
+
+        """
         return self._best().predict_distribution(X)
 
     def predict_survival_function(self, X: Any, times: Any = None, return_std: bool = False) -> Any:
-        """Return the best estimator's survival curves."""
+        """Return the best estimator's survival curves.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+        times : array-like of shape (n_times,), optional
+            Without them the curves come as functions of time.
+        return_std : bool, default False
+            Whether to return the standard deviation over the members too.
+
+        Returns
+        -------
+        array of shape (n, n_times)
+            Probabilities.
+
+        """
         return self._best().predict_survival_function(X, times, return_std)  # type: ignore[call-overload]
 
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the best estimator's log-likelihood."""
+        """Return the best estimator's log-likelihood.
+
+        Parameters
+        ----------
+        X, y : table and target of n rows
+            As in ``DeepSurvivalMachines.log_likelihood``.
+        sample_weight : array-like of shape (n,), optional
+            Case weights.
+
+        Returns
+        -------
+        float
+            The weighted sum.
+
+        """
         return self._best().log_likelihood(X, y, sample_weight)
 
     def predict_cumulative_incidence(self, X: Any, times: Any, event: int = 1) -> Any:
-        """Return the best estimator's cumulative incidences."""
+        """Return the best estimator's cumulative incidences.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+        times : array-like of shape (n_times,)
+            Times from the origin.
+        event : int, default 1
+            The event type.
+
+        Returns
+        -------
+        array of shape (n, n_times)
+            Probabilities.
+
+        """
         return self._best().predict_cumulative_incidence(X, times, event)
 
     def transform(self, X: Any) -> Any:
-        """Return the best estimator's representation."""
+        """Return the best estimator's representation.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+
+        Returns
+        -------
+        array of shape (n, n_members * hidden[-1])
+            The last hidden layer.
+
+        """
         return self._best().transform(X)
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the best estimator's score, by the same measure as the search."""
+        """Return the best estimator's score, by the same measure as the search.
+
+        Parameters
+        ----------
+        X, y : table and target of n rows
+            Rows that were not searched on.
+
+        Returns
+        -------
+        float
+            Higher is better.
+
+        """
         model = self._best()
         return _scorer(self.scoring)(model, _Test.of(model.preprocessor_, X, as_target(y)))
 
@@ -271,13 +420,13 @@ def _name(scoring: Any) -> str:
 
 
 def _check_folds(target: Target, folds: Sequence[Any]) -> None:
-    """Refuse folds whose training part has not every kind of event."""
+    """Refuse folds whose training part has not every event type."""
     kinds = set(np.unique(target.event).tolist()) - {0}
     for number, (train, _) in enumerate(folds):
         missing = sorted(kinds - set(target.event[train].tolist()))
         if missing:
             raise SettingError(
-                f"every training part must have every kind of event; fold {number} has none of {missing}. "
+                f"every training part must have every event type; fold {number} has none of {missing}. "
                 "Use fewer folds, or cv=EventStratifiedKFold(...)."
             )
 

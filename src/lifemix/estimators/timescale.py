@@ -1,4 +1,4 @@
-"""What is learnt of time before training."""
+"""What is learned of time before training."""
 
 from __future__ import annotations
 
