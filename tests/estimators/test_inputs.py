@@ -224,7 +224,7 @@ BAD_WEIGHTS = {
     "nan": (np.r_[np.nan, np.ones(239)], "finite and >= 0; got nan at row 0"),
     "infinite": (np.r_[1, np.inf, np.ones(238)], "finite and >= 0; got inf at row 1"),
     "text": (["heavy"] * 240, "sample_weight must be numbers"),
-    "all zero": (np.zeros(240), "positive for some row of every kind"),
+    "all zero": (np.zeros(240), "positive for some row of every event type"),
 }
 
 
