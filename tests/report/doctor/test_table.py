@@ -140,7 +140,7 @@ CASES = {
     "far values": (
         with_column("weight", lambda X, t, e: where(np.arange(N) < 4, 9999, X["age"])),
         "warn",
-        "far values",
+        "outliers",
     ),
     "infinite": (
         with_column("ratio", lambda X, t, e: where(np.arange(N) < 4, np.inf, 1.0)),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import Floats
 from ...metrics import (
     aalen_johansen,
     d_calibration,
@@ -19,7 +20,6 @@ from ...survival_model import FittedSurvivalModel
 from ...target import Target
 from ..text import counted, percent
 from .findings import Finding
-from .variables import Floats
 
 __all__ = ["check_calibration", "check_extrapolation"]
 

@@ -1,4 +1,4 @@
-"""Checks of one column at a time, without the outcome: identifiers, constants, gaps, levels, odd values."""
+"""Checks of the columns, without the outcome: identifiers, constants, missing values, levels, outliers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 
-from ...preprocessing.reading import ColumnData
+from ...checks import Floats
+from ...errors import CovariateError
+from ...preprocessing.reading import ColumnData, TableData, read_columns
 from ..text import counted, listed, percent
 from .findings import Finding
-from .variables import Floats
 
-__all__ = ["check_column", "check_constants", "check_missing"]
+__all__ = ["check_column", "check_constants", "check_missing", "readable_columns"]
 
 _ENOUGH_ROWS = 20
 _ALL_DIFFERENT = 0.95
@@ -29,6 +31,19 @@ _IDENTIFIER = re.compile(
 )
 
 
+def readable_columns(table: pd.DataFrame | TableData) -> tuple[list[ColumnData], list[Finding]]:
+    """Read every column of a table; one that no model could read becomes a finding."""
+    columns, findings = [], []
+    for column in read_columns(table):
+        try:
+            column.distinct  # noqa: B018  (reads the column)
+            columns.append(column)
+        except CovariateError as error:
+            text = f"The column {column.name} cannot be used as it is: {error}"
+            findings.append(Finding("stop", "unreadable column", text, "Repair the column, or leave it out."))
+    return columns, findings
+
+
 def check_column(variable: ColumnData) -> Iterator[Finding]:
     """Yield what stands out in one column that varies."""
     if variable.distinct < 2:
@@ -39,7 +54,7 @@ def check_column(variable: ColumnData) -> Iterator[Finding]:
     elif variable.numbers is None:
         yield from _check_levels(variable)
     else:
-        yield from _check_far_values(variable.name, variable.numbers[~variable.missing])
+        yield from _check_outliers(variable.name, variable.numbers[~variable.missing])
 
 
 def _identifier(variable: ColumnData) -> Finding | None:
@@ -55,15 +70,15 @@ def _identifier(variable: ColumnData) -> Finding | None:
         return Finding(
             "warn" if variable.numbers is not None or variable.distinct <= _MOST_LEVELS else "stop",
             "identifier",
-            f"{variable.name} {seen} and looks like an identifier: a model can only learn it by heart, or pick up the "
-            "order in which subjects were recorded.",
+            f"{variable.name} {seen} and looks like an identifier: a model can only memorise it, or pick up the order "
+            "in which subjects were recorded.",
             f"Leave {variable.name} out.",
         )
     return Finding(
         "warn",
         "repeated subjects",
         f"{variable.name} {seen} and looks like an identifier of subjects who have several rows.",
-        f"Leave {variable.name} out, and keep all rows of a subject in the same fold, or one row a subject.",
+        f"Leave {variable.name} out, and keep all rows of a subject in the same fold, or keep one row per subject.",
     )
 
 
@@ -78,7 +93,7 @@ def _check_levels(variable: ColumnData) -> Iterator[Finding]:
             "numbers as text",
             f"{variable.name} holds numbers but is read as {variable.distinct:,} categories{because}, so its order is "
             "lost.",
-            f"Turn {variable.name} into numbers, with gaps where a value is unknown.",
+            f"Turn {variable.name} into numbers, with missing values where one is unknown.",
         )
     elif variable.distinct > _MANY_LEVELS:
         counts = np.bincount(variable.codes[variable.codes >= 0])
@@ -100,7 +115,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _check_far_values(name: str, values: Floats) -> Iterator[Finding]:
+def _check_outliers(name: str, values: Floats) -> Iterator[Finding]:
     if len(values) < _ENOUGH_ROWS:
         return
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
@@ -111,16 +126,16 @@ def _check_far_values(name: str, values: Floats) -> Iterator[Finding]:
     code = f"; {common:g} alone occurs {counted(count, 'time')}, which looks like a code" if count > 2 else ""
     yield Finding(
         "warn",
-        "far values",
-        f"{counted(len(far), 'value')} of {name} lie more than {_FAR:g} times as far from the median, {middle:g}, as "
-        f"90 % of the values spread; the furthest is {far[np.abs(far - middle).argmax()]:g}{code}. Such values rule "
-        "the scale of the column.",
-        "Check the unit, and replace codes for unknown by gaps; where the values are right, take a logarithm.",
+        "outliers",
+        f"{name} has {counted(len(far), 'outlier')}, further from the median, {middle:g}, than {_FAR:g} times the "
+        f"range of the middle 90 % of the values; the furthest is {far[np.abs(far - middle).argmax()]:g}{code}. Such "
+        "values dominate the scale of the column.",
+        "Check the unit, and replace codes for unknown by missing values; take a logarithm where the values are right.",
     )
 
 
 def check_constants(variables: list[ColumnData]) -> Iterator[Finding]:
-    """Yield the columns that say the same of everyone, or of almost everyone."""
+    """Yield the columns with the same value in every row, or in almost every row."""
     empty = [v.name for v in variables if v.distinct == 0]
     constant = [v.name for v in variables if v.distinct == 1]
     nearly = [v.name for v in variables if v.distinct > 1 and _largest_share(v) > _NEARLY_CONSTANT]
@@ -133,8 +148,7 @@ def check_constants(variables: list[ColumnData]) -> Iterator[Finding]:
             yield Finding(
                 "note",
                 topic,
-                f"{listed(names)} {'has' if len(names) == 1 else 'have'} {what} and cannot help to tell subjects "
-                "apart.",
+                f"{listed(names)} {'has' if len(names) == 1 else 'have'} {what}, which does not distinguish subjects.",
                 f"Leave {'it' if len(names) == 1 else 'them'} out, unless a value was read wrongly.",
             )
 
@@ -161,7 +175,7 @@ def check_missing(variables: list[ColumnData]) -> Iterator[Finding]:
             "warn",
             "mostly missing",
             f"More than half is missing in {listed([f'{name} ({percent(shares[name])})' for name in mostly])}; what a "
-            "model uses there is mostly a filled-in value.",
+            "model uses there is mostly imputed.",
             "Ask whether the value will be known when the model is used; if not, leave the column out.",
         )
     total = float(np.mean(list(shares.values()))) if shares else 0.0
@@ -171,5 +185,5 @@ def check_missing(variables: list[ColumnData]) -> Iterator[Finding]:
             "note",
             "missing values",
             f"{percent(total)} of all values are missing, and {percent(complete)} of the rows are complete.",
-            "preprocessor='auto' fills gaps with the training mean or most frequent level, and marks where it did.",
+            "preprocessor='auto' imputes the training mean or most frequent level, and adds missing-value indicators.",
         )

@@ -13,8 +13,8 @@ from ...preprocessing.frames import as_table
 from ...preprocessing.reading import ColumnData
 from ...survival_model import FittedSurvivalModel
 from ..text import counted, listed, percent
+from .columns import readable_columns
 from .findings import Finding
-from .variables import read_variables
 
 __all__ = ["check_dataset_shift"]
 
@@ -29,7 +29,7 @@ def check_dataset_shift(model: FittedSurvivalModel, X: Any) -> Iterator[Finding]
         return
     columns = {column.name: column for column in fitted.columns_}
     table, _ = as_table(X)
-    variables = [variable for variable in read_variables(table)[0] if variable.name in columns]
+    variables = [variable for variable in readable_columns(table)[0] if variable.name in columns]
     pairs = [(variable, columns[variable.name]) for variable in variables]
     yield from _check_far(pairs)
     yield from _check_levels(pairs)

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
+from ...checks import Floats
 from ...metrics import concordance, nelson_aalen
+from ...metrics.inputs import Bools
 from ...preprocessing.reading import ColumnData
 from ...target import Target
 from ..text import listed, percent
 from .findings import Finding
-from .variables import Bools, Floats
 
 __all__ = ["check_informative_missingness", "check_leak", "expected_events"]
 

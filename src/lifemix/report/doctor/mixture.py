@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...checks import Floats
 from ...estimators import DeepSurvivalMachines
 from ...likelihood import contributions
 from ...target import Target
 from ..text import listed
 from .findings import Finding
-from .variables import Floats
 
 __all__ = ["MixtureFacts", "check_members", "check_mixture", "describe_mixture"]
 

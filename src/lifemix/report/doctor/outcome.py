@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...metrics.inputs import Floats, Ints
 from ...target import Target
 from ..text import capital, counted, listed, percent
 from .findings import Finding
-from .variables import Floats, Ints
 
 __all__ = ["check_horizons", "check_outcome"]
 

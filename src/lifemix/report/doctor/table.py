@@ -16,12 +16,12 @@ from ...errors import InputError, LifemixWarning
 from ...preprocessing.frames import as_table
 from ...preprocessing.reading import ColumnData, TableData
 from ...target import Target, as_target
+from ..inputs import exact_times
 from ..text import capital, counted, listed, percent
-from .columns import check_column, check_constants, check_missing
+from .columns import check_column, check_constants, check_missing, readable_columns
 from .findings import Finding, most_severe_first
 from .leaks import check_informative_missingness, check_leak, expected_events
 from .outcome import check_horizons, check_outcome
-from .variables import exact_times, read_variables
 
 __all__ = ["check_table"]
 
@@ -96,7 +96,7 @@ def _findings(
     yield from check_outcome(target, names)
     if horizons is not None:
         yield from check_horizons(target, horizons)
-    variables, unreadable = read_variables(table)
+    variables, unreadable = readable_columns(table)
     yield from unreadable
     yield from _check_sizes(variables, target, names)
     yield from _check_duplicates(variables, target)

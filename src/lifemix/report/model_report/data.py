@@ -11,7 +11,8 @@ from ..._html import Html, Section, TableColumn, paragraph, table
 from ...metrics import kaplan_meier
 from ...preprocessing.reading import ColumnData
 from ...target import Target
-from ..doctor.variables import exact_times, read_variables
+from ..doctor.columns import readable_columns
+from ..inputs import exact_times
 from ..text import percent, plain
 from .context import ReportContext
 
@@ -85,7 +86,7 @@ def median_time(target: Target, level: float = 0.5) -> float | None:
 
 
 def _covariates(frame: pd.DataFrame) -> Html:
-    variables, _ = read_variables(frame)
+    variables, _ = readable_columns(frame)
     rows = [[v.name, _type(v), _describe(v), _share(v.missing) if v.missing.any() else "0"] for v in variables]
     columns = [
         TableColumn("covariate"),

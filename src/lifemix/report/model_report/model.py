@@ -29,7 +29,7 @@ def model_section(report: ReportContext) -> Section:
     if model is not None:
         what["form"] = (
             f"{'a' if report.n_events == 1 else 'for each event type a'} mixture of k = {model.k} "
-            f"{_PRIMITIVES.get(model.primitive, model.primitive)} distributions, whose weights and parameters a neural "
+            f"{_PRIMITIVES.get(str(model.primitive), model.primitive)} distributions, whose weights and parameters a neural "
             "network computes from the covariates"
         )
         what["size"] = f"{counted(model.n_parameters_, 'parameter')}, hidden layers {tuple(model.hidden)}" + (

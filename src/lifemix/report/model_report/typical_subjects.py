@@ -13,7 +13,7 @@ import pandas as pd
 from ..._html import Html, Section, TableColumn, figure, new_figure, paragraph, table
 from ...metrics import predicted_risk
 from ...plots import incidence_curves, survival_curves
-from ..doctor.variables import read_variables
+from ..doctor.columns import readable_columns
 from ..text import percent, plain
 from .context import Floats, ReportContext
 
@@ -108,7 +108,7 @@ def _description(report: ReportContext, risk: Floats, rows: dict[str, int], even
 def _summary(frame: pd.DataFrame) -> dict[str, str]:
     """Return the median of each number and the most frequent level of each category."""
     result = {}
-    for variable in read_variables(frame)[0]:
+    for variable in readable_columns(frame)[0]:
         if variable.distinct == 0:
             result[variable.name] = "–"
         elif variable.numbers is not None:
