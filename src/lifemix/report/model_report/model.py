@@ -27,10 +27,10 @@ def model_section(report: ReportContext) -> Section:
     columns = list(getattr(report.model, "feature_names_in_", report.frame.columns))
     what: dict[str, object] = {"model": _name(report.model)}
     if model is not None:
+        primitive = _PRIMITIVES.get(str(model.primitive), model.primitive)
         what["form"] = (
-            f"{'a' if report.n_events == 1 else 'for each event type a'} mixture of k = {model.k} "
-            f"{_PRIMITIVES.get(str(model.primitive), model.primitive)} distributions, whose weights and parameters a neural "
-            "network computes from the covariates"
+            f"{'a' if report.n_events == 1 else 'for each event type a'} mixture of k = {model.k} {primitive} "
+            "distributions, whose weights and parameters a neural network computes from the covariates"
         )
         what["size"] = f"{counted(model.n_parameters_, 'parameter')}, hidden layers {tuple(model.hidden)}" + (
             f", ensemble of {model.n_members} members" if model.n_members > 1 else ""
