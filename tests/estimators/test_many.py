@@ -1,10 +1,16 @@
 """Models fitted together are what they are when fitted alone."""
 
+import math
+
 import numpy as np
 import pytest
+import torch
 
 from lifemix import DeepSurvivalMachines, datasets
+from lifemix.errors import DivergedError
+from lifemix.estimators.fleets import check_finite
 from lifemix.estimators.many import FitRequest, fit_many
+from lifemix.training import Fit
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +37,38 @@ def test_models_fitted_together_predict_as_when_fitted_alone(parts):
         )
 
 
-def test_a_model_that_diverges_comes_with_its_error(parts):
+def test_a_model_that_diverges_comes_with_its_error_and_leaves_its_neighbour_alone(parts):
     first, _, held_out = parts
-    wild = DeepSurvivalMachines(learning_rate=10.0, max_epochs=3, shift_activation="identity", preprocessor=None)
-    tame = DeepSurvivalMachines(max_epochs=3, preprocessor=None)
-    X = first[0].to_numpy() * 1e6
-    done = {one.number: one for one in fit_many([FitRequest(wild, X, first[1]), FitRequest(tame, *first, held_out)])}
+    X, new = first[0].to_numpy(), held_out[0].to_numpy()
+    wild, tame, alone = (
+        DeepSurvivalMachines(max_epochs=3, learning_rate=r, preprocessor=None) for r in (10, 1e-3, 1e-3)
+    )
+    requests = [FitRequest(wild, X * 1e20, first[1]), FitRequest(tame, X, first[1])]
+    done = {one.number: one for one in fit_many(requests)}
+    assert isinstance(done[0].error, DivergedError)
+    assert "training diverged: the weights or the loss of 1 of 1 models" in str(done[0].error)
+    assert not hasattr(done[0].model, "n_events_")
     assert done[1].error is None
-    assert done[0].error is None or "diverged" in str(done[0].error)
+    expected = alone.fit(X, first[1]).predict_survival_function(new, [50, 100])
+    np.testing.assert_allclose(done[1].model.predict_survival_function(new, [50, 100]), expected, atol=1e-4)
+
+
+FITS = {
+    "good": (Fit(torch.zeros(2), 1, 0.5, [0.7], [0.5]), False),
+    "no epoch at all": (Fit(torch.zeros(2)), False),
+    "an earlier epoch to go back to": (Fit(torch.zeros(2), 1, 0.5, [0.7, math.nan], [0.5, math.nan]), False),
+    "nothing held out": (Fit(torch.zeros(2), 2, math.nan, [0.7, 0.6], [math.nan, math.nan]), False),
+    "nothing held out, last loss infinite": (Fit(torch.zeros(2), 2, math.nan, [0.7, math.inf], [math.nan] * 2), True),
+    "no finite loss": (Fit(torch.zeros(2), 0, math.inf, [math.nan], [math.nan]), True),
+    "weights that are no numbers": (Fit(torch.tensor([0.0, math.nan]), 1, 0.5, [0.7], [0.5]), True),
+    "infinite weights": (Fit(torch.tensor([math.inf, 0.0]), 1, 0.5, [0.7], [0.5]), True),
+}
+
+
+@pytest.mark.parametrize(("fit", "diverged"), FITS.values(), ids=FITS)
+def test_a_fit_without_a_finite_epoch_has_diverged(fit, diverged):
+    if not diverged:
+        check_finite([fit])
+        return
+    with pytest.raises(DivergedError, match=rf"1 of 2 models are not finite after {len(fit.train_loss)} epochs"):
+        check_finite([FITS["good"][0], fit])

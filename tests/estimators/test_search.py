@@ -148,6 +148,18 @@ def test_one_bad_candidate_scores_nan_and_all_bad_are_refused(data):
         FleetSearchCV(BASE, {"k": [3]}, cv=2, scoring=fails_for_three).fit(*data)
 
 
+def test_a_candidate_that_diverges_scores_nan_and_the_others_are_scored(data):
+    X, y = data
+    huge = X[["a", "c"]].to_numpy() * 1e25
+    base = clone(BASE).set_params(preprocessor=None, hidden=(), validation_fraction=0, learning_rate=10)
+    with pytest.warns(LifemixWarning, match="a candidate scores NaN: training diverged: .* 1 of 1 models"):
+        found = FleetSearchCV(base, {"max_epochs": [3, 0]}, cv=2, scoring=other_score, refit=False).fit(huge, y)
+    scores = found.cv_results_["mean_test_score"]
+    assert np.isnan(scores[0])
+    assert scores[1] == -7.0
+    assert found.best_params_ == {"max_epochs": 0}
+
+
 def test_folds_without_some_kind_of_event_are_refused(data):
     X, y = data
     rare = make_target(y["time"], np.where(np.arange(240) < 5, 2, y["event"]))

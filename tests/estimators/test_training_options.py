@@ -281,6 +281,61 @@ def test_prior_holds_the_base_values_at_the_warm_start(quick, single):
         np.testing.assert_allclose(getattr(components, name)[0], float(getattr(start, name)), atol=0.01)
 
 
+def in_intervals(y):
+    """Return a target whose every third event is known to an interval only: it takes the general path."""
+    upper = np.where((y["event"] > 0) & (np.arange(len(y)) % 3 == 0), 1.5 * y["time"], np.nan)
+    return make_target(y["time"], y["event"], upper=upper)
+
+
+PATHS = {
+    "fused": (lambda y: y, dict),
+    "autograd": (in_intervals, dict),
+    "module": (lambda y: y, lambda: {"encoder": encoder()[:1]}),
+}
+WHOLE = {
+    "batch_size": 10_000,
+    "validation_fraction": 0,
+    "optimizer": "sgd",
+    "learning_rate": 0.02,
+    "preprocessor": None,
+}
+
+
+@pytest.mark.parametrize("prior", ["prior_strength", "head_prior"])
+@pytest.mark.parametrize(("change", "options"), PATHS.values(), ids=PATHS)
+def test_priors_do_not_grow_with_the_rows(quick, single, change, options, prior):
+    """The same rows once, twice and five times have the same mean likelihood, so they must give the same model."""
+    X, y = single.X[:100], change(single.y[:100])
+
+    def fit(copies, strength):
+        model = quick(**WHOLE, **options(), max_epochs=15, **{prior: strength})
+        return model.fit(np.tile(X, (copies, 1)), np.tile(y, copies)).predict_survival_function(X, TIMES)
+
+    once = fit(1, 0.5)
+    for copies in (2, 5):
+        np.testing.assert_allclose(fit(copies, 0.5), once, atol=2e-5)
+        for other in (0.5 / copies, 0.5 * copies):  # what a prior that shrinks or grows with the rows would be
+            assert np.abs(fit(1, other) - once).max() > 1e-3
+
+
+@pytest.mark.parametrize(("change", "options"), PATHS.values(), ids=PATHS)
+def test_recorded_loss_has_the_penalties_times_their_strength(quick, single, change, options):
+    X, y = single.X[:100], change(single.y[:100])
+
+    def first_loss(copies, **strengths):
+        settings = WHOLE | options() | strengths | {"learning_rate": 1e-12, "max_epochs": 1}
+        return quick(**settings).fit(np.tile(X, (copies, 1)), np.tile(y, copies)).history_[0]["train_loss"]
+
+    for name in ("prior_strength", "head_prior"):
+        penalties = {}
+        for copies in (1, 3):
+            plain, one, two = (first_loss(copies, **{name: strength}) for strength in (0.0, 1.0, 2.0))
+            assert two - plain == pytest.approx(2 * (one - plain), rel=1e-4)
+            penalties[copies] = one - plain
+        assert penalties[1] > 0.01
+        assert penalties[3] == pytest.approx(penalties[1], rel=1e-4)
+
+
 def test_tanh_keeps_the_lognormal_near_its_base_and_identity_does_not(quick, single):
     X = single.X * 50
     spans = []
