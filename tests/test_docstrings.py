@@ -20,7 +20,7 @@ EXTRAS = {
 # Packages whose docstrings are still plain text.
 PENDING = (
     *("lifemix.baselines", "lifemix.distribution", "lifemix.export", "lifemix.persistence"),
-    *("lifemix.preprocessing", "lifemix.primitives", "lifemix.report"),
+    *("lifemix.primitives", "lifemix.report"),
 )
 
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 # Parts of the package, and pages, that still have to be rewritten.
 PENDING = {
     *("__init__", "baselines", "distribution", "estimators", "experiments", "export", "likelihood", "model"),
-    *("networks", "persistence", "preprocessing", "primitives", "report", "training"),
+    *("networks", "persistence", "primitives", "report", "training"),
 }
 
 _PART = (

@@ -1,15 +1,17 @@
-"""Tables into numbers: imputation, coding and scaling with the statistics of the training rows."""
+"""From tables to numbers: reading, imputation, encoding and scaling, with statistics of the training rows only."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from .choice import Passthrough, apply_preprocessor, learn_preprocessor, shape_of
+from .reading import TableData
 from .tabular import TabularPreprocessor
 
 __all__ = [
     "SUPPORT_NORMAL_VALUES",
     "Passthrough",
+    "TableData",
     "TabularPreprocessor",
     "apply_preprocessor",
     "learn_preprocessor",
@@ -25,4 +27,4 @@ SUPPORT_NORMAL_VALUES: Mapping[str, float] = {
     "wblc": 9.0,
     "urine": 2502.0,
 }
-"""What the paper (appendix on missing data) puts where these seven measurements of SUPPORT are missing."""
+"""The values by which the paper (appendix on missing data) imputes these seven measurements of SUPPORT."""

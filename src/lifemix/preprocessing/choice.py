@@ -1,4 +1,4 @@
-"""From the table X of the user to a matrix of numbers: the option ``preprocessor`` that all models share."""
+"""The option ``preprocessor`` of all models: from the table X of the user to a matrix of numbers."""
 
 from __future__ import annotations
 
@@ -12,35 +12,111 @@ from sklearn.base import clone
 from ..errors import CovariateError, SettingError
 from .columns import Floats
 from .frames import as_frame, match_columns
+from .reading import TableData
 from .tabular import TabularPreprocessor
 
 __all__ = ["Passthrough", "apply_preprocessor", "learn_preprocessor", "shape_of"]
 
 
 class Passthrough:
-    """The table is already numbers; only its columns are matched with those of training."""
+    """The preprocessor of ``preprocessor=None``: the table holds numbers already, and only its columns are matched.
+
+    Parameters
+    ----------
+    names : list of str
+        The columns of the training table.
+    named : bool
+        Whether the training table came with names, or was an array.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lifemix.preprocessing import Passthrough
+    >>> fitted = Passthrough(["age", "dose"], named=True)
+    >>> fitted.transform(pd.DataFrame({"age": [61.0], "dose": [0.5]}))
+    array([[61. ,  0.5]])
+
+    """
 
     def __init__(self, names: list[str], named: bool) -> None:
         self.names, self.named = names, named
 
     @classmethod
     def of(cls, X: Any) -> Passthrough:
-        """Learn the columns of the training table."""
+        """Return the preprocessor of a training table.
+
+        Parameters
+        ----------
+        X : DataFrame, TableData or array of shape (n, n_features)
+            The training table.
+
+        Returns
+        -------
+        Passthrough
+
+        """
         frame, named = as_frame(X)
         return cls([str(name) for name in frame.columns], named)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the columns."""
+        """Return the names of the columns.
+
+        Parameters
+        ----------
+        input_features : ignored
+            As scikit-learn's transformers have it.
+
+        Returns
+        -------
+        array of str
+
+        """
         return np.array(self.names, dtype=object)
 
     def transform(self, X: Any) -> Any:
-        """Return the columns in the order of training."""
+        """Return the columns in the order of training.
+
+        Parameters
+        ----------
+        X : DataFrame, TableData or array of shape (n, n_features)
+            A table with the columns of training.
+
+        Returns
+        -------
+        array of shape (n, n_features)
+
+        """
         frame, named = as_frame(X)
         return match_columns(frame, named, self.names, self.named, "the model").to_numpy()
 
 
 def learn_preprocessor(preprocessor: Any, X: Any) -> Any:
-    """Return what turns tables into numbers, fitted to ``X``."""
+    """Return the preprocessor of a model, fitted to its training table.
+
+    Parameters
+    ----------
+    preprocessor : "auto", None or transformer
+        ``"auto"`` is a ``TabularPreprocessor``, None takes the numbers as they are; a scikit-learn transformer is
+        cloned.
+    X : DataFrame, TableData or array of shape (n, n_features)
+        The training table.
+
+    Returns
+    -------
+    fitted transformer
+
+    Raises
+    ------
+    SettingError
+        Where ``preprocessor`` is none of these.
+
+    Examples
+    --------
+    >>> from lifemix.preprocessing import learn_preprocessor
+    >>> learn_preprocessor("auto", [[1.0], [2.0], [3.0]]).get_feature_names_out().tolist()
+    ['x0']
+
+    """
     if preprocessor is None:
         return Passthrough.of(X)
     if isinstance(preprocessor, str):
@@ -53,12 +129,39 @@ def learn_preprocessor(preprocessor: Any, X: Any) -> Any:
         raise SettingError(
             f"preprocessor must be 'auto', None or have fit and transform; got {type(preprocessor).__name__}."
         )
-    return clone(preprocessor).fit(X)
+    return clone(preprocessor).fit(_table_for(preprocessor, X))
 
 
 def apply_preprocessor(fitted: Any, X: Any, *, columns_required: bool = True) -> Floats:
-    """Return the finite float64 matrix (n, features) that a model works on; some can do with no column at all."""
-    table = fitted.transform(X)
+    """Return the matrix of finite numbers that a model works on.
+
+    Parameters
+    ----------
+    fitted : fitted transformer
+        What ``learn_preprocessor`` returned.
+    X : DataFrame, TableData or array of shape (n, n_features)
+        A table with the columns of training.
+    columns_required : bool, default True
+        Whether a matrix without columns is refused, as it is where no column varies.
+
+    Returns
+    -------
+    array of shape (n, n_outputs), float64
+
+    Raises
+    ------
+    CovariateError
+        Where the result is not a matrix of finite numbers.
+
+    Examples
+    --------
+    >>> from lifemix.preprocessing import apply_preprocessor, learn_preprocessor
+    >>> X = [[1.0], [2.0], [3.0]]
+    >>> apply_preprocessor(learn_preprocessor(None, X), X).ravel()
+    array([1., 2., 3.])
+
+    """
+    table = fitted.transform(_table_for(fitted, X))
     if sparse.issparse(table):
         table = table.toarray()
     try:
@@ -80,8 +183,37 @@ def apply_preprocessor(fitted: Any, X: Any, *, columns_required: bool = True) ->
     return matrix
 
 
+def _table_for(transformer: Any, X: Any) -> Any:
+    """Return the table as a transformer takes it: those of others know nothing of ``TableData``."""
+    ours = isinstance(transformer, (TabularPreprocessor, Passthrough))
+    return X.frame if isinstance(X, TableData) and not ours else X
+
+
 def shape_of(X: Any) -> tuple[int, int]:
-    """Return the number of rows and columns of a table."""
+    """Return the number of rows and columns of a table.
+
+    Parameters
+    ----------
+    X : DataFrame, TableData or array of shape (n, n_features)
+        The table.
+
+    Returns
+    -------
+    tuple of int
+        Rows and columns.
+
+    Raises
+    ------
+    CovariateError
+        Where it does not have two dimensions, or no row.
+
+    Examples
+    --------
+    >>> from lifemix.preprocessing import shape_of
+    >>> shape_of([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    (3, 2)
+
+    """
     shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
     if len(shape) != 2:
         raise CovariateError(

@@ -1,9 +1,9 @@
-"""One column of a table: what it holds, what is learnt from it, and the numbers it becomes.
+"""One column of a table: what is learned from its training values, and the numbers it becomes.
 
 A column of numbers becomes ``(x - mean) / scale``, a missing ``x`` first replaced by ``fill``; ``mean`` and ``scale``
-(divisor n) are those of the training column after that replacement; with knots it becomes several numbers, one a bin
-(see ``piecewise``). A column of labels becomes one 0/1 column a level. Either may add a 0/1 column that says where the
-value was missing. A column that is constant in training, or empty, becomes nothing.
+(divisor n) are those of the training column after that replacement; with knots it becomes several numbers, one per bin
+(see ``piecewise``). A column of labels becomes one 0/1 column per level. Either may add a missing-value indicator. A
+column that is constant in training, or empty, becomes nothing.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True)
 class Column:
-    """What was learnt from one column of the training table.
+    """What was learned from one column of the training table.
 
     kind: ``numeric``, ``categorical``, ``constant`` (one value in training) or ``empty`` (all values missing).
-    fill: stands in for a missing value; a number, or one of the ``levels``; None where the column is empty.
+    fill: imputed for a missing value; a number, or one of the ``levels``; None where the column is empty.
     knots: the edges of the bins that a number is encoded by; None where it is only scaled.
     usual: of a column of numbers, a low, the middle and a high value of training (see ``usual_values``).
     whole: whether all its training values are whole numbers.

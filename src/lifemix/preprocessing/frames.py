@@ -1,4 +1,4 @@
-"""Arrays and DataFrames as one kind of table, and the match of a new table with the training table."""
+"""Arrays and DataFrames as one type of table, and the columns of a new table in the order of training."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Table = TypeVar("Table", pd.DataFrame, TableData, pd.DataFrame | TableData)
 
 
 def as_table(X: Any) -> tuple[pd.DataFrame | TableData, bool]:
-    """Return ``X`` as ``as_frame`` does, but a ``TableData``, which remembers what was read of it, as it is."""
+    """Return ``X`` as ``as_frame`` does, but a ``TableData``, which keeps what was read of it, unchanged."""
     return (X, X.named) if isinstance(X, TableData) else as_frame(X)
 
 

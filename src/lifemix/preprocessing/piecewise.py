@@ -1,8 +1,11 @@
-"""A number as how far it has come through each of several bins, so that a network can bend its effect at their edges.
+"""Piecewise linear encoding of numbers: how far a value has come through each of several bins.
 
 With knots ``k_0 < ... < k_B`` a value x becomes B numbers, ``min(max((x - k_b) / (k_b+1 - k_b), 0), 1) - 1/2`` for each
-bin: what is linear in them is piecewise linear in x with bends at the knots (Gorishniy, Rubachev and Babenko 2022), and
-constant beyond the outer knots, so that a strange value carries nothing away.
+bin: a function that is linear in them is piecewise linear in x with bends at the knots, and constant beyond the outer
+knots, so that outliers have no leverage.
+
+References: Gorishniy, Rubachev and Babenko (2022), On embeddings for numerical features in tabular deep learning,
+Advances in Neural Information Processing Systems 35. doi:10.48550/arXiv.2203.05556
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the columns of a table hold, worked out once: numbers or levels, gaps, how many different values.
+"""What the columns of a table hold, worked out once: numbers or levels, missing values, number of distinct values.
 
-``TableData`` is a table that remembers what was read of it. Every estimator takes one in place of a DataFrame, and a
+``TableData`` is a table that keeps what was read of it. Every estimator takes one in place of a DataFrame, and a
 part of its rows (``table.iloc[rows]``) reads nothing again: whoever looks at the same table several times, as the
 command line does (columns, doctor, search, fit, refit), pays for the reading once.
 """
@@ -30,7 +30,8 @@ _NUMBER_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boo
 class ColumnData:
     """One column of a table: numbers (NaN where missing), or codes of levels (-1 where missing).
 
-    Each property is worked out when it is first asked for, and kept; a part of the rows asks the whole column.
+    Each property is worked out when it is first asked for, and kept; a part of the rows asks the whole column, and has
+    its kind.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class ColumnData:
 
     @property
     def n_inputs(self) -> int:
-        """How many free numbers a model gets from it: one, or the levels but one; one more where values are missing."""
+        """The degrees of freedom that a model gets: 1, or the levels but one; one more where values are missing."""
         if self.distinct < 2:
             return int(self.missing.any() and self.distinct > 0)
         return (1 if self.kind == "numeric" else len(self.levels) - 1) + int(self.missing.any())
@@ -144,23 +145,38 @@ class ColumnData:
 
 
 class TableData:
-    """A table whose columns are read at most once, for every estimator, measure and check that takes a DataFrame.
+    """A table that keeps what was read of its columns, so that several fits and checks read each column once.
+
+    Every estimator, measure and check takes it in place of a DataFrame; ``table.iloc[rows]`` and ``table[names]`` are
+    parts of it that share the reading.
 
     Parameters
     ----------
     frame : DataFrame
-        The table; its column names are text and differ from each other.
+        The table; its column names must differ from each other.
     named : bool, default True
         Whether the names were given, or made up for an array.
+
+    Attributes
+    ----------
+    data : tuple
+        One object per column with ``name``, ``kind``, ``numbers`` or ``codes`` and ``levels``, ``missing``,
+        ``distinct``, ``whole``, each worked out when it is first asked for.
+    columns : list of str
+        The names of the columns.
+    shape : tuple of int
+        The number of rows and columns.
 
     Examples
     --------
     >>> import pandas as pd
+    >>> from lifemix.preprocessing import TableData
     >>> table = TableData(pd.DataFrame({"age": [61, 48, None], "sex": ["f", "m", "f"]}))
     >>> [(column.name, column.kind, column.distinct) for column in table.data]
     [('age', 'numeric', 2), ('sex', 'categorical', 2)]
     >>> table.iloc[[0, 2]].data[1].levels
     ('f',)
+
     """
 
     def __init__(self, frame: pd.DataFrame, named: bool = True) -> None:
@@ -190,7 +206,20 @@ class TableData:
         return _RowsOf(self)
 
     def take(self, rows: Any, axis: int = 0) -> TableData:
-        """Return some rows: a slice, row numbers, or a mask."""
+        """Return some rows.
+
+        Parameters
+        ----------
+        rows : slice, row numbers or mask
+            Which rows.
+        axis : int, default 0
+            Only rows can be taken; scikit-learn gives the axis.
+
+        Returns
+        -------
+        TableData
+
+        """
         if axis != 0:
             raise NotImplementedError("columns are taken by name: table[names].")
         chosen: Rows = rows if isinstance(rows, slice) else np.arange(len(self))[np.asarray(rows)]

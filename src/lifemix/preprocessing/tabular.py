@@ -27,26 +27,61 @@ _NUMBERS = ("scaled", "piecewise")
 
 
 class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Impute, code and scale a table with the statistics of the training rows.
+    """Impute, encode and scale a table with statistics of the training rows.
 
     Numbers (booleans are 0 and 1): a missing value becomes ``fill_values[column]`` or else the training mean, then
-    ``(x - mean) / scale`` with mean and standard deviation of the training column so filled. Labels (text, objects,
-    pandas Categorical): a missing value becomes the most frequent training level, then one 0/1 column a training level,
-    ``column=level``, in sorted order. A column with missing values in training adds the 0/1 column ``missing_column``.
-    Columns that are constant in training up to rounding become nothing; those with no value at all too, with a warning.
+    ``(x - mean) / scale`` with mean and standard deviation of the imputed training column. Labels (text, objects,
+    Categorical): a missing value becomes the most frequent training level, then one 0/1 column per training level,
+    ``column=level``, in sorted order. A column with missing values in training adds the indicator ``missing_column``.
+    Columns that are constant in training up to rounding become nothing, and so do those without any value, with a
+    warning.
 
     In ``transform`` columns are matched by name; a level that training did not have is all zeros, with a warning; a
-    value missing in a column that was complete in training is filled like any other.
+    value missing in a column that was complete in training is imputed like any other.
 
-    fill_values: fixed values for columns of numbers, as ``SUPPORT_NORMAL_VALUES``; columns of an array are x0, x1, ...
-    missing_indicators: whether to add the columns ``missing_column``.
-    scale: whether to standardise numbers; otherwise they are only filled.
-    max_levels: more levels than this in a column are refused, as in an identifier.
-    numbers: ``"scaled"``, or ``"piecewise"``: columns of numbers with more than two values become, instead, how far the
-        value has come through each of at most ``bins`` bins between training quantiles, less one half. A network bends
-        its effects more easily so, and values far out have no pull.
+    Parameters
+    ----------
+    fill_values : mapping from column to number, optional
+        Fixed values to impute in columns of numbers, such as ``SUPPORT_NORMAL_VALUES``; the columns of an array are
+        called x0, x1, ...
+    missing_indicators : bool, default True
+        Whether to add the columns ``missing_column``.
+    scale : bool, default True
+        Whether to standardise numbers; otherwise they are only imputed.
+    max_levels : int, default 1000
+        A column with more levels is refused: it is probably an identifier.
+    numbers : {"scaled", "piecewise"}, default "scaled"
+        With ``"piecewise"``, columns of numbers with more than two values become how far the value has come through
+        each of at most ``bins`` bins between training quantiles, minus one half [1]_. Networks learn non-linear effects
+        from this more easily, and outliers have no leverage.
+    bins : int, default 8
+        The maximum number of bins of a column.
 
-    Fitted: ``columns_`` (one ``Column`` each), ``n_features_in_``, and ``feature_names_in_`` where X had names.
+    Attributes
+    ----------
+    columns_ : tuple
+        What was learned from each column: kind, imputed value, mean, scale, levels, knots.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : array of str
+        Their names, where ``X`` had names.
+
+    References
+    ----------
+    .. [1] Gorishniy, Rubachev and Babenko (2022), On embeddings for numerical features in tabular deep learning,
+       Advances in Neural Information Processing Systems 35. doi:10.48550/arXiv.2203.05556
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lifemix.preprocessing import TabularPreprocessor
+    >>> X = pd.DataFrame({"age": [50.0, 60.0, None, 70.0], "sex": ["f", "m", "f", "f"]})
+    >>> fitted = TabularPreprocessor().fit(X)
+    >>> fitted.get_feature_names_out().tolist()
+    ['age', 'missing_age', 'sex=f', 'sex=m']
+    >>> fitted.transform(X).round(2)[0].tolist()
+    [-1.41, 0.0, 1.0, 0.0]
+
     """
 
     columns_: tuple[Column, ...]
@@ -70,7 +105,28 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self.bins = bins
 
     def fit(self, X: Any, y: Any = None) -> TabularPreprocessor:
-        """Learn from the training table ``X``, array or DataFrame of shape (n, columns); ``y`` is ignored."""
+        """Learn from the training table.
+
+        Parameters
+        ----------
+        X : DataFrame, TableData or array of shape (n, n_features)
+            The training table.
+        y : ignored
+            As scikit-learn's transformers have it.
+
+        Returns
+        -------
+        TabularPreprocessor
+            Itself.
+
+        Raises
+        ------
+        CovariateError
+            Where a column holds neither numbers nor labels, an infinite number, or too many levels.
+        SettingError
+            Where an option cannot be used.
+
+        """
         table, named = as_table(X)
         _check_size(table)
         fills = self._checked_fills(list(table.columns))
@@ -81,7 +137,24 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Return the table as float64 numbers of shape (n, outputs), column by column in memory."""
+        """Return the table as numbers.
+
+        Parameters
+        ----------
+        X : DataFrame, TableData or array of shape (n, n_features)
+            A table with the columns of training.
+
+        Returns
+        -------
+        array of shape (n, n_outputs), float64
+            In Fortran order: one column after the other in memory.
+
+        Raises
+        ------
+        CovariateError
+            Where columns are missing or unknown, or one of numbers now holds labels.
+
+        """
         check_is_fitted(self, "columns_")
         table, named = as_table(X)
         names = [column.name for column in self.columns_]
@@ -96,7 +169,18 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return result
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the outputs: ``column``, ``column=level``, ``missing_column``."""
+        """Return the names of the outputs: ``column``, ``column=level``, ``missing_column``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns; they may be left out, as they are known from ``fit``.
+
+        Returns
+        -------
+        array of str
+
+        """
         check_is_fitted(self, "columns_")
         names = [column.name for column in self.columns_]
         if input_features is not None and list(input_features) != names:
@@ -108,7 +192,13 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return np.array([output for column in self.columns_ for output in column.outputs], dtype=object)
 
     def to_state(self) -> dict[str, Any]:
-        """Return all that was set and learnt, in JSON's types; ``from_state`` takes it back without loss."""
+        """Return all that was set and learned, in JSON's types; ``from_state`` takes it back without loss.
+
+        Returns
+        -------
+        dict
+
+        """
         check_is_fitted(self, "columns_")
         columns = [{name: _listed(value) for name, value in asdict(column).items()} for column in self.columns_]
         fills = None if self.fill_values is None else {name: float(fill) for name, fill in self.fill_values.items()}
@@ -124,7 +214,18 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> TabularPreprocessor:
-        """Return the fitted transformer whose ``to_state`` was saved."""
+        """Return the fitted transformer whose ``to_state`` was saved.
+
+        Parameters
+        ----------
+        state : mapping
+            What ``to_state`` returned.
+
+        Returns
+        -------
+        TabularPreprocessor
+
+        """
         new = cls(**state["settings"])
         new._learn([_column_of(column) for column in state["columns"]], state["named"])
         return new
