@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["capital", "counted", "listed", "percent", "plain"]
+__all__ = ["capital", "counted", "listed", "p_value", "percent", "plain"]
 
 
 def listed(names: Sequence[object], most: int = 5) -> str:
@@ -32,6 +32,11 @@ def counted(number: int, word: str) -> str:
 def plain(value: float) -> str:
     """Return a number with three digits, or all of those before the point."""
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def p_value(p: float) -> str:
+    """Return ``p = 0.012``, or ``p < 0.001``."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def capital(text: str) -> str:

@@ -18,7 +18,7 @@ from ...metrics import (
 )
 from ...survival_model import FittedSurvivalModel
 from ...target import Target
-from ..text import counted, percent
+from ..text import counted, p_value, percent
 from .findings import Finding
 
 __all__ = ["check_calibration", "check_extrapolation"]
@@ -88,7 +88,7 @@ def _check_uniform(model: FittedSurvivalModel, X: Any, target: Target) -> Iterat
         yield Finding(
             "warn" if abs(shares[worst] - 0.1) > _VERY_UNEVEN else "note",
             "calibration",
-            f"Over all times the model is miscalibrated (D-calibration, p = {result.p_value:.2g}): "
+            f"Over all times the model is miscalibrated (D-calibration, {p_value(result.p_value)}): "
             f"{percent(shares[worst])} of the subjects had the event when their predicted survival was {worst * 10} "
             f"to {worst * 10 + 10} %, where 10 % are expected.",
             "Try another primitive, more components (k) or longer training: the shape of the curves may be wrong even "
@@ -106,8 +106,9 @@ def check_extrapolation(model: FittedSurvivalModel, X: Any, train: Target) -> It
         yield Finding(
             "note",
             "extrapolation",
-            f"{percent(share)} of the predicted probability lies beyond the end of follow-up, {last:g}, and so does "
-            f"the median of {percent(medians)} of the subjects: there the curves are extrapolated.",
+            f"{percent(share)} of the predicted probability lies beyond the end of follow-up, {last:g}"
+            f"{f', and so does the median of {percent(medians)} of the subjects' if medians > 0 else ''}: there the "
+            "curves are extrapolated.",
             f"Report survival at horizons, or rmst(t), up to {last:g}; report no means, and no medians beyond it.",
         )
     enough = np.sort(train.time)[-min(len(train), _AT_RISK)]

@@ -56,7 +56,7 @@ def _check_far(pairs: list[tuple[ColumnData, Column]]) -> Iterator[Finding]:
             "far from training",
             f"{listed(names)} lie more than {_FAR:g} standard deviations from the training mean, in {percent(share)} "
             "of the rows: predictions there may be extrapolation.",
-            "Check the units of these columns, and report such rows apart.",
+            "Check the units of these columns, and report such rows separately.",
         )
 
 

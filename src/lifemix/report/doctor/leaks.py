@@ -172,12 +172,12 @@ def check_informative_missingness(
 ) -> Iterator[Finding]:
     """Yield the columns in which rows without a value have more or fewer events than expected, by a log-rank test."""
     ratios = {variable.name: _rate_ratio(variable.missing, target, expected) for variable in variables}
-    found = [f"{name} ({ratio:.2g} times)" for name, ratio in ratios.items() if ratio is not None]
+    found = [f"{name} ({ratio:.2g} times as often)" for name, ratio in ratios.items() if ratio is not None]
     if found:
         yield Finding(
             "note",
             "informative missingness",
-            f"Where a value is missing, events come at another rate than in the other rows: {listed(found)}. That a "
+            f"Where a value is missing, events are more or less frequent than in the other rows: {listed(found)}. That a "
             "value was not measured is informative.",
             "Keep the missing-value indicators that preprocessor='auto' adds, and ask why values are missing: a model "
             "that uses them is only valid where values are missing for the same reasons.",

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..._html import Html, Section, TableColumn, Value, bullets, joined, paragraph, safe, table
 from ...metrics import Measure, evaluate, measure_named, registered_measures
+from ..text import p_value
 from .context import Floats, ReportContext
 
 __all__ = ["CTD", "Measured", "measure_quality", "quality_section", "with_interval"]
@@ -122,7 +123,7 @@ def _own_time(quality: Measured) -> list[Html]:
     found = "the model is miscalibrated" if p < _SIGNIFICANT else "no evidence of miscalibration"
     return [
         table([TableColumn("measure"), TableColumn("value")], rows, "Quality over all times"),
-        paragraph(f"D-calibration, {'p < 0.001' if p < 0.001 else f'p = {p:.3f}'}: {found} over all times."),
+        paragraph(f"D-calibration, {p_value(p)}: {found} over all times."),
     ]
 
 
