@@ -10,6 +10,7 @@ import lifemix
 ROOT = Path(lifemix.__file__).parent
 LEVELS = {
     "errors": 0,
+    "protocols": 0,
     "warning": 1,
     "target": 2,
     "checks": 2,

@@ -1,10 +1,10 @@
-"""What every fitted survival model can be asked: the protocol, and the base class of our own models."""
+"""The base class of our own models: what every fitted one can be asked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, overload, runtime_checkable
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,20 +19,9 @@ from .preprocessing import apply_preprocessor, shape_of
 from .state import IfPresent, IntValue, JsonValue, NameArray, PreprocessorState, StateKind, TargetState
 from .target import Target, as_target
 
-__all__ = ["FittedSurvivalModel", "SurvivalModel"]
+__all__ = ["SurvivalModel"]
 
 Floats = NDArray[np.float64]
-
-
-@runtime_checkable
-class FittedSurvivalModel(Protocol):
-    """What metrics, reports, comparisons and averages ask of a fitted model, whoever wrote it."""
-
-    def predict_survival_function(self, X: Any, times: Any) -> Any:
-        """Return ``P(T > t | x)``, T the time of the first event of any type, ``(n_rows, n_times)``."""
-
-    def predict_cumulative_incidence(self, X: Any, times: Any, event: int = 1) -> Any:
-        """Return the probability that the event comes first and by each time, ``(n_rows, n_times)``."""
 
 
 class SurvivalModel(BaseEstimator):  # type: ignore[misc]

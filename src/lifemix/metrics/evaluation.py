@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import Choice, Whole, check_times
 from ..errors import LifemixWarning
+from ..protocols import FittedSurvivalModel
 from ..splits import horizons as event_quantiles
 from ..target import Target, as_target
 from .concordance import concordance_td
@@ -27,7 +28,7 @@ _GRID = 101
 
 
 def evaluate(
-    model: Any,
+    model: FittedSurvivalModel,
     y_train: Any,
     X_test: Any,
     y_test: Any,
@@ -151,7 +152,7 @@ def mean_concordance(risk: Callable[[Floats, int], ArrayLike], y_train: Any, y: 
 class _Material:
     """What the measures are functions of; the model is asked once for each event type's curve."""
 
-    model: Any
+    model: FittedSurvivalModel
     train: Target
     X: Any
     test: Target

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
+from ..protocols import FittedSurvivalModel
 from ..target import Target
 
 __all__ = ["predicted_risk", "predicted_risks", "survival_at_own_time", "take_rows"]
@@ -16,7 +17,7 @@ Floats = NDArray[np.float64]
 _BLOCK = 256
 
 
-def predicted_risk(model: Any, X: Any, times: ArrayLike, event: int, n_events: int) -> Floats:
+def predicted_risk(model: FittedSurvivalModel, X: Any, times: ArrayLike, event: int, n_events: int) -> Floats:
     """Return the predicted probability of an event by each time.
 
     Parameters
@@ -53,7 +54,7 @@ def predicted_risk(model: Any, X: Any, times: ArrayLike, event: int, n_events: i
     return _checked(model.predict_cumulative_incidence(X, times, event=event), X, times)
 
 
-def predicted_risks(model: Any, X: Any, times: ArrayLike, n_events: int) -> Floats:
+def predicted_risks(model: FittedSurvivalModel, X: Any, times: ArrayLike, n_events: int) -> Floats:
     """Return the predicted probability of every event type by each time.
 
     Parameters
@@ -88,7 +89,7 @@ def predicted_risks(model: Any, X: Any, times: ArrayLike, n_events: int) -> Floa
     return np.stack([predicted_risk(model, X, times, event, n_events) for event in range(1, n_events + 1)])
 
 
-def survival_at_own_time(model: Any, X: Any, target: Target) -> Floats:
+def survival_at_own_time(model: FittedSurvivalModel, X: Any, target: Target) -> Floats:
     """Return the predicted survival of every row at its own time, given survival to its entry.
 
     Parameters

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import Floats, check_times
+from ..protocols import FittedSurvivalModel
 from ..splits import default_horizons
-from ..survival_model import FittedSurvivalModel
 from ..target import Target
 
 if TYPE_CHECKING:

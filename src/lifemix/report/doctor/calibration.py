@@ -16,7 +16,7 @@ from ...metrics import (
     predicted_risks,
     survival_at_own_time,
 )
-from ...survival_model import FittedSurvivalModel
+from ...protocols import FittedSurvivalModel
 from ...target import Target
 from ..text import counted, p_value, percent
 from .findings import Finding

@@ -11,7 +11,7 @@ from ...preprocessing import TabularPreprocessor
 from ...preprocessing.columns import Column
 from ...preprocessing.frames import as_table
 from ...preprocessing.reading import ColumnData
-from ...survival_model import FittedSurvivalModel
+from ...protocols import FittedSurvivalModel
 from ..text import counted, listed, percent
 from .columns import readable_columns
 from .findings import Finding

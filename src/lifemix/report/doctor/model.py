@@ -13,7 +13,7 @@ from ... import events
 from ...checks import check_same_rows
 from ...errors import LifemixWarning
 from ...metrics.predictions import take_rows
-from ...survival_model import FittedSurvivalModel
+from ...protocols import FittedSurvivalModel
 from ...target import Target, as_target
 from ..inputs import best_model, horizons_within, measurable, mixture_of, n_event_types, training_target
 from ..text import counted

@@ -15,7 +15,7 @@ from ...checks import check_same_rows
 from ...errors import InputError, SettingError
 from ...metrics import predicted_risks
 from ...preprocessing.frames import as_frame
-from ...survival_model import FittedSurvivalModel
+from ...protocols import FittedSurvivalModel
 from ...target import Target, as_target
 from ..inputs import best_model, horizons_within, measurable, mixture_of, n_event_types, training_target
 

@@ -11,7 +11,7 @@ from ..._html import Html, Section, TableColumn, Value, figure, new_figure, para
 from ...metrics import permutation_importance, predicted_risks
 from ...metrics.importance import PermutationImportance
 from ...plots import importance_over_time
-from ...survival_model import FittedSurvivalModel
+from ...protocols import FittedSurvivalModel
 from ..inputs import mixture_of
 from .context import Floats, ReportContext
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..._html import Html, Page, Section, bullets, joined, note, paragraph
 from ...checks import Whole
 from ...errors import LifemixWarning
-from ...survival_model import FittedSurvivalModel
+from ...protocols import FittedSurvivalModel
 from ..doctor import LEVELS, Finding, check_model, check_table
 from ..text import capital, counted, listed
 from .appendix import checklist_section, describe_file, limits_section, reproduce_section
