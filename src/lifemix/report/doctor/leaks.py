@@ -177,8 +177,8 @@ def check_informative_missingness(
         yield Finding(
             "note",
             "informative missingness",
-            f"Where a value is missing, events are more or less frequent than in the other rows: {listed(found)}. That a "
-            "value was not measured is informative.",
+            f"Where a value is missing, events are more or less frequent than in the other rows: {listed(found)}. That "
+            "a value was not measured is informative.",
             "Keep the missing-value indicators that preprocessor='auto' adds, and ask why values are missing: a model "
             "that uses them is only valid where values are missing for the same reasons.",
         )
