@@ -66,7 +66,7 @@ def is_private(name: str) -> bool:
 
 
 def defined_attributes(part: str) -> set[str]:
-    """Return the private names that the files of a part define: functions, classes, variables, attributes, arguments."""
+    """Return the private names that the files of a part define: functions, classes, variables, attributes."""
     found = set()
     for path in FILES:
         if part_of(path) == part:

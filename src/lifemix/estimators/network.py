@@ -90,7 +90,7 @@ class FittedNetwork:
         return MixtureDistribution(Mixture(side_by_side.log_weights - np.log(len(self)), side_by_side.components))
 
     def log_likelihood(self, matrix: Floats, target: Target, weight: Floats) -> float:
-        """Return the weighted sum over rows of the log-likelihood of the averaged joint distribution, in the user's unit."""
+        """Return the weighted sum over rows of the log-likelihood of the averaged joint distribution."""
         size = max(1, _LIKELIHOOD_ROWS_AT_ONCE // len(self))
         parts = [slice(start, start + size) for start in range(0, len(target), size)]
         return sum(self._log_likelihood(matrix[rows], target.take(rows), weight[rows]) for rows in parts)
