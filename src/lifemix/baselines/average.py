@@ -1,4 +1,4 @@
-"""The mean of the curves of several models."""
+"""The weighted mean of the curves of several models."""
 
 from __future__ import annotations
 
@@ -33,16 +33,38 @@ def _check_estimators(estimators: Any) -> None:
 class ModelAverage(WrappingModel):
     """Several models whose survival curves and incidences are averaged, ``F(t) = sum_j w_j F_j(t)``.
 
-    Models of different kinds err in different places: the squared error of the mean is below the mean of theirs by
-    their disagreement. Deep Survival Machines with a boosted forest is better than either in our experiments.
+    Different models err in different places: the squared error of the mean is below the mean of theirs by
+    their disagreement. Deep Survival Machines averaged with boosted trees is better than either in our experiments.
 
-    estimators: any with ``fit(X, y, sample_weight)``, ``predict_survival_function`` and
-    ``predict_cumulative_incidence``, such as ``DeepSurvivalMachines`` and the models of ``lifemix.baselines``.
-    discount: how much censored rows count in the fit, the paper's alpha, for models of any kind; 1: as others.
-    weights: how much each model counts, numbers above 0 whose sum does not matter; None: all alike. With
-    ``AalenJohansen`` among the models all curves are drawn towards that of the population, by its weight.
+    Parameters
+    ----------
+    estimators : sequence of estimators
+        Models with ``fit(X, y, sample_weight)``, ``predict_survival_function`` and ``predict_cumulative_incidence``,
+        such as ``DeepSurvivalMachines`` and the models of ``lifemix.baselines``.
+    discount : float, default 1.0
+        Weight of right-censored rows in the fit, the paper's alpha, for models of any type; in (0, 1].
+    weights : sequence of float, optional
+        Positive weights of the models, normalised to sum 1; None: equal. With ``AalenJohansen`` among the models all
+        curves are shrunk towards the marginal curve, by its weight.
 
-    Fitted: ``estimators_``, in the same order, and ``shares_``, how much each counts, with sum 1.
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The fitted models, in the same order.
+    shares_ : float array of shape (n_models,)
+        The normalised weights.
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> from lifemix.baselines import AalenJohansen, CoxPH, ModelAverage
+    >>> data = datasets.load_metabric()
+    >>> model = ModelAverage([CoxPH(), AalenJohansen()], weights=[4, 1]).fit(data.X[:500], data.y[:500])
+    >>> print(model.shares_)  # shrunk 20 % towards the marginal curve
+    [0.8 0.2]
+    >>> print(model.predict_survival_function(data.X[500:502], [60, 120]).round(2))
+    [[0.72 0.47]
+     [0.89 0.76]]
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {

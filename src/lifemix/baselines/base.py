@@ -1,4 +1,4 @@
-"""What all baselines share: one ``fit`` that checks, prepares the rows and hands them on, and a risk score."""
+"""Base classes of the baselines: one ``fit`` that checks and prepares the rows, and a risk score."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RISK_TIMES = 200
 
 
 class Baseline(SurvivalModel):
-    """Base class of the baselines: a model implements ``_fit(x, target, weight)`` and what ``SurvivalModel`` asks."""
+    """Base class of the baselines: a model implements ``_fit(x, target, weight)`` and its curves."""
 
     _several_events: ClassVar[bool] = False
     _takes_entry: ClassVar[bool] = False
@@ -36,14 +36,14 @@ class Baseline(SurvivalModel):
         """Fit the model.
 
         Events at time 0 count as events at the smallest positive event time; rows censored at 0 and rows of weight 0
-        carry nothing and are left out.
+        carry no information and are left out.
 
         Parameters
         ----------
-        X : table of n rows
+        X : DataFrame or array of n rows
             Numbers, categories, missing values (see ``preprocessor``).
-        y : target of n rows
-            See ``lifemix.make_target``.
+        y : target
+            n subjects, see ``lifemix.make_target``.
         sample_weight : array-like of shape (n,), optional
             Case weights, where the model takes them.
 
@@ -51,7 +51,6 @@ class Baseline(SurvivalModel):
         -------
         self
             The fitted model.
-
         """
         owner = type(self).__name__
         target = as_target(y)
@@ -97,7 +96,7 @@ class Baseline(SurvivalModel):
 
 
 class WrappingModel(Baseline):
-    """Base class of models made of other estimators, which get the table as it is."""
+    """Base class of models made of other estimators, which get the table unchanged."""
 
     _several_events = True
     _takes_entry = True
@@ -105,7 +104,18 @@ class WrappingModel(Baseline):
     _is_wrapper = True
 
     def preprocess(self, X: Any) -> Any:
-        """Return the table as it is: the estimators inside have preprocessors of their own."""
+        """Return the table unchanged: the estimators inside have preprocessors of their own.
+
+        Parameters
+        ----------
+        X : DataFrame or array of n rows
+            The columns of the training data.
+
+        Returns
+        -------
+        DataFrame or array of n rows
+            The same.
+        """
         check_is_fitted(self, "n_events_")
         return _as_table(X)
 

@@ -28,18 +28,60 @@ _SMALLEST = 1e-12  # of a probability in the validation loss
 
 @register_model
 class GradientBoosting(Baseline):
-    """Boosted trees for the hazard in each interval of a grid, ``P(kind m in interval j | no event before, x, j)``.
+    """Boosted trees for the discrete-time hazard ``P(event m in interval j | no event before, x, j)``.
 
-    A subject becomes one row for each interval it was at risk in, with the number of the interval as one more
-    covariate, so that hazards need not be proportional; a row without event counts by the share of the interval that
-    was observed. The number of trees is the best for a held-out part of the subjects; the model is then fitted to all.
-    Within an interval events are spread evenly; after the last event time the curves stay where they are.
+    A subject becomes one row for each interval in which it was at risk, with the number of the interval as a further
+    covariate, so that hazards need not be proportional; a row without event is weighted by the share of the interval
+    that was observed. The number of trees is chosen on a validation part of the subjects; the model is then fitted to
+    all. Within an interval events are uniform in time; after the last event time the curves are constant.
 
-    n_intervals: ended by quantiles of the event times.
-    learning_rate, max_leaf_nodes, min_samples_leaf, l2, max_features: as in scikit-learn.
-    max_iter: most rounds; patience: rounds without gain that end the search, looked at every tenth round.
+    Parameters
+    ----------
+    n_intervals : int, default 16
+        Number of intervals, which end at quantiles of the event times.
+    learning_rate : float, default 0.1
+        Shrinkage of each tree.
+    max_iter : int, default 500
+        Maximum number of boosting rounds.
+    patience : int, default 20
+        The search ends after this many rounds without a better validation loss, evaluated every tenth round.
+    max_leaf_nodes : int, default 16
+        Maximum number of leaves per tree.
+    min_samples_leaf : int, default 50
+        Minimum number of rows per leaf.
+    l2 : float, default 1.0
+        L2 penalty of the leaf values.
+    max_features : float, default 0.5
+        Share of the features that each split chooses from.
+    validation_fraction : float, default 0.2
+        Share of the subjects in the validation part.
+    random_state : int, Generator or None, default 0
+        Random seed.
+    preprocessor : "auto", None or transformer, default "auto"
+        ``"auto"`` imputes, encodes and scales ``X``; None takes it as it is.
 
-    Fitted: ``grid_`` (the ends of the intervals), ``n_iter_``, ``history_`` (validation loss every tenth round).
+    Attributes
+    ----------
+    grid_ : float array of shape (n_intervals,)
+        The ends of the intervals.
+    n_iter_ : int
+        The number of rounds chosen.
+    history_ : list of float
+        Validation loss after every tenth round.
+
+    References
+    ----------
+    Friedman (2001). Greedy function approximation: a gradient boosting machine. Annals of Statistics 29, 1189-1232.
+    https://doi.org/10.1214/aos/1013203451
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> from lifemix.baselines import GradientBoosting
+    >>> data = datasets.load_metabric()
+    >>> model = GradientBoosting(n_intervals=4, max_iter=20).fit(data.X[:500], data.y[:500])
+    >>> model.predict_survival_function(data.X[500:503], [60, 120]).shape
+    (3, 2)
     """
 
     _several_events = True
@@ -184,7 +226,7 @@ class GradientBoosting(Baseline):
         return np.concatenate(parts)
 
     def _hazards(self, x: Floats) -> Iterator[Floats]:
-        """Yield for blocks of rows the probabilities of no event and each kind, (rows, intervals, kinds + 1)."""
+        """Yield for blocks of rows the probabilities of no event and of each type, (rows, intervals, n_events + 1)."""
         n_intervals = len(self.grid_)
         x = self._binned(x)
         for rows in chunks(len(x), n_intervals * max(x.shape[1] + 1, len(self._hazard.trees))):

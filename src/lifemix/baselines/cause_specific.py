@@ -1,4 +1,4 @@
-"""Any model of one kind of event as a model of competing risks."""
+"""Any model of one event type as a model of competing risks."""
 
 from __future__ import annotations
 
@@ -29,21 +29,44 @@ def _check_estimator(estimator: Any) -> None:
 
 @register_model
 class CauseSpecific(WrappingModel):
-    """One model for each kind of event, the other kinds censored, and the incidences that they imply together.
+    """One model per event type, other events censored, and the cumulative incidences that they imply together.
 
-    With H_m = -log of the survival curve of model m, H their sum, on the grid of all event times (and times asked for):
+    With ``H_m = -log`` of the survival curve of model m and ``H`` their sum, on the grid of all event times (and
+    requested times), ``rule`` says how the curves follow. Either way the incidences and S add up to 1 at all times. A
+    survival of 0 counts as the smallest normal number.
 
-    - ``rule="exponential"``: S = exp(-H), and of each step S(u-) - S(u) kind m gets the share dH_m / dH. One kind
-      gives back the model itself, and it is the exact integral where the hazards keep their ratio within a step.
-    - ``rule="product_limit"``: S is the product of 1 - dH (0 from the first dH >= 1 on), and dF_m = S(u-) dH_m, where
-      dH >= 1 the share as above. That is the rule of R's riskRegression::CSC.
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator with ``fit(X, y)`` and ``predict_survival_function(X, times)``.
+    rule : {"exponential", "product_limit"}, default "exponential"
+        ``"exponential"``: S = exp(-H), and event m gets the share dH_m / dH of each step S(u-) - S(u). With one event
+        type this is the model itself, and it is the exact integral where the hazards keep their ratio within a step.
+        ``"product_limit"``: S is the product of 1 - dH (0 from the first dH >= 1 on), and dF_m = S(u-) dH_m, where dH
+        >= 1 the share as above. That is the rule of ``riskRegression::CSC`` in R.
+    max_steps : int or None, default 1000
+        With more event times than this the exponential rule uses so many of them, evenly spread; None: all.
 
-    Either way the incidences and S add up to 1 at all times. A survival of 0 counts as the smallest normal number.
+    Attributes
+    ----------
+    estimators_ : dict of int to estimator
+        The fitted model of each event type; their survival curves are the net ones.
 
-    estimator: any estimator with ``fit(X, y)`` and ``predict_survival_function(X, times)``.
-    max_steps: with more event times than this the exponential rule takes so many of them, evenly spread; None: all.
+    References
+    ----------
+    Putter, Fiocco and Geskus (2007). Tutorial in biostatistics: competing risks and multi-state models. Statistics in
+    Medicine 26, 2389-2430. https://doi.org/10.1002/sim.2712
 
-    Fitted: ``estimators_[event]``, whose survival curves are the net ones.
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> from lifemix.baselines import CauseSpecific, CoxPH
+    >>> data = datasets.make_synthetic(300)
+    >>> model = CauseSpecific(CoxPH()).fit(data.X, data.y)
+    >>> first, second = model.predict_cumulative_incidences(data.X[:1], [5.0])
+    >>> survival = model.predict_survival_function(data.X[:1], [5.0])
+    >>> print((first + second + survival).round(6))
+    [[1.]]
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
@@ -98,7 +121,7 @@ class CauseSpecific(WrappingModel):
 
     @staticmethod
     def _hazard_steps(estimator: Any, x: Any, grid: Floats) -> Floats:
-        """Return how much the cumulative hazard of one model grows over each step of the grid, from 0 at time 0."""
+        """Return the increments of the cumulative hazard of one model over the steps of the grid, from 0 at time 0."""
         survival = np.asarray(estimator.predict_survival_function(x, grid), dtype=np.float64)
         log_survival = np.maximum(
             np.log(survival, out=np.full_like(survival, _LOG_ZERO), where=survival > 0), _LOG_ZERO

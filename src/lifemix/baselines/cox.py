@@ -21,19 +21,54 @@ __all__ = ["CoxPH"]
 
 @register_model
 class CoxPH(Baseline):
-    """Cox regression: ``S(t | x) = exp(-H0(t) exp((x - mean)'coef))``, H0 a step function.
+    """Cox regression: ``S(t | x) = exp(-H0(t) exp((x - mean)'coef))`` with a step function H0.
 
-    Late entry and case weights are used. Collinear columns (all levels of a category are) share their effect, of all
+    Entry times and case weights are used. Collinear columns (all levels of a category are) share their effect: of all
     equal maxima the one of least norm; R drops columns instead, with the same predictions.
 
-    ties: ``"efron"`` or ``"breslow"``, for the likelihood.
-    baseline: the same for H0; None: as ``ties``. R's ``survfit`` calls them ``ctype`` 2 and 1.
-    penalty: ridge, half of it times the squared coefficients of the standardised columns is taken off the likelihood.
-    max_iter: most Newton steps.
+    Parameters
+    ----------
+    ties : {"efron", "breslow"}, default "efron"
+        Treatment of tied event times in the partial likelihood.
+    baseline : {"efron", "breslow"}, optional
+        The same for H0; None: as ``ties``. R's ``survfit`` calls them ``ctype`` 2 and 1.
+    penalty : float, default 0.0
+        Ridge penalty: half of it times the squared coefficients of the standardised columns is subtracted from the
+        log-likelihood.
+    max_iter : int, default 100
+        Maximum number of Newton steps.
+    preprocessor : "auto", None or transformer, default "auto"
+        ``"auto"`` imputes, encodes and scales ``X``; None takes it as it is.
 
-    Fitted: ``coef_`` and ``standard_errors_`` (features after preprocessing,), ``log_likelihood_`` and
-    ``log_likelihood_null_`` (partial, without the penalty), ``baseline_cumulative_hazard_`` at ``event_times_`` for the
-    mean subject.
+    Attributes
+    ----------
+    coef_ : float array of shape (n_inputs,)
+        Coefficients, one per column after preprocessing.
+    standard_errors_ : float array of shape (n_inputs,)
+        Their standard errors.
+    log_likelihood_, log_likelihood_null_ : float
+        Partial log-likelihood at the maximum and at zero, without the penalty.
+    n_iter_ : int
+        Number of Newton steps.
+    baseline_cumulative_hazard_ : float array of shape (n_event_times,)
+        H0 at ``event_times_`` for the mean subject.
+
+    References
+    ----------
+    Cox (1972). Regression models and life-tables. Journal of the Royal Statistical Society B 34, 187-220.
+    https://doi.org/10.1111/j.2517-6161.1972.tb00899.x
+
+    Efron (1977). The efficiency of Cox's likelihood function for censored data. Journal of the American Statistical
+    Association 72, 557-565. https://doi.org/10.1080/01621459.1977.10480613
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> from lifemix.baselines import CoxPH
+    >>> data = datasets.load_metabric()
+    >>> model = CoxPH().fit(data.X[:1500], data.y[:1500])
+    >>> round(model.score(data.X[1500:], data.y[1500:]), 2)
+    0.62
     """
 
     _takes_entry = True

@@ -1,4 +1,4 @@
-"""DeepHit: the probability of each kind of event in each of a grid of intervals, on pycox."""
+"""DeepHit: the probability of each event type in each of a grid of intervals, on pycox."""
 
 from __future__ import annotations
 
@@ -48,21 +48,80 @@ _ROWS = 1024  # the ranking loss compares all pairs of a block
 
 @register_model
 class DeepHit(Baseline):
-    """The law of (interval, kind of event) as a softmax, from a shared network and one for each kind.
+    """DeepHit: a softmax over interval and event type, from a shared network and one network per event type.
 
-    The last outcome of the softmax is no event on the grid. Within an interval events are spread evenly (pycox's
+    The last outcome of the softmax is no event on the grid. Within an interval events are uniform in time (pycox's
     ``const_pdf``): incidences are linear between grid points, 0 at time 0 and constant after the last point. The loss
-    is pycox's: likelihood + alpha * ranking loss, up to a factor. An event counts in the interval ``(c, c']`` that it
-    falls in; a censored row has survived the last grid point up to its time (before the first one it carries nothing).
+    is that of pycox: likelihood + alpha * ranking loss, up to a factor. An event counts in the interval ``(c, c']``
+    that contains it; a censored row has survived the last grid point up to its time (before the first one it carries
+    no information).
 
-    shared_layers, shared_nodes, cause_layers, cause_nodes, activation: the networks; each kind's takes the shared
-        output and x.
-    alpha: weight of the ranking loss against the likelihood, as the paper has it; pycox's own is 1 / (1 + alpha).
-    sigma: of the ranking loss.
-    n_times, grid: number of intervals, ended by ``"quantiles"`` of the event times or ``"equidistant"``.
-    Others as in ``DeepSurv``.
+    Parameters
+    ----------
+    shared_layers : int, default 1
+        Number of layers of the shared network.
+    shared_nodes : int, default 100
+        Their width.
+    cause_layers : int, default 1
+        Number of layers of each cause-specific network, which takes the shared output and x.
+    cause_nodes : int, default 100
+        Their width.
+    activation : {"relu", "elu", "selu", "tanh", ...}, default "relu"
+        Activation function of the hidden layers.
+    alpha : float, default 0.5
+        Weight of the ranking loss relative to the likelihood, as in the paper; pycox's own alpha is ``1 / (1 +
+        alpha)``.
+    sigma : float, default 0.1
+        Scale of the ranking loss.
+    n_times : int, default 50
+        Number of intervals.
+    grid : {"quantiles", "equidistant"}, default "quantiles"
+        Where intervals end: at quantiles of the event times, or evenly spaced.
+    dropout : float, default 0.1
+        Dropout rate in each hidden layer.
+    batch_norm : bool, default True
+        Batch normalisation in each hidden layer.
+    weight_decay : float, default 0.0
+        Decoupled weight decay of all weights (AdamW).
+    learning_rate : float, default 0.001
+        Learning rate of Adam; in epoch e it is ``learning_rate / (1 + decay e)``.
+    decay : float, default 0.0
+        Decay of the learning rate.
+    batch_size : int, default 256
+        Rows per step.
+    max_epochs : int, default 512
+        Maximum number of epochs.
+    patience : int, default 10
+        Epochs without a better validation loss after which training stops.
+    validation_fraction : float, default 0.2
+        Share of the rows in the validation part.
+    random_state : int, Generator or None, default 0
+        Random seed.
+    preprocessor : "auto", None or transformer, default "auto"
+        ``"auto"`` imputes, encodes and scales ``X``; None takes it as it is.
 
-    Fitted: ``network_``, ``history_``, ``grid_`` (the ends of the intervals).
+    Attributes
+    ----------
+    network_ : torch.nn.Module
+        The trained network.
+    history_ : list of float
+        Validation loss of each epoch.
+    grid_ : float array of shape (n_intervals,)
+        The ends of the intervals.
+
+    References
+    ----------
+    Lee, Zame, Yoon and van der Schaar (2018). DeepHit: a deep learning approach to survival analysis with competing
+    risks. Proceedings of the AAAI Conference on Artificial Intelligence 32. https://doi.org/10.1609/aaai.v32i1.11842
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> from lifemix.baselines import DeepHit
+    >>> data = datasets.make_synthetic(300)
+    >>> model = DeepHit(shared_nodes=8, cause_nodes=8, n_times=5, max_epochs=2).fit(data.X, data.y)
+    >>> model.predict_cumulative_incidence(data.X[:2], [5.0, 10.0], event=2).shape
+    (2, 2)
     """
 
     _several_events = True
@@ -144,12 +203,36 @@ class DeepHit(Baseline):
 
     @classmethod
     def paper(cls, dataset: str, **settings: Any) -> Self:
-        """Return the paper's choice for support, metabric, synthetic or seer; ``settings`` replace or add options."""
+        """Return the model with the settings that the paper's search chose for a data set.
+
+        Parameters
+        ----------
+        dataset : {"support", "metabric", "synthetic", "seer"}
+            The data set.
+        **settings : object
+            Options that replace or add to the paper's.
+
+        Returns
+        -------
+        DeepHit
+            Not fitted.
+        """
         Choice(*DEEPHIT_PAPER)("dataset", dataset)
         return cls(**{**DEEPHIT_PAPER[dataset], **settings})
 
     def transform(self, X: Any) -> Floats:
-        """Return the last hidden layers of all kinds of event, side by side: (n, kinds * cause_nodes)."""
+        """Return the last hidden layers of all cause-specific networks, side by side.
+
+        Parameters
+        ----------
+        X : DataFrame or array of n rows
+            The columns of the training data.
+
+        Returns
+        -------
+        float array of shape (n, n_events * cause_nodes)
+            The learned representation.
+        """
         x = torch.from_numpy(self.preprocess(X)).float()
         with torch.no_grad():
             hidden: Tensor = self.network_.eval().hidden(x)

@@ -41,20 +41,65 @@ def _check_hidden(hidden: Any) -> None:
 
 @register_model
 class DeepSurv(Baseline):
-    """``S(t | x) = exp(-H0(t) exp(g(x)))`` with g a network trained by the partial likelihood, H0 Breslow's estimate.
+    """DeepSurv: ``S(t | x) = exp(-H0(t) exp(g(x)))`` with a network g trained by the partial likelihood.
 
-    Network and loss are pycox's (which breaks ties by order). H0 is estimated from all rows given, training and
-    validation part together. Training stops ``patience`` epochs after the best validation loss.
+    Network and loss are those of pycox (which breaks ties by order); H0 is Breslow's estimate from all rows, training
+    and validation part together. Training stops ``patience`` epochs after the best validation loss.
 
-    hidden: nodes of the hidden layers; activation: one of relu, elu, selu, tanh.
-    dropout, batch_norm: in each hidden layer.
-    l2: times the squared output weights, beside the *sum* of the log-likelihood over the training events, as DeepSurv's
-        authors have it. weight_decay: of all weights, decoupled (AdamW).
-    learning_rate, decay: of Adam; in epoch e the rate is ``learning_rate / (1 + decay e)``.
-    batch_size: rows a step; None: all of them, as the authors do.
+    Parameters
+    ----------
+    hidden : sequence of int, default (32, 32)
+        Widths of the hidden layers.
+    activation : {"relu", "elu", "selu", "tanh", ...}, default "relu"
+        Activation function of the hidden layers.
+    dropout : float, default 0.1
+        Dropout rate in each hidden layer.
+    batch_norm : bool, default True
+        Batch normalisation in each hidden layer.
+    l2 : float, default 0.0
+        Penalty of the squared output weights, relative to the *sum* of the log-likelihood over the training events, as
+        DeepSurv's authors define it.
+    weight_decay : float, default 0.0
+        Decoupled weight decay of all weights (AdamW).
+    learning_rate : float, default 0.01
+        Learning rate of Adam; in epoch e it is ``learning_rate / (1 + decay e)``.
+    decay : float, default 0.0
+        Decay of the learning rate.
+    batch_size : int or None, default 256
+        Rows per step; None: all of them, as the authors do.
+    max_epochs : int, default 512
+        Maximum number of epochs.
+    patience : int, default 10
+        Epochs without a better validation loss after which training stops.
+    validation_fraction : float, default 0.2
+        Share of the rows in the validation part.
+    random_state : int, Generator or None, default 0
+        Random seed.
+    preprocessor : "auto", None or transformer, default "auto"
+        ``"auto"`` imputes, encodes and scales ``X``; None takes it as it is.
 
-    Fitted: ``network_``, ``history_`` (validation loss of each epoch), ``baseline_cumulative_hazard_`` at
-    ``event_times_`` for a subject of mean g.
+    Attributes
+    ----------
+    network_ : torch.nn.Module
+        The trained network.
+    history_ : list of float
+        Validation loss of each epoch.
+    baseline_cumulative_hazard_ : float array of shape (n_event_times,)
+        H0 at ``event_times_`` for a subject of mean g.
+
+    References
+    ----------
+    Katzman et al. (2018). DeepSurv: personalized treatment recommender system using a Cox proportional hazards deep
+    neural network. BMC Medical Research Methodology 18, 24. https://doi.org/10.1186/s12874-018-0482-1
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> from lifemix.baselines import DeepSurv
+    >>> data = datasets.load_metabric()
+    >>> model = DeepSurv(hidden=(8,), max_epochs=2).fit(data.X[:500], data.y[:500])
+    >>> model.predict_survival_function(data.X[500:503], [60, 120]).shape
+    (3, 2)
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
@@ -114,13 +159,37 @@ class DeepSurv(Baseline):
 
     @classmethod
     def paper(cls, dataset: str, **settings: Any) -> Self:
-        """Return the published model for ``"support"`` or ``"metabric"``; ``settings`` replace or add options."""
+        """Return the model with the settings that DeepSurv's authors published for a data set.
+
+        Parameters
+        ----------
+        dataset : {"support", "metabric"}
+            The data set.
+        **settings : object
+            Options that replace or add to the published ones.
+
+        Returns
+        -------
+        DeepSurv
+            Not fitted.
+        """
         Choice(*DEEPSURV_PUBLISHED)("dataset", dataset)
         fixed = {"activation": "selu", "batch_norm": False, "batch_size": None, "max_epochs": 800, "patience": 50}
         return cls(**{**fixed, **DEEPSURV_PUBLISHED[dataset], **settings})
 
     def transform(self, X: Any) -> Floats:
-        """Return the last hidden layer of shape (n, hidden[-1])."""
+        """Return the last hidden layer.
+
+        Parameters
+        ----------
+        X : DataFrame or array of n rows
+            The columns of the training data.
+
+        Returns
+        -------
+        float array of shape (n, hidden[-1])
+            The learned representation.
+        """
         return self._run(self.network_.hidden, self.preprocess(X))
 
     def _schedule(self) -> Schedule:

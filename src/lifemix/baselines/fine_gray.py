@@ -21,18 +21,52 @@ __all__ = ["FineGray"]
 
 @register_model
 class FineGray(Baseline):
-    """Fine-Gray regression for every kind of event m: ``F_m(t | x) = 1 - exp(-H_m(t) exp((x - mean)'coef_m))``.
+    """Fine-Gray regression for every event type m: ``F_m(t | x) = 1 - exp(-H_m(t) exp((x - mean)'coef_m))``.
 
-    Censoring weights from the Kaplan-Meier curve of the censoring, ties as in Breslow's rule, as ``crr`` does it.
+    Censoring weights from the Kaplan-Meier curve of the censoring, ties after Breslow, as in ``crr``.
 
-    The regressions of the kinds know nothing of each other, so for some subjects their incidences can add up to more
-    than 1. With ``coherent`` every incidence of such a subject stops at the time where the total reaches 1, the last
-    increments shared in proportion; all earlier values, and all of other subjects, are ``crr``'s.
+    The regressions of the event types are separate, so that for some subjects their incidences can add up to more than
+    1; see ``coherent``.
 
-    penalty, max_iter: as in ``CoxPH``.
+    Parameters
+    ----------
+    coherent : bool, default True
+        Every incidence of such a subject stops at the time where the total reaches 1, the last increments shared in
+        proportion; all earlier values, and all of other subjects, are those of ``crr``. False: ``crr`` throughout.
+    penalty : float, default 0.0
+        Ridge penalty: half of it times the squared coefficients of the standardised columns is subtracted from the
+        log-likelihood.
+    max_iter : int, default 100
+        Maximum number of Newton steps.
+    preprocessor : "auto", None or transformer, default "auto"
+        ``"auto"`` imputes, encodes and scales ``X``; None takes it as it is.
 
-    Fitted, by kind of event: ``coef_[event]``, ``standard_errors_[event]`` (robust, with the uncertainty of the
-    censoring curve), ``log_likelihood_[event]``, ``baseline_[event]`` = (event times, cumulative hazard at the mean).
+    Attributes
+    ----------
+    coef_ : dict of int to float array
+        Coefficients of each event type, one per column after preprocessing.
+    standard_errors_ : dict of int to float array
+        Robust standard errors, with the uncertainty of the censoring curve.
+    log_likelihood_ : dict of int to float
+        The maximum of the partial log-likelihood, without the penalty.
+    baseline_ : dict of int to tuple of arrays
+        Event times and cumulative subdistribution hazard at the mean.
+
+    References
+    ----------
+    Fine and Gray (1999). A proportional hazards model for the subdistribution of a competing risk. Journal of the
+    American Statistical Association 94, 496-509. https://doi.org/10.1080/01621459.1999.10474144
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> from lifemix.baselines import FineGray
+    >>> data = datasets.make_synthetic(300)
+    >>> model = FineGray().fit(data.X, data.y)
+    >>> model.coef_[1].shape
+    (12,)
+    >>> model.predict_cumulative_incidence(data.X[:2], [5.0, 10.0], event=2).shape
+    (2, 2)
     """
 
     _several_events = True

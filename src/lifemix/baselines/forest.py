@@ -1,4 +1,4 @@
-"""The random survival forest of scikit-survival, with curves that take little memory."""
+"""The random survival forest of scikit-survival, with leaf curves that take little memory."""
 
 from __future__ import annotations
 
@@ -49,18 +49,48 @@ def _check_n_jobs(value: Any) -> None:
 
 @register_model
 class RandomSurvivalForest(Baseline):
-    """A forest of trees split by the log-rank test; the survival curve is the mean of the trees' Kaplan-Meier curves.
+    """A forest of trees split by the log-rank test; survival is the mean of the Kaplan-Meier curves of the leaves.
 
-    scikit-survival (GPL-3, optional) grows the trees in its low-memory mode, in which it keeps no curves. The curves of
-    the leaves are computed here from the rows that fell into them and kept as their steps alone: the same numbers, in
-    megabytes instead of the gigabytes of one value a leaf and event time.
+    scikit-survival (GPL-3, optional) grows the trees in its low-memory mode, in which it keeps no curves. The curves
+    of the leaves are computed here from the rows that fell into them and kept as their steps alone: the same numbers,
+    in megabytes instead of the gigabytes of one value per leaf and event time. ``predict`` is the forest's mortality:
+    the sum of its cumulative hazard over the times that its splits distinguish.
 
-    n_trees, max_depth (None: no limit), min_samples_split, min_samples_leaf, max_features: as in scikit-survival.
-    split_times: how many times the log-rank test of a split tells apart, quantiles of the event times; None: all. The
-    time to grow a tree is proportional to it; the curves of the leaves have all times whatever it is.
-    n_jobs: threads that grow the trees.
+    Parameters
+    ----------
+    n_trees : int, default 100
+        Number of trees.
+    max_depth : int or None, default None
+        Maximum depth; None: no limit.
+    min_samples_split : int or float, default 6
+        Minimum number (or share) of rows in a node that is split.
+    min_samples_leaf : int or float, default 3
+        Minimum number (or share) of rows in a leaf.
+    max_features : {"sqrt", "log2"}, int, float or None, default "sqrt"
+        Number (or share) of features that each split chooses from.
+    split_times : int or None, default None
+        Number of times that the log-rank test of a split distinguishes, quantiles of the event times; None: all. The
+        time to grow a tree is proportional to it; the curves of the leaves have all event times in any case.
+    n_jobs : int or None, default None
+        Number of threads that grow the trees.
+    random_state : int, Generator or None, default 0
+        Random seed.
+    preprocessor : "auto", None or transformer, default "auto"
+        ``"auto"`` imputes, encodes and scales ``X``; None takes it as it is.
 
-    ``predict`` is the forest's mortality: the sum of its cumulative hazard over the times that its splits tell apart.
+    References
+    ----------
+    Ishwaran, Kogalur, Blackstone and Lauer (2008). Random survival forests. Annals of Applied Statistics 2, 841-860.
+    https://doi.org/10.1214/08-AOAS169
+
+    Examples
+    --------
+    >>> from lifemix import datasets
+    >>> from lifemix.baselines import RandomSurvivalForest
+    >>> data = datasets.load_metabric()
+    >>> model = RandomSurvivalForest(n_trees=5, max_depth=3).fit(data.X[:500], data.y[:500])
+    >>> model.predict_survival_function(data.X[500:503], [60, 120]).shape
+    (3, 2)
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
@@ -105,7 +135,20 @@ class RandomSurvivalForest(Baseline):
 
     @classmethod
     def paper(cls, n_trees: int = 100, **settings: Any) -> Self:
-        """Return the paper's forest: depth 4, and one of 10, 20, 50 or 100 trees."""
+        """Return the paper's forest: depth 4.
+
+        Parameters
+        ----------
+        n_trees : int, default 100
+            Number of trees; the paper chooses from 10, 20, 50 and 100 (``PAPER_TREES``).
+        **settings : object
+            Other options of the class.
+
+        Returns
+        -------
+        RandomSurvivalForest
+            Not fitted.
+        """
         return cls(n_trees=n_trees, max_depth=4, **settings)
 
     def _restored(self, sizes: Mapping[str, int]) -> None:

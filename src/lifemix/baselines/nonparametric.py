@@ -1,4 +1,4 @@
-"""The models without covariates: the Kaplan-Meier and Aalen-Johansen curves, the floor for every other model."""
+"""Models without covariates: the Kaplan-Meier and Aalen-Johansen curves, the reference for every other model."""
 
 from __future__ import annotations
 
@@ -24,11 +24,32 @@ __all__ = ["AalenJohansen", "KaplanMeier"]
 class AalenJohansen(Baseline):
     """The same incidences for all subjects: ``F_m(t) = sum over u <= t of S(u-) d_m(u) / n(u)``.
 
-    S is the Kaplan-Meier curve of all events together, d_m(u) the weight of the events of kind m at u and n(u) that of
-    the rows at risk. Late entry and case weights are used; of X only the rows count. Were there no other kinds of
-    event, and the times of the kinds independent, survival would be the Kaplan-Meier curve of kind m, others censored.
+    S is the Kaplan-Meier curve of all events together, d_m(u) the weight of the events of type m at u and n(u) that of
+    the rows at risk. Entry times and case weights are used; of ``X`` only the number of rows matters. The net survival
+    of m is the Kaplan-Meier curve with the other events censored.
 
-    Fitted: ``survival_``, ``incidence_[event]`` and ``net_survival_[event]`` at ``event_times_``.
+    Attributes
+    ----------
+    survival_ : float array of shape (n_event_times,)
+        Survival at ``event_times_``.
+    incidence_ : dict of int to float array
+        Cumulative incidence of each event type at ``event_times_``.
+    net_survival_ : dict of int to float array
+        Net survival of each event type at ``event_times_``.
+
+    References
+    ----------
+    Aalen and Johansen (1978). An empirical transition matrix for non-homogeneous Markov chains based on censored
+    observations. Scandinavian Journal of Statistics 5, 141-150.
+
+    Examples
+    --------
+    >>> from lifemix import make_target
+    >>> from lifemix.baselines import AalenJohansen
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> model = AalenJohansen().fit(X, make_target([1.0, 2.0, 3.0, 4.0], [1, 2, 0, 1]))
+    >>> print(model.predict_cumulative_incidence(X[:1], [1.0, 2.5, 4.0], event=1))
+    [[0.25 0.25 0.75]]
     """
 
     _several_events = True
@@ -67,7 +88,18 @@ class AalenJohansen(Baseline):
         return np.tile(step_values(self.event_times_, self.net_survival_[event], times, 1.0), (len(x), 1))
 
     def preprocess(self, X: Any) -> Floats:
-        """Return a matrix without columns: only the number of rows counts."""
+        """Return a matrix without columns: only the number of rows matters.
+
+        Parameters
+        ----------
+        X : DataFrame or array of n rows
+            As many columns as the training data.
+
+        Returns
+        -------
+        array of shape (n, 0)
+            An empty matrix.
+        """
         check_is_fitted(self, "n_events_")
         rows, columns = shape_of(X)
         if columns != self.n_features_in_:
@@ -84,7 +116,21 @@ class AalenJohansen(Baseline):
 class KaplanMeier(AalenJohansen):
     """The same survival curve for all subjects: ``S(t) = product over u <= t of (1 - d(u) / n(u))``.
 
-    As ``AalenJohansen``, for one kind of event.
+    As ``AalenJohansen``, for one event type.
+
+    References
+    ----------
+    Kaplan and Meier (1958). Nonparametric estimation from incomplete observations. Journal of the American Statistical
+    Association 53, 457-481. https://doi.org/10.1080/01621459.1958.10501452
+
+    Examples
+    --------
+    >>> from lifemix import make_target
+    >>> from lifemix.baselines import KaplanMeier
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> model = KaplanMeier().fit(X, make_target([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0]))
+    >>> print(model.predict_survival_function(X[:1], [0.5, 1.0, 3.0]))
+    [[1.    0.75  0.375]]
     """
 
     _several_events = False
