@@ -90,7 +90,7 @@ def parameters(thing):
 
 def faults(thing, name, is_method=False):
     """Return what the docstring of a public function, class or method lacks, one sentence per fault."""
-    text = inspect.getdoc(thing) if not is_method else thing.__doc__
+    text = inspect.getdoc(thing)  # a method without one has that of the base class
     if not text:
         return [f"{name} has no docstring"]
     if inspect.isclass(thing) and issubclass(thing, Exception):
