@@ -19,8 +19,10 @@ EXTRAS = {
 }
 # Packages whose docstrings are still plain text.
 PENDING = (
-    *("lifemix.distribution", "lifemix.export", "lifemix.persistence"),
-    *("lifemix.preprocessing", "lifemix.primitives", "lifemix.report"),
+    "lifemix.distribution",
+    "lifemix.export",
+    "lifemix.preprocessing",
+    "lifemix.primitives",
 )
 
 

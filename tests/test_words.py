@@ -11,8 +11,17 @@ PACKAGE = Path(lifemix.__file__).parent
 ROOT = Path(__file__).parents[1]
 # Parts of the package, and pages, that still have to be rewritten.
 PENDING = {
-    *("__init__", "distribution", "estimators", "experiments", "export", "likelihood", "model"),
-    *("networks", "persistence", "preprocessing", "primitives", "report", "training"),
+    "distribution",
+    "estimators",
+    "experiments",
+    "export",
+    "likelihood",
+    "model",
+    "networks",
+    "preprocessing",
+    "primitives",
+    "report",
+    "training",
 }
 
 _PART = (
@@ -28,7 +37,7 @@ _WHOLE = (
 PRIVATE = {
     rf"\b({_WHOLE}) an? ({_PART})\b": "one per row",
     r"\bkinds? of events?\b": "event type, or cause under competing risks",
-    r"\blaws?\b": "distribution",
+    r"(?<!power-)\blaws?\b": "distribution",
     r"where all random numbers come from": "random seed",
     r"\bspeaks? against\b": "evidence of miscalibration",
     r"\bdrawn towards\b": "shrunk 20 % towards the marginal curve",
