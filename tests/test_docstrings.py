@@ -21,7 +21,6 @@ EXTRAS = {
 PENDING = (
     "lifemix.distribution",
     "lifemix.export",
-    "lifemix.preprocessing",
     "lifemix.primitives",
 )
 

@@ -18,7 +18,6 @@ PENDING = {
     "likelihood",
     "model",
     "networks",
-    "preprocessing",
     "primitives",
     "report",
     "training",
