@@ -33,3 +33,13 @@ def test_refused(refused, tmp_path):
     assert "no data set 'suport'" in refused("datasets", "suport")
     assert "name the data set" in refused("datasets", "-o", tmp_path / "x.csv")
     assert "must end in" in refused("datasets", "support", "-o", tmp_path / "x.json")
+
+
+def test_the_next_command_names_columns_whose_numbers_are_labels(run, tmp_path):
+    path = tmp_path / "causes.csv"
+    said = run("datasets", "metabric-causes", "-o", path).out.splitlines()[-1]
+    assert "--unit months" in said
+    assert "--categorical INTCLUST" in said
+    command = said.removeprefix("Next: lifemix ").replace("model.safetensors", str(tmp_path / "m.safetensors"))
+    outcome = run(*command.split(), "--no-search", "--epochs", "1", "--members", "1", "--holdout", "0")
+    assert outcome.code == 0, outcome.err

@@ -93,7 +93,16 @@ def _write(screen: Screen, data: Any, output: Path) -> None:
 
     write_table(_table(data), output)
     screen.wrote(output, f": {len(data.X):,} rows, time in column time, event in column event.")
-    screen.say(f"Next: lifemix fit {output} --time time --event event -o model.safetensors", markup=False)
+    codes = "".join(f" --categorical {name}" for name in _numbers_as_labels(data.X))
+    unit = f" --unit {data.time_unit}" if data.time_unit else ""
+    screen.say(f"Next: lifemix fit {output} --time time --event event{unit}{codes} -o model.safetensors", markup=False)
+
+
+def _numbers_as_labels(X: pd.DataFrame) -> list[str]:
+    """Return the columns of labels that look like numbers in a text file."""
+    from ..preprocessing import TableData
+
+    return [column.name for column in TableData(X).data if any(level.isdecimal() for level in column.levels)]
 
 
 def _table(data: Any) -> pd.DataFrame:

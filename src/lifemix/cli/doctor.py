@@ -26,7 +26,7 @@ def doctor(
         Path | None, typer.Option(help="A model file: check the model on these rows too, with its columns.")
     ] = None,
 ) -> None:
-    """Check a table, and a model on it: few events, leaks, identifiers, gaps, miscalibration.
+    """Check a table, and a model on it: few events, leaks, identifiers, missing values, miscalibration.
 
     A finding is a stop (results would mean nothing), a warning or a note; each says what to do.
 
