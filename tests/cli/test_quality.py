@@ -22,7 +22,9 @@ def own_measure(monkeypatch):
     def largest_risk(y_train, y_test, risk, horizons, event):
         return risk.max(axis=0)
 
-    return metrics.register_measure(metrics.Measure("largest_risk", "largest risk", "lower", "horizon", largest_risk))
+    return metrics.register_measure(
+        metrics.Measure("largest_risk", "largest risk", "lower", "horizon", largest_risk, percent=True)
+    )
 
 
 @pytest.mark.usefixtures("own_measure")
@@ -36,7 +38,8 @@ def test_a_registered_measure_appears_in_evaluate_compare_and_fit(run, model, da
         outcome = run(command, *options)
         assert outcome.code == 0, outcome.err
         assert "largest risk" in outcome.out
-        assert "Lower is better:" in outcome.out
+        line = next(line for line in outcome.out.splitlines() if "largest risk" in line)
+        assert "%" in line
     found = run("evaluate", model, data, "--times", "100,300", "--json").json["quality"]
     for quality in found:
         assert len(quality["values"]["largest_risk"]["1"]) == 2

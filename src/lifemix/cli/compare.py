@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -177,7 +177,8 @@ def _show_table(screen: Screen, lines: list[_Line], measures: list[ShownMeasure]
     table = screen.table("measure", *(line.name for line in lines), right=range(1, 1 + len(lines)))
     for measure in measures:
         table.add_row(
-            measure.label, *(_spread([each.mean(measure.name, event) for each in line.quality]) for line in lines)
+            measure.label,
+            *(_spread([each.mean(measure.name, event) for each in line.quality], measure.text) for line in lines),
         )
     likelihoods = ([each.log_likelihood for each in line.quality] for line in lines)
     table.add_row("log-likelihood per row", *map(_spread, likelihoods))
@@ -185,11 +186,11 @@ def _show_table(screen: Screen, lines: list[_Line], measures: list[ShownMeasure]
     screen.show(table)
 
 
-def _spread(values: Sequence[float | None]) -> str:
+def _spread(values: Sequence[float | None], text: Callable[[float | None], str] = shown_number) -> str:
     """Return mean and standard deviation over the folds."""
     import numpy as np
 
     known = [value for value in values if value is not None and np.isfinite(value)]
     if len(known) < 2:
-        return shown_number(known[0] if known else None)
-    return f"{np.mean(known):.3f} ± {np.std(known, ddof=1):.3f}"
+        return text(known[0] if known else None)
+    return f"{text(float(np.mean(known)))} ± {text(float(np.std(known, ddof=1)))}"

@@ -132,7 +132,8 @@ def _warn_beyond(screen: Screen, saved: SavedModel, times: list[float], result: 
 def _show(screen: Screen, result: pd.DataFrame) -> None:
     from rich.markup import escape
 
-    table = screen.table(*result.columns, right=range(1, len(result.columns)))
+    heads = ["\n".join(name.rsplit("_", 1)) for name in result.columns[1:]]  # narrow, so that many columns fit
+    table = screen.table(result.columns[0], *heads, right=range(1, len(result.columns)))
     for row in result.head(_SHOWN).itertuples(index=False):
         values = zip(result.columns[1:], row[1:], strict=True)
         table.add_row(escape(str(row[0])), *(_cell(name, value) for name, value in values))

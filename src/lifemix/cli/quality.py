@@ -145,13 +145,22 @@ class ShownMeasure(NamedTuple):
 
     name: str
     label: str
-    better: str | None
+    better: str | None = None
+    percent: bool = False
+
+    def text(self, value: float | None) -> str:
+        """Return a value as a table shows it."""
+        if self.percent and value is not None and np.isfinite(value):
+            return f"{value:.1%}"
+        return shown_number(value)
 
 
 def shown_measures(values: Mapping[str, ByEvent], event: int) -> list[ShownMeasure]:
     """Return the measures that were taken of an event type, in the order of their registration."""
-    known = {each.name: ShownMeasure(each.name, each.label, each.better) for each in registered_measures()}
-    every = known | {name: ShownMeasure(name, name, None) for name in values if name not in known}
+    known = {
+        each.name: ShownMeasure(each.name, each.label, each.better, each.percent) for each in registered_measures()
+    }
+    every = known | {name: ShownMeasure(name, name) for name in values if name not in known}
     return [measure for measure in every.values() if event in values.get(measure.name, {})]
 
 
@@ -196,20 +205,22 @@ def _show_table(
         values = first.values[measure.name][event]
         for place in range(len(values)):
             time = f"{first.horizons[place]:g}" if len(values) == len(first.horizons) > 1 else ""
-            cells = [shown_number(values[place])]
+            cells = [measure.text(values[place])]
             if first.intervals:
-                cells.append(_interval(first.intervals[measure.name][event][place]) if measure.better else "")
+                cells.append(_interval(measure, first.intervals[measure.name][event][place]))
             for other in measured[1:]:
                 theirs = other.values.get(measure.name, {}).get(event, [])
-                cells.append(shown_number(theirs[place] if place < len(theirs) else None))
+                cells.append(measure.text(theirs[place] if place < len(theirs) else None))
             table.add_row("" if place else escape(measure.label), time, *cells)
     screen.show(table)
     return measures
 
 
-def _interval(limits: Sequence[float]) -> str:
-    low, high = limits
-    return f"{shown_number(low)} to {shown_number(high)}" if np.isfinite(low) else "–"
+def _interval(measure: ShownMeasure, limits: Sequence[float]) -> str:
+    """Return an interval; nothing for a test statistic, which estimates no property of the model."""
+    if measure.better is None:
+        return ""
+    return " to ".join(measure.text(limit) for limit in limits) if np.isfinite(limits[0]) else "–"
 
 
 def _sentences(quality: ModelQuality, names: Sequence[str], unit: str) -> Iterator[str]:
