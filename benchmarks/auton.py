@@ -176,7 +176,7 @@ class AutonDSM:
         return self._model.predict_survival(X, wanted, risk=event)
 
     def log_likelihood(self, X: Floats, y: Any) -> float:
-        """Return the exact, undiscounted log-likelihood of rows with one kind of event, in the user's unit of time.
+        """Return the exact, undiscounted log-likelihood of rows with one event type, in the user's unit of time.
 
         The package's own formulas: minus its ``conditional_loss`` with ``elbo=False`` and its discount set to 1. Its
         log-normal density is that of log t, so ``- log t`` of the events is added. ``check_log_likelihood`` holds this

@@ -2,7 +2,7 @@
 
 python -m benchmarks.fit [--quick]
 
-SUPPORT and METABRIC, five folds (quick: one), every contestant in turn on each fold, one thread. All get the same
+SUPPORT and METABRIC, five folds (quick: one), every model in turn on each fold, one thread. All get the same
 matrix: filled, coded and scaled with the training rows. Two rounds:
 
 fixed: 20 epochs of batch 100 and no stopping, 15 % of the rows held out in both, the best epoch kept by both.
@@ -42,8 +42,8 @@ THEIRS_YEARS = "auton-survival, times in years"
 Maker = Callable[[], Any]
 
 
-def contestants(name: str, fixed: bool, quick: bool) -> dict[str, Maker]:
-    """Return what makes each contestant, by name."""
+def competitors(name: str, fixed: bool, quick: bool) -> dict[str, Maker]:
+    """Return what makes each model, by name."""
     ours: dict[str, Any] = {**SHARED, "preprocessor": None}
     if fixed:
         ours |= {"max_epochs": EPOCHS, "patience": EPOCHS}
@@ -78,7 +78,7 @@ def folds(data: datasets.Dataset, n_folds: int) -> Iterator[tuple[Any, ...]]:
 
 
 def quality(model: Any, X: Any, y: Any, y_train: Any, at: np.ndarray) -> dict[str, Any]:
-    """Return the log-likelihood a row where there is one, C^td and Brier score at the horizons."""
+    """Return the log-likelihood per row where there is one, C^td and Brier score at the horizons."""
     survival = model.predict_survival_function(X, at)
     concordance = [concordance_td(y_train, y, 1 - survival[:, i], float(t)) for i, t in enumerate(at)]
     result = {"concordance": concordance, "brier": brier_score(y_train, y, survival, at).tolist()}
@@ -95,9 +95,9 @@ def epochs(model: Any) -> int | None:
 
 
 def round_of(data: datasets.Dataset, fixed: bool, quick: bool) -> dict[str, list[dict[str, Any]]]:
-    """Fit every contestant on every fold; return a record for each fit."""
+    """Fit every model on every fold; return a record for each fit."""
     at = horizons(data.y)
-    makers = contestants(data.name, fixed, quick)
+    makers = competitors(data.name, fixed, quick)
     records: dict[str, list[dict[str, Any]]] = {name: [] for name in makers}
     for number, (table, matrix, y, test_table, test_matrix, y_test) in enumerate(folds(data, 1 if quick else 5)):
         if number == 0:
@@ -116,7 +116,7 @@ def round_of(data: datasets.Dataset, fixed: bool, quick: bool) -> dict[str, list
 
 
 def warm_up(makers: dict[str, Maker], matrix: np.ndarray, y: np.ndarray) -> None:
-    """Fit each contestant to a few rows, so that no import is timed."""
+    """Fit each model to a few rows, so that no import is timed."""
     for name, make in makers.items():
         model = make()
         if name.startswith("lifemix"):
@@ -127,7 +127,7 @@ def warm_up(makers: dict[str, Maker], matrix: np.ndarray, y: np.ndarray) -> None
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Return the records by data set, round and contestant."""
+    """Return the records by data set, round and model."""
     one_thread()
     loaders = {"SUPPORT": datasets.load_support, "METABRIC": datasets.load_metabric}
     results: dict[str, Any] = {}
@@ -142,7 +142,7 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Return one table a data set and round; times as medians over the folds, quality as means."""
+    """Return one table per data set and round; times as medians over the folds, quality as means."""
     titles = {"fixed": f"{EPOCHS} epochs, no stopping", "stopped": "each with its own stopping"}
     return [
         _table(f"{name}: {title}", result[kind]) for name, result in results.items() for kind, title in titles.items()
@@ -165,7 +165,7 @@ def _table(title: str, records: dict[str, Any]) -> Table:
 
 
 def plot(results: dict[str, Any], figure: Any) -> None:
-    """Show seconds against concordance, one point a contestant."""
+    """Show seconds against concordance, one point per model."""
     from matplotlib.ticker import LogLocator
 
     panels = figure.subplots(1, len(results), squeeze=False)[0]

@@ -1,11 +1,11 @@
-"""The paper's whole grid with ``FleetSearchCV``: fits a second, against a sample of auton-survival's fits.
+"""The paper's whole grid with ``FleetSearchCV``: fits per second, against a sample of auton-survival's fits.
 
 python -m benchmarks.grid [--quick]
 
 SUPPORT, 144 settings (learning rate 2 x K 3 x discount 3 x layers 2 x nodes 2 x primitive 2) x 5 folds = 720 fits, the
 paper's objective (ELBO), batch 100, at most 200 epochs, each model with its own stopping, one thread. Both stop after
 three epochs: ours without a better held-out objective, auton-survival's with a rise in a row. On the same histories (48
-settings, one fold) ours ends after 26 epochs at 4.489 a row, theirs after 36 at 4.488 (our default of 10: 45, 4.487).
+settings, one fold) ours ends after 26 epochs at 4.489 per row, theirs after 36 at 4.488 (our default of 10: 45, 4.487).
 Both get the same matrix, prepared once from all rows. auton-survival fits a sample of the 720 in which every value of
 every setting has its share, half of it before the search and half after; each twice, with times in days as they are in
 the data and in years, with which its warm start is quicker. Scores are the mean C^td at the 25, 50 and 75 % quantiles
@@ -99,9 +99,9 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Return one line each."""
+    """Return one row per package."""
     ours, fits = results["ours"], results["fits"]
-    columns = ["", "fits", "seconds", "seconds a fit", "fits a second", "times ours", "(CPU)", "mean C^td, sample"]
+    columns = ["", "fits", "seconds", "seconds per fit", "fits per second", "times ours", "(CPU)", "mean C^td, sample"]
     each, cpu = ours["wall"] / fits, ours["cpu"] / fits
     score = float(np.mean(ours["same_scores"]))
     rows: list[list[Any]] = [["lifemix, FleetSearchCV", fits, ours["wall"], each, 1 / each, 1.0, 1.0, score]]

@@ -130,7 +130,7 @@ def _rows_table(results: dict[str, Any]) -> Table:
         rows.append([int(n), run["wall"], 1e6 * run["wall"] / int(n), growth, size / 1e6, beyond / 1e6, beyond / size])
         rows[-1].append(extra)
         before = int(n), run["wall"], beyond, size
-    columns = ["rows", "seconds", "µs a row", "exponent", "data, MB", "peak beyond import, MB", "times the data"]
+    columns = ["rows", "seconds", "µs per row", "exponent", "data, MB", "peak beyond import, MB", "times the data"]
     note = "exponent: of time in rows against the line above (1 is linear); added: memory over data, line to line."
     return Table(f"Fit time and memory by rows ({EPOCHS} epochs, {N_COLUMNS} columns)", [*columns, "added"], rows, note)
 

@@ -1,4 +1,4 @@
-"""What all benchmarks share: one thread, contestants in turn, facts about the machine, results as JSON."""
+"""What all benchmarks share: one thread, packages in turn, facts about the machine, results as JSON."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "pycox", "scik
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one call: on the wall, and of this process on the CPU (which other processes disturb less)."""
+    """Seconds of one call: wall-clock time, and CPU time of this process (which other processes disturb less)."""
 
     wall: float
     cpu: float
@@ -62,7 +62,7 @@ def clock(call: Callable[[], Any], after: Callable[[Any], None] | None = None) -
 
 
 def alternate(calls: Mapping[str, Callable[[], Any]], repeats: int, loops: int = 1) -> dict[str, dict[str, float]]:
-    """Run the contestants in turn, every one ``loops`` times a turn; return the best seconds of one call of each.
+    """Run the functions in turn, each ``loops`` times per turn; return the best seconds of one call of each.
 
     The best of several turns, as everything that disturbs a run makes it slower.
     """

@@ -31,7 +31,7 @@ def draw(n, decimals, seed=0):
 
 
 def alternate(ours, theirs, repeats, our_runs):
-    """Time both in turn, ours several times a turn as it is short; the results must agree."""
+    """Time both in turn, ours several times per turn as it is short; the results must agree."""
     own, other = [], []
     for _ in range(repeats):
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The other contestants of ``fit``, each as its package has it: pycox's networks and loops, scikit-survival's Cox.
+"""The other packages of ``fit``, each as it is: pycox's networks and loops, scikit-survival's Cox.
 
 All take a matrix of numbers, hold out the same share of the rows where they stop early, and have ``fit(X, y)``,
 ``predict_survival_function(X, times)`` and ``epochs_`` (None where there are none). The forest is

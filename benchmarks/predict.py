@@ -90,7 +90,7 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Return one line a task."""
+    """Return one row per task."""
     compared = {f"ours {ours}": f"theirs {theirs}" for ours, theirs in PAIRS.items()}
     rows = []
     for name, title in TITLES.items():

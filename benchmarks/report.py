@@ -17,7 +17,7 @@ END = "<!-- benchmarks: end -->"
 
 
 def write_report(page: Path = PAGE) -> Path:
-    """Replace what stands between the markers by the tables of all results; a full run counts before a quick one."""
+    """Replace the text between the markers by the tables of all results; a full run wins over a quick one."""
     from .__main__ import NAMES
 
     text = page.read_text(encoding="utf-8")

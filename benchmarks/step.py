@@ -106,8 +106,8 @@ def repeat(call: Callable[[], None], times: int) -> None:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Return one line a size of fleet."""
-    columns = ["models", "products, ms", "step, ms", "step, ms a model", "step / products", "(CPU)"]
+    """Return one row per size of fleet."""
+    columns = ["models", "products, ms", "step, ms", "step, ms per model", "step / products", "(CPU)"]
     columns.append("epoch / products")
     rows = []
     for n_models, times in results["sizes"].items():
@@ -122,18 +122,18 @@ def tables(results: dict[str, Any]) -> list[Table]:
 
 def profile_table(n_models: str, calls: list[list[Any]]) -> Table:
     """Return the profile of a step as a table."""
-    columns = ["call", "calls a step", "µs a step", "share"]
+    columns = ["call", "calls per step", "µs per step", "share"]
     return Table(f"Where the time of a step goes, {n_models} model(s); with the profiler's own cost", columns, calls)
 
 
 def plot(results: dict[str, Any], figure: Any) -> None:
-    """Show the time a model and step against the size of the fleet."""
+    """Show the time per model and step against the size of the fleet."""
     axes = figure.subplots()
     times = results["sizes"]
     sizes = [int(n_models) for n_models in times]
     for name in ("epoch", "step", "products"):
         axes.plot(sizes, [1e3 * times[str(n)][name]["wall"] / n for n in sizes], "o-", label=name)
-    axes.set(xscale="log", yscale="log", xlabel="models in the fleet", ylabel="ms a step and model", xticks=sizes)
+    axes.set(xscale="log", yscale="log", xlabel="models in the fleet", ylabel="ms per step and model", xticks=sizes)
     axes.set_xticklabels(sizes)
     axes.legend()
 

@@ -1,4 +1,4 @@
-"""Tables as they are printed and as they stand in docs/performance.md."""
+"""Tables as they are printed and as they are in docs/performance.md."""
 
 from __future__ import annotations
 

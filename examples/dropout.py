@@ -1,6 +1,6 @@
-"""What dropout gives on real tables, and what it costs where the network is narrow and the truth is known.
+"""What dropout gains on real tables, and what it costs where the network is narrow and the truth is known.
 
-First: the data sets of the experiments, training part of each fold, fitted without its inner validation part and judged
+First: the data sets of the experiments, training part of each fold, fitted without its inner validation part, scored
 on it; the differences to no dropout with their standard errors over the folds. Second: simulated times whose survival
 curves are known, mean absolute error of the curves, over three samples of 2,000 rows and over one of 50,000. Markdown
 tables.
@@ -32,7 +32,7 @@ TABLES = {"support": 5, "metabric": 10, "flchain": 5, "ebmt": 5, "metabric_cause
 
 
 def on_table(name: str, folds: int, share: float) -> np.ndarray:
-    """Return mean C^td, mean Brier score and seconds of a fit, of shape (folds, 3)."""
+    """Return mean C^td, mean Brier score and seconds per fit, of shape (folds, 3)."""
     single = name in ("support", "metabric")
     protocol = Protocol(Source(name), max(folds, 5), quantiles=SINGLE if single else COMPETING)
     found = []
@@ -47,7 +47,7 @@ def on_table(name: str, folds: int, share: float) -> np.ndarray:
 
 
 def simulated(kind: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return covariates, and the scale and shape of each row's Weibull law."""
+    """Return covariates, and the scale and shape of each row's Weibull distribution."""
     X = rng.normal(size=(n, 5))
     scale, shape = np.ones(n), np.full(n, 1.5)
     if kind == "linear":
@@ -78,7 +78,7 @@ def error(kind: str, samples: int, n: int, hidden: tuple[int, ...], share: float
 
 
 def main() -> None:
-    print("| table | dropout | C^td | difference | Brier score | difference | seconds of a fit |\n" + "|---" * 7 + "|")
+    print("| table | dropout | C^td | difference | Brier score | difference | seconds per fit |\n" + "|---" * 7 + "|")
     for name, folds in TABLES.items():
         without = on_table(name, folds, 0.0)
         for share in SHARES:

@@ -1,4 +1,4 @@
-"""What single settings change on SUPPORT: three splits, held-out quality, one row a setting, as a Markdown table.
+"""What single settings change on SUPPORT: three splits, held-out quality, one row per setting, as a Markdown table.
 
 Run: ``python examples/settings.py`` (some minutes on one core).
 """
@@ -26,7 +26,7 @@ VARIANTS = {
 
 
 def quality(settings: dict, data, folds, at) -> np.ndarray:
-    """Return mean log-likelihood a row, C^td, Brier score and seconds over the folds."""
+    """Return mean log-likelihood per row, C^td, Brier score and seconds over the folds."""
     rows = []
     for train, test in folds:
         start = time.process_time()
@@ -44,7 +44,7 @@ def main() -> None:
     data = datasets.load_support()
     folds = list(EventStratifiedKFold(5).split(data.X, data.y))[:3]
     at = horizons(data.y)
-    print("| settings | log-likelihood a row | C^td | Brier score | seconds of the fit |\n|---|---|---|---|---|")
+    print("| settings | log-likelihood per row | C^td | Brier score | seconds per fit |\n|---|---|---|---|---|")
     for name, settings in VARIANTS.items():
         likelihood, pairs, brier, seconds = quality(settings, data, folds, at)
         print(f"| {name} | {likelihood:.3f} | {pairs:.3f} | {brier:.3f} | {seconds:.1f} |", flush=True)

@@ -20,8 +20,7 @@ from PIL import Image
 
 from lifemix import DeepSurvivalMachines, baselines, datasets, metrics, plots
 from lifemix.plots.style import legend_beside
-from lifemix.report.calculator import write_calculator
-from lifemix.report.model_report import write_report
+from lifemix.report import write_calculator, write_report
 from lifemix.splits import EventStratifiedKFold, horizons
 
 HERE = Path(__file__).parent
@@ -82,19 +81,43 @@ def survival() -> Any:
     return plots.survival_curves(DAYS, mean, std, labels=names, time_unit="days", title="patient")
 
 
+def overview() -> Any:
+    """Curves of four patients, and observed against predicted survival by risk group: the README's figure."""
+    left, right = Figure(figsize=(10, 3.7), layout="constrained").subplots(1, 2)
+    patient, names = patients()
+    mean, std = ensemble().predict_survival_function(patient, DAYS, return_std=True)
+    plots.survival_curves(DAYS, mean, std, labels=names, time_unit="days", ax=left)
+    _, _, X, y, _ = support()
+    predicted = (DAYS, ensemble().predict_survival_function(X, DAYS))
+    plots.risk_groups(y, ensemble().predict(X), 4, predicted=predicted, last=1500, time_unit="days", ax=right)
+    for text in list(right.texts):
+        text.remove()  # the numbers at risk need more room
+    titles = ("A survival curve for each patient", "Observed and predicted (dashed), by predicted risk")
+    groups = ["lowest quarter of risk", "second quarter", "third quarter", "highest quarter"]
+    for axes, title, labels in zip((left, right), titles, (names, groups), strict=True):
+        axes.set_title(title, loc="left", fontsize=11)
+        axes.get_legend().remove()
+        for number, (label, above) in enumerate(zip(labels, (0.06, 0.06, 0.05, 0.035), strict=True)):
+            height = np.interp(1050, *axes.lines[number].get_data()) + above  # where the text begins
+            axes.text(1480, height, label, color=plots.PALETTE[number], ha="right", fontsize=10)
+    left.set_ylabel("probability of survival")
+    right.set_ylabel("")
+    return left
+
+
 def hazard() -> Any:
     """The hazard of the same patients."""
     X, names = patients()
-    law = ensemble().predict_distribution(X)
-    return plots.hazard_curves(DAYS[1:], law.hazard(DAYS[1:]), labels=names, time_unit="days", log=True)
+    hazards = ensemble().predict_distribution(X).hazard(DAYS[1:])
+    return plots.hazard_curves(DAYS[1:], hazards, labels=names, time_unit="days", log=True)
 
 
 def components() -> Any:
     """The mixture of one patient."""
     X, names = patients()
     times = np.linspace(1, 1500, 300)
-    law = single().predict_distribution(X)
-    axes = plots.mixture_components(times, *plots.component_curves(law, times, row=1), time_unit="days")
+    curves = plots.component_curves(single().predict_distribution(X), times, row=1)
+    axes = plots.mixture_components(times, *curves, time_unit="days")
     axes.set_title(names[1], loc="left", fontsize=10)
     return axes
 
@@ -157,8 +180,8 @@ def history() -> Any:
 def d_calibration() -> Any:
     """Calibration over all times."""
     _, _, X, y, _ = support()
-    law = ensemble().predict_distribution(X)
-    own = np.array([law[i].survival(t)[0, 0] for i, t in enumerate(y["time"])])
+    distribution = ensemble().predict_distribution(X)
+    own = np.array([distribution[i].survival(t)[0, 0] for i, t in enumerate(y["time"])])
     return plots.d_calibration(y, own)
 
 
@@ -166,9 +189,9 @@ def net_and_incidence() -> Any:
     """One minus net survival against the cumulative incidence of the same cause, of an old patient."""
     data, model = causes()
     oldest = data.X["AGE_AT_DIAGNOSIS"].to_numpy().argsort()[-100]
-    law = model.predict_distribution(data.X.iloc[[oldest]])
+    distribution = model.predict_distribution(data.X.iloc[[oldest]])
     age = data.X["AGE_AT_DIAGNOSIS"].iloc[oldest]
-    curves = np.stack([1 - law.net(1).survival(MONTHS)[0], law.cumulative_incidence(MONTHS, 1)[0]])
+    curves = np.stack([1 - distribution.net(1).survival(MONTHS)[0], distribution.cumulative_incidence(MONTHS, 1)[0]])
     names = ["one minus net survival", "cumulative incidence"]
     axes = plots.incidence_curves(MONTHS, curves, labels=names, time_unit="months")
     axes.set_title(f"death of breast cancer, {age:.0f} years old at diagnosis", loc="left", fontsize=10)
@@ -180,8 +203,8 @@ def stacked() -> Any:
     """What becomes of the same patient."""
     data, model = causes()
     oldest = data.X["AGE_AT_DIAGNOSIS"].to_numpy().argsort()[-100]
-    law = model.predict_distribution(data.X.iloc[[oldest]])
-    shares = law.cumulative_incidences(MONTHS)[:, 0]
+    distribution = model.predict_distribution(data.X.iloc[[oldest]])
+    shares = distribution.cumulative_incidences(MONTHS)[:, 0]
     return plots.stacked_incidence(MONTHS, shares, labels=list(data.event_names.values()), time_unit="months")
 
 
@@ -194,8 +217,8 @@ def network() -> Any:
         "covariates\n$x$": (0.8, 2, "#FFFFFF"),
         "encoder\n$\\Phi(x)$": (2.9, 2, "#E8F1F8"),
         "gate\n$w_k(x)$": (5.3, 3.4, "#FBEFE6"),
-        "shape\n$\\beta_k(x)$": (5.3, 2, "#E6F4EF"),
-        "scale\n$\\eta_k(x)$": (5.3, 0.6, "#E6F4EF"),
+        "scale\n$\\beta_k(x)$": (5.3, 2, "#E6F4EF"),
+        "shape\n$\\eta_k(x)$": (5.3, 0.6, "#E6F4EF"),
         "mixture\n$S(t|x)=\\sum_k w_k S_k(t)$": (8.5, 2, "#FFFFFF"),
     }
     for text, (x, y, shade) in boxes.items():
@@ -303,7 +326,7 @@ def calculator() -> bytes:
 
 
 PICTURES: tuple[Callable[[], Any], ...] = (
-    network, observations, survival, hazard, components, phenotypes, calibration, brier, concordance, groups,
+    network, observations, overview, survival, hazard, components, phenotypes, calibration, brier, concordance, groups,
     importance, history, d_calibration, net_and_incidence, stacked, curves_of_modes,
     calculator, report,
 )  # fmt: skip
