@@ -106,6 +106,6 @@ def content_of(path):
 def forge(path, content, arrays, version="2"):
     """Write a model file with a right checksum, whatever it holds."""
     text = content if isinstance(content, str) else json.dumps(content)
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    arrays = {name: np.array(array, order="C") for name, array in arrays.items()}
     header = {"lifemix": version, "content": text, "checksum": checksum(version, text, arrays)}
     save_file(arrays, path, header)

@@ -269,6 +269,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         if names is not None and len(names) != self.n_features_in_:
             raise ValueError(f"{len(names)} names for {self.n_features_in_} columns")
+        if hasattr(self, "preprocessor") and not hasattr(self, "preprocessor_"):
+            raise ValueError("preprocessor_ is missing")
         self._learn_target(self.training_target_)
         sizes["events"], sizes["event_times"] = self.n_events_, len(self.event_times_)
         if hasattr(self, "preprocessor_"):

@@ -92,6 +92,10 @@ class ModelAverage(WrappingModel):
                 f"weights must be one number above 0 for each of the {count} models; got {self.weights!r}."
             )
 
+    def _restored(self, sizes: Mapping[str, int]) -> None:
+        if abs(self.shares_.sum() - 1.0) > 1e-9 or any(one.n_events_ != self.n_events_ for one in self.estimators_):
+            raise ValueError("models of the same event types with shares that add up to 1 expected")
+
     def _fit(self, x: Any, target: Target, weight: Floats) -> None:
         weight = np.where(target.event > 0, weight, self.discount * weight)
         told = {} if (weight == 1).all() else {"sample_weight": weight}

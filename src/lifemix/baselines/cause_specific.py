@@ -82,6 +82,10 @@ class CauseSpecific(WrappingModel):
         self.rule = rule
         self.max_steps = max_steps
 
+    def _restored(self, sizes: Mapping[str, int]) -> None:
+        if any(one.n_events_ != 1 for one in self.estimators_.values()):
+            raise ValueError("models of one event type each expected")
+
     def _fit(self, x: Any, target: Target, weight: Floats) -> None:
         weights = {} if (weight == 1).all() else {"sample_weight": weight}
         self.estimators_ = {}

@@ -38,10 +38,16 @@ def write_model(model: Any, writer: Writer, place: str = "") -> dict[str, Any]:
     if not hasattr(model, "n_events_"):
         raise ModelFileError(f"save needs a fitted model; got a {name} that is not. Call fit first.")
     kinds = declared(type(model), "_state")
+    present = {name: kind for name, kind in kinds.items() if hasattr(model, name)}
+    for attribute, kind in kinds.items():
+        if attribute not in present and not isinstance(kind, IfPresent):
+            raise ModelFileError(
+                f"{name} declares {attribute} in _state, but has no such attribute. Set it in fit, or declare it as "
+                "IfPresent(...)."
+            )
     fitted = {
-        name: kind.write(getattr(model, name), writer, f"{place}{name}")
-        for name, kind in kinds.items()
-        if not (isinstance(kind, IfPresent) and not hasattr(model, name))
+        attribute: kind.write(getattr(model, attribute), writer, f"{place}{attribute}")
+        for attribute, kind in present.items()
     }
     return {"class": name, "options": write_options(model, writer, place), "fitted": fitted}
 

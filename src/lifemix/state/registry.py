@@ -64,10 +64,10 @@ def register_model(model_class: Class) -> Class:
 
     """
     name = model_class.__name__
-    known = _MODELS.setdefault(name, model_class)
-    if known is not model_class and (known.__module__, known.__qualname__) != (model_class.__module__, name):
+    known = _MODELS.get(name, model_class)
+    if (known.__module__, known.__qualname__) != (model_class.__module__, model_class.__qualname__):
         raise ModelFileError(f"a model called {name} is registered already, {known}; got {model_class}. Rename it.")
-    _MODELS[name] = model_class  # a cell of a notebook that defines the class again
+    _MODELS[name] = model_class  # also where a cell of a notebook defines the class again
     return model_class
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelFileError
+from ..errors import CovariateError, ModelFileError
 from ..preprocessing import Passthrough, TabularPreprocessor
 from ..target import Target
 from .store import Reader, Writer, malformed
@@ -109,7 +109,10 @@ class PreprocessorState:
         SettingsState().read(fields["settings"], reader, f"{place}.settings")
         for column in fields["columns"]:
             _check_column(column, reader, f"{place}.columns")
-        return TabularPreprocessor.from_state(fields)
+        try:
+            return TabularPreprocessor.from_state(fields)
+        except CovariateError as error:
+            raise ModelFileError(f"{place}: {error} Save the model again.") from None
 
 
 class SettingsState:
