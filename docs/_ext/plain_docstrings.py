@@ -107,7 +107,9 @@ def _names(thing: Any) -> set[str]:
 def _process(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     if not any(
         line.startswith("---")
-        or line.startswith((":param", ".. rubric", ":returns", ":Parameters", ".. attribute", ":raises", ":Yields"))
+        or line.startswith(
+            (":param", ".. rubric", ":returns", ":Parameters", ".. attribute", ":ivar", ":raises", ":Yields")
+        )
         for line in lines
     ):
         lines[:] = to_rst(lines, _names(thing))

@@ -61,7 +61,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     random_state : int, RandomState, Generator or None, default 0
         Random seed; None is a fresh one at each fit.
     activation : str or callable, default "relu6"
-        Of the encoder: the name of an activation, or a function of a tensor, with which training is slower.
+        Activation of the encoder: a name, or a function of a tensor, with which training is slower.
     shift_activation : str or None, default "identity"
         The paper's ``act``: ``"identity"`` leaves the shifts unbounded; None takes the paper's choice by primitive,
         SELU, or Tanh for the log-normal.
@@ -70,7 +70,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     encoder : torch.nn.Module, optional
         A module from inputs ``[rows, columns]`` to ``[rows, features]`` in place of ``hidden``.
     dropout : float, default 0.0
-        Share of the encoder's units left out in a training step.
+        Dropout rate of the encoder's layers.
     weight_decay : float, default 0.0
         Decoupled decay of the weights, as in AdamW.
     prior_strength : float, default 1e-8
@@ -80,13 +80,13 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     t_max : float, optional
         Where given, a censored time t means that the event falls in ``(t, t_max]``.
     learning_rate : float, default 1e-3
-        Of the optimiser.
+        Learning rate of the optimiser.
     optimizer : {"adam", "rmsprop", "sgd"} or torch.optim class, default "adam"
-        With a class, members train one after the other.
+        The optimiser; with a class, members train one after the other.
     batch_size : int, default 128
         Rows in a training step.
     max_epochs : int, default 200
-        Most passes over the training rows; 0 keeps the warm start.
+        Maximum number of passes over the training rows; 0 keeps the warm start.
     patience : int, default 10
         Epochs without a better held-out objective before training stops.
     validation_fraction : float, default 0.15
@@ -94,9 +94,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     preprocessor : {"auto", None} or transformer, default "auto"
         ``"auto"`` imputes, encodes and scales X; None takes X as it is; or any scikit-learn transformer.
     device : str or torch.device, default "auto"
-        ``"auto"`` is CUDA where there is one.
+        Where to train; ``"auto"`` is CUDA where there is one.
     checkpoint : path-like, optional
-        A folder; the fit writes its state there after every epoch, and resumes from it after a kill.
+        A folder; the fit writes its state there after every epoch, and resumes from it after an interruption.
     callbacks : sequence of Callback, optional
         Called at the start and the end of the fit and of every epoch; see ``lifemix.training.Callback``.
     verbose : bool, default False
@@ -111,11 +111,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     best_epoch_ : list of int
         The epoch that each member's parameters are from.
     n_parameters_ : int
-        Of one member.
+        Number of parameters of one member.
     time_unit_ : float
         The unit of time inside the network, learned from the training times.
-    n_events_, training_target_, event_times_, last_event_time_, n_features_in_, feature_names_in_, preprocessor_
-        As in every model; see ``SurvivalModel``.
 
     References
     ----------
