@@ -78,6 +78,10 @@ def _label(measure: Measure) -> Html:
     return Html(re.sub(r"\^(\w+)", r"<sup>\1</sup>", safe(measure.label)))
 
 
+def _better(measure: Measure) -> Html:
+    return Html(f'<small class="under">{measure.better} is better</small>' if measure.better else "")
+
+
 def _entries(quality: Measured, measure: Measure, event: int) -> list[Value]:
     """Return the values of a measure with their intervals below them."""
     factor, digits, sign = (100, 1, "%") if measure.percent else (1, 3, "")
@@ -91,22 +95,21 @@ def _entries(quality: Measured, measure: Measure, event: int) -> list[Value]:
 
 
 def _by_horizon(report: ReportContext, quality: Measured, event: int) -> Html:
-    columns = [
-        TableColumn("measure"),
-        TableColumn("better", text=True),
-        *(TableColumn(f"by {report.time(time)}") for time in report.horizons),
-    ]
+    columns = [TableColumn("measure"), *(TableColumn(f"by {report.time(time)}") for time in report.horizons)]
     rows: list[list[Any]] = [
-        [_label(measure), measure.better or "", *_entries(quality, measure, event)]
+        [joined(_label(measure), _better(measure)), *_entries(quality, measure, event)]
         for measure in _shown(quality, "horizon")
     ]
-    rows.append(["mean predicted risk", "", *(Value(risk) for risk in report.risks[event - 1].mean(axis=0))])
+    rows.append(["mean predicted risk", *report.risks[event - 1].mean(axis=0)])
     return table(columns, rows, f"Quality of the predicted risk{report.of(event)} at the horizons")
 
 
 def _over_time(report: ReportContext, quality: Measured) -> Html:
     measures = _shown(quality, "curve")
-    columns = [TableColumn("event"), *(TableColumn(_label(measure)) for measure in measures)]
+    columns = [
+        TableColumn("event"),
+        *(TableColumn(joined(_label(measure), _better(measure))) for measure in measures),
+    ]
     rows: list[list[Any]] = [
         [name, *(entry for measure in measures for entry in _entries(quality, measure, event))]
         for event, name in enumerate(report.names, 1)
