@@ -23,6 +23,7 @@ __all__ = [
     "Choice",
     "Flag",
     "HasRules",
+    "Jobs",
     "Number",
     "Rule",
     "Seed",
@@ -215,15 +216,30 @@ class Seed:
         return int(value)
 
 
+class Jobs:
+    """How many processes or threads work at a time, as in joblib: a whole number other than 0, or None."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the value, or raise a ``SettingError``."""
+        if value is None:
+            return None
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or int(value) == 0:
+            raise SettingError(f"{name} must be a whole number other than 0, or None; got {value!r}.")
+        return int(value)
+
+
 @dataclass(frozen=True)
 class Check:
-    """A rule of its own: a function of the value that raises ``SettingError``."""
+    """A rule of its own: a function of the value that raises ``SettingError``; the option's name is put before it."""
 
     function: Callable[[Any], Any]
 
     def __call__(self, name: str, value: Any) -> Any:
         """Return the value, or raise a ``SettingError``."""
-        self.function(value)
+        try:
+            self.function(value)
+        except SettingError as error:
+            raise error if name in str(error) else SettingError(f"{name}: {error}") from None
         return value
 
 

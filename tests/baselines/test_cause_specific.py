@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
 from lifemix import make_target
-from lifemix.baselines import CauseSpecific, CoxPH, RandomSurvivalForest, _base
+from lifemix.baselines import CauseSpecific, CoxPH, RandomSurvivalForest, base
 from lifemix.errors import SettingError
 
 REFERENCE = json.loads((Path(__file__).parent.parent / "references/baselines/competing.json").read_text())
@@ -90,7 +90,7 @@ def test_blocks_of_rows_and_fewer_steps_change_little(monkeypatch):
     y = make_target(times.min(axis=1), times.argmin(axis=1) + 1)
     model = CauseSpecific(CoxPH(preprocessor=None), max_steps=None).fit(x, y)
     whole = model.predict_cumulative_incidence(x, [0.2, 0.5], 1)
-    monkeypatch.setattr(_base, "_CELLS", 3000)
+    monkeypatch.setattr(base, "_CELLS", 3000)
     np.testing.assert_allclose(model.predict_cumulative_incidence(x, [0.2, 0.5], 1), whole, atol=1e-12)
     np.testing.assert_allclose(
         model.set_params(max_steps=100).predict_cumulative_incidence(x, [0.2, 0.5], 1), whole, atol=1e-3
@@ -101,7 +101,7 @@ def test_rows_of_a_table_are_taken_by_position_whatever_its_index(monkeypatch):
     X = pd.DataFrame(DATA["x"], index=np.arange(len(Y))[::-1] + 0.5)
     model = CauseSpecific(CoxPH()).fit(X, Y)
     whole = model.predict(X)
-    monkeypatch.setattr(_base, "_CELLS", 5000)
+    monkeypatch.setattr(base, "_CELLS", 5000)
     np.testing.assert_allclose(model.predict(X), whole, atol=1e-12)
 
 

@@ -24,6 +24,9 @@ def _check_estimators(estimators: Any) -> None:
     if not isinstance(estimators, Sequence) or isinstance(estimators, str) or len(estimators) == 0:
         raise SettingError(f"estimators must be a list of at least one model; got {estimators!r}.")
     for estimator in estimators:
+        if isinstance(estimator, type):
+            name = estimator.__name__
+            raise SettingError(f"estimators must be models; got the class {name}. Write {name}().")
         missing = [name for name in _NEEDED if not hasattr(estimator, name)]
         if missing:
             raise SettingError(f"estimators need {' and '.join(missing)}; got {type(estimator).__name__}.")

@@ -52,6 +52,7 @@ class Baseline(SurvivalModel):
         self
             The fitted model.
         """
+        self._check_settings()
         owner = type(self).__name__
         target = as_target(y)
         check_target(target, owner, self._several_events, self._takes_entry)
@@ -62,7 +63,6 @@ class Baseline(SurvivalModel):
                 f"{owner} does not take sample_weight. Leave it out, or use a model that takes it, such as CoxPH."
             )
         weight = check_weight(sample_weight, rows)
-        self._check_settings()
         target = leave_zero(target)
         self._learn_columns(X)
         matrix = self._learn_matrix(X)

@@ -22,6 +22,10 @@ _LOG_ZERO = float(np.log(np.finfo(np.float64).tiny))
 
 
 def _check_estimator(estimator: Any) -> None:
+    if isinstance(estimator, type):
+        raise SettingError(
+            f"estimator must be a model; got the class {estimator.__name__}. Write {estimator.__name__}()."
+        )
     missing = [name for name in ("fit", "predict_survival_function") if not hasattr(estimator, name)]
     if missing:
         raise SettingError(f"estimator needs {' and '.join(missing)}; got {type(estimator).__name__}.")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import Check, Rule, Seed, Whole
+from ..checks import Check, Jobs, Rule, Seed, Whole
 from ..errors import SettingError
 from ..state import FloatArray, IntArray, IntValue, ObjectOf, StateKind, register_model
 from ..target import Target
@@ -40,11 +40,6 @@ def _check_max_features(value: Any) -> None:
         return
     if isinstance(value, (bool, str)) or not isinstance(value, int) or value < 1:
         raise SettingError(f"max_features must be 'sqrt', 'log2', None, a whole number or a share; got {value!r}.")
-
-
-def _check_n_jobs(value: Any) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value == 0):
-        raise SettingError(f"n_jobs must be a whole number other than 0, or None; got {value!r}.")
 
 
 @register_model
@@ -100,7 +95,7 @@ class RandomSurvivalForest(Baseline):
         "min_samples_leaf": Check(_check_share_or_count("min_samples_leaf", 1)),
         "max_features": Check(_check_max_features),
         "split_times": Whole(1, optional=True),
-        "n_jobs": Check(_check_n_jobs),
+        "n_jobs": Jobs(),
         "random_state": Seed(),
     }
 

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ..checks import check_times
+from ..checks import check_shares, check_times
 from ..errors import InputError
 from .quadrature import integrate
 from .root import invert
@@ -118,9 +118,7 @@ class SurvivalDistribution(ABC):
 
     def quantile(self, q: ArrayLike) -> Floats:
         """Return the time by which a share q has had the event; q = 1 is infinite."""
-        shares = np.atleast_1d(np.asarray(q, dtype=np.float64))
-        if shares.ndim != 1 or not ((shares >= 0) & (shares <= 1)).all():
-            raise InputError(f"q must be a number or a vector of numbers from 0 to 1; got {q!r}.")
+        shares = check_shares(q, "q")
         levels = torch.log1p(-torch.as_tensor(shares))
 
         def solve(law: Self) -> Tensor:
@@ -172,10 +170,9 @@ class SurvivalDistribution(ABC):
 
     def given(self, s: ArrayLike) -> Self:
         """Return the distributions given survival to s, a number or one per row."""
-        starts = np.asarray(s, dtype=np.float64)
-        if starts.ndim > 1 or (starts.ndim == 1 and len(starts) != len(self)):
+        starts = check_times(s, "s")
+        if len(starts) not in (1, len(self)) or (np.ndim(s) == 1 and len(starts) != len(self)):
             raise InputError(f"s must be a number or one per row ({len(self)}); got shape {starts.shape}.")
-        check_times(starts, "s")
         since = torch.as_tensor(starts, dtype=torch.float64).expand(len(self))
         return self._with_since(since if self._since is None else torch.maximum(since, self._since))
 

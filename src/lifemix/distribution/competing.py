@@ -13,7 +13,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ..checks import check_event, check_times
+from ..checks import Seed, Whole, check_event, check_times
 from ..primitives import Mixture
 from .base import SurvivalDistribution
 from .quadrature import integrate
@@ -80,7 +80,7 @@ class CompetingDistribution(SurvivalDistribution):
     @torch.no_grad()
     def sample(self, n: int, random_state: int | None = None) -> tuple[Floats, NDArray[np.int64]]:
         """Draw n first events for each row: times and kinds of event, each ``(n_rows, n)``."""
-        rng = np.random.default_rng(random_state)
+        n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
         members = self._mixtures.log_weights.shape[0]
         if self._since is None:
             share = torch.full((len(self), members), 1 / members, dtype=torch.float64)

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ..checks import check_event, check_times
+from ..checks import Seed, Whole, check_event, check_times
 from ..primitives import LogLocationScale, Mixture
 from .base import SurvivalDistribution
 
@@ -68,7 +68,7 @@ class MixtureDistribution(SurvivalDistribution):
     @torch.no_grad()
     def sample(self, n: int, random_state: int | None = None) -> Floats:
         """Draw n times for each row, ``(n_rows, n)``."""
-        rng = np.random.default_rng(random_state)
+        n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
         weights = torch.as_tensor(self.weights)
         uniform = torch.as_tensor(rng.random((len(self), n)))
         k = torch.searchsorted(weights.cumsum(-1), uniform).clamp(max=self._width - 1)

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import joblib
 import numpy as np
@@ -23,7 +23,7 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from ..checks import check_weight
+from ..checks import Check, Flag, Jobs, Rule, Seed, Whole, check_settings, check_weight
 from ..errors import LifemixError, LifemixWarning, SettingError
 from ..preprocessing import apply_preprocessor
 from ..splits import EventStratifiedKFold
@@ -53,6 +53,25 @@ class _Test:
     def of(cls, preprocessor: Any, X: Any, target: Target) -> _Test:
         """Read a table with what was learned on the training rows."""
         return cls(X, target.to_array(), apply_preprocessor(preprocessor, X, columns_required=False), target)
+
+
+def _check_estimator(estimator: Any) -> None:
+    if not isinstance(estimator, DeepSurvivalMachines):
+        raise SettingError(
+            f"FleetSearchCV searches over DeepSurvivalMachines; got {type(estimator).__name__}. "
+            "Use scikit-learn's GridSearchCV for other models."
+        )
+
+
+def _check_cv(cv: Any) -> None:
+    folds = not isinstance(cv, bool) and isinstance(cv, Integral) and int(cv) >= 2
+    if not folds and cv is not None and (isinstance(cv, str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__"))):
+        raise SettingError(f"cv must be a number of folds from 2 on, a splitter or pairs of row numbers; got {cv!r}.")
+
+
+def _check_folder(folder: Any) -> None:
+    if folder is not None and not isinstance(folder, (str, os.PathLike)):
+        raise SettingError(f"folder must be a path or None; got {folder!r}.")
 
 
 class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -112,6 +131,18 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     """
 
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "estimator": Check(_check_estimator),
+        "n_iter": Whole(1, optional=True),
+        "scoring": Check(lambda scoring: _scorer(scoring)),
+        "cv": Check(_check_cv),
+        "refit": Flag(),
+        "n_jobs": Jobs(),
+        "max_fleet": Whole(1),
+        "folder": Check(_check_folder),
+        "random_state": Seed(),
+    }
+
     def __init__(
         self,
         estimator: DeepSurvivalMachines,
@@ -155,6 +186,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             The fitted search.
 
         """
+        check_settings(self)
         for name in ("best_estimator_", "refit_time_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         score = _scorer(self.scoring)
@@ -193,17 +225,22 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _candidates(self) -> list[dict[str, Any]]:
-        if self.n_iter is None:
-            return list(ParameterGrid(self.param_grid))
-        return list(ParameterSampler(self.param_grid, self.n_iter, random_state=self.random_state))
+        try:
+            if self.n_iter is None:
+                return list(ParameterGrid(self.param_grid))
+            return list(ParameterSampler(self.param_grid, self.n_iter, random_state=self.random_state))
+        except (TypeError, ValueError) as error:
+            raise SettingError(
+                f"param_grid must hold lists of values by name, as in {{'k': [2, 4]}}; got {self.param_grid!r}: {error}"
+            ) from None
 
     def _model(self, candidate: Mapping[str, Any]) -> DeepSurvivalMachines:
-        if not isinstance(self.estimator, DeepSurvivalMachines):
+        try:
+            model: DeepSurvivalMachines = clone(self.estimator).set_params(**candidate)
+        except ValueError as error:
             raise SettingError(
-                f"FleetSearchCV searches over DeepSurvivalMachines; got {type(self.estimator).__name__}. "
-                "Use scikit-learn's GridSearchCV for other models."
-            )
-        model: DeepSurvivalMachines = clone(self.estimator).set_params(**candidate)
+                f"param_grid must name options of the estimator; got {dict(candidate)}: {error}"
+            ) from None
         model._check_settings()
         return model
 

@@ -93,9 +93,10 @@ def check_probabilities(values: ArrayLike, name: str) -> Floats:
 
 def check_horizon(horizon: float) -> float:
     """Return one horizon, a finite number >= 0."""
-    if np.ndim(horizon) != 0:
+    (*others, last) = checks.check_times(horizon, "horizon")
+    if others or np.ndim(horizon) != 0:
         raise InputError(f"horizon must be one number; got an array of shape {np.shape(horizon)}.")
-    return float(checks.check_times(horizon, "horizon")[0])
+    return float(last)
 
 
 def undefined(reason: str) -> float:
