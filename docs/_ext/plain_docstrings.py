@@ -108,7 +108,7 @@ def _process(app: Any, what: str, name: str, thing: Any, options: Any, lines: li
     if not any(
         line.startswith("---")
         or line.startswith(
-            (":param", ".. rubric", ":returns", ":Parameters", ".. attribute", ":ivar", ":raises", ":Yields")
+            (":param", ".. rubric", ":returns", ":Parameters", ".. attribute", ":Attributes:", ":raises", ":Yields")
         )
         for line in lines
     ):
