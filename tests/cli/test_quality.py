@@ -107,3 +107,21 @@ def test_measures_of_version_0_1_0_are_read():
     quality = ModelQuality.from_state(state)
     assert quality.mean("d_calibration_p") == 0.4
     assert quality.log_likelihood == -1.0
+
+
+def test_report_and_calculator_have_the_times_names_and_numbers_of_evaluate(run, competing, tmp_path):
+    pytest.importorskip("matplotlib")
+    data, model = competing
+    report, calculator = tmp_path / "r.html", tmp_path / "c.html"
+    assert run("report", model, data, "-o", report).code == 0
+    assert run("calculator", model, "-o", calculator).code == 0
+    found = run("evaluate", model, data, "--json").json["quality"][0]
+    shown, form = report.read_text(), calculator.read_text()
+    for name in ("cancer", "other cause"):
+        assert name in shown
+        assert name in form
+    for number in [*found["values"]["concordance"]["1"], *found["values"]["brier"]["2"]]:
+        assert f"{number:.3f}" in shown
+    for time in found["horizons"]:
+        assert f"by {time:g}" in shown
+    assert f'"horizons":{json.dumps(found["horizons"], separators=(",", ":"))}' in form
