@@ -63,6 +63,7 @@ def test_the_commands_of_the_command_line_page_run(tmp_path):
         "report",
         "calculator",
         "compare",
+        "doctor",
     }
     for words in lines:
         assert words[0] == "lifemix"
