@@ -301,10 +301,9 @@ def report() -> bytes:
     """A model report, from its measures of quality on."""
     _, _, X, y, _ = support()
     with TemporaryDirectory() as folder:
-        path = write_report(ensemble(), X, y, Path(folder) / "page.html", time_unit="days")
-        return shown(
-            path, lambda page: page.locator("#quality-on-the-evaluated-rows").scroll_into_view_if_needed(), 860
-        )
+        path = write_report(ensemble(), X, y, Path(folder) / "page.html", time_unit="days", event_names=["death"])
+        place = "document.getElementById('quality-on-the-evaluated-rows').scrollIntoView({behavior: 'instant'})"
+        return shown(path, lambda page: page.evaluate(place), 1250)
 
 
 def calculator() -> bytes:

@@ -123,7 +123,7 @@ def _own_time(quality: Measured) -> list[Html]:
         [_label(measure), *_entries(quality, measure, 1)] for measure in _shown(quality, "own_time")
     ]
     p = float(quality["d_calibration_p", 1][0, 0])
-    found = "the model is miscalibrated" if p < _SIGNIFICANT else "no evidence of miscalibration"
+    found = "evidence of miscalibration" if p < _SIGNIFICANT else "no evidence of miscalibration"
     return [
         table([TableColumn("measure"), TableColumn("value")], rows, "Quality over all times"),
         paragraph(f"D-calibration, {p_value(p)}: {found} over all times."),
