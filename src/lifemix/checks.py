@@ -47,7 +47,8 @@ _HUGE = 1e30  # leaves room below the largest float32
 def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = False) -> Floats:
     """Return times as a vector; they must be finite numbers and not negative.
 
-    With ``warn_unsorted``, for arguments that look like a grid, another order gives a warning: it is probably a slip.
+    With ``warn_unsorted``, for arguments that look like a grid, another order gives a warning: it is probably a
+    mistake.
     """
     array = _numbers(times, name)
     if array.ndim > 1 or array.size == 0:

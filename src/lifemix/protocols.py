@@ -1,4 +1,4 @@
-"""What is asked of a fitted survival model, whoever wrote it."""
+"""The interface of a fitted survival model, from this package or another."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["FittedSurvivalModel"]
 
 @runtime_checkable
 class FittedSurvivalModel(Protocol):
-    """What metrics, reports, comparisons and averages ask of a fitted model, whoever wrote it."""
+    """The methods that metrics, reports and averages need of a fitted model, from this package or another."""
 
     def predict_survival_function(self, X: Any, times: Any) -> Any:
         """Return ``P(T > t | x)``, T the time of the first event of any type, ``(n_rows, n_times)``."""
 
     def predict_cumulative_incidence(self, X: Any, times: Any, event: int = 1) -> Any:
-        """Return the probability that the event comes first and by each time, ``(n_rows, n_times)``."""
+        """Return the probability that the event happens first, and by each time, ``(n_rows, n_times)``."""

@@ -1,4 +1,4 @@
-"""The base class of our own models: what every fitted one can be asked."""
+"""The base class of all models of this package."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         X : table of n rows
             The columns of training.
         times : array-like of shape (n_times,), optional
-            Without them the curves come as functions of time, one per row, as scikit-survival's models give them.
+            None returns the curves as functions of time, one per row, as in scikit-survival.
 
         Returns
         -------
@@ -98,7 +98,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         return self._survival(self.preprocess(X), at)
 
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
-        """Return the probability that the event comes first and by each time; for one event type, one minus survival.
+        """Return the cumulative incidence: the probability that the event happens first, and by each time.
+
+        For one event type, one minus survival.
 
         Parameters
         ----------
@@ -139,7 +141,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     @available_if(lambda self: self._has_net_survival())  # type: ignore[untyped-decorator]
     def predict_net_survival(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
-        """Return ``P(T_event > t | x)``, were there no other event types.
+        """Return the net survival ``P(T_event > t | x)``, as if there were no other event types.
 
         Models of incidences alone, such as Fine-Gray and DeepHit, have no such method where there are several.
 

@@ -1,4 +1,4 @@
-"""Newton's method for a concave function, with step halving and singular directions left alone."""
+"""Newton's method for a concave function, with step halving and singular directions left unchanged."""
 
 from __future__ import annotations
 

@@ -291,7 +291,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         y : target of n rows
             See ``lifemix.make_target``.
         sample_weight : array-like of shape (n,), optional
-            Case weights; a row of weight 0 is left out altogether.
+            Case weights; a row of weight 0 is left out.
         validation_data : pair (X, y), optional
             Rows for early stopping that are not in X; otherwise a share of the rows is held out.
 

@@ -1,4 +1,4 @@
-"""An encoder of the user's: copied, and checked on a few rows, before anything is built on it."""
+"""A user-supplied encoder: copied, and checked on a few rows, before the network is built."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["copy_encoder"]
 
 @torch.no_grad()
 def copy_encoder(encoder: nn.Module, example: Tensor) -> tuple[nn.Module, int]:
-    """Return a copy in single precision, and the number of features that it gives for ``example`` ``[rows, inputs]``.
+    """Return a float32 copy of the encoder and its number of output features for ``example`` ``[rows, inputs]``.
 
-    The copy is what is trained; the module that the user gave stays as it is. Lazy layers start from a fixed seed.
+    The copy is trained; the user's module stays unchanged. Lazy layers are initialised from a fixed seed.
     """
     module = copy.deepcopy(encoder).float().cpu().eval()
     try:

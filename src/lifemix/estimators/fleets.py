@@ -83,7 +83,7 @@ def _fleets_of(plan: Plan) -> Iterator[Fleet]:
 
 
 def check_finite(fits: Sequence[Fit]) -> None:
-    """Refuse fits that came to nothing."""
+    """Raise ``DivergedError`` where some fits have no finite weights or no finite loss."""
     bad = [fit for fit in fits if _diverged(fit)]
     if bad:
         raise DivergedError(
@@ -93,7 +93,7 @@ def check_finite(fits: Sequence[Fit]) -> None:
 
 
 def _diverged(fit: Fit) -> bool:
-    """Tell whether a fit has no epoch to go back to: by its held-out loss, or by the training loss at the end."""
+    """Tell whether a fit has no usable epoch: its weights, or its validation and last training loss, are not finite."""
     losses = [fit.best_loss, *fit.train_loss[-1:]]
     finite = fit.parameters is None or bool(torch.isfinite(fit.parameters).all())
     return not finite or (bool(fit.train_loss) and not any(math.isfinite(loss) for loss in losses))

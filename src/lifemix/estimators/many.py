@@ -27,7 +27,7 @@ class FitRequest:
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
-    """What came of a request: its number, the model or why there is none, its share of the processor's seconds."""
+    """The result of a request: its number, the model or the error, and its share of the processor time in seconds."""
 
     number: int
     model: DeepSurvivalMachines

@@ -65,8 +65,8 @@ class Sample:
     def split(self, fraction: float, seed: int) -> tuple[Rows, Rows]:
         """Return the rows to train on and the rows to hold out, disjoint and stratified by event.
 
-        A row censored at time 0 says nothing, so it is in neither. Where both parts cannot have every event type,
-        nothing is held out, with a warning.
+        A row censored at time 0 carries no information, so it is in neither. Where both parts cannot have every event
+        type, nothing is held out, with a warning.
         """
         usable = np.flatnonzero((self.target.time > 0) | (self.target.event > 0))
         if self.n_given:

@@ -1,4 +1,4 @@
-"""Finished scores of a search, one JSON line each, so that a killed search goes on where it was."""
+"""Finished scores of a search, one JSON record per line, so that an interrupted search resumes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_PART_OF_A_MODEL = ("verbose", "checkpoint", "device")
 
 
 class ScoreStore:
-    """Scores by model and fold; what was scored on other data, folds or settings is never taken up."""
+    """Scores by model and fold; scores of other data, folds or settings are never reused."""
 
     def __init__(self, folder: str | os.PathLike[str] | None, data: Any) -> None:
         self.path = None if folder is None else Path(folder) / "scores.jsonl"
@@ -34,11 +34,11 @@ class ScoreStore:
         return str(joblib.hash((self.data, options, fold)))
 
     def get(self, model: Any, fold: int) -> dict[str, float] | None:
-        """Return what is known of a model on a fold."""
+        """Return the stored result of a model on a fold, or None."""
         return None if self.path is None else self.known.get(self._key(model, fold))
 
     def put(self, model: Any, candidate: Mapping[str, Any], fold: int, result: dict[str, float]) -> None:
-        """Write a score down at once; the candidate is for the reader of the file."""
+        """Append a score to the file at once; the candidate is written for human readers."""
         if self.path is None:
             return
         shown = {name: str(value) for name, value in candidate.items()}
@@ -48,7 +48,7 @@ class ScoreStore:
 
 
 def _parsed(line: str) -> dict[str, Any] | None:
-    """Read one record; the last line of a killed run may be cut off."""
+    """Read one record; None for an incomplete line, such as the last one of an interrupted run."""
     try:
         record: dict[str, Any] = json.loads(line)
     except json.JSONDecodeError:

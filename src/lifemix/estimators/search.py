@@ -1,8 +1,7 @@
 """Search over settings by cross-validation, many models in one matrix product.
 
 Every (candidate, fold) is planned like a fit of its own. Plans whose models have the same shape train together as
-fleets; fleets go to joblib, whose backends (processes here, Dask or Ray on a cluster) are how a search leaves one
-machine.
+fleets; fleets are distributed by joblib, whose backends (processes here, Dask or Ray on a cluster) may span machines.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class _Test:
 
     @classmethod
     def of(cls, preprocessor: Any, X: Any, target: Target) -> _Test:
-        """Read a table with what was learned on the training rows."""
+        """Preprocess the held-out table with the statistics of the training rows."""
         return cls(X, target.to_array(), apply_preprocessor(preprocessor, X, columns_required=False), target)
 
 
@@ -75,7 +74,9 @@ def _check_folder(folder: Any) -> None:
 
 
 class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """What scikit-learn's ``GridSearchCV`` does, for ``DeepSurvivalMachines``: models of one shape train together.
+    """Grid or random search with cross-validation for ``DeepSurvivalMachines``; models of one shape train together.
+
+    The interface is that of scikit-learn's ``GridSearchCV``.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     max_fleet : int, default 32
         The most models that train together.
     folder : path-like, optional
-        Where finished scores are kept, one line each, so that a killed search resumes.
+        Where finished scores are kept, one line each, so that an interrupted search resumes.
     random_state : int or None, default 0
         Random seed of the candidates that ``n_iter`` draws.
     verbose : bool, default False

@@ -58,8 +58,8 @@ def check_combinations(estimator: Any) -> None:
             raise SettingError(f"checkpoint must be a folder or None; got {estimator.checkpoint!r}.")
         if estimator.random_state is None:
             raise SettingError(
-                "checkpoint needs a random seed; got random_state=None. Set random_state to a number: a killed fit can "
-                "only go on with the same random numbers."
+                "checkpoint needs a random seed; got random_state=None. Set random_state to a number: a fit "
+                "can only be continued with the same random numbers."
             )
     if estimator.dropout > 0 and (estimator.encoder is not None or len(tuple(estimator.hidden)) == 0):
         warn_user(

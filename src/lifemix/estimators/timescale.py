@@ -1,4 +1,4 @@
-"""What is learned of time before training."""
+"""The model's unit of time and the treatment of events at time 0, learned before training."""
 
 from __future__ import annotations
 

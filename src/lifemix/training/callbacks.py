@@ -1,4 +1,4 @@
-"""Hooks into training: what is called at the start and the end of a fit and of every epoch.
+"""Hooks into training: methods that are called at the start and the end of a fit and of every epoch.
 
 The progress bar and the checkpoint are callbacks, as are those of ``DeepSurvivalMachines(callbacks=[...])``.
 """
@@ -90,20 +90,44 @@ class Callback:
     """
 
     def on_fit_start(self, state: TrainingState) -> None:
-        """Be called before the first epoch."""
+        """Called before the first epoch.
+
+        Parameters
+        ----------
+        state : TrainingState
+            The state of the training.
+        """
 
     def on_epoch_start(self, state: TrainingState) -> None:
-        """Be called before every epoch."""
+        """Called before every epoch.
+
+        Parameters
+        ----------
+        state : TrainingState
+            The state of the training.
+        """
 
     def on_epoch_end(self, state: TrainingState) -> None:
-        """Be called after every epoch, with the losses in ``state.history``."""
+        """Called after every epoch, with the losses in ``state.history``.
+
+        Parameters
+        ----------
+        state : TrainingState
+            The state of the training.
+        """
 
     def on_fit_end(self, state: TrainingState) -> None:
-        """Be called after the last epoch."""
+        """Called after the last epoch.
+
+        Parameters
+        ----------
+        state : TrainingState
+            The state of the training.
+        """
 
 
 def check_callbacks(callbacks: Any) -> None:
-    """Refuse what is no sequence of callbacks."""
+    """Refuse anything but a sequence of callbacks."""
     if callbacks is None:
         return
     if not isinstance(callbacks, Sequence) or isinstance(callbacks, str):

@@ -1,6 +1,6 @@
-"""Checkpoints: the whole state of a fleet in one file, so that a killed run goes on exactly where it was.
+"""Checkpoints: the whole state of a fleet in one file, from which an interrupted run continues exactly.
 
-The file is safetensors with a JSON header, written beside its name first and then moved over it.
+The file is safetensors with a JSON header, written atomically.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FORMAT = 2
 
 
 class Checkpoint(Callback):
-    """A place for the state of one fleet; it belongs to one set of data and settings, by their fingerprint."""
+    """The file that holds the state of one fleet; it belongs to one set of data and settings, by their fingerprint."""
 
     def __init__(self, path: str | os.PathLike[str], fleet: Fleet, every: int = 1) -> None:
         self.path = Path(path)
@@ -46,7 +46,7 @@ class Checkpoint(Callback):
             self.save(state.fleet)
 
     def save(self, fleet: Fleet) -> None:
-        """Write the state; a kill while writing leaves the file before it whole."""
+        """Write the state atomically: an interruption leaves the previous file intact."""
         state = {
             "epoch": fleet.epoch,
             "steps": fleet.optimizer.steps,
@@ -61,7 +61,7 @@ class Checkpoint(Callback):
         os.replace(self._partial, self.path)
 
     def restore(self, fleet: Fleet) -> bool:
-        """Put the fleet where the file says, if there is one; a file of another fit is refused."""
+        """Restore the state of the fleet from the file, if there is one; a file of another fit is refused."""
         if not self.path.exists():
             return False
         header, tensors = self._read()

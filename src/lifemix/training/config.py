@@ -1,4 +1,4 @@
-"""What a fleet is told: the settings that its models share, and what each has for itself."""
+"""The data of a fleet, the settings that its models share, and those of each model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Data", "Job", "TrainConfig"]
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """All rows that any model of the fleet may use; jobs name theirs by index."""
+    """All rows that the models of the fleet may use; jobs refer to them by index."""
 
     x: Tensor  # [rows, inputs]
     observed: Observations  # [rows]

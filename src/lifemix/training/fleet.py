@@ -1,4 +1,4 @@
-"""The state of a fleet in training: the parameters of its models, their best so far, and who is still running."""
+"""The state of a fleet in training: the parameters of its models, the best so far, and which are still running."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HeldOut = tuple[Tensor, Any, Tensor]
 
 @dataclass
 class Fit:
-    """What training gives for one model."""
+    """The result of training one model."""
 
     parameters: Tensor | None = None  # [parameters], the best ones
     best_epoch: int = 0
@@ -106,7 +106,7 @@ class Fleet:
         return decay
 
     def run_epoch(self) -> None:
-        """Take one pass over the training rows of every running model, then look at the held-out rows."""
+        """Make one pass over the training rows of every running model, then evaluate the validation rows."""
         jobs = [self.jobs[number] for number in self.running]
         randoms = [self.randoms[number] for number in self.running]
         if self.architecture.module is not None:
@@ -139,7 +139,7 @@ class Fleet:
         return out
 
     def step(self, x: Tensor, target: Any, masks: list[Tensor] | None) -> Tensor:
-        """Move every model down the gradient of its loss; return the losses before the step, ``[models]``."""
+        """Take one optimiser step for every model; return the losses before the step, ``[models]``."""
         loss = self.gradient.loss_and_gradient(self.parameters, self.slopes, self.settings, x, target, masks)
         self.slopes.shorten(self.config.max_gradient_norm)
         self.optimizer.update(self.values, self.slopes.flat, self.settings.learning_rate, self.settings.decay)
@@ -179,7 +179,7 @@ class Fleet:
         return self.inputs(rows), target, observed.weight.double().sum(1)
 
     def _record(self, fit: Fit, train_loss: float, validation_loss: float, held_out: bool) -> bool:
-        """Write down an epoch; tell whether it is the best so far, or the last where no row is held out to judge."""
+        """Record an epoch; return whether it is the best so far (without validation rows, always)."""
         fit.train_loss.append(train_loss)
         fit.validation_loss.append(validation_loss)
         better = not held_out or validation_loss < fit.best_loss
@@ -188,7 +188,7 @@ class Fleet:
         return better
 
     def _retire(self) -> None:
-        """Let the models go that have not become better for long enough."""
+        """Stop the models that have not improved for ``patience`` epochs, or all at the end."""
         stay = []
         for row, number in enumerate(self.running):
             fit = self.fits[number]
@@ -234,7 +234,7 @@ class Fleet:
 
 
 def _padded(rows: Sequence[Tensor], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Stack index lists of nearly equal length; the places that are not filled are marked."""
+    """Stack index lists of nearly equal length; also return which places are filled."""
     longest = max(len(part) for part in rows)
     index = torch.zeros(len(rows), longest, dtype=torch.long)
     present = torch.zeros(len(rows), longest, dtype=torch.bool)

@@ -34,7 +34,7 @@ class ModuleFleet(Fleet):
         ]
 
     def run_epoch(self) -> None:
-        """Take one pass over the training rows, then look at the held-out rows."""
+        """Make one pass over the training rows, then evaluate the validation rows."""
         with self._own_random_numbers():
             super().run_epoch()
         if self.fits[0].best_epoch == self.epoch:

@@ -1,7 +1,7 @@
 """Optimisers on the vector of all parameters of a fleet, with a learning rate for each model.
 
-An optimiser class of PyTorch's works on the vector of one model. Weight decay is decoupled from the gradient (as in
-AdamW) and leaves biases and base values alone.
+An optimiser class of ``torch.optim`` works on the vector of one model. Weight decay is decoupled from the gradient (as
+in AdamW) and does not apply to biases and base values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["OPTIMIZERS", "Optimizer", "TorchOptimizer", "check_optimizer", "make
 
 
 class Optimizer(ABC):
-    """The state of an optimiser: one vector a moment."""
+    """The state of an optimiser: one vector per moment."""
 
     n_moments: int
 
@@ -122,7 +122,7 @@ class SGD(Optimizer):
 
 
 class TorchOptimizer(Optimizer):
-    """An optimiser class of PyTorch's, or of the user's with the same interface, for a fleet of one model."""
+    """An optimiser class of ``torch.optim``, or of the user's with the same interface, for a fleet of one model."""
 
     n_moments = 0
 
@@ -161,7 +161,7 @@ OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop, "sgd
 
 
 def check_optimizer(optimizer: object) -> None:
-    """Refuse what is neither the name of an optimiser nor a class of PyTorch's kind."""
+    """Refuse anything but the name of an optimiser or a class with the interface of ``torch.optim``."""
     if isinstance(optimizer, str) and optimizer in OPTIMIZERS:
         return
     if not isinstance(optimizer, type) or not issubclass(optimizer, torch.optim.Optimizer):
@@ -182,6 +182,6 @@ def trains_alone(optimizer: object) -> bool:
 
 
 def make_optimizer(optimizer: Any, like: Tensor) -> Optimizer:
-    """Return a fresh optimiser, by its name or from a class of PyTorch's kind."""
+    """Return a new optimiser, by name or from a class with the interface of ``torch.optim``."""
     check_optimizer(optimizer)
     return OPTIMIZERS[optimizer](like) if isinstance(optimizer, str) else TorchOptimizer(like, optimizer)
