@@ -57,7 +57,7 @@ def register_model(model_class: Class) -> Class:
     >>> from lifemix.state import FloatValue, register_model
     >>> from lifemix.survival_model import SurvivalModel
     >>> @register_model
-    ... class Exponential(SurvivalModel):
+    ... class ConstantHazard(SurvivalModel):
     ...     _state = {"rate_": FloatValue(least=0.0)}
     ...     def _survival(self, x, times):
     ...         return np.tile(np.exp(-self.rate_ * times), (len(x), 1))
