@@ -9,7 +9,7 @@ sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
 import lifemix  # noqa: E402
 
 project = "lifemix"
-author = "the lifemix authors"
+author = copyright = "the lifemix authors"  # noqa: A001
 release = version = lifemix.__version__
 extensions = [
     "myst_parser",
