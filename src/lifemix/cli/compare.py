@@ -13,6 +13,7 @@ from ..errors import InputError, SettingError
 from .options import Data, Seed, Times, parse_times, split_names
 from .output import Screen, at_times, shown_number
 from .paths import check_table_path
+from .reference_models import MODEL_NAMES, make_reference
 from .table_options import AllOptions
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class _Line:
 
 
 @dataclass(frozen=True)
-class _Choices:
-    """What the user said about the models."""
+class _DsmChoices:
+    """What the user said about the fits of Deep Survival Machines, and the random seed of all fits."""
 
     search: bool
     members: int
@@ -55,7 +56,7 @@ def compare(
     table: AllOptions,
     models: Annotated[
         list[str] | None,
-        typer.Option(help="dsm, cox, fine-gray, forest, boosting, deepsurv, deephit, curve: repeat, or use commas."),
+        typer.Option(help=f"Among {', '.join(MODEL_NAMES)}: repeat, or separate by commas."),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, max=20, help="Number of folds.")] = 5,
     rows: Annotated[
@@ -78,13 +79,12 @@ def compare(
     at = parse_times(times)
     check_table_path(data)
     from ..splits import EventStratifiedKFold, default_horizons
-    from .reference_models import MODEL_NAMES
     from .training_table import open_training_table
 
     chosen = _chosen(models)
     training = _sample(screen, open_training_table(screen, data, table), rows, seed)
     horizons = at or default_horizons(training.y).tolist()
-    choices = _Choices(search, members, seed)
+    choices = _DsmChoices(search, members, seed)
     lines = {name: _Line(MODEL_NAMES[name]) for name in chosen}
     splits = list(EventStratifiedKFold(folds, seed).split(training.X, training.y))
     screen.say(f"\nComparing {len(chosen)} models in {len(splits)} folds ...")
@@ -104,8 +104,6 @@ def compare(
 
 
 def _chosen(models: list[str] | None) -> list[str]:
-    from .reference_models import MODEL_NAMES
-
     names = [name.lower() for name in split_names(models)]
     unknown = [name for name in names if name not in MODEL_NAMES]
     if unknown:
@@ -125,13 +123,12 @@ def _sample(screen: Screen, training: TrainingTable, rows: int, seed: int) -> Tr
 
 
 def _run_fold(
-    line: _Line, name: str, training: TrainingTable, train: Any, test: Any, horizons: list[float], choices: _Choices
+    line: _Line, name: str, training: TrainingTable, train: Any, test: Any, horizons: list[float], choices: _DsmChoices
 ) -> None:
     import warnings
 
     from ..errors import LifemixError, LifemixWarning
     from .quality import measure_models
-    from .reference_models import make_reference
 
     X, y = training.X.iloc[train], training.y[train]
     start = time.perf_counter()
@@ -146,7 +143,7 @@ def _run_fold(
         line.failure = str(error)
 
 
-def _make_dsm(X: Any, y: Any, choices: _Choices) -> Any:
+def _make_dsm(X: Any, y: Any, choices: _DsmChoices) -> Any:
     from ..estimators import DeepSurvivalMachines
     from .settings_search import batch_size, choose_settings
 

@@ -27,7 +27,7 @@ _WORTH_REFIT = 0.05  # a smaller share of rows hardly changes a model
 
 
 @dataclass(frozen=True)
-class _Choices:
+class _FitChoices:
     """What the user said about the fit; None leaves a choice to us."""
 
     settings: dict[str, Any]
@@ -106,11 +106,11 @@ def fit(
         data,
         table,
         output,
-        _Choices(settings, search, members, epochs, holdout, refit, holdout_to, force, seed),
+        _FitChoices(settings, search, members, epochs, holdout, refit, holdout_to, force, seed),
     )
 
 
-def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices: _Choices) -> None:
+def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices: _FitChoices) -> None:
     import numpy as np
 
     from ..persistence import save
@@ -167,7 +167,7 @@ def _read_settings(given: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _split(training: TrainingTable, choices: _Choices) -> tuple[Any, Any]:
+def _split(training: TrainingTable, choices: _FitChoices) -> tuple[Any, Any]:
     """Return the training rows and the held-out rows."""
     import numpy as np
 
@@ -180,7 +180,7 @@ def _split(training: TrainingTable, choices: _Choices) -> tuple[Any, Any]:
     return train_validation_split(training.y, fraction=share, random_state=choices.seed)
 
 
-def _uses_all_rows(choices: _Choices, held_out: int, rows: int) -> bool:
+def _uses_all_rows(choices: _FitChoices, held_out: int, rows: int) -> bool:
     """Tell whether the saved model is fitted to the held-out rows too."""
     if choices.holdout_to is not None:
         return False
@@ -188,7 +188,7 @@ def _uses_all_rows(choices: _Choices, held_out: int, rows: int) -> bool:
 
 
 def _choose(
-    screen: Screen, training: TrainingTable, train: Any, choices: _Choices
+    screen: Screen, training: TrainingTable, train: Any, choices: _FitChoices
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the settings, and the scores of those that they were chosen from."""
     if not choices.search:
@@ -204,7 +204,7 @@ def _choose(
 
 
 def _fit(
-    screen: Screen, settings: dict[str, Any], training: TrainingTable, rows: Any, choices: _Choices
+    screen: Screen, settings: dict[str, Any], training: TrainingTable, rows: Any, choices: _FitChoices
 ) -> DeepSurvivalMachines:
     from ..estimators import DeepSurvivalMachines
     from .settings_search import batch_size, ensemble_size

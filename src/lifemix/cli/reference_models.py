@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from .. import baselines
 from ..errors import LifemixError, LifemixWarning
-from ..target import as_target
 
 __all__ = ["MODEL_NAMES", "fit_references", "make_reference", "marginal_curve"]
 
@@ -27,6 +26,9 @@ _MOST_ROWS = 200_000  # that Cox regression is fitted to beside a fit
 
 def make_reference(name: str, y: Any, seed: int = 0) -> Any:
     """Return an unfitted model for a target; models of one event type are fitted to each type apart."""
+    from .. import baselines
+    from ..target import as_target
+
     several = as_target(y).n_events > 1
     of_one_type: dict[str, Callable[[], Any]] = {
         "cox": baselines.CoxPH,
@@ -46,6 +48,8 @@ def make_reference(name: str, y: Any, seed: int = 0) -> Any:
 
 def marginal_curve(X: Any, y: Any) -> dict[str, Any]:
     """Return the fitted model without covariates by its name; none for interval-censored events."""
+    from ..target import as_target
+
     target = as_target(y)
     if target.interval.any():
         return {}
@@ -54,13 +58,13 @@ def marginal_curve(X: Any, y: Any) -> dict[str, Any]:
 
 def fit_references(X: Any, y: Any) -> dict[str, Any]:
     """Return the fitted models that a fit is shown beside, by name: Cox regression and the marginal curve."""
+    from ..target import as_target
+
     target = as_target(y)
     fitted = {}
-    if not target.interval.any() and len(target) <= _MOST_ROWS:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LifemixWarning)  # about the same columns as those of the model itself
-            try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LifemixWarning)  # about the same rows and columns as those of the model itself
+        if not target.interval.any() and len(target) <= _MOST_ROWS:
+            with suppress(LifemixError):  # a model that cannot be fitted is left out of the table
                 fitted[MODEL_NAMES["cox"]] = make_reference("cox", y).fit(X, y)
-            except LifemixError:
-                pass  # a model that cannot be fitted is left out of the table
-    return fitted | marginal_curve(X, y)
+        return fitted | marginal_curve(X, y)
