@@ -1,11 +1,11 @@
-"""Our best settings: the column ``lifemix`` of the tables, and Deep Survival Machines alone, ``lifemix-dsm``.
+"""Our best settings: ``lifemix`` of the tables, and its Deep Survival Machine alone, ``lifemix-dsm``.
 
-A setting is plain data, so that it stands in every record: what was computed with other settings is never taken for it.
-Where a data set has several, one is chosen in every fold on the inner validation part, never on test rows.
+A setting is plain data and part of every record, so results of other settings are never mistaken for it. Where a data
+set has several, one is selected in every fold on the inner validation part, never on test rows.
 
-On SUPPORT and METABRIC ``lifemix`` is the mean of the curves of a Deep Survival Machine and of boosted trees, which err
-in different places. Censored rows count in full or by half, whichever has the better Brier score on the inner part:
-where censoring hangs together with the time of the event, as the artificial one does, they mislead.
+On SUPPORT and METABRIC ``lifemix`` averages the curves of a Deep Survival Machine and of boosted trees, which err in
+different places. Censored rows count in full or by half, whichever has the better Brier score on the inner part: where
+censoring depends on the event time, as the artificial one does, they mislead.
 
 Chosen on inner splits of training parts, never on a test fold. Mean C^td / mean Brier score over the 25, 50 and 75 %
 quantiles of the event times; 8 members each. SUPPORT, four folds, no artificial censoring:
@@ -22,9 +22,9 @@ mean of the first and gradient boosting        0.8044 / 0.1415
 SUPPORT, two folds, half of the events censored artificially: the mean of (100, 100) and boosting 0.8029 / 0.1590, with
 discount 0.5 0.8034 / 0.1456, with 0.3 0.8020 / 0.1444.
 
-With competing risks the Deep Survival Machine is one with smooth activations, alone, with the trees, or with the trees
-and drawn towards the curve without covariates by a fifth, whichever has the best Brier score on the inner part. Mean
-C^td over the events and the 25, 50, 75 and 100 % quantiles / mean Brier score:
+With competing risks the Deep Survival Machine has smooth activations. It is taken alone, averaged with the trees, or
+averaged with the trees and shrunk 20 % towards the marginal curve, whichever has the best Brier score on the inner
+part. Mean C^td over the events and the 25, 50, 75 and 100 % quantiles / mean Brier score:
 
 =====================  ================  ================  ================
 .                      FLCHAIN, 4 folds  EBMT, 2 folds     METABRIC, causes
@@ -36,25 +36,25 @@ smooth and boosting    0.7910 / 0.0514   0.6305 / 0.1067   0.7620 / 0.1201
 Cox, cause-specific    0.7834 / 0.0514   0.6257 / 0.1079   0.7467 / 0.1241
 =====================  ================  ================  ================
 
-On EBMT the law of censoring depends on a covariate, the year of transplantation, and at the last event time the curve
-without covariates has a better Brier score than any model. Five inner splits, mean Brier score over all cells (each the
+On EBMT the censoring distribution depends on a covariate, the year of transplantation, and at the last event time the
+marginal curve has a better Brier score than any model. Five inner splits, mean Brier score over all cells (each the
 mean of the splits that have it) / of event 2 at the 75 % and 100 % quantiles:
 
 =========================================  ==============================
 .                                          EBMT
 =========================================  ==============================
 smooth and boosting                        0.1051 / 0.1487 and 0.2139
-the same, a fifth of the marginal curve    0.1045 / 0.1489 and 0.2087
-the same, a third                          0.1042 / 0.1492 and 0.2057
+the same, shrunk by 20 %                   0.1045 / 0.1489 and 0.2087
+the same, shrunk by a third                0.1042 / 0.1492 and 0.2057
 the marginal curve (Aalen-Johansen)        0.1044 / 0.1528 and 0.1968
 paper's forest, cause-specific             0.1047 / 0.1490 and 0.2091
 =========================================  ==============================
 
-A fifth costs next to nothing at the earlier horizons, a third twice as much. On FLCHAIN (0.0518, with the fifth 0.0520)
-and METABRIC with causes (0.1308, 0.1314) it is no gain, and is chosen in one fold of ten. The fifth was added after the
-tables of the test folds had shown that cell; its size was chosen on the inner splits.
+20 % costs next to nothing at the earlier horizons, a third twice as much. On FLCHAIN (0.0518, shrunk 0.0520) and
+METABRIC with causes (0.1308, 0.1314) it is no gain, and is selected in one fold of ten. It was added after the tables
+of the test folds had shown that cell; its size was chosen on the inner splits.
 
-SYNTHETIC, two folds: mean C^td as before / log-likelihood a row.
+SYNTHETIC, two folds: mean C^td as before / log-likelihood per row.
 
 =============================================  ===============
 as on SUPPORT (4 members)                      0.7330 / -2.415
@@ -77,10 +77,9 @@ from typing import Any
 from ..baselines import AalenJohansen, GradientBoosting, ModelAverage
 from ..estimators import DeepSurvivalMachines
 from ..preprocessing import TabularPreprocessor
+from .records import Setting
 
 __all__ = ["BEST", "best_alone", "best_model", "best_settings", "best_settings_alone"]
-
-Setting = dict[str, Any]
 
 _DSM: Mapping[str, Any] = MappingProxyType(
     {
@@ -114,16 +113,16 @@ _COMPETING: tuple[Mapping[str, Any], ...] = (
 BEST: Mapping[str, tuple[Mapping[str, Any], ...]] = MappingProxyType(
     {"support": _WITH_TREES, "metabric": _WITH_TREES, "": _COMPETING}
 )
-"""By data set the settings to choose from; ``""`` is every data set not named.
+"""By data set the settings to select from; ``""`` is every data set not named.
 
 ``dsm``: options of ``DeepSurvivalMachines``, of which ``preprocessor`` may hold the options of a
-``TabularPreprocessor``. ``boosting``: those of ``GradientBoosting``, where it takes part. ``marginal``: the share of
-the curve without covariates beside both. ``discount``: for all.
+``TabularPreprocessor``. ``boosting``: those of ``GradientBoosting``, where it is averaged in. ``marginal``: how far the
+average is shrunk towards the marginal curve. ``discount``: of the whole model.
 """
 
 
 def best_settings(data: str) -> list[Setting]:
-    """Return the settings to choose from for a data set; one where there is nothing to choose."""
+    """Return the settings to select from for a data set."""
     return [dict(setting) for setting in BEST.get(data, BEST[""])]
 
 
@@ -132,7 +131,7 @@ def best_settings_alone(data: str) -> list[Setting]:
     return [dict(best_settings(data)[0]["dsm"])]
 
 
-def best_model(data: str, setting: Mapping[str, Any], random_state: int) -> Any:
+def best_model(data: str, setting: Setting, random_state: int) -> DeepSurvivalMachines | ModelAverage:
     """Return the model of a setting, ready to fit."""
     if "boosting" not in setting:
         return best_alone(data, setting["dsm"] | {"discount": setting["discount"]}, random_state)
@@ -146,7 +145,7 @@ def best_model(data: str, setting: Mapping[str, Any], random_state: int) -> Any:
     return ModelAverage([*parts, AalenJohansen()], setting["discount"], [(1 - share) / 2, (1 - share) / 2, share])
 
 
-def best_alone(data: str, setting: Mapping[str, Any], random_state: int) -> DeepSurvivalMachines:
+def best_alone(data: str, setting: Setting, random_state: int) -> DeepSurvivalMachines:
     """Return the Deep Survival Machine of a setting, ready to fit."""
     options = dict(setting)
     if isinstance(options.get("preprocessor"), Mapping):

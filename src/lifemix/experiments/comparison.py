@@ -1,8 +1,4 @@
-"""Differences between cells: ours and the paper's, ours and a rival's on the same folds.
-
-A cell is a data set, measure, kind of event, horizon and level of censoring. What is counted here is what the tables
-and the pages tell.
-"""
+"""Differences between cells: ours and the paper's, ours and a rival's on the same folds; for tables and pages."""
 
 from __future__ import annotations
 
@@ -13,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from .cells import Cell
+from .cells import Cell, Place
+from .names import is_reference, rows_of, sign_of
 from .published import published_cells
 
 __all__ = [
-    "NO_RIVALS",
     "Count",
     "Difference",
     "Published",
@@ -26,37 +22,22 @@ __all__ = [
     "against_rivals",
     "agreement",
     "by_place",
-    "by_rival",
     "count",
+    "findings",
     "paired",
     "paper_of",
-    "place",
-    "sign_of",
+    "rival_counts",
 ]
 
-Place = tuple[str, str, int, float, float]
 Published = Mapping[tuple[str, Place], Cell]
-
 _COUNTED = ("ctd", "brier", "concordance")
-NO_RIVALS = ("floor", "truth", "lifemix-dsm", "lifemix-default")
 _SELECTIONS = ("paper", "nested", "fixed")
-_LOWER_IS_BETTER = ("brier", "brier_original", "seconds", "parameters")
 _LEVEL = 0.05
-
-
-def sign_of(measure: str) -> int:
-    """Return which way a measure is better: 1 the higher, -1 the lower."""
-    return -1 if measure in _LOWER_IS_BETTER else 1
-
-
-def place(cell: Cell) -> Place:
-    """Return where a cell stands, whoever's it is."""
-    return cell.data, cell.measure, cell.event, cell.horizon, cell.censoring
 
 
 @dataclass(frozen=True)
 class Difference:
-    """First minus second, with its standard error; ``clear`` says whether it is beyond what chance explains.
+    """First minus second, with its standard error; ``significant`` says whether chance does not explain it.
 
     folds: on how many both have a number, where they are compared fold by fold; otherwise 0.
     p_value: of a paired t test over the folds; otherwise NaN.
@@ -66,7 +47,7 @@ class Difference:
     second: Cell
     value: float
     error: float
-    clear: bool
+    significant: bool
     folds: int = 0
     p_value: float = math.nan
 
@@ -82,23 +63,23 @@ class Difference:
 
     @property
     def behind_by_an_error(self) -> bool:
-        """Whether the first is the worse one by more than one standard error; one that is not known counts as 0."""
+        """Whether the first is the worse one by more than one standard error; an unknown one counts as 0."""
         return self.gain < -(0.0 if math.isnan(self.error) else self.error)
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many of some differences are for the better, and how many clearly for the better or the worse."""
+    """How many of some differences are for the better, and how many significantly for the better or the worse."""
 
     total: int
     ahead: int
-    clearly_ahead: int
-    clearly_behind: int
+    significantly_ahead: int
+    significantly_behind: int
 
     @property
     def within(self) -> int:
-        """How many are not beyond chance."""
-        return self.total - self.clearly_ahead - self.clearly_behind
+        """How many are not significant."""
+        return self.total - self.significantly_ahead - self.significantly_behind
 
 
 def count(differences: Iterable[Difference]) -> Count:
@@ -107,14 +88,14 @@ def count(differences: Iterable[Difference]) -> Count:
     return Count(
         len(found),
         sum(one.better for one in found),
-        sum(one.clear and one.better for one in found),
-        sum(one.clear and not one.better for one in found),
+        sum(one.significant and one.better for one in found),
+        sum(one.significant and not one.better for one in found),
     )
 
 
 def by_place(published: Iterable[Cell]) -> Published:
     """Return published cells by model and place."""
-    return {(cell.model, place(cell)): cell for cell in published}
+    return {(cell.model, cell.place): cell for cell in published}
 
 
 def paper_of(data: Iterable[str]) -> Published:
@@ -124,16 +105,16 @@ def paper_of(data: Iterable[str]) -> Published:
 
 
 def against(ours: Cell, other: Cell) -> Difference:
-    """Compare two independent means; clear is what is beyond ``2 sqrt(SE² + SE²)``."""
+    """Compare two independent means; significant is what is beyond ``2 sqrt(SE² + SE²)``."""
     value, error = ours.mean - other.mean, math.hypot(ours.error, other.error)
-    return Difference(ours, other, value, error, abs(value) > 2 * error)  # not clear where an error is not known
+    return Difference(ours, other, value, error, abs(value) > 2 * error)  # never where an error is not known
 
 
 def paired(ours: Cell, rival: Cell) -> Difference | None:
-    """Compare two models fold by fold; clear is what a paired t test finds at 5 %, two-sided.
+    """Compare two models fold by fold; significant is what a paired t test finds at 5 %, two-sided.
 
-    None where the two have no folds in common: fewer than two, or not as many as each other. Folds in which one of the
-    two is not defined do not count; ``folds`` is the number of those that do.
+    None where the two do not have the same folds, or fewer than two. Folds in which one of the two is not defined do
+    not count.
     """
     if len(ours.values) != len(rival.values):
         return None
@@ -147,8 +128,8 @@ def paired(ours: Cell, rival: Cell) -> Difference | None:
 
 
 def against_paper(cells: Sequence[Cell], paper: Published, model: str) -> list[Difference]:
-    """Compare a model of ours with the paper's DSM, by the paper's selection where we have such a one."""
-    theirs = [(cell, paper.get(("dsm", place(cell)))) for cell in _counted(cells, model)]
+    """Compare a model of ours with the paper's DSM, by the paper's selection where we have it."""
+    theirs = [(cell, paper.get(("dsm", cell.place))) for cell in _counted(cells, model)]
     return [against(cell, other) for cell, other in theirs if other is not None and not math.isnan(cell.mean)]
 
 
@@ -158,23 +139,52 @@ def agreement(cells: Sequence[Cell], paper: Published) -> list[Difference]:
 
 
 def against_rivals(cells: Sequence[Cell]) -> list[Difference]:
-    """Compare ``lifemix`` with every rival on the same folds, each selection of a rival for itself."""
-    ours = {place(cell): cell for cell in _counted(cells, "lifemix")}
+    """Compare ``lifemix`` with every rival on the same folds, each selection of a rival separately."""
+    ours = {cell.place: cell for cell in _counted(cells, "lifemix")}
     rivals = [
         cell
         for cell in cells
-        if cell.model not in ("lifemix", *NO_RIVALS) and cell.selection in _SELECTIONS and place(cell) in ours
+        if cell.model != "lifemix"
+        and not is_reference(cell.model)
+        and cell.selection in _SELECTIONS
+        and cell.place in ours
     ]
-    found = (paired(ours[place(cell)], cell) for cell in rivals)
+    found = (paired(ours[cell.place], cell) for cell in rivals)
     return [one for one in found if one is not None]
 
 
-def by_rival(differences: Iterable[Difference]) -> dict[tuple[str, str], list[Difference]]:
-    """Return differences by the model and the selection of the rival."""
-    found: dict[tuple[str, str], list[Difference]] = {}
-    for one in differences:
-        found.setdefault((one.second.model, one.second.selection), []).append(one)
-    return found
+def rival_counts(cells: Sequence[Cell]) -> dict[tuple[str, str], Count]:
+    """Return how often ``lifemix`` is ahead of each rival, by model and selection, in the order of the tables."""
+    gaps: dict[tuple[str, str], list[Difference]] = {}
+    for one in against_rivals(cells):
+        gaps.setdefault((one.second.model, one.second.selection), []).append(one)
+    return {row: count(gaps[row]) for row in rows_of(cells) if row in gaps}
+
+
+def findings(cells: Sequence[Cell], paper: Published) -> list[str]:
+    """Return what the cells show, one sentence each; the main number between double asterisks."""
+    sentences = []
+    dsm = count(agreement(cells, paper))
+    if dsm.total:
+        sentences.append(
+            f"DSM with the paper’s settings is within 2√(SE² + SE²) of the paper’s number in **{dsm.within} of "
+            f"{dsm.total}** cells; beyond that, better in {dsm.significantly_ahead} and worse in "
+            f"{dsm.significantly_behind}."
+        )
+    best = against_paper(cells, paper, "lifemix")
+    if best:
+        sentences.append(
+            f"lifemix is ahead of the paper’s DSM in **{count(best).ahead} of {len(best)}** cells, and behind it by "
+            f"more than one standard error of the difference in {sum(gap.behind_by_an_error for gap in best)}."
+        )
+    rivals = count(against_rivals(cells))
+    if rivals.total:
+        sentences.append(
+            f"Against every rival on the same folds, lifemix is ahead in **{rivals.ahead} of {rivals.total}** "
+            f"comparisons; significantly ahead in {rivals.significantly_ahead}, significantly behind in "
+            f"{rivals.significantly_behind} (paired t test at 5 %)."
+        )
+    return sentences
 
 
 def _counted(cells: Sequence[Cell], model: str) -> list[Cell]:

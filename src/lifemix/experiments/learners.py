@@ -1,4 +1,4 @@
-"""The models that are compared: of each the settings to choose from, and how one is built."""
+"""The models of the tables: of each the settings to select from, and how one is built."""
 
 from __future__ import annotations
 
@@ -16,37 +16,41 @@ from ..baselines.forest import PAPER_TREES
 from ..errors import SettingError
 from ..estimators import DeepSurvivalMachines
 from .best import best_alone, best_model, best_settings, best_settings_alone
-from .data import paper_preprocessor
+from .protocol import paper_preprocessor
+from .records import Setting
 from .truth import TrueSynthetic
 
-__all__ = ["DEEPHIT_CHOICES", "LEARNERS", "OPTIONAL", "TUNED_FOREST", "Learner", "deephit_settings", "learner"]
+__all__ = ["DEEPHIT_CHOICES", "LEARNERS", "TUNED_FOREST", "Learner", "deephit_settings", "learner"]
 
-Setting = dict[str, Any]
+Settings = Callable[[str], list[Setting]]
+_ONE: Settings = lambda data: [{}]  # noqa: E731
 
 
 @dataclass(frozen=True)
 class Learner:
     """One model of the tables.
 
-    settings: what is chosen from, for a data set, in a full run; reduced: a part of it, where that is too much for
-    large data; quick: in a quick run.
     build: the estimator of a data set, a setting and a seed.
+    settings: what is selected from, for a data set, in a full run; quick: in a quick run; reduced: a part of
+    ``settings``, where all are too many for large data.
     fleet: whether settings train together, stop early by the inner validation part and are scored on it; others are
-    fitted to all training rows, and where there is something to choose once more to the rows without the inner part.
+    fitted to all training rows, and where there are settings to select from once more without the inner part.
+    risks: ``"single"``, ``"competing"`` or ``"both"``. only: the data sets that the model is for, if not for all.
+    optional: whether it runs only when named.
     """
 
     name: str
-    title: str
     build: Callable[[str, Setting, int], Any]
-    settings: Callable[[str], list[Setting]] = lambda data: [{}]
-    quick: Callable[[str], list[Setting]] = lambda data: [{}]
-    reduced: Callable[[str], list[Setting]] | None = None
+    settings: Settings = _ONE
+    quick: Settings = _ONE
+    reduced: Settings | None = None
     fleet: bool = False
-    risks: str = "both"  # "single", "competing" or "both"
-    only: tuple[str, ...] = ()  # the data sets that the model is for, where it is not for all
+    risks: str = "both"
+    only: tuple[str, ...] = ()
+    optional: bool = False
 
     def candidates(self, data: str, run: str = "full", grid: str = "full") -> list[Setting]:
-        """Return the settings to choose from in a full or quick run with the full or the reduced grid."""
+        """Return the settings to select from in a full or quick run with the full or the reduced grid."""
         if run == "quick":
             return self.quick(data)
         return self.reduced(data) if grid == "reduced" and self.reduced is not None else self.settings(data)
@@ -60,11 +64,6 @@ class Learner:
 # Deep Survival Machines with the paper's grid: 144 settings.
 
 _WITHOUT_BIASES = ("support", "metabric")
-_FEW_TREES_FOR = ("synthetic", "seer")
-TUNED_FOREST: Mapping[str, Any] = MappingProxyType(
-    {"n_trees": 150, "min_samples_leaf": 5, "max_features": 0.4, "split_times": 100}
-)
-"""The strongest forest found on SUPPORT."""
 
 
 def _dsm_settings(data: str) -> list[Setting]:
@@ -80,89 +79,31 @@ def _dsm_settings(data: str) -> list[Setting]:
         for primitive, k, hidden, rate, discount in grid
     ]
     if data in _WITHOUT_BIASES:
-        return settings
+        return list(settings)
     return [setting | {"bias": bias} for bias in (False, True) for setting in settings]
 
 
-def _dsm_reduced(data: str) -> list[Setting]:
-    """A ninth: the quicker learning rate, the two ends of the discount, the larger layers, fewer components."""
-    kept = {"k": (4, 6), "hidden": ([100], [100, 100]), "learning_rate": (1e-3,), "discount": (0.5, 1.0)}
+def _dsm_part(data: str, **kept: tuple[Any, ...]) -> list[Setting]:
     return [one for one in _dsm_settings(data) if all(one[name] in values for name, values in kept.items())]
 
 
+def _dsm_reduced(data: str) -> list[Setting]:
+    """A ninth: the larger learning rate, the two ends of the discount, the wider layers, fewer components."""
+    return _dsm_part(data, k=(4, 6), hidden=([100], [100, 100]), learning_rate=(1e-3,), discount=(0.5, 1.0))
+
+
 def _dsm_quick(data: str) -> list[Setting]:
-    return [
-        setting
-        for setting in _dsm_settings(data)
-        if setting["k"] == 4 and setting["hidden"] == [100] and setting["learning_rate"] == 1e-3
-    ]
+    return _dsm_part(data, k=(4,), hidden=([100],), learning_rate=(1e-3,))
 
 
-def _dsm(data: str, setting: Setting, seed: int) -> Any:
-    options = setting | {"hidden": tuple(setting["hidden"])}
+def _dsm(data: str, setting: Setting, seed: int) -> DeepSurvivalMachines:
+    options = {**setting, "hidden": tuple(setting["hidden"])}
     return DeepSurvivalMachines.paper(**options, preprocessor=paper_preprocessor(data), random_state=seed)
 
 
 # The paper's baselines.
 
-
-def _cph(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.CoxPH(preprocessor=paper_preprocessor(data))
-
-
-def _cs_cph(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.CauseSpecific(_cph(data, setting, seed))
-
-
-def _rsf(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.RandomSurvivalForest.paper(
-        **setting, random_state=seed, preprocessor=paper_preprocessor(data), n_jobs=1
-    )
-
-
-def _cs_rsf(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.CauseSpecific(_rsf(data, setting, seed))
-
-
-def _rsf_settings(data: str) -> list[Setting]:
-    return [{"n_trees": count} for count in PAPER_TREES]
-
-
-def _rsf_reduced(data: str) -> list[Setting]:
-    """SYNTHETIC has 24,000 training rows, SEER more: a hundred trees would take twelve minutes a fold."""
-    return [{"n_trees": 20, "split_times": 100}] if data in _FEW_TREES_FOR else _rsf_settings(data)
-
-
-def _cs_forest_settings(data: str) -> list[Setting]:
-    """Other tables want other leaves than SUPPORT."""
-    return [{"min_samples_leaf": 5}, {"min_samples_leaf": 15}]
-
-
-def _cs_forest_reduced(data: str) -> list[Setting]:
-    return [{"n_trees": 10, "min_samples_leaf": 15}] if data in _FEW_TREES_FOR else _cs_forest_settings(data)
-
-
-def _few_trees(data: str) -> list[Setting]:
-    return [{"n_trees": 20}]
-
-
-def _few_rounds(data: str) -> list[Setting]:
-    return [{"max_iter": 100}]
-
-
-def _deepsurv(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.DeepSurv.paper(data, random_state=seed, preprocessor=paper_preprocessor(data))
-
-
-def _deephit(data: str, setting: Setting, seed: int) -> Any:
-    own = data if data in DEEPHIT_PAPER else "seer"  # the stand-ins are for SEER
-    return baselines.DeepHit.paper(own, random_state=seed, preprocessor=paper_preprocessor(data), **setting)
-
-
-def _deephit_search(data: str) -> list[Setting]:
-    return deephit_settings(10)
-
-
+_FEW_TREES_FOR = ("synthetic", "seer")
 DEEPHIT_CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     {
         "shared_layers": (1, 2, 3, 5),
@@ -176,7 +117,7 @@ DEEPHIT_CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
 """What the paper's random search for DeepHit draws from."""
 
 
-def deephit_settings(n_settings: int = 10, random_state: int | np.random.Generator | None = 0) -> list[Setting]:
+def deephit_settings(n_settings: int = 10, random_state: int | np.random.Generator | None = 0) -> list[dict[str, Any]]:
     """Draw settings of DeepHit as the paper's random search does: each option uniformly from its list.
 
     Parameters
@@ -204,93 +145,112 @@ def deephit_settings(n_settings: int = 10, random_state: int | np.random.Generat
     ]
 
 
-def _fine_gray(data: str, setting: Setting, seed: int) -> Any:
+def _cph(data: str, setting: Setting, seed: int) -> baselines.CoxPH:
+    return baselines.CoxPH(preprocessor=paper_preprocessor(data))
+
+
+def _rsf(data: str, setting: Setting, seed: int) -> baselines.RandomSurvivalForest:
+    prepared = paper_preprocessor(data)
+    return baselines.RandomSurvivalForest.paper(**setting, random_state=seed, preprocessor=prepared, n_jobs=1)
+
+
+def _rsf_settings(data: str) -> list[Setting]:
+    return [{"n_trees": count} for count in PAPER_TREES]
+
+
+def _rsf_reduced(data: str) -> list[Setting]:
+    """SYNTHETIC has 24,000 training rows, SEER more: a hundred trees would take twelve minutes per fold."""
+    return [{"n_trees": 20, "split_times": 100}] if data in _FEW_TREES_FOR else _rsf_settings(data)
+
+
+def _deepsurv(data: str, setting: Setting, seed: int) -> baselines.DeepSurv:
+    return baselines.DeepSurv.paper(data, random_state=seed, preprocessor=paper_preprocessor(data))
+
+
+def _deephit(data: str, setting: Setting, seed: int) -> baselines.DeepHit:
+    own = data if data in DEEPHIT_PAPER else "seer"  # the stand-ins are for SEER
+    return baselines.DeepHit.paper(own, random_state=seed, preprocessor=paper_preprocessor(data), **setting)
+
+
+def _fine_gray(data: str, setting: Setting, seed: int) -> baselines.FineGray:
     return baselines.FineGray(preprocessor=paper_preprocessor(data))
 
 
-# Beyond the paper: stronger rivals, the floor, the ceiling, and ours.
+# Beyond the paper: stronger rivals, lower and upper bound, and ours.
+
+TUNED_FOREST: Mapping[str, Any] = MappingProxyType(
+    {"n_trees": 150, "min_samples_leaf": 5, "max_features": 0.4, "split_times": 100}
+)
+"""The strongest forest found on SUPPORT."""
 
 
-def _forest(data: str, setting: Setting, seed: int) -> Any:
+def _forest(data: str, setting: Setting, seed: int) -> baselines.RandomSurvivalForest:
     return baselines.RandomSurvivalForest(**{**TUNED_FOREST, **setting}, random_state=seed, n_jobs=1)
 
 
-def _cs_forest(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.CauseSpecific(_forest(data, setting, seed))
+def _cs_forest_settings(data: str) -> list[Setting]:
+    """Other tables want other leaves than SUPPORT."""
+    return [{"min_samples_leaf": 5}, {"min_samples_leaf": 15}]
 
 
-def _boosting(data: str, setting: Setting, seed: int) -> Any:
+def _cs_forest_reduced(data: str) -> list[Setting]:
+    return [{"n_trees": 10, "min_samples_leaf": 15}] if data in _FEW_TREES_FOR else _cs_forest_settings(data)
+
+
+def _few_trees(data: str) -> list[Setting]:
+    return [{"n_trees": 20}]
+
+
+def _boosting(data: str, setting: Setting, seed: int) -> baselines.GradientBoosting:
     return baselines.GradientBoosting(**setting, random_state=seed)
 
 
-def _nothing(data: str, setting: Setting, seed: int) -> Any:
-    return baselines.AalenJohansen()
-
-
-def _truth(data: str, setting: Setting, seed: int) -> Any:
-    return TrueSynthetic(rounded=True, least_mean=0.01)
-
-
-def _default(data: str, setting: Setting, seed: int) -> Any:
+def _default(data: str, setting: Setting, seed: int) -> DeepSurvivalMachines:
     return DeepSurvivalMachines(random_state=seed)
 
 
 def _few_members(data: str) -> list[Setting]:
     first = best_settings(data)[0]
-    return [first | {"dsm": first["dsm"] | {"n_members": 2}}]
+    return [{**first, "dsm": first["dsm"] | {"n_members": 2}}]
 
 
-def _few_members_alone(data: str) -> list[Setting]:
-    return [_few_members(data)[0]["dsm"]]
+def _cause_specific(build: Callable[[str, Setting, int], Any]) -> Callable[[str, Setting, int], Any]:
+    return lambda data, setting, seed: baselines.CauseSpecific(build(data, setting, seed))
 
 
-LEARNERS: Mapping[str, Learner] = {
-    one.name: one
-    for one in (
-        Learner("dsm", "DSM", _dsm, _dsm_settings, _dsm_quick, _dsm_reduced, fleet=True),
-        Learner("lifemix", "lifemix, our best", best_model, best_settings, _few_members),
-        Learner(
-            "lifemix-dsm",
-            "lifemix, DSM alone",
-            best_alone,
-            best_settings_alone,
-            _few_members_alone,
-            only=("support", "metabric"),
-        ),
-        Learner("lifemix-default", "lifemix, default settings", _default),
-        Learner("cph", "Cox regression", _cph, risks="single"),
-        Learner("cs-cph", "Cox regression, cause-specific", _cs_cph, risks="competing"),
-        Learner("rsf", "random survival forest", _rsf, _rsf_settings, _few_trees, risks="single"),
-        Learner(
-            "cs-rsf",
-            "random survival forest, cause-specific",
-            _cs_rsf,
-            _rsf_settings,
-            _few_trees,
-            _rsf_reduced,
-            risks="competing",
-        ),
-        Learner("deepsurv", "DeepSurv", _deepsurv, only=("support", "metabric")),
-        Learner("deephit", "DeepHit, the paper's choice", _deephit),
-        Learner("fg", "Fine-Gray", _fine_gray, risks="competing"),
-        Learner("forest", "tuned forest", _forest, quick=_few_trees, risks="single"),
-        Learner(
-            "cs-forest",
-            "tuned forest, cause-specific",
-            _cs_forest,
-            _cs_forest_settings,
-            _few_trees,
-            _cs_forest_reduced,
-            risks="competing",
-        ),
-        Learner("boosting", "gradient boosting", _boosting, quick=_few_rounds),
-        Learner("floor", "no covariates (Aalen-Johansen)", _nothing),
-        Learner("truth", "the true law", _truth, only=("synthetic",)),
-        Learner("deephit-search", "DeepHit, random search", _deephit, _deephit_search),
-    )
-}
-OPTIONAL = ("deephit-search",)
-"""Models that run only where they are named."""
+_ALL = (
+    Learner("dsm", _dsm, _dsm_settings, _dsm_quick, _dsm_reduced, fleet=True),
+    Learner("lifemix", best_model, best_settings, _few_members),
+    Learner(
+        "lifemix-dsm",
+        best_alone,
+        best_settings_alone,
+        lambda data: [_few_members(data)[0]["dsm"]],
+        only=("support", "metabric"),
+    ),
+    Learner("lifemix-default", _default),
+    Learner("cph", _cph, risks="single"),
+    Learner("cs-cph", _cause_specific(_cph), risks="competing"),
+    Learner("rsf", _rsf, _rsf_settings, _few_trees, risks="single"),
+    Learner("cs-rsf", _cause_specific(_rsf), _rsf_settings, _few_trees, _rsf_reduced, risks="competing"),
+    Learner("deepsurv", _deepsurv, only=("support", "metabric")),
+    Learner("deephit", _deephit),
+    Learner("fg", _fine_gray, risks="competing"),
+    Learner("forest", _forest, quick=_few_trees, risks="single"),
+    Learner(
+        "cs-forest",
+        _cause_specific(_forest),
+        _cs_forest_settings,
+        _few_trees,
+        _cs_forest_reduced,
+        risks="competing",
+    ),
+    Learner("boosting", _boosting, quick=lambda data: [{"max_iter": 100}]),
+    Learner("floor", lambda data, setting, seed: baselines.AalenJohansen()),
+    Learner("truth", lambda data, setting, seed: TrueSynthetic(rounded=True, least_mean=0.01), only=("synthetic",)),
+    Learner("deephit-search", _deephit, lambda data: list(deephit_settings(10)), optional=True),
+)
+LEARNERS: Mapping[str, Learner] = MappingProxyType({one.name: one for one in _ALL})
 
 
 def learner(name: str) -> Learner:

@@ -1,8 +1,8 @@
 """The numbers that the paper printed, as data.
 
 ``published.csv`` is made from the paper's TeX source by scripts/make_published.py and has every number of its tables of
-results: SUPPORT and METABRIC (C^td and Brier score), SYNTHETIC and SEER (C^td), transfer. The curves of training times
-and of numbers of parameters are pictures without printed numbers.
+results: SUPPORT and METABRIC (C^td and Brier score), SYNTHETIC and SEER (C^td), transfer. Training times and numbers of
+parameters are figures there, without printed numbers.
 """
 
 from __future__ import annotations
@@ -78,20 +78,20 @@ STATISTICS: Mapping[str, Statistics] = MappingProxyType(
 )
 
 
-def interval_to_error(half_width: float, folds: int, law: Literal["t", "normal"] = "t") -> float:
-    """Return the standard error behind half the width of a 90 % interval: divided by the 95 % point of the law.
+def interval_to_error(half_width: float, folds: int, distribution: Literal["t", "normal"] = "t") -> float:
+    """Return the standard error of a mean from half the width of its 90 % interval.
 
-    law: of the mean over the folds; the paper does not tell which it used.
+    distribution: of the mean over the folds; the paper does not say which it used.
     """
-    point: float = t.ppf(0.95, folds - 1) if law == "t" else norm.ppf(0.95)
+    point: float = t.ppf(0.95, folds - 1) if distribution == "t" else norm.ppf(0.95)
     return half_width / point
 
 
 def published_cells(data: str, interval: Literal["t", "normal"] | None = None) -> list[Cell]:
     """Return every number of the paper's table for a data set (or ``"transfer"``), in the order of the table.
 
-    ``error`` is the printed ±, whatever it means there (``PLUS_MINUS``). With ``interval`` it is read as 90 % interval
-    and turned into a standard error (``interval_to_error``). Data sets that the paper does not have give no cells.
+    ``error`` is the printed ±, whatever it means there (``PLUS_MINUS``). With ``interval`` it is read as a 90 %
+    interval and converted to a standard error (``interval_to_error``). Data sets that the paper does not have give no cells.
     """
     if interval not in (None, "t", "normal"):
         raise SettingError(f"interval is None, 't' or 'normal'; got {interval!r}.")

@@ -9,22 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SettingError
-from . import experiments
+from ..files import atomic_write
 from .cells import Cell
 from .comparison import paper_of
-from .experiments import MODELS, studies
-from .pages import RunFacts, write_page
-from .pages.facts import machine, versions
+from .learners import LEARNERS
+from .pages import RunFacts, machine, versions, write_page
 from .protocol import times_of
-from .records import Record
+from .records import Record, RecordStore
 from .runner import run_jobs
-from .store import RecordStore
+from .scaling import scaling_studies
+from .selection import Selected
 from .study import Study
+from .table_study import TABLES, table_studies
 from .tables import write_tables
+from .transfer import REPRESENTATIONS, transfer_study
 
-__all__ = ["EXPERIMENTS", "reproduce", "write_results", "write_study"]
+__all__ = ["EXPERIMENTS", "reproduce", "studies", "write_results", "write_study"]
 
-EXPERIMENTS = (*experiments.EXPERIMENTS, "all")
+EXPERIMENTS = (*TABLES, "transfer", "scaling", "all")
+_MODELS = tuple(dict.fromkeys((*LEARNERS, *REPRESENTATIONS)))
+_GRIDS = ("reduced", "full")
 
 
 def reproduce(
@@ -40,19 +44,52 @@ def reproduce(
     grid: str = "reduced",
     quiet: bool = False,
 ) -> list[Path]:
-    """Run an experiment, or go on with one that was interrupted, and return the pages with its results.
+    """Run one of the paper's experiments, or continue one that was interrupted, and write its tables and its page.
 
-    name: one of ``EXPERIMENTS``. out: the folder of all results; a quick run has folders of its own there.
-    selection: ``"paper"``, ``"nested"`` or ``"both"``. jobs: how many at a time. backend: joblib's, loky, dask or ray.
-    models: only these; what is known of others stays in the tables. data: the user's file, for synthetic and seer.
-    grid: with competing risks the models choose from a part of the paper's settings, or with ``"full"`` from all.
+    Parameters
+    ----------
+    name : str
+        One of ``lifemix.experiments.EXPERIMENTS``; ``"all"`` is all but SEER.
+    out : path, default "results"
+        The folder of all results; a quick run has folders of its own there.
+    quick : bool, default False
+        Fewer settings, folds and levels of censoring.
+    selection : {"both", "paper", "nested"}, default "both"
+        How settings are selected: by the test folds as in the paper, or on an inner part of the training rows.
+    jobs : int, default 1
+        How many jobs run at a time.
+    backend : {"loky", "dask", "ray"}, default "loky"
+        Backend of joblib.
+    models : sequence of str or None, default None
+        Only these; what is known of others stays in the tables.
+    data : str or None, default None
+        Path of the user's own file, for synthetic and seer.
+    grid : {"reduced", "full"}, default "reduced"
+        With competing risks, whether settings are selected from a part of the paper's grid or from all of it.
+    quiet : bool, default False
+        Whether to hide the progress bar.
+
+    Returns
+    -------
+    list of Path
+        The pages.
+
+    Raises
+    ------
+    SettingError
+        If an experiment, model, selection, backend or grid is unknown, or a data file is missing.
+
+    Examples
+    --------
+    >>> from lifemix.experiments import reproduce
+    >>> pages = reproduce("support", quick=True, out="build/demo")  # doctest: +SKIP
     """
     if name not in EXPERIMENTS:
         raise SettingError(f"unknown experiment; got {name!r}, expected one of {', '.join(EXPERIMENTS)}.")
     for model in models or ():
-        if model not in MODELS:
-            raise SettingError(f"unknown model; got {model!r}, expected some of {', '.join(MODELS)}.")
-    names = [one for one in experiments.EXPERIMENTS if one != "seer"] if name == "all" else [name]
+        if model not in _MODELS:
+            raise SettingError(f"unknown model; got {model!r}, expected some of {', '.join(_MODELS)}.")
+    names = [one for one in EXPERIMENTS if one not in ("seer", "all")] if name == "all" else [name]
     pages = []
     for one in names:
         parts = studies(one, quick, data, grid)
@@ -62,28 +99,39 @@ def reproduce(
     return pages
 
 
+def studies(name: str, quick: bool = False, path: str | None = None, grid: str = "reduced") -> list[Study]:
+    """Return the studies of an experiment, one per data set."""
+    if grid not in _GRIDS:
+        raise SettingError(f"grid must be one of {', '.join(_GRIDS)}; got {grid!r}.")
+    if name == "transfer":
+        return [transfer_study(quick, path)]
+    if name == "scaling":
+        return scaling_studies(quick)
+    return table_studies(name, quick, path, grid)
+
+
 def write_results(out: Path, parts: Sequence[Study], selection: str = "both") -> Path:
     """Write tables and facts of every data set of an experiment, and its page, from the records alone."""
     cells: list[Cell] = []
-    records: list[Record] = []
+    selected: list[Selected] = []
     facts: dict[str, dict[str, Any]] = {}
     for study in parts:
-        own, known, facts[study.data] = write_study(out, study, selection)
+        own, chosen, facts[study.data] = write_study(out, study, selection)
         cells += own
-        records += known if study.tabular else []
-    return write_page(out, cells, _run_facts(parts, facts), records)
+        selected += chosen if study.tabular else []
+    return write_page(out, cells, _run_facts(parts, facts), selected)
 
 
-def write_study(out: Path, study: Study, selection: str = "both") -> tuple[list[Cell], list[Record], dict[str, Any]]:
-    """Write tables and facts of one data set; return its cells, its records and the facts."""
+def write_study(out: Path, study: Study, selection: str = "both") -> tuple[list[Cell], list[Selected], dict[str, Any]]:
+    """Write tables and facts of one data set; return its cells, the settings selected and the facts."""
     folder = out / study.folder
     records = study.records(RecordStore(folder).records())
-    cells, chosen = study.summarise(records, selection)
-    facts = _facts(study, records, chosen)
-    published = list(paper_of([study.data]).values())
-    write_tables(folder, _title(study), cells, published, chosen, study.notes)
-    (folder / "facts.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    return cells, records, facts
+    cells, selected = study.summarise(records, selection)
+    write_tables(folder, _title(study), cells, paper_of([study.data]), selected, study.notes)
+    facts = _facts(study, records, folder / "facts.json")
+    with atomic_write(folder / "facts.json") as path:
+        path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    return cells, selected, facts
 
 
 def _title(study: Study) -> str:
@@ -92,9 +140,14 @@ def _title(study: Study) -> str:
     return f"{study.experiment.capitalize()}: {name}{quick}" if not study.tabular else name + quick
 
 
-def _facts(study: Study, records: Sequence[Record], chosen: Any) -> dict[str, Any]:
-    """Return what must be told about a run beside its numbers."""
+def _facts(study: Study, records: Sequence[Record], known: Path) -> dict[str, Any]:
+    """Return what must be told about a run beside its numbers.
+
+    Where no record came since the facts were last written, the versions and the machine are still those of the run.
+    """
     protocol, data = study.protocol, study.protocol.dataset()
+    before = json.loads(known.read_text(encoding="utf-8")) if known.exists() else {}
+    same = before.get("records") == len(records)
     return {
         "data": study.data,
         "title": data.name,
@@ -113,30 +166,30 @@ def _facts(study: Study, records: Sequence[Record], chosen: Any) -> dict[str, An
         "seed": protocol.seed,
         "records": len(records),
         "seconds": round(sum(record.seconds for record in records), 1),
-        "seconds_by_model": _seconds(records),
-        "chosen": chosen,
-        "versions": versions(),
-        "machine": machine(),
+        "seconds_by_model": {
+            name: round(sum(r.seconds for r in records if r.model == name), 1)
+            for name in sorted({record.model for record in records})
+        },
+        "versions": before["versions"] if same else versions(),
+        "machine": before["machine"] if same else machine(),
     }
 
 
 def _run_facts(parts: Sequence[Study], facts: dict[str, dict[str, Any]]) -> RunFacts:
     """Return what the page tells about the run, all data sets together."""
     several = len(parts) > 1
+    first = facts[parts[0].data]
     return RunFacts(
-        parts[0].page,
-        parts[0].command,
-        "quick" if parts[0].protocol.run == "quick" else "full",
-        tuple(sorted({study.protocol.seed for study in parts})),
-        sum(one["seconds"] for one in facts.values()),
-        {data: len(one["folds"]) for data, one in facts.items()},
-        {data: one["horizons"] for data, one in facts.items()},
-        {data: one["time_unit"] for data, one in facts.items()},
-        {data: tuple(one["event_names"].values()) for data, one in facts.items()},
+        experiment=parts[0].page,
+        command=parts[0].command,
+        run=parts[0].protocol.run,
+        seeds=tuple(sorted({study.protocol.seed for study in parts})),
+        seconds=sum(one["seconds"] for one in facts.values()),
+        folds={data: len(one["folds"]) for data, one in facts.items()},
+        horizons={data: one["horizons"] for data, one in facts.items()},
+        units={data: one["time_unit"] for data, one in facts.items()},
+        events={data: tuple(one["event_names"].values()) for data, one in facts.items()},
+        versions=first["versions"],
+        machine=first["machine"],
         notes=tuple(f"{one['title']}: {text}" if several else text for one in facts.values() for text in one["notes"]),
     )
-
-
-def _seconds(records: Sequence[Record]) -> dict[str, float]:
-    models = sorted({record.model for record in records})
-    return {name: round(sum(r.seconds for r in records if r.model == name), 1) for name in models}

@@ -1,50 +1,67 @@
-"""Running jobs one after the other or side by side, and writing down what they give as it comes."""
+"""Running jobs one after another or in parallel, and storing their records as they come."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
 
 import joblib
+import torch
+from sklearn.exceptions import ConvergenceWarning
 
-from ..errors import SettingError
-from .jobs import Job, run_job
-from .store import RecordStore
+from ..errors import LifemixWarning, SettingError
+from .records import Record, RecordStore
+from .study import ExperimentJob
 
-__all__ = ["BACKENDS", "run_jobs"]
+__all__ = ["BACKENDS", "run_job", "run_jobs"]
 
 BACKENDS = ("loky", "dask", "ray")
-_RAY_ROUND = 2  # jobs a worker between two times that records are written down
+_RAY_ROUND = 2  # jobs per worker between two times that records are stored
+Work = Callable[[ExperimentJob], list[Record]]
+
+
+def run_job(job: ExperimentJob) -> list[Record]:
+    """Do the work of a job on one thread: jobs run in parallel, and give the same numbers everywhere."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with warnings.catch_warnings():
+            for category in (LifemixWarning, ConvergenceWarning):
+                warnings.simplefilter("ignore", category)
+            return list(job.run())
+    finally:
+        torch.set_num_threads(before)
 
 
 def run_jobs(
-    jobs: Sequence[Job],
+    jobs: Sequence[ExperimentJob],
     store: RecordStore,
     n_jobs: int = 1,
     backend: str = "loky",
     quiet: bool = True,
-    work: Callable[[Any], Any] = run_job,
+    work: Work = run_job,
 ) -> None:
-    """Do the jobs of which some record is missing; every record is on the disk before the next one is waited for."""
+    """Do the jobs of which some record is missing; the records of a job are on disk before the next is waited for."""
     if backend not in BACKENDS:
         raise SettingError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}.")
     missing = [job for job in jobs if any(key not in store for key in job.keys())]
-    with progress(not quiet, len(jobs), len(jobs) - len(missing)) as show:
+    with _progress(not quiet, len(jobs), len(jobs) - len(missing)) as show:
         for records in _results(missing, n_jobs, backend, work):
             store.add(records)
             show(records)
 
 
-def _results(jobs: Sequence[Any], n_jobs: int, backend: str, work: Callable[[Any], Any]) -> Iterator[Any]:
+def _results(jobs: Sequence[ExperimentJob], n_jobs: int, backend: str, work: Work) -> Iterator[list[Record]]:
     if n_jobs == 1 and backend == "loky":
         yield from map(work, jobs)
         return
     with ExitStack() as stack:
         stack.enter_context(_config(backend, n_jobs, stack))
         calls = [joblib.delayed(work)(job) for job in jobs]
-        if backend == "ray":  # which gives results only when all calls are done
+        if backend == "ray":  # gives results only when all calls are done
             size = _RAY_ROUND * (n_jobs if n_jobs > 0 else joblib.cpu_count())
             for start in range(0, len(calls), size):
                 yield from joblib.Parallel()(calls[start : start + size])
@@ -74,7 +91,7 @@ def _optional(module: str, package: str) -> Any:
 
 
 @contextmanager
-def progress(shown: bool, total: int, done: int) -> Iterator[Callable[[Any], None]]:
+def _progress(shown: bool, total: int, done: int) -> Iterator[Callable[[list[Record]], None]]:
     """Yield a function to call with the records of every finished job."""
     if not shown:
         yield lambda records: None
@@ -102,7 +119,7 @@ def progress(shown: bool, total: int, done: int) -> Iterator[Callable[[Any], Non
     with Progress(*columns, console=Console(stderr=True), speed_estimate_period=3600) as bar:
         task = bar.add_task("", total=total, completed=done)
 
-        def show(records: Any) -> None:
+        def show(records: list[Record]) -> None:
             last = records[-1]
             bar.update(task, advance=1, description=f"{last.data}: {last.model}")
 

@@ -1,9 +1,9 @@
 """Scaling: training time and number of parameters of the paper's models, and how the time grows with the rows.
 
 On SUPPORT and METABRIC, processor time of one thread. DSM has one layer of 100 and four components, the forest 100
-trees, DeepSurv and DeepHit the settings that the paper took. On all rows networks stop early, as ever. For the growth
-with the rows they pass 20 times over them and do not stop early: the rows that early stopping needs differ from size to
-size. Up to the size of the data rows are drawn without replacement; beyond it every row is there several times.
+trees, DeepSurv and DeepHit the paper's settings. On all rows networks stop early, as always. For the growth with the
+rows they run 20 epochs without early stopping, which would need other epochs at every size. Up to the size of the data
+rows are drawn without replacement; beyond it every row occurs several times.
 """
 
 from __future__ import annotations
@@ -19,17 +19,13 @@ import lifemix
 
 from ..target import as_target
 from .cells import Cell
-from .data import Source
-from .jobs import parameters_of
 from .learners import learner
-from .protocol import Protocol
-from .records import Key, Record, key_of, rounded
+from .protocol import DataSource, Protocol
+from .records import Key, Record, Setting, key_of, rounded
 from .study import Study, Summary
-from .summary import mean_and_error
+from .table_study import parameters_of
 
 __all__ = ["SCALED", "ScalingJob", "scaling_studies"]
-
-Setting = dict[str, Any]
 
 SCALED: dict[str, Setting] = {
     "dsm": {"primitive": "weibull", "k": 4, "hidden": [100], "learning_rate": 1e-3, "discount": 1.0},
@@ -39,8 +35,8 @@ SCALED: dict[str, Setting] = {
     "cph": {},
 }
 """The models and the setting of each."""
-NETWORKS = ("dsm", "deepsurv", "deephit")
-PASSES = {"max_epochs": 20, "patience": 20}
+_NETWORKS = ("dsm", "deepsurv", "deephit")
+_EPOCHS = {"max_epochs": 20, "patience": 20}
 _SHARES = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
 _REPEATS = (0, 1, 2)
 
@@ -48,7 +44,7 @@ _REPEATS = (0, 1, 2)
 def scaling_studies(quick: bool = False) -> list[Study]:
     """Return the study of each data set."""
     options: dict[str, Any] = {"folds": (0,), "run": "quick", "rows": 1500} if quick else {"folds": _REPEATS}
-    return [scaling_study(Protocol(Source(name), **options)) for name in ("support", "metabric")]
+    return [scaling_study(Protocol(DataSource(name), **options)) for name in ("support", "metabric")]
 
 
 def scaling_study(protocol: Protocol) -> Study:
@@ -62,17 +58,13 @@ def scaling_study(protocol: Protocol) -> Study:
         models=tuple(SCALED),
         jobs=lambda wanted: _jobs(protocol, wanted),
         summarise=lambda records, selection: _summary(records),
-        notes=(*_fewer(protocol), "Growth: 20 passes over the rows, beyond the data’s own number over copies of them."),
+        notes=() if protocol.rows is None else (f"{protocol.rows:,} rows of the data, drawn at random, and one fit.",),
     )
-
-
-def _fewer(protocol: Protocol) -> tuple[str, ...]:
-    return () if protocol.rows is None else (f"{protocol.rows:,} rows of the data, drawn at random, and one fit.",)
 
 
 @dataclass(frozen=True)
 class ScalingJob:
-    """One fit of one model to a number of rows; growth: with a fixed number of passes over them."""
+    """One fit of one model to a number of rows; growth: with a fixed number of epochs."""
 
     protocol: Protocol
     model: str
@@ -83,7 +75,7 @@ class ScalingJob:
     @property
     def setting(self) -> Setting:
         """What stands in the record: the number of rows, what it was measured for, and the model's setting."""
-        return {"rows": self.rows, "growth": self.growth} | SCALED[self.model]
+        return {"rows": self.rows, "growth": self.growth, **SCALED[self.model]}
 
     def keys(self) -> list[Key]:
         """Return the key of the record that the job gives."""
@@ -98,19 +90,19 @@ class ScalingJob:
         chosen = np.resize(order, self.rows)
         X, y = data.X.iloc[chosen], target.take(chosen).to_array()
         model = learner(self.model).build(protocol.source.name, SCALED[self.model], self.repeat)
-        if self.growth and self.model in NETWORKS:
-            model.set_params(**PASSES)
+        if self.growth and self.model in _NETWORKS:
+            model.set_params(**_EPOCHS)
         start = time.process_time()
         model.fit(X, y)
         yield Record(
-            protocol.source.name,
-            self.model,
-            self.setting,
-            0.0,
-            self.repeat,
-            protocol.seed,
-            protocol.run,
-            {},
+            data=protocol.source.name,
+            model=self.model,
+            setting=self.setting,
+            censoring=0.0,
+            fold=self.repeat,
+            seed=protocol.seed,
+            run=protocol.run,
+            test={},
             seconds=rounded(time.process_time() - start, 3),
             parameters=parameters_of(model),
             version=lifemix.__version__,
@@ -142,5 +134,4 @@ def _summary(records: Sequence[Record]) -> Summary:
 
 
 def _cell(records: Sequence[Record], measure: str, selection: str, values: Sequence[float]) -> Cell:
-    mean, error = mean_and_error(values)
-    return Cell(records[0].data, records[0].model, measure, 1, 1.0, 0.0, selection, mean, error, tuple(values))
+    return Cell.of((records[0].data, measure, 1, 1.0, 0.0), records[0].model, selection, values)

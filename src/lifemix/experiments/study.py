@@ -1,19 +1,32 @@
-"""An experiment on one data set: what there is to compute, and what becomes of its records."""
+"""An experiment on one data set: the jobs to compute, and what becomes of their records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol as Interface
 
 from .cells import Cell
 from .protocol import Protocol
 from .records import Key, Record
+from .selection import Selected
 
-__all__ = ["Study", "Summary"]
+__all__ = ["ExperimentJob", "Study", "Summary"]
 
-Summary = tuple[list[Cell], list[dict[str, Any]]]
-"""Cells, and which settings were chosen in which fold."""
+Summary = tuple[list[Cell], list[Selected]]
+"""Cells, and which settings were selected in which fold."""
+
+
+class ExperimentJob(Interface):
+    """A piece of work that gives some records; always the same ones, whatever is known already."""
+
+    def keys(self) -> list[Key]:
+        """Return the keys of the records that the job gives."""
+        ...
+
+    def run(self) -> Iterator[Record]:
+        """Do the work, and yield the records."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -21,10 +34,11 @@ class Study:
     """One data set of an experiment.
 
     experiment: its name on the command line. place: the name of its results. data: its name in the cells.
-    models: all that it has, those included that run only where they are named.
-    jobs: the jobs of the models that are named, where none is of all but the optional ones.
+    models: all that it has, those included that run only when named.
+    jobs: the jobs of the named models, or with None of all but the optional ones.
     summarise: makes the cells, from records and the way of selection.
-    options: words of the command that make the study what it is. notes: what the reader of the tables should know.
+    options: options of the command that make the study what it is. notes: what readers of the tables should know.
+    tabular: whether it is a table of models by horizons, whose records have calibration and costs to show.
     """
 
     experiment: str
@@ -32,15 +46,11 @@ class Study:
     data: str
     protocol: Protocol
     models: tuple[str, ...]
-    jobs: Callable[[Sequence[str] | None], Sequence[Any]]
+    jobs: Callable[[Sequence[str] | None], Sequence[ExperimentJob]]
     summarise: Callable[[Sequence[Record], str], Summary]
     options: str = ""
     notes: tuple[str, ...] = ()
-
-    @property
-    def tabular(self) -> bool:
-        """Whether it is a table of models by horizons, whose records have calibration and costs to show."""
-        return self.place == self.protocol.source.name
+    tabular: bool = False
 
     @property
     def folder(self) -> str:
@@ -59,12 +69,12 @@ class Study:
 
     @property
     def command(self) -> str:
-        """The command that gives the tables; where the user's file lies is the user's."""
+        """The command that gives the tables, the user's path left out."""
         own = " --data FILE" if self.protocol.source.path is not None else ""
         quick = " --quick" if self.protocol.run == "quick" else ""
         return f"lifemix reproduce {self.experiment}{own}{self.options}{quick}"
 
     def records(self, known: Sequence[Record]) -> list[Record]:
-        """Return those records that belong to the study as it is now, without those of earlier settings."""
+        """Return the records that belong to the study as it is now, without those of earlier settings."""
         keys: set[Key] = {key for job in self.jobs(self.models) for key in job.keys()}
         return [record for record in known if record.key in keys]

@@ -4,166 +4,149 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
+from ..files import atomic_write
 from .cells import Cell
-from .comparison import by_place, place
-from .verdicts import verdicts
+from .comparison import Published, findings, rival_counts
+from .names import MEASURES, data_title, measure_of, model_title, rows_of
+from .records import plain
+from .selection import Selected
 
 __all__ = ["markdown", "write_tables"]
 
-_TITLES = {
-    "ctd": "C^td",
-    "brier": "Brier score",
-    "brier_original": "Brier score, G from the training rows before artificial censoring",
-    "concordance": "Harrell's C",
-    "seconds": "seconds of one fit",
-    "parameters": "numbers that are learnt",
-}
-_DIGITS = {"seconds": 2, "parameters": 0}
-_TIMELESS = ("concordance", "seconds", "parameters")
 _SELECTIONS = {
-    "paper": "best cross-validated score, as in the paper (optimistic)",
-    "nested": "chosen in every fold on the inner validation part",
-    "fixed": "nothing chosen",
+    "paper": "the setting with the best cross-validated score, as in the paper (optimistic)",
+    "nested": "selected in every fold on the inner validation part",
+    "fixed": "one setting",
 }
+_SHAPES = "- *1x25*: one hidden layer of 25 nodes, and so on."
+_GROWTH = "- *n=1000*: 1,000 rows, and so on: 20 epochs without early stopping; beyond the data's own number rows are repeated."
 
 
 def write_tables(
     folder: Path,
     title: str,
     cells: Sequence[Cell],
-    published: Sequence[Cell],
-    chosen: Sequence[Mapping[str, Any]],
+    paper: Published,
+    selected: Sequence[Selected],
     notes: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Write both files, and return what the JSON one holds."""
+) -> None:
+    """Write both files."""
     content = {
         "title": title,
         "notes": list(notes),
-        "cells": [_plain(asdict(cell)) for cell in cells],
-        "chosen": [dict(choice) for choice in chosen],
-        "verdicts": _plain(verdicts(cells, published)),
+        "cells": [plain(asdict(cell), 8) for cell in cells],
+        "chosen": [one.shown() for one in selected],
     }
     folder.mkdir(parents=True, exist_ok=True)
-    _replace(folder / "tables.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
-    _replace(folder / "tables.md", markdown(title, cells, published, chosen, notes))
-    return content
+    texts = {
+        "tables.json": json.dumps(content, indent=1, allow_nan=False) + "\n",
+        "tables.md": markdown(title, cells, paper, selected, notes),
+    }
+    for name, text in texts.items():
+        with atomic_write(folder / name) as path:
+            path.write_text(text, encoding="utf-8")
 
 
 def markdown(
     title: str,
     cells: Sequence[Cell],
-    published: Sequence[Cell],
-    chosen: Sequence[Mapping[str, Any]] = (),
+    paper: Published,
+    selected: Sequence[Selected] = (),
     notes: Sequence[str] = (),
 ) -> str:
     """Return the tables as Markdown: our mean ± standard error, and the paper's beside it."""
-    lines = [
-        f"# {title}",
-        "",
-        "Ours: mean ± standard error over the folds. Paper: as printed there. Horizons: quantiles of the event times.",
-        "",
-        *(f"- *{name}*: {meaning}." for name, meaning in _SELECTIONS.items()),
-        *(f"- {text}" for text in notes),
-    ]
+    lines = [f"# {title}", "", *_guide(cells, paper), *(f"- {text}" for text in notes)]
     for heading, table in _tables(cells):
-        lines += ["", f"## {heading}", "", *_table(table, published)]
-    if any(one["candidates"] > 1 for one in chosen):
-        lines += ["", "## Settings chosen", "", *_chosen(chosen)]
-    told = _verdicts(verdicts(cells, published))
-    lines += ["", "## Verdicts", "", *told] if told else []
+        lines += ["", f"## {heading}", "", *_table(table, paper)]
+    if any(one.candidates > 1 for one in selected):
+        lines += ["", "## Settings selected", "", *_settings(selected)]
+    found = findings(cells, paper)
+    if found:
+        lines += ["", "## Comparisons", "", *(f"- {sentence}" for sentence in found), *_rivals(cells)]
     return "\n".join(lines) + "\n"
+
+
+def _guide(cells: Sequence[Cell], paper: Published) -> list[str]:
+    """Return what the words of the tables mean."""
+    sentences = ["Ours: mean ± standard error over the folds."]
+    if paper:
+        intervals = any(cell.data == "transfer" for cell in cells)
+        sentences.append("Paper: its 90 % intervals as standard errors." if intervals else "Paper: as printed there.")
+    if any(measure_of(cell.measure).has_horizon for cell in cells):
+        sentences.append("Horizons: quantiles of the event times.")
+    ways = {cell.selection for cell in cells}
+    lines = [" ".join(sentences), "", *(f"- *{way}*: {text}." for way, text in _SELECTIONS.items() if way in ways)]
+    lines += [_SHAPES] if any(cell.is_shape for cell in cells) else []
+    return lines + ([_GROWTH] if any(cell.is_growth for cell in cells) else [])
 
 
 def _tables(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
     """Yield the cells of each table with its heading."""
     places = dict.fromkeys((cell.data, cell.censoring, cell.measure, cell.event) for cell in cells)
     several = {data: len({cell.event for cell in cells if cell.data == data}) > 1 for data, *_ in places}
-    order = list(_TITLES)
+    order = list(MEASURES)
     for data, censoring, measure, event in sorted(places, key=lambda p: (p[0], p[1], order.index(p[2]), p[3])):
-        heading = f"{data}: {_TITLES[measure]}" + (f", event {event}" if several[data] else "")
+        heading = f"{data_title(data)}: {measure_of(measure).title}" + (f", event {event}" if several[data] else "")
         if censoring:
             heading += f", {censoring:.0%} of the training events censored"
         own = (data, censoring, measure, event)
         yield heading, [cell for cell in cells if (cell.data, cell.censoring, cell.measure, cell.event) == own]
 
 
-def _table(cells: Sequence[Cell], published: Sequence[Cell]) -> list[str]:
+def _table(cells: Sequence[Cell], paper: Published) -> list[str]:
     horizons = sorted({cell.horizon for cell in cells})
-    here = {place(cell) for cell in cells}
-    papers = by_place(cell for cell in published if place(cell) in here)
-    rows = dict.fromkeys((cell.model, cell.selection) for cell in cells)
+    here = {cell.place for cell in cells}
+    beside = any(place in here for _, place in paper)
     ours = {(cell.model, cell.selection, cell.horizon): cell for cell in cells}
-    beside = " | paper" if papers else ""
-    heads = ["value"] if cells[0].measure in _TIMELESS else [f"{q:.0%}" for q in horizons]
-    lines = [
-        "| model | selection | " + " | ".join(head + beside for head in heads) + " |",
-        "|---|---|" + "---|" * len(horizons) * (2 if papers else 1),
-    ]
-    for model, selection in rows:
-        shown = []
+    heads = [f"{q:.0%}" for q in horizons] if measure_of(cells[0].measure).has_horizon else ["value"]
+    rows = []
+    for model, selection in rows_of(cells):
+        row = [model_title(model, cells[0].data), selection]
         for horizon in horizons:
             cell = ours.get((model, selection, horizon))
-            paper = papers.get((model, place(cell))) if cell else None
-            shown += [_number(cell), _number(paper)] if papers else [_number(cell)]
-        lines.append(f"| {model} | {selection} | " + " | ".join(shown) + " |")
-    return lines
+            row.append(_number(cell))
+            row += [_number(paper.get((model, cell.place)) if cell else None)] if beside else []
+        rows.append(row)
+    columns = [name for head in heads for name in ((head, "paper") if beside else (head,))]
+    return _grid(["model", "selection", *columns], rows)
 
 
 def _number(cell: Cell | None) -> str:
     if cell is None or math.isnan(cell.mean):
         return ""
-    digits = _DIGITS.get(cell.measure, 4)
+    measure = measure_of(cell.measure)
+    digits = 4 if measure.digits == 3 else measure.digits
     return f"{cell.mean:.{digits}f}" + ("" if math.isnan(cell.error) else f" ± {cell.error:.{digits}f}")
 
 
-def _chosen(chosen: Sequence[Mapping[str, Any]]) -> list[str]:
-    lines = ["| data | model | censored | selection | of | settings by fold |", "|---|---|---|---|---|---|"]
-    for one in chosen:
-        if one["candidates"] > 1:
-            settings = "; ".join(", ".join(f"{k} {v}" for k, v in setting.items()) for setting in one["settings"])
-            lines.append(
-                f"| {one['data']} | {one['model']} | {one['censoring']:.0%} | {one['selection']} | "
-                f"{one['candidates']} | {settings} |"
-            )
-    return lines
+def _settings(selected: Sequence[Selected]) -> list[str]:
+    rows = []
+    for one in (one for one in selected if one.candidates > 1):
+        shown = one.shown()["settings"]
+        settings = "; ".join(", ".join(f"{k} {v}" for k, v in setting.items()) for setting in shown)
+        title = model_title(one.model, one.data)
+        rows.append([data_title(one.data), title, f"{one.censoring:.0%}", one.selection, str(one.candidates), settings])
+    return _grid(["data", "model", "censored", "selection", "of", "settings by fold"], rows)
 
 
-def _verdicts(found: Mapping[str, Any]) -> list[str]:
-    lines = []
-    if found["dsm"]["cells"]:
-        lines.append(_line("DSM within two combined standard errors of the paper's", found["dsm"]))
-    best = found["lifemix_paper"]
-    if best["cells"]:
-        behind = len(best["below_by_more_than_one_error"])
-        lines.append(_line("lifemix above the paper's DSM", best) + f"; below by more than one error in {behind}")
-    for rival, share in found["lifemix_rivals"].items():
-        behind = len(share["significantly_behind"])
-        lines.append(_line(f"lifemix ahead of {rival}, paired", share) + f"; significantly behind in {behind}")
-    return lines
+def _rivals(cells: Sequence[Cell]) -> list[str]:
+    """Return how often ``lifemix`` is ahead of each rival on the same folds."""
+    rows = [
+        [
+            model_title(model, cells[0].data),
+            selection,
+            *map(str, (own.total, own.ahead, own.significantly_ahead, own.significantly_behind)),
+        ]
+        for (model, selection), own in rival_counts(cells).items()
+    ]
+    heads = ["lifemix against", "selection", "compared", "ahead", "significantly ahead", "significantly behind"]
+    return ["", *_grid(heads, rows)] if rows else []
 
 
-def _line(what: str, share: Mapping[str, Any]) -> str:
-    return f"- {what}: {share['holds']} of {share['cells']} cells ({share['share']:.0%})"
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold: NaN becomes null, long numbers are cut."""
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return float(f"{value:.8g}") if math.isfinite(value) else None
-    return value
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(path)
+def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(row)} |" for row in (heads, *rows)]
+    return [lines[0], "|---" * len(heads) + "|", *lines[1:]]

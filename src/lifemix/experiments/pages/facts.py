@@ -7,7 +7,6 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 __all__ = ["RunFacts", "machine", "versions"]
 
@@ -42,12 +41,10 @@ class RunFacts:
     """How the cells of a page were made.
 
     experiment: its name, such as ``"support"``. command: the exact command that makes the page again.
-    run: ``"full"`` or ``"quick"``.
-    seconds: of computing, all fits together. folds: how many were used, by data set. horizons: by data set, for each
-    kind of event its times; units: of time, by data set; events: names of the kinds of event, by data set.
-    notes: what else the reader should know; they stand at the top. chosen: which settings were chosen where, as the
-    runner tells it: ``data``, ``model``, ``censoring``, ``selection``, ``folds``, ``settings`` (one a fold, or one for
-    all) and ``candidates``.
+    run: ``"full"`` or ``"quick"``. seconds: of computing, all fits together.
+    By data set: folds, how many were used; horizons, for every event type its times; units, of time; events, names of
+    the event types.
+    notes: what else the reader should know; they stand at the top.
     """
 
     experiment: str
@@ -62,13 +59,17 @@ class RunFacts:
     versions: Mapping[str, str] = field(default_factory=versions)
     machine: str = field(default_factory=machine)
     notes: tuple[str, ...] = ()
-    chosen: Sequence[Mapping[str, Any]] = ()
 
     def time(self, data: str, event: int, number: int) -> str:
-        """Return the time of a horizon of a kind of event with its unit; empty where it is not known."""
+        """Return the time of a horizon of an event type with its unit; empty where it is not known."""
         by_event = self.horizons.get(data, ())
         if not 0 < event <= len(by_event) or number >= len(by_event[event - 1]):
             return ""
         value = by_event[event - 1][number]
         shown = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
         return f"{shown} {self.units.get(data, '')}".strip()
+
+    def event_name(self, data: str, event: int) -> str:
+        """Return the name of an event type."""
+        names = self.events.get(data, ())
+        return names[event - 1] if event <= len(names) else f"Event {event}"

@@ -43,7 +43,9 @@ def write_index(folder: str | os.PathLike[str]) -> Path:
     """Write ``index.html`` over all pages of experiments in a folder, and return its path."""
     folder = Path(folder)
     pages = {path: summary_of(path) for path in folder.glob("*.html") if path.name != "index.html"}
-    page = Page("Deep Survival Machines: the paper’s experiments again", lead="Our numbers beside the published ones.")
+    page = Page(
+        "Deep Survival Machines: the paper’s experiments reproduced", lead="Our numbers beside the published ones."
+    )
     for path in sorted(pages, key=_order):
         summary = pages[path]
         if summary is not None:
@@ -60,7 +62,7 @@ def _order(path: Path) -> tuple[int, str]:
 def _entry(path: Path, summary: dict[str, Any]) -> list[Html]:
     blocks = []
     if summary["run"] != "full":
-        blocks.append(note("A quick run, with fewer settings and folds: a look, not a result.", kind="warning"))
+        blocks.append(note("A quick run, with fewer settings and folds: a preview, not a result.", kind="warning"))
     if summary["findings"]:
         blocks.append(bullets(summary["findings"]))
     made = [", made by ", code(summary["command"]), "."]
