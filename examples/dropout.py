@@ -15,8 +15,7 @@ import time
 import numpy as np
 
 from lifemix import DeepSurvivalMachines, make_target
-from lifemix.experiments.data import Source
-from lifemix.experiments.protocol import COMPETING, SINGLE, Protocol, times_of
+from lifemix.experiments.protocol import COMPETING, SINGLE, DataSource, Protocol, times_of
 from lifemix.experiments.scores import inner_scores
 
 SHARES = (0.0, 0.25, 0.5)
@@ -34,7 +33,7 @@ TABLES = {"support": 5, "metabric": 10, "flchain": 5, "ebmt": 5, "metabric_cause
 def on_table(name: str, folds: int, share: float) -> np.ndarray:
     """Return mean C^td, mean Brier score and seconds per fit, of shape (folds, 3)."""
     single = name in ("support", "metabric")
-    protocol = Protocol(Source(name), max(folds, 5), quantiles=SINGLE if single else COMPETING)
+    protocol = Protocol(DataSource(name), max(folds, 5), quantiles=SINGLE if single else COMPETING)
     found = []
     for number in range(folds):
         fold = protocol.fold(number, 0.0)

@@ -12,9 +12,8 @@ import numpy as np
 
 from lifemix import DeepSurvivalMachines
 from lifemix.estimators.many import FitRequest, fit_many
-from lifemix.experiments.data import Source, paper_preprocessor
-from lifemix.experiments.protocol import Protocol, times_of
-from lifemix.experiments.scores import scores_on_test, survivals
+from lifemix.experiments.protocol import DataSource, Protocol, paper_preprocessor, times_of
+from lifemix.experiments.scores import risks, scores_on_test
 
 CHOSEN = {
     0.25: {"hidden": (100, 100), "learning_rate": 1e-3},
@@ -42,12 +41,12 @@ def scores(protocol: Protocol, level: float, shift: str | None) -> dict[str, np.
     found = []
     for done in fit_many(fittings):
         fold = folds[done.number]
-        found.append(scores_on_test(done.model, fold, times, survivals(done.model, fold.X_test, times)))
+        found.append(scores_on_test(done.model, fold, times, risks(done.model, fold.X_test, times)))
     return {name: np.array([one[name][0] for one in found]) for name in ("ctd", "brier")}
 
 
 def main() -> None:
-    protocol = Protocol(Source("support"))
+    protocol = Protocol(DataSource("support"))
     print("| extra censoring | shift of the log parameters | C^td | Brier score |\n|---|---|---|---|")
     for level in CHOSEN:
         for name, shift in (("SELU, on the log rate", None), ("unbounded", "identity")):

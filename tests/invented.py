@@ -1,34 +1,19 @@
 """Cells and records made up by a random generator, in the form that a run gives them; no results of anything."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from lifemix.experiments.cells import Cell
 from lifemix.experiments.pages import RunFacts
+from lifemix.experiments.records import Record
+from lifemix.experiments.selection import select
 
 SINGLE = ("lifemix", "dsm", "cph", "rsf", "deepsurv", "deephit", "forest", "boosting", "floor")
 COMPETING = ("lifemix", "dsm", "cs-cph", "cs-rsf", "fg", "deephit", "floor", "truth")
 SELECTIONS = {"dsm": ("paper", "nested"), "rsf": ("paper", "nested"), "cs-rsf": ("paper", "nested")}
 
 
-@dataclass(frozen=True)
-class Record:
-    data: str
-    model: str
-    setting: dict
-    censoring: float
-    fold: int
-    seconds: float
-    parameters: int | None
-    calibration: Any
-
-
 def cell(data, model, measure, event, horizon, censoring, selection, values):
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values)))
-    place = (data, model, measure, event, horizon, censoring, selection)
-    return Cell(*place, float(np.mean(values)), error, tuple(map(float, values)))
+    return Cell.of((data, measure, event, horizon, censoring), model, selection, values)
 
 
 def table_cells(data="support", n_events=1, folds=5, levels=(0.0, 0.25, 0.5), seed=0):
@@ -63,8 +48,17 @@ def records(data="support", n_events=1, folds=5, seed=0):
             curves = [[_curve(rng, number, step) for step in range(3 if n_events == 1 else 4)] for _ in range(n_events)]
             size = None if model in ("rsf", "cs-rsf", "forest", "floor") else 50 * 10 ** (number % 4)
             seconds = float(rng.gamma(5, 0.1) * 3 ** (number % 5))
-            found.append(Record(data, model, {"k": 4}, 0.0, fold, seconds, size, curves))
+            scores = {"ctd": [[0.5]]}
+            costs = {"seconds": seconds, "parameters": size}
+            found.append(
+                Record(data, model, {"k": 4}, 0.0, fold, 0, "full", scores, scores, calibration=curves, **costs)
+            )
     return found
+
+
+def selected(data="support", n_events=1):
+    """Return what stands for the models: their records, each with one setting."""
+    return select(records(data, n_events))
 
 
 def _curve(rng, number, step):

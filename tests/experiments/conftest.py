@@ -1,17 +1,27 @@
-"""Pages with made-up numbers, written once for all tests."""
+"""Pages with made-up numbers, and the records of a tiny study, made once for all tests."""
 
 import pytest
 
-from invented import facts, records, scaling_cells, table_cells, transfer_cells
+from invented import facts, scaling_cells, selected, table_cells, transfer_cells
 from lifemix.experiments.pages import write_page
+from lifemix.experiments.records import RecordStore
+from lifemix.experiments.runner import run_jobs
+from tiny import MODELS, STUDY
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site")
-    write_page(out, table_cells(), facts(), records())
+    write_page(out, table_cells(), facts(), selected())
     quick = facts("synthetic-quick", "quick", notes=("A <note> of ours.",))
-    write_page(out, table_cells("synthetic", 2, levels=(0.0,)), quick, records("synthetic", 2))
+    write_page(out, table_cells("synthetic", 2, levels=(0.0,)), quick, selected("synthetic", 2))
     write_page(out, transfer_cells(), facts("transfer"))
     write_page(out, scaling_cells(), facts("scaling"))
     return out
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    store = RecordStore(tmp_path_factory.mktemp("tiny") / STUDY.folder)
+    run_jobs(STUDY.jobs(MODELS), store)
+    return store

@@ -12,10 +12,20 @@ from scipy.stats import ttest_rel
 
 from invented import cell, table_cells
 from lifemix.experiments.cells import Cell
-from lifemix.experiments.comparison import against, against_rivals, count, paired, paper_of, place
-from lifemix.experiments.pages.summary import findings, rival_table
+from lifemix.experiments.comparison import (
+    Count,
+    against,
+    against_paper,
+    against_rivals,
+    agreement,
+    count,
+    findings,
+    paired,
+    paper_of,
+    rival_counts,
+)
+from lifemix.experiments.pages.tables import rival_table
 from lifemix.experiments.published import published_cells
-from lifemix.experiments.verdicts import verdicts
 
 NUMBERS = st.lists(st.floats(0, 1), min_size=5, max_size=5)
 
@@ -34,7 +44,7 @@ def test_paired_differences_are_those_of_a_paired_t_test(first, second, measure)
         p_value = ttest_rel(first, second).pvalue
         assert gap.p_value == pytest.approx(p_value)
         if abs(p_value - 0.05) > 1e-9:
-            assert gap.clear == (p_value < 0.05)
+            assert gap.significant == (p_value < 0.05)
 
 
 def test_differences_need_the_same_folds():
@@ -48,24 +58,24 @@ def test_folds_without_a_number_do_not_count_and_are_told():
     assert (gap.folds, gap.value) == (3, pytest.approx((0.1 + 0.2 + 0.05) / 3))
 
 
-@pytest.mark.parametrize(("mean", "clear"), [(0.8399, False), (0.8401, True), (0.7601, False), (0.7599, True)])
-def test_against_the_paper_two_errors_of_both_are_the_limit(mean, clear):
+@pytest.mark.parametrize(("mean", "significant"), [(0.8399, False), (0.8401, True), (0.7601, False), (0.7599, True)])
+def test_against_the_paper_two_errors_of_both_are_the_limit(mean, significant):
     ours = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "paper", mean, 0.012)
     theirs = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.8, 0.016)  # together 0.020
-    assert against(ours, theirs).clear == clear
+    assert against(ours, theirs).significant == significant
     assert against(ours, theirs).better == (mean > 0.8)
 
 
-def test_an_error_that_is_not_known_makes_nothing_clear():
+def test_an_error_that_is_not_known_makes_nothing_significant():
     ours = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "paper", 0.1, math.nan)
-    assert not against(ours, Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.9, 0.01)).clear
+    assert not against(ours, Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.9, 0.01)).significant
 
 
 @pytest.mark.parametrize(("data", "cells"), [("support", 18), ("synthetic", 8), ("transfer", 1)])
 def test_the_paper_agrees_with_itself(data, cells):
     paper = paper_of([data])
     ours = [replace(one, selection="paper") for one in paper.values()]
-    assert f"{cells} of {cells}</strong> cells; beyond that, better in 0 and worse in 0" in findings(ours, paper)[0]
+    assert f"{cells} of {cells}** cells; beyond that, better in 0 and worse in 0" in findings(ours, paper)[0]
 
 
 def test_counts_add_up():
@@ -74,8 +84,8 @@ def test_counts_add_up():
         against(made([0.5, 0.51]), made([0.8, 0.81])),
         against(made([0.5, 0.7]), made([0.5, 0.69])),
     ]
-    found = count(gaps)
-    assert (found.total, found.ahead, found.clearly_ahead, found.clearly_behind, found.within) == (3, 2, 1, 1, 1)
+    assert count(gaps) == Count(total=3, ahead=2, significantly_ahead=1, significantly_behind=1)
+    assert count(gaps).within == 1
 
 
 def test_references_are_no_rivals():
@@ -99,43 +109,25 @@ def test_findings_say_what_the_cells_say():
         if c.model == "dsm"
         for step in [0.05 if c.measure == "ctd" else -0.05]
     ]
-    ours = [Cell(*place(c)[:1], "dsm", *place(c)[1:], "paper", c.mean, c.error) for c in truth if c.model == "dsm"]
+    ours = [Cell(c.data, "dsm", *c.place[1:], "paper", c.mean, c.error) for c in truth if c.model == "dsm"]
     text = findings([*ahead, *ours], paper_of(["support"]))
     assert len(text) == 2
-    assert "<strong>18 of 18</strong> cells; beyond that, better in 0 and worse in 0" in text[0]
-    assert "ahead of the paper’s DSM in <strong>18 of 18</strong>" in text[1]
+    assert "**18 of 18** cells; beyond that, better in 0 and worse in 0" in text[0]
+    assert "ahead of the paper’s DSM in **18 of 18**" in text[1]
     assert "in 0." in text[1]
-
-
-def test_the_tables_and_the_page_count_the_same():
-    cells = table_cells("synthetic", 2, levels=(0.0,))
-    own = next(i for i, one in enumerate(cells) if one.model == "cs-rsf")
-    cells[own] = replace(cells[own], values=(math.nan, *cells[own].values[1:]))
-    cells[own] = replace(cells[own], values=tuple(2.0 + one for one in cells[own].values))  # beyond lifemix's C^td
-    found = verdicts(cells, list(paper_of(["synthetic"]).values()))
-    (worst,) = found["lifemix_rivals"][f"cs-rsf ({cells[own].selection})"]["significantly_behind"]
-    assert (worst["folds"], worst["measure"]) == (len(cells[own].values) - 1, cells[own].measure)
-    rivals = found["lifemix_rivals"].values()
-    ahead, total = sum(one["holds"] for one in rivals), sum(one["cells"] for one in rivals)
-    behind = sum(len(one["significantly_behind"]) for one in rivals)
-    sentences = findings(cells, paper_of(["synthetic"]))
-    assert f"<strong>{found['dsm']['holds']} of {found['dsm']['cells']}</strong>" in sentences[0]
-    assert f"<strong>{found['lifemix_paper']['holds']} of {found['lifemix_paper']['cells']}</strong>" in sentences[1]
-    assert f"<strong>{ahead} of {total}</strong>" in sentences[2]
-    assert f"behind in {behind}." in sentences[2]
 
 
 def test_a_cell_whose_error_is_not_known_is_no_agreement():
     paper = paper_of(["support"])
     ours = [replace(one, selection="paper", error=math.nan) for one in paper.values()]
-    assert verdicts(ours, list(paper.values()))["dsm"]["cells"] == 0
+    assert agreement(ours, paper) == []
     assert not any("DSM with the paper" in text for text in findings(ours, paper))
 
 
-def test_differences_without_spread_are_clear_unless_they_are_none():
+def test_differences_without_spread_are_significant_unless_they_are_none():
     same, other = made([0.5, 0.75]), made([0.25, 0.5], "rsf")
-    assert (paired(same, other).p_value, paired(same, other).clear) == (0, True)
-    assert (paired(same, same).p_value, paired(same, same).clear) == (1, False)
+    assert (paired(same, other).p_value, paired(same, other).significant) == (0, True)
+    assert (paired(same, same).p_value, paired(same, same).significant) == (1, False)
 
 
 @pytest.mark.parametrize(
@@ -144,5 +136,19 @@ def test_differences_without_spread_are_clear_unless_they_are_none():
 def test_below_the_paper_by_more_than_one_error(mean, error, behind):
     theirs = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.805, 0.009)  # together 0.015
     ours = Cell("support", "lifemix", "ctd", 1, 0.25, 0.0, "nested", mean, error)
-    found = verdicts([ours], [theirs])["lifemix_paper"]
-    assert len(found["below_by_more_than_one_error"]) == behind
+    (gap,) = against_paper([ours], {("dsm", theirs.place): theirs}, "lifemix")
+    assert gap.behind_by_an_error == behind
+    assert f"of the difference in {int(behind)}." in findings([ours], {("dsm", theirs.place): theirs})[0]
+
+
+def test_rivals_are_counted_one_by_one():
+    ours, better = made([0.84, 0.841]), made([0.86, 0.862], "forest")
+    worse = made([0.82, 0.83], "dsm", selection="paper")
+    found = rival_counts([better, ours, worse])
+    assert list(found) == [("dsm", "paper"), ("forest", "fixed")]
+    assert (found["dsm", "paper"].ahead, found["forest", "fixed"].ahead) == (1, 0)
+    assert found["forest", "fixed"].significantly_behind == 1
+    assert (
+        "ahead in **1 of 2** comparisons; significantly ahead in 0, significantly behind in 1"
+        in findings([better, ours, worse], {})[0]
+    )

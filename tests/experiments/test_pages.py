@@ -7,15 +7,15 @@ from html import unescape
 
 import pytest
 
-from invented import facts, records, table_cells
+from invented import facts, records, selected, table_cells
 from lifemix.errors import SettingError
 from lifemix.experiments.comparison import paper_of
 from lifemix.experiments.pages import RunFacts, write_index, write_page
-from lifemix.experiments.pages.costs import cost_cells
+from lifemix.experiments.pages.costs_section import cost_cells
 from lifemix.experiments.pages.index import summary_of
-from lifemix.experiments.pages.records import chosen_records
 from lifemix.experiments.pages.tables import comparison_table, paired_table
 from lifemix.experiments.published import published_cells
+from lifemix.experiments.selection import Selected
 
 
 def plain(html):
@@ -38,11 +38,11 @@ def some(measure="ctd", censoring=0.0, cells=None):
 def test_a_table_has_our_number_the_papers_and_the_difference():
     cells = [replace(c, mean=0.84, error=0.004) for c in some() if (c.model, c.selection) == ("dsm", "paper")]
     rows = lines(comparison_table(cells, paper_of(["support"]), facts(), "t"))
-    dsm = next(row for row in rows if row.startswith("DSM"))
+    dsm = next(row for row in rows if row.startswith("DSM, paper’s settings"))
     # The paper: 0.832 ± 0.002, 0.788 ± 0.003, 0.750 ± 0.003.
     assert dsm == (
-        "DSM paper’s selection 0.840 ± 0.004 0.832 ± 0.002 · +0.008 0.840 ± 0.004 0.788 ± 0.003 · +0.052 ▲ "
-        "0.840 ± 0.004 0.750 ± 0.003 · +0.090 ▲"
+        "DSM, paper’s settings paper’s selection 0.840 ± 0.004 0.832 ± 0.002 · +0.008 "
+        "0.840 ± 0.004 0.788 ± 0.003 · +0.052 ▲ 0.840 ± 0.004 0.750 ± 0.003 · +0.090 ▲"
     )
 
 
@@ -68,9 +68,9 @@ def test_every_published_number_of_a_data_set_is_on_its_page(site):
         assert f"{cell.mean:.3f} ± {cell.error:.3f}" in text
 
 
-def test_the_true_law_is_shown_and_never_the_best(site):
+def test_the_true_distribution_is_shown_and_never_the_best(site):
     html = page(site, "synthetic-quick")
-    rows = [row for row in re.findall(r"<tr>(.*?)</tr>", html) if "The true law" in row]
+    rows = [row for row in re.findall(r"<tr>(.*?)</tr>", html) if "True distribution" in row]
     assert rows
     assert not any("best" in row for row in rows)
 
@@ -86,7 +86,7 @@ def test_paired_differences_are_in_favour_of_lifemix_where_positive():
 
 def test_both_brier_scores_and_both_selections_are_told_apart(site):
     text = plain(page(site, "support"))
-    assert "Brier score, G from the original rows" in text
+    assert "Brier score, G before artificial censoring" in text
     assert "paper’s selection" in text
     assert "nested selection" in text
     assert "the setting with the best cross-validated score" in text
@@ -95,7 +95,7 @@ def test_both_brier_scores_and_both_selections_are_told_apart(site):
 def test_the_run_is_at_the_top(site):
     text = plain(page(site, "support")).split("How to read the tables", 2)[1]
     top = plain(page(site, "support"))[: -len(text)]
-    for word in ("lifemix reproduce support", "Seeds", "72 minutes", "Machine", "torch", "Python"):
+    for word in ("lifemix reproduce support", "Random seed", "72 minutes", "Machine", "torch", "Python"):
         assert word in top
 
 
@@ -130,21 +130,37 @@ def test_costs_come_from_the_records_where_no_cells_have_them():
     assert ("rsf", "parameters") not in found
 
 
-def test_only_records_of_chosen_settings_count():
-    both = [one for r in records() for one in (r, replace(r, setting={"k": 6, "hidden": (100,)}, seconds=9.0))]
-    choice = {"data": "support", "model": "dsm", "censoring": 0.0, "folds": [0, 1, 2, 3, 4]}
-    chosen = [
-        choice | {"selection": "paper", "settings": [{"k": 4}]},
-        choice | {"selection": "nested", "settings": [{"k": 4}] * 2 + [{"k": 6, "hidden": [100]}] * 3},
-        choice | {"model": "cph", "selection": "fixed", "settings": [{"k": 4}]},
-    ]
-    found = chosen_records(both, chosen)
-    assert [(r.model, r.fold, r.setting["k"]) for r in found if r.model == "dsm"] == [
-        ("dsm", fold, 4 if fold < 2 else 6) for fold in range(5)
-    ]
-    assert {r.model for r in found} == {"dsm", "cph"}
-    assert chosen_records(both, []) == []  # of two settings none stands for the model
-    assert chosen_records(records(), []) == records()
+def test_the_name_of_a_row_says_that_a_rival_is_averaged_in(site):
+    assert "lifemix (DSM + boosted trees) nested selection" in " ".join(lines(_nested("support")))
+    assert "lifemix (DSM or DSM + boosted trees) nested selection" in " ".join(lines(_nested("ebmt")))
+    text = plain(page(site, "support"))
+    assert "the mean of the curves of a Deep Survival Machine and of boosted trees" in text
+    assert not re.search(r"lifemix\s+(nested|fixed)", text)
+
+
+def _nested(data):
+    cells = [replace(c, data=data, selection="nested") for c in some() if c.model == "lifemix"]
+    return comparison_table(cells, {}, facts(), "t")
+
+
+def test_the_page_tells_in_how_many_folds_trees_were_averaged_in(tmp_path):
+    cells = [replace(c, data="ebmt") for c in table_cells("synthetic", 2, levels=(0.0,))]
+    own = [replace(r, data="ebmt", setting={"boosting": {}} if r.fold < 2 else {}) for r in records()]
+    text = plain(write_page(tmp_path, cells, facts(), _selected(own)).read_text())
+    assert "; folds with trees: EBMT transplants 2 of 5." in text
+
+
+def _selected(own):
+    models = {one.model for one in own}
+    return [Selected("ebmt", m, 0.0, "nested", tuple(one for one in own if one.model == m)) for m in models]
+
+
+def test_models_with_selected_settings_have_calibration_and_costs(site):
+    html = page(site, "support")
+    for anchor in ("support-calibration", "costs"):
+        text = plain(html.split(f'id="{anchor}"')[1])
+        assert "DSM, paper’s settings" in text
+        assert "lifemix (DSM + boosted trees)" in text
 
 
 def test_the_index_has_every_page_in_the_papers_order(site):
@@ -171,7 +187,7 @@ def test_the_same_cells_give_the_same_page(tmp_path):
 
 def test_without_matplotlib_the_page_has_its_tables_and_says_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    html = write_page(tmp_path, some(), facts(), records()).read_text()
+    html = write_page(tmp_path, some(), facts(), selected()).read_text()
     assert "<img" not in html
     assert "lifemix[plots]" in html
     assert "<table>" in html

@@ -9,9 +9,8 @@ import pytest
 from joblib._parallel_backends import ThreadingBackend
 
 from lifemix.errors import SettingError
-from lifemix.experiments.records import Record
+from lifemix.experiments.records import Record, RecordStore
 from lifemix.experiments.runner import run_jobs
-from lifemix.experiments.store import RecordStore
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from lifemix.experiments.data import Source
-from lifemix.experiments.jobs import run_job
-from lifemix.experiments.protocol import Protocol
-from lifemix.experiments.records import Record
+from lifemix.experiments.protocol import DataSource, Protocol
+from lifemix.experiments.records import Record, RecordStore
 from lifemix.experiments.reproduction import write_results
+from lifemix.experiments.runner import run_job
 from lifemix.experiments.scaling import SCALED, ScalingJob, scaling_studies, scaling_study
-from lifemix.experiments.store import RecordStore
 
-TINY = Protocol(Source("metabric"), 5, (0,), run="quick", rows=160)
+TINY = Protocol(DataSource("metabric"), 5, (0,), run="quick", rows=160)
 
 
 @pytest.mark.parametrize("model", ["dsm", "cph", "rsf", "deepsurv", "deephit"])
@@ -59,4 +57,4 @@ def test_cells_are_times_by_rows_and_the_whole_data(tmp_path):
     assert [cell.error for cell in cells if cell.selection == "fixed"] == [0.5, 0.0]
     page = write_results(tmp_path, [study])
     assert "Growth with the number of rows" in page.read_text()
-    assert "| cph | fixed | 160.50 ± 0.50 |" in (tmp_path / study.folder / "tables.md").read_text()
+    assert "| Cox (CPH) | fixed | 160.50 ± 0.50 |" in (tmp_path / study.folder / "tables.md").read_text()

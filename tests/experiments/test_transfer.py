@@ -4,21 +4,18 @@ import numpy as np
 import pytest
 
 from lifemix.datasets.synthetic import synthetic_means
-from lifemix.experiments.data import Source
-from lifemix.experiments.jobs import run_job
-from lifemix.experiments.protocol import Protocol
-from lifemix.experiments.records import Record
+from lifemix.experiments.protocol import DataSource, Protocol
+from lifemix.experiments.records import Record, RecordStore
 from lifemix.experiments.reproduction import write_results, write_study
-from lifemix.experiments.runner import run_jobs
-from lifemix.experiments.store import RecordStore
+from lifemix.experiments.runner import run_job, run_jobs
 from lifemix.experiments.transfer import REPRESENTATIONS, TransferJob, halves, transfer_study
 from lifemix.metrics import concordance
 from lifemix.splits import EventStratifiedKFold
 
-TINY = Protocol(Source("synthetic"), 5, (0, 1, 2, 3, 4), (0.0,), (), run="quick", rows=800)
+TINY = Protocol(DataSource("synthetic"), 5, (0, 1, 2, 3, 4), (0.0,), (), run="quick", rows=800)
 
 
-def test_each_half_has_one_kind_of_event_and_no_row_is_in_both():
+def test_each_half_has_one_event_type_and_no_row_is_in_both():
     (first, y1), (second, y2) = halves(TINY)
     data = TINY.dataset()
     assert not set(first.index) & set(second.index)
@@ -31,7 +28,7 @@ def test_each_half_has_one_kind_of_event_and_no_row_is_in_both():
     assert 0 < dropped < (data.y["event"] > 0).sum()
 
 
-def test_the_ceiling_is_the_concordance_of_the_true_mean():
+def test_the_upper_bound_is_the_concordance_of_the_true_mean():
     records = run_job(TransferJob(TINY, "truth", {}))
     X, y = halves(TINY)[1]
     for record, (_, test) in zip(records, EventStratifiedKFold(5, 0).split(X, y), strict=True):
@@ -40,7 +37,7 @@ def test_the_ceiling_is_the_concordance_of_the_true_mean():
 
 
 @pytest.mark.parametrize("model", ["dsm", "lifemix", "kpca", "nnmf", "vae", "raw"])
-def test_learners_give_a_record_a_fold(model):
+def test_learners_give_one_record_per_fold(model):
     setting = {"layers": 1, "nodes": 5} if REPRESENTATIONS[model][1] else {}
     job = TransferJob(TINY, model, setting)
     records = run_job(job)
@@ -69,11 +66,11 @@ def test_cells_of_shapes_stand_beside_the_chosen_one():
     study = transfer_study()
     values = {(1, 25): [0.6, 0.62], (2, 100): [0.7, 0.72]}
     records = [_record("dsm", *shape, fold, v, 1 - v) for shape, own in values.items() for fold, v in enumerate(own)]
-    cells, chosen = study.summarise(records, "both")
+    cells, selected = study.summarise(records, "both")
     assert {cell.event for cell in cells} == {2}
     found = {cell.selection: cell.mean for cell in cells}
     assert found == pytest.approx({"paper": 0.71, "nested": 0.61, "1x25": 0.61, "2x100": 0.71})
-    assert [one["candidates"] for one in chosen] == [2, 2]
+    assert [one.candidates for one in selected] == [2, 2]
 
 
 def test_tables_have_the_papers_numbers_and_the_explanation(tmp_path):
@@ -82,16 +79,17 @@ def test_tables_have_the_papers_numbers_and_the_explanation(tmp_path):
     store.add(_record("dsm", 1, 50, fold, 0.7 + fold / 100, 0.7, "quick") for fold in range(5))
     page = write_results(tmp_path, [study])
     text = (tmp_path / study.folder / "tables.md").read_text()
-    assert "| dsm | fixed | 0.7200 ± 0.0071 | 0.7724 ± 0.0012 |" in text
-    assert "The ceiling is" in text
+    assert "| DSM, paper’s settings | fixed | 0.7200 ± 0.0071 | 0.7724 ± 0.0012 |" in text
+    assert "The upper bound is" in text
     assert "Knowledge transfer" in page.read_text()
 
 
 def test_quick_study_runs_from_start_to_end(tmp_path):
     study = transfer_study(quick=True)
     run_jobs(study.jobs(["raw", "truth"]), RecordStore(tmp_path / study.folder))
-    cells, records, facts = write_study(tmp_path, study)
-    assert len(records) == 10
+    cells, selected, facts = write_study(tmp_path, study)
+    assert [len(one.records) for one in selected] == [5, 5]
+    assert facts["records"] == 10
     assert facts["command"] == "lifemix reproduce transfer --quick"
     means = {cell.model: cell.mean for cell in cells}
     assert means["truth"] > means["raw"] + 0.1

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from .cells import Cell, Place
-from .names import is_reference, rows_of, sign_of
+from .names import is_reference, model_title, rows_of, sign_of
 from .published import published_cells
 
 __all__ = [
@@ -164,6 +164,7 @@ def rival_counts(cells: Sequence[Cell]) -> dict[tuple[str, str], Count]:
 def findings(cells: Sequence[Cell], paper: Published) -> list[str]:
     """Return what the cells show, one sentence each; the main number between double asterisks."""
     sentences = []
+    ours = model_title("lifemix", cells[0].data)
     dsm = count(agreement(cells, paper))
     if dsm.total:
         sentences.append(
@@ -174,15 +175,15 @@ def findings(cells: Sequence[Cell], paper: Published) -> list[str]:
     best = against_paper(cells, paper, "lifemix")
     if best:
         sentences.append(
-            f"lifemix is ahead of the paper’s DSM in **{count(best).ahead} of {len(best)}** cells, and behind it by "
+            f"{ours} is ahead of the paper’s DSM in **{count(best).ahead} of {len(best)}** cells, and behind it by "
             f"more than one standard error of the difference in {sum(gap.behind_by_an_error for gap in best)}."
         )
     rivals = count(against_rivals(cells))
     if rivals.total:
         sentences.append(
-            f"Against every rival on the same folds, lifemix is ahead in **{rivals.ahead} of {rivals.total}** "
+            f"Against every rival on the same folds, {ours} is ahead in **{rivals.ahead} of {rivals.total}** "
             f"comparisons; significantly ahead in {rivals.significantly_ahead}, significantly behind in "
-            f"{rivals.significantly_behind} (paired t test at 5 %)."
+            f"{rivals.significantly_behind} (paired t test at 5\u00a0%)."
         )
     return sentences
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import baselines
+from ..baselines.base import Baseline
 from ..baselines.deephit import DEEPHIT_PAPER
 from ..baselines.forest import PAPER_TREES
 from ..errors import SettingError
@@ -20,8 +21,10 @@ from .protocol import paper_preprocessor
 from .records import Setting
 from .truth import TrueSynthetic
 
-__all__ = ["DEEPHIT_CHOICES", "LEARNERS", "TUNED_FOREST", "Learner", "deephit_settings", "learner"]
+__all__ = ["DEEPHIT_CHOICES", "LEARNERS", "TUNED_FOREST", "Learner", "TableModel", "deephit_settings", "learner"]
 
+TableModel = DeepSurvivalMachines | Baseline
+Build = Callable[[str, Setting, int], TableModel]
 Settings = Callable[[str], list[Setting]]
 _ONE: Settings = lambda data: [{}]  # noqa: E731
 
@@ -40,7 +43,7 @@ class Learner:
     """
 
     name: str
-    build: Callable[[str, Setting, int], Any]
+    build: Build
     settings: Settings = _ONE
     quick: Settings = _ONE
     reduced: Settings | None = None
@@ -214,7 +217,7 @@ def _few_members(data: str) -> list[Setting]:
     return [{**first, "dsm": first["dsm"] | {"n_members": 2}}]
 
 
-def _cause_specific(build: Callable[[str, Setting, int], Any]) -> Callable[[str, Setting, int], Any]:
+def _cause_specific(build: Build) -> Build:
     return lambda data, setting, seed: baselines.CauseSpecific(build(data, setting, seed))
 
 

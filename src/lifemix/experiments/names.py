@@ -38,9 +38,9 @@ class ModelStyle:
 # Colours after Okabe and Ito, distinguishable for colour-blind readers; every model has a marker of its own besides.
 _STYLES: Mapping[str, ModelStyle] = MappingProxyType(
     {
-        "lifemix": ModelStyle("lifemix: DSM (+ boosted trees)", "#0072B2", "o"),
-        "lifemix-dsm": ModelStyle("lifemix: DSM alone", "#5aa9d6", "p", reference=True),
-        "lifemix-default": ModelStyle("lifemix: DSM, defaults", "#93c5e8", "d", reference=True),
+        "lifemix": ModelStyle("lifemix (DSM or DSM + boosted trees)", "#0072B2", "o"),
+        "lifemix-dsm": ModelStyle("lifemix (DSM alone)", "#5aa9d6", "p", reference=True),
+        "lifemix-default": ModelStyle("lifemix (DSM, defaults)", "#93c5e8", "d", reference=True),
         "dsm": ModelStyle("DSM, paper’s settings", "#D55E00", "D"),
         "cph": ModelStyle("Cox (CPH)", "#6b7280", "s"),
         "cs-cph": ModelStyle("Cox (cs-CPH)", "#6b7280", "s"),
@@ -63,9 +63,9 @@ _STYLES: Mapping[str, ModelStyle] = MappingProxyType(
 )
 _OWN_TITLES: Mapping[tuple[str, str], str] = MappingProxyType(
     {
-        ("support", "lifemix"): "lifemix: DSM + boosted trees",
-        ("metabric", "lifemix"): "lifemix: DSM + boosted trees",
-        ("transfer", "lifemix"): "lifemix: DSM, 4 members",
+        ("support", "lifemix"): "lifemix (DSM + boosted trees)",
+        ("metabric", "lifemix"): "lifemix (DSM + boosted trees)",
+        ("transfer", "lifemix"): "lifemix (DSM, 4 members)",
         ("transfer", "truth"): "True mean time",
     }
 )
@@ -174,7 +174,7 @@ _DATA: Mapping[str, str] = MappingProxyType(
         "seer": "SEER",
         "flchain": "Free light chains",
         "ebmt": "EBMT transplants",
-        "metabric_causes": "METABRIC, causes of death",
+        "metabric_causes": "METABRIC by cause of death",
         "transfer": "Transfer",
     }
 )

@@ -91,7 +91,7 @@ def published_cells(data: str, interval: Literal["t", "normal"] | None = None) -
     """Return every number of the paper's table for a data set (or ``"transfer"``), in the order of the table.
 
     ``error`` is the printed ±, whatever it means there (``PLUS_MINUS``). With ``interval`` it is read as a 90 %
-    interval and converted to a standard error (``interval_to_error``). Data sets that the paper does not have give no cells.
+    interval and converted to a standard error (``interval_to_error``). Data that the paper lacks give no cells.
     """
     if interval not in (None, "t", "normal"):
         raise SettingError(f"interval is None, 't' or 'normal'; got {interval!r}.")

@@ -177,7 +177,6 @@ def _facts(study: Study, records: Sequence[Record], known: Path) -> dict[str, An
 
 def _run_facts(parts: Sequence[Study], facts: dict[str, dict[str, Any]]) -> RunFacts:
     """Return what the page tells about the run, all data sets together."""
-    several = len(parts) > 1
     first = facts[parts[0].data]
     return RunFacts(
         experiment=parts[0].page,
@@ -191,5 +190,14 @@ def _run_facts(parts: Sequence[Study], facts: dict[str, dict[str, Any]]) -> RunF
         events={data: tuple(one["event_names"].values()) for data, one in facts.items()},
         versions=first["versions"],
         machine=first["machine"],
-        notes=tuple(f"{one['title']}: {text}" if several else text for one in facts.values() for text in one["notes"]),
+        notes=_notes(facts),
     )
+
+
+def _notes(facts: dict[str, dict[str, Any]]) -> tuple[str, ...]:
+    """Return the notes of all data sets, each once, with the data sets that it is about where it is not about all."""
+    about: dict[str, list[str]] = {}
+    for one in facts.values():
+        for text in one["notes"]:
+            about.setdefault(text, []).append(one["title"])
+    return tuple(text if len(on) == len(facts) else f"{', '.join(on)}: {text}" for text, on in about.items())

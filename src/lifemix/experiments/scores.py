@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import LifemixWarning
 from ..metrics import brier_score, calibration_curve, concordance_td, predicted_risks
+from ..survival_model import FittedSurvivalModel
 from .protocol import Fold
 from .records import rounded
 
@@ -26,14 +27,14 @@ Target = NDArray[np.void]
 _MANY = 1000  # test rows that allow ten groups in a calibration curve; otherwise five
 
 
-def risks(model: Any, X: pd.DataFrame, times: Floats) -> list[Floats]:
+def risks(model: FittedSurvivalModel, X: pd.DataFrame, times: Floats) -> list[Floats]:
     """Return the risk of every event type at its horizons, ``(n, n_horizons)`` each."""
     every, place = np.unique(times, return_inverse=True)
     found = predicted_risks(model, X, every, len(times))
     return [risk[:, own] for risk, own in zip(found, place.reshape(times.shape), strict=True)]
 
 
-def scores_on_test(model: Any, fold: Fold, times: Floats, risk: list[Floats]) -> dict[str, Any]:
+def scores_on_test(model: FittedSurvivalModel, fold: Fold, times: Floats, risk: list[Floats]) -> dict[str, Any]:
     """Return the measures on the test rows: for every event type its values at its horizons."""
     scores: dict[str, Any] = {"ctd": _concordances(model, fold.y_train, fold.X_test, fold.y_test, times)}
     scores["brier"] = _briers(fold.y_train, fold.y_test, risk, times)
@@ -42,7 +43,7 @@ def scores_on_test(model: Any, fold: Fold, times: Floats, risk: list[Floats]) ->
     return scores | _likelihood(model, fold.X_test, fold.y_test)
 
 
-def inner_scores(model: Any, fold: Fold, times: Floats, brier: bool) -> dict[str, Any]:
+def inner_scores(model: FittedSurvivalModel, fold: Fold, times: Floats, brier: bool) -> dict[str, Any]:
     """Return what settings are selected by, on the inner validation part: concordance, likelihood, Brier score."""
     X, y = fold.inner_validation
     scores: dict[str, Any] = {"ctd": _concordances(model, fold.y_train, X, y, times)} | _likelihood(model, X, y)
@@ -66,7 +67,7 @@ def calibration(fold: Fold, times: Floats, risk: list[Floats]) -> list[Any]:
     ]
 
 
-def net_risk(model: Any, X: pd.DataFrame, times: Floats, event: int) -> Floats:
+def net_risk(model: FittedSurvivalModel, X: pd.DataFrame, times: Floats, event: int) -> Floats:
     """Return what rows are ranked by, ``(n, n_times)``: minus the net survival of the event at each time.
 
     One minus it would round to 1 where the risk is high. A model without net survival gives its cumulative incidence.
@@ -76,7 +77,9 @@ def net_risk(model: Any, X: pd.DataFrame, times: Floats, event: int) -> Floats:
     return np.asarray(model.predict_cumulative_incidence(X, times, event=event))
 
 
-def _concordances(model: Any, y_train: Target, X: pd.DataFrame, y: Target, times: Floats) -> list[list[float]]:
+def _concordances(
+    model: FittedSurvivalModel, y_train: Target, X: pd.DataFrame, y: Target, times: Floats
+) -> list[list[float]]:
     values = []
     for event, at in enumerate(times, 1):
         risk = net_risk(model, X, at, event)
@@ -113,7 +116,7 @@ def _curve(y: Target, risk: Floats, horizon: float, event: int, bins: int) -> li
     return [[rounded(v, 3) for v in curve.predicted], [rounded(v, 3) for v in curve.observed]]
 
 
-def _likelihood(model: Any, X: pd.DataFrame, y: Target) -> dict[str, float]:
+def _likelihood(model: FittedSurvivalModel, X: pd.DataFrame, y: Target) -> dict[str, float]:
     if not hasattr(model, "log_likelihood"):
         return {}
     return {"log_likelihood": rounded(model.log_likelihood(X, y) / len(y))}

@@ -9,12 +9,14 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 import lifemix
 
 from ..errors import DivergedError
-from ..estimators.together import Fitting, fit_together
-from .learners import LEARNERS, TUNED_FOREST, Learner, learner
+from ..estimators.many import FitRequest, fit_many
+from .learners import LEARNERS, TUNED_FOREST, Learner, TableModel, learner
 from .names import model_title
 from .protocol import COMPETING, DataSource, Fold, Protocol, n_events, times_of
 from .records import Key, Record, Setting, key_of, rounded
@@ -138,9 +140,9 @@ class TableJob:
         folds = [self.protocol.fold(number, self.level) for number in self.folds]
         places = [(setting, fold) for fold in folds for setting in self.settings]
         fittings = [
-            Fitting(self._model(setting, fold), *fold.inner_train, fold.inner_validation) for setting, fold in places
+            FitRequest(self._model(setting, fold), *fold.inner_train, fold.inner_validation) for setting, fold in places
         ]
-        for done in fit_together(fittings):
+        for done in fit_many(fittings):
             model = None if done.error is not None else done.model
             yield self._record(*places[done.number], model, model, done.seconds)
 
@@ -154,11 +156,13 @@ class TableJob:
                 inner = _fitted(self._model(setting, fold), *fold.inner_train) if self.several else None
                 yield self._record(setting, fold, model, inner, seconds)
 
-    def _model(self, setting: Setting, fold: Fold) -> Any:
+    def _model(self, setting: Setting, fold: Fold) -> TableModel:
         seed = 1000 * self.protocol.seed + fold.number
         return learner(self.model).build(self.protocol.source.name, setting, seed)
 
-    def _record(self, setting: Setting, fold: Fold, model: Any, inner: Any, seconds: float) -> Record:
+    def _record(
+        self, setting: Setting, fold: Fold, model: TableModel | None, inner: TableModel | None, seconds: float
+    ) -> Record:
         """Score a model on the test rows, and the one for the selection of settings on the inner validation part."""
         protocol, times = self.protocol, times_of(self.protocol)
         on_inner: dict[str, Any] = {}
@@ -209,7 +213,7 @@ def _shape(setting: Setting) -> str:
     return str([setting.get(name) for name in ("primitive", "k", "hidden", "bias")])
 
 
-def _fitted(model: Any, X: Any, y: Any) -> Any:
+def _fitted(model: TableModel, X: pd.DataFrame, y: NDArray[np.void]) -> TableModel | None:
     """Return the fitted model, or None where its training diverges."""
     try:
         return model.fit(X, y)
@@ -217,7 +221,7 @@ def _fitted(model: Any, X: Any, y: Any) -> Any:
         return None
 
 
-def parameters_of(model: Any) -> int | None:
+def parameters_of(model: object) -> int | None:
     """Return the number of parameters of a model, where it has a fixed number."""
     if hasattr(model, "n_parameters_"):
         return int(model.n_parameters_) * int(getattr(model, "n_members", 1))

@@ -23,7 +23,7 @@ _SELECTIONS = {
     "fixed": "one setting",
 }
 _SHAPES = "- *1x25*: one hidden layer of 25 nodes, and so on."
-_GROWTH = "- *n=1000*: 1,000 rows, and so on: 20 epochs without early stopping; beyond the data's own number rows are repeated."
+_GROWTH = "- *n=1000*: 1,000 rows, and so on; 20 epochs without early stopping, beyond the data's own rows repeated."
 
 
 def write_tables(

@@ -65,10 +65,15 @@ def write_page(
 
 
 def _title(cells: Sequence[Cell], facts: RunFacts) -> str:
-    special = {"transfer": "Knowledge transfer", "scaling": "Training time and size", "standins": "Competing risks"}
+    special = {
+        "transfer": "Knowledge transfer",
+        "scaling": "Training time and size",
+        "standins": "Competing risks, in place of SEER",
+    }
     names = list(dict.fromkeys(data_title(cell.data) for cell in cells))
-    kind = facts.experiment.split("-")[0]
+    kind, *own = facts.experiment.split("-")
     title = special.get(kind, " and ".join(names) if len(names) < 3 else kind)
+    title += ", original file" if "original" in own else ""
     return title if facts.run == "full" else f"{title}, quick run"
 
 
@@ -118,20 +123,21 @@ def _guide(cells: Sequence[Cell], selected: Iterable[Selected]) -> list[object]:
         guide.append("DSM, paper’s settings: Deep Survival Machines as in the paper.")
     if "lifemix" in models and competing:
         guide.append(
-            "lifemix: DSM (+ boosted trees): this package’s best, a Deep Survival Machine alone, averaged with boosted "
-            "trees, or averaged with them and shrunk 20 % towards the marginal curve, whichever has the best Brier "
-            "score on the held-out part of the training rows."
+            "lifemix: this package’s best: a Deep Survival Machine alone, averaged with boosted trees, or averaged "
+            "with them and shrunk 20 % towards the marginal curve, whichever has the best Brier score on the held-out "
+            f"part of the training rows{_trees(selected)}."
         )
     elif "lifemix" in models and any(cell.measure == "ctd" for cell in cells):
         guide.append(
-            "lifemix: DSM + boosted trees: this package’s best, the mean of the curves of a Deep Survival Machine and "
-            "of boosted trees; its settings are selected by the Brier score on the held-out part of the training rows."
+            "lifemix: this package’s best: the mean of the curves of a Deep Survival Machine and of boosted trees; its "
+            "settings are selected by the Brier score on the held-out part of the training rows."
         )
-    guide += _trees(selected)
+    elif "lifemix" in models and any(cell.data == "transfer" for cell in cells):
+        guide.append("lifemix: DeepSurvivalMachines() with four members that share the nodes; no trees.")
     if "lifemix-dsm" in models:
-        guide.append("lifemix: DSM alone: its Deep Survival Machine without the trees, DeepSurvivalMachines.tuned().")
+        guide.append("lifemix (DSM alone): its Deep Survival Machine without the trees, DeepSurvivalMachines.tuned().")
     if "lifemix-default" in models:
-        guide.append("lifemix: DSM, defaults: DeepSurvivalMachines(), one network.")
+        guide.append("lifemix (DSM, defaults): DeepSurvivalMachines(), one network.")
     if competing:
         guide.append(
             "Rows are ranked by the net risk of one event type, as if there were no other, where a model has one; "
@@ -140,14 +146,14 @@ def _guide(cells: Sequence[Cell], selected: Iterable[Selected]) -> list[object]:
     return guide
 
 
-def _trees(selected: Iterable[Selected]) -> list[str]:
+def _trees(selected: Iterable[Selected]) -> str:
     """Tell in how many folds a rival, the boosted trees, was averaged into ``lifemix``."""
-    counts: dict[str, list[bool]] = {}
-    for one in selected:
-        if one.model == "lifemix":
-            counts.setdefault(one.data, []).extend("boosting" in setting for setting in one.settings)
-    found = [f"{data_title(data)} in {sum(with_trees)} of {len(with_trees)}" for data, with_trees in counts.items()]
-    return [f"Boosted trees are averaged into lifemix, by fold: {', '.join(found)}."] if found else []
+    own = [one for one in selected if one.model == "lifemix"]
+    found = [
+        f"{data_title(one.data)} {sum('boosting' in setting for setting in one.settings)} of {len(one.settings)}"
+        for one in own
+    ]
+    return f"; folds with trees: {', '.join(found)}" if found else ""
 
 
 def _facts(cells: Sequence[Cell], facts: RunFacts) -> dict[str, object]:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifemix.experiments.records import Record, rounded
-from lifemix.experiments.store import RecordStore
+from lifemix.experiments.records import Record, RecordStore, rounded
 
 
 def record(fold=0, value=0.8, model="dsm", setting=None):
@@ -32,7 +31,7 @@ def test_a_record_comes_back_as_it_was_written():
     assert back.inner == one.inner
 
 
-def test_key_does_not_depend_on_the_order_or_kind_of_the_options():
+def test_key_does_not_depend_on_the_order_or_type_of_the_options():
     assert record(setting={"k": 4, "hidden": (100,)}).key == record(setting={"hidden": [100], "k": 4}).key
 
 

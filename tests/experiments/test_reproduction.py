@@ -1,0 +1,128 @@
+"""From records to tables and pages: reproducible, and continued after a kill."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import lifemix
+from lifemix.errors import SettingError
+from lifemix.experiments import reproduce, reproduction
+from lifemix.experiments.records import RecordStore
+from lifemix.experiments.reproduction import studies, write_results, write_study
+from tiny import STUDY
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def test_tables_are_written_from_the_records_alone(store):
+    page = write_results(store.folder.parent, [STUDY])
+    tables = store.folder / "tables.json"
+    before = tables.read_bytes()
+    write_study(store.folder.parent, STUDY)
+    assert tables.read_bytes() == before
+    content = json.loads(before)
+    kinds = {(cell["model"], cell["selection"]) for cell in content["cells"]}
+    assert kinds == {("dsm", "paper"), ("dsm", "nested"), ("cph", "fixed"), ("floor", "fixed")}
+    text = (store.folder / "tables.md").read_text()
+    assert "quick run" in text
+    assert "## Verdicts" not in text
+    assert "6 of the 144 settings" in text
+    assert page.name == "metabric-quick.html"
+    assert "Quick run" in page.read_text()
+
+
+def test_what_is_written_again_keeps_the_versions_and_the_machine_of_the_run(store, tmp_path, monkeypatch):
+    shutil.copytree(store.folder, tmp_path / STUDY.folder)
+    first = write_study(tmp_path, STUDY)[2]
+    monkeypatch.setattr(reproduction, "machine", lambda: "another one")
+    monkeypatch.setattr(reproduction, "versions", lambda: {"lifemix": "99"})
+    assert write_study(tmp_path, STUDY)[2] == first
+    path = tmp_path / STUDY.folder / "records-cph.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    fewer = write_study(tmp_path, STUDY)[2]
+    assert (fewer["machine"], fewer["versions"]) == ("another one", {"lifemix": "99"})
+
+
+@pytest.mark.parametrize("name", ["support", "metabric", "transfer", "scaling"])
+def test_the_committed_results_are_what_the_code_writes(name, tmp_path):
+    for study in studies(name):
+        committed = RESULTS / study.folder
+        shutil.copytree(committed, tmp_path / study.folder, ignore=shutil.ignore_patterns("tables.*"))
+        write_study(tmp_path, study)
+        for file in ("tables.json", "tables.md", "facts.json"):
+            assert (tmp_path / study.folder / file).read_text() == (committed / file).read_text(), file
+        missing = [job for job in study.jobs(None) if not set(job.keys()) <= set(RecordStore(committed).known)]
+        assert missing == []
+
+
+def test_records_of_earlier_settings_are_not_taken_for_those_of_today(store, tmp_path):
+    shutil.copytree(store.folder, tmp_path / STUDY.folder)
+    old = replace(store.records()[0], model="cph", setting={"penalty": 1.0}, fold=0)
+    RecordStore(tmp_path / STUDY.folder).add([old])
+    cells, _, _ = write_study(tmp_path, STUDY)
+    assert {cell.selection for cell in cells if cell.model == "cph"} == {"fixed"}
+
+
+_SCRIPT = """
+import sys
+from pathlib import Path
+from lifemix.experiments.protocol import DataSource, Protocol
+from lifemix.experiments.records import RecordStore
+from lifemix.experiments.reproduction import write_study
+from lifemix.experiments.runner import run_jobs
+from lifemix.experiments.table_study import table_study
+study = table_study("metabric", Protocol(DataSource("metabric"), 3, (0, 1), (0.0, 0.5), run="quick", rows=240))
+run_jobs(study.jobs(["dsm", "cph", "floor"]), RecordStore(Path(sys.argv[1]) / study.folder))
+write_study(Path(sys.argv[1]), study)
+"""
+
+
+def test_kill_in_the_middle_and_start_again_gives_the_same_tables(store, tmp_path):
+    write_study(store.folder.parent, STUDY)
+    environment = os.environ | {"PYTHONPATH": str(Path(lifemix.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", _SCRIPT, str(tmp_path)]
+    chance = random.Random(0)
+    folder = tmp_path / STUDY.folder
+    for n_lines in (1, 13):
+        process = subprocess.Popen(command, env=environment)
+        while process.poll() is None and _lines(folder) < n_lines:
+            time.sleep(0.01)
+        time.sleep(chance.random() / 10)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert 0 < _lines(folder)
+    subprocess.run(command, env=environment, check=True)
+    assert (folder / "tables.json").read_bytes() == (store.folder / "tables.json").read_bytes()
+
+
+def _lines(folder):
+    return sum(len(path.read_bytes().splitlines()) for path in folder.glob("records-*.jsonl"))
+
+
+def test_reproduce_runs_the_models_that_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduction, "studies", lambda name, quick, path, grid: [STUDY])
+    (page,) = reproduce("metabric", out=tmp_path, quick=True, models=["cph"], quiet=True)
+    assert page == tmp_path / "metabric-quick.html"
+    facts = json.loads((tmp_path / STUDY.folder / "facts.json").read_text())
+    assert facts["command"] == "lifemix reproduce metabric --quick"
+    assert facts["records"] == 4
+
+
+def test_unknown_names_are_refused(tmp_path):
+    with pytest.raises(SettingError, match="unknown experiment; got 'suport'"):
+        reproduce("suport", out=tmp_path)
+    with pytest.raises(SettingError, match="unknown model; got 'coxph'"):
+        reproduce("metabric", out=tmp_path, models=["coxph"])
+    with pytest.raises(SettingError, match="give the path of your own file"):
+        reproduce("seer", out=tmp_path)
+    with pytest.raises(SettingError, match="grid must be one of reduced, full; got 'half'"):
+        studies("synthetic", grid="half")
