@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import LifemixWarning
 from ..metrics import brier_score, calibration_curve, concordance_td, predicted_risks
-from ..survival_model import FittedSurvivalModel
+from ..protocols import FittedSurvivalModel
 from .protocol import Fold
 from .records import rounded
 
