@@ -196,6 +196,14 @@ def test_an_encoder_inside_another_model(model, tmp_path):
         )
 
 
+def test_models_with_different_encoders_in_one_are_refused_when_saved(tmp_path):
+    other = quick(encoder=nn.Sequential(nn.Linear(3, 2), nn.ReLU()))
+    model = ModelAverage([quick(encoder=encoder()), other]).fit(numbers(), target())
+    with pytest.raises(ModelFileError, match="could not be loaded again, so none was written"):
+        save(model, tmp_path / "model")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_subclass_and_a_transformer_of_the_users_are_refused(tmp_path):
     class Mine(DeepSurvivalMachines):
         pass

@@ -1,6 +1,7 @@
 """Every model of ours: one file, the same predictions bit for bit, a model like any other after loading."""
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -211,6 +212,28 @@ def test_a_generator_has_moved_on_and_is_not_saved(path):
     again = load(path)
     assert again.random_state is None
     assert_same(predictions(model, X), predictions(again, X))
+
+
+def test_a_model_that_could_not_be_loaded_again_is_not_written(path):
+    model = pickle.loads(pickle.dumps(fitted("CoxPH")))
+    model.coef_[0] = np.nan
+    with pytest.raises(ModelFileError, match="could not be loaded again, so none was written: coef_ must be numbers"):
+        save(model, path)
+    model = pickle.loads(pickle.dumps(fitted("CoxPH")))
+    model.log_likelihood_ = np.nan
+    with pytest.raises(ModelFileError, match="could not be loaded again"):
+        save(model, path)
+    assert not path.exists()
+
+
+def test_equal_edges_of_bins_can_be_saved(path):
+    _, y = data(1)
+    step = np.finfo(np.float64).eps  # both means of neighbours are rounded to the number between
+    x = np.resize([1 + step, 1 + 2 * step, 1 + 3 * step, 5.0], len(y))[:, None]
+    model = baselines.GradientBoosting(preprocessor=None, max_iter=10, min_samples_leaf=5).fit(x, y)
+    assert (np.diff(model._cuts[0]) == 0).any()
+    save(model, path)
+    np.testing.assert_array_equal(load(path).predict(x), model.predict(x))
 
 
 # Searches.

@@ -105,7 +105,7 @@ class GradientBoosting(Baseline):
         "grid_": FloatArray("intervals", least=0.0),
         "n_iter_": IntValue(1),
         "history_": FloatList(),
-        "_cuts": ListOf(FloatArray(None), "inputs"),
+        "_cuts": ListOf(FloatArray(None, least=-np.inf, most=np.inf), "inputs"),
         "_hazard": ObjectOf(
             BoostedClassifier, classes=IntArray("classes", least=0), baseline=FloatArray(None), trees=TREES
         ),
@@ -139,8 +139,8 @@ class GradientBoosting(Baseline):
 
     def _restored(self, sizes: Mapping[str, int]) -> None:
         check_grid(self.grid_)
-        if not all((np.diff(cuts) > 0).all() for cuts in self._cuts):
-            raise ValueError("the edges of the bins must ascend")
+        if not all((np.diff(cuts) >= 0).all() for cuts in self._cuts):
+            raise ValueError("the edges of the bins must not descend")
         if self._hazard.trees.n_features > sizes["inputs"] + 1 or self._hazard.classes.max() > self.n_events_:
             raise ValueError("the trees read columns or give outcomes that there are not")
 

@@ -84,7 +84,7 @@ class CoxPH(Baseline):
     _state: ClassVar[Mapping[str, StateKind]] = {
         "coef_": FloatArray("inputs"),
         "center_": FloatArray("inputs"),
-        "standard_errors_": FloatArray("inputs", least=0.0, missing=True),
+        "standard_errors_": FloatArray("inputs", least=0.0, most=np.inf, missing=True),
         "log_likelihood_": FloatValue(),
         "log_likelihood_null_": FloatValue(),
         "n_iter_": IntValue(0),

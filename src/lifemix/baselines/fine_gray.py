@@ -80,7 +80,7 @@ class FineGray(Baseline):
     _state: ClassVar[Mapping[str, StateKind]] = {
         "center_": FloatArray("inputs"),
         "coef_": ByEvent(FloatArray("inputs")),
-        "standard_errors_": ByEvent(FloatArray("inputs", least=0.0, missing=True)),
+        "standard_errors_": ByEvent(FloatArray("inputs", least=0.0, most=np.inf, missing=True)),
         "log_likelihood_": ByEvent(FloatValue()),
         "baseline_": ByEvent(TupleOf(FloatArray("times", least=0.0), FloatArray("times", least=0.0, most=np.inf))),
     }

@@ -25,7 +25,10 @@ class EncoderOption:
 
     def write(self, value: Any, writer: Writer, place: str) -> Any:
         """Return a mark in place of a module."""
-        return None if value is None else dict(_ENCODER)
+        if value is None:
+            return None
+        writer.encoder = writer.encoder or value
+        return dict(_ENCODER)
 
     def read(self, saved: Any, reader: Reader, place: str) -> Any:
         """Return the module that the user gave."""

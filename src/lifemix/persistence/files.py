@@ -16,7 +16,7 @@ from safetensors.numpy import save
 from ..errors import ModelFileError
 from ..files import atomic_write
 
-__all__ = ["FORMAT_VERSION", "checksum", "read_file", "write_file"]
+__all__ = ["FORMAT_VERSION", "Arrays", "checksum", "read_file", "write_file"]
 
 FORMAT_VERSION = 2
 

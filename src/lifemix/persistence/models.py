@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 from .. import baselines
 from ..errors import LifemixError, ModelFileError
 from ..state import Reader, Writer, read_model, write_model
-from .files import read_file, write_file
+from .files import FORMAT_VERSION, Arrays, read_file, write_file
 from .version1 import upgrade
 
 if TYPE_CHECKING:
     from torch import nn
 
 __all__ = ["load", "save"]
+
+_MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeError, TypeError, ValueError)
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -39,7 +43,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ------
     ModelFileError
         If the model is not fitted, is of another class, has parts that cannot be written without pickle (a transformer
-        of your own as preprocessor, a function as activation), or the file cannot be written.
+        of your own as preprocessor, a function as activation) or values that a fitted model cannot have (a weight that
+        is not a number), or the file cannot be written.
 
     See Also
     --------
@@ -61,8 +66,18 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
 
     """
-    writer = Writer()
-    content = write_model(_best(model), writer)
+    model, writer = _best(model), Writer()
+    content = write_model(model, writer)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _restore(FORMAT_VERSION, json.loads(json.dumps(content, allow_nan=False)), writer.arrays, writer.encoder)
+    except (LifemixError, ValueError) as error:
+        reason = str(error).removesuffix(" Save the model again.")
+        raise ModelFileError(
+            f"a file of this {type(model).__name__} could not be loaded again, so none was written: {reason} Fit the "
+            "model again, or pickle it with joblib."
+        ) from None
     write_file(Path(path), content, writer.arrays)
 
 
@@ -105,28 +120,24 @@ def load(path: str | os.PathLike[str], encoder: nn.Module | None = None) -> Any:
     """
     version, content, arrays = read_file(Path(path))
     try:
+        return _restore(version, content, arrays, encoder)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
+def _restore(version: int, content: Any, arrays: Arrays, encoder: Any) -> Any:
+    """Return the model of a file's content; a ``ModelFileError`` says what is wrong with it."""
+    try:
         if version == 1:
             content, arrays = upgrade(content, dict(arrays))
         reader = Reader(arrays, encoder, _import)
         model = read_model(content, reader)
-    except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from None
     except LifemixError:
         raise
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-    ) as error:
-        raise ModelFileError(f"{path} does not hold what a model needs: {error!r}. Save the model again.") from None
+    except _MALFORMED as error:
+        raise ModelFileError(f"this is not what a model needs: {error!r}. Save the model again.") from None
     if encoder is not None and not reader.with_encoder:
-        raise ModelFileError(
-            f"{path}: this model has no encoder of its own; got {type(encoder).__name__}. Leave encoder out."
-        )
+        raise ModelFileError(f"this model has no encoder of its own; got {type(encoder).__name__}. Leave encoder out.")
     return model
 
 

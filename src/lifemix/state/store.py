@@ -29,6 +29,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
+        self.encoder: Any = None  # an encoder of the user's, the first where there are several
         self._names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
     def array(self, values: Any, place: str) -> str:
