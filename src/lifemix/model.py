@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,20 +12,20 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from .networks import (
+    Activation,
     Layout,
-    activation_function,
     encode,
     encoder_shapes,
     gate_and_parameters,
     head_shapes,
+    resolve_activation,
     uniform_start,
 )
-from .primitives import LogLocationScale, Mixture, primitive_class
+from .primitives import Mixture, Primitive, primitive_class
 
 __all__ = ["Architecture"]
 
 _MODULE = "module."
-_ONE_SIDED = ("selu", "elu")  # bounded below and not above
 _HEADS_START = 0.3  # of the usual scale: at the start the covariates hardly move the warm start
 
 
@@ -42,32 +42,37 @@ class Architecture:
     hidden: tuple[int, ...]
     k: int
     n_events: int
-    primitive: str
-    activation: str = "relu6"
-    shift_activation: str | None = None  # None: the paper's, by primitive
+    primitive: str | type[Primitive]
+    activation: str | Callable[[Tensor], Tensor] = "relu6"
+    shift_activation: str | Callable[[Tensor], Tensor] | None = None  # None: the paper's, by primitive
     bias: bool = True
     module: nn.Module | None = field(default=None, compare=False)
     module_width: int = 0
 
     @cached_property
-    def law(self) -> type[LogLocationScale]:
+    def family(self) -> type[Primitive]:
         """The class of the primitive."""
         return primitive_class(self.primitive)
 
-    @property
-    def act(self) -> str:
-        """The name of the paper's ``act``."""
-        return self.shift_activation or self.law.shift_activation
+    @cached_property
+    def encoder_activation(self) -> Activation:
+        """What stands behind every hidden layer."""
+        return resolve_activation(self.activation)
 
     @cached_property
-    def shift_signs(self) -> tuple[float, float]:
-        """The signs of the shifts of the law's two parameters.
+    def act(self) -> Activation:
+        """The paper's ``act``, through which the shifts of the parameters go."""
+        return resolve_activation(self.shift_activation or self.family.shift_activation)
+
+    @cached_property
+    def shift_signs(self) -> tuple[float, ...]:
+        """The signs of the shifts, one per parameter of the primitive.
 
         SELU has no bound above and one below. It is subtracted from the location: added to the log rate, so that there
         is no bound to how early an event may come.
         """
-        at = self.law.location_at() if self.act in _ONE_SIDED else None
-        return (-1.0 if at == 0 else 1.0, -1.0 if at == 1 else 1.0)
+        at = self.family.location_index() if self.act.bounded_below_only else None
+        return tuple(-1.0 if place == at else 1.0 for place in range(len(self.family.parameter_names())))
 
     @property
     def width(self) -> int:
@@ -83,7 +88,8 @@ class Architecture:
             encoder = encoder_shapes(self.n_inputs, self.hidden, self.bias)
         else:
             encoder = {name: tuple(p.shape) for name, p in self._module_parameters().items()}
-        return Layout({**encoder, **head_shapes(self.width, self.n_events, self.k, self.bias)})
+        n_parameters = len(self.family.parameter_names())
+        return Layout({**encoder, **head_shapes(self.width, self.n_events, n_parameters, self.k, self.bias)})
 
     def represent(self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
         """Return the representation ``[models, rows, width]`` of ``x`` ``[models, rows, inputs]``."""
@@ -91,20 +97,22 @@ class Architecture:
             own = {name.removeprefix(_MODULE): p[0] for name, p in parameters.items() if name.startswith(_MODULE)}
             output: Tensor = functional_call(self.module, own, (x[0],))
             return output[None]
-        return encode(parameters, x, activation_function(self.activation), masks)
+        return encode(parameters, x, self.encoder_activation.function, masks)
 
     def mixtures(self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None) -> Mixture:
         """Return one mixture for each event, ``[models, rows, events, k]``."""
-        representation = self.represent(parameters, x, masks)
-        act = activation_function(self.act)
-        log_weights, first, second = gate_and_parameters(parameters, representation, act, self.shift_signs)
-        return Mixture(log_weights, self.law(first, second))
+        log_weights, *values = self.gate_and_parameters(parameters, self.represent(parameters, x, masks))
+        return Mixture(log_weights, self.family(*values))
+
+    def gate_and_parameters(self, parameters: Mapping[str, Tensor], representation: Tensor) -> tuple[Tensor, ...]:
+        """Return log weights and the primitive's parameters, each ``[models, rows, events, k]``."""
+        return gate_and_parameters(parameters, representation, self.act.function, self.shift_signs)
 
     def start(self, warm_start: Tensor, spread: float, rng: np.random.Generator, trained: bool = True) -> Tensor:
         """Draw starting parameters of one model, ``[parameters]``; one that will not be trained is the warm start.
 
-        warm_start: location and log precision of each event, ``[events, 2]``. The components start from there, their
-        locations ``spread`` standard deviations of log time apart on average, or they would stay identical.
+        warm_start: the primitive's parameters of each event, ``[events, parameters]``. The components start from there,
+        moved by up to ``spread`` standard deviations of log time, or they would stay identical.
         """
         flat = torch.zeros(1, self.layout.size, dtype=torch.float64)
         given = self._module_parameters()
@@ -118,14 +126,10 @@ class Architecture:
         shape = (self.n_events, self.k)
         steps = np.linspace(-1, 1, self.k) if self.k > 1 else np.zeros(1)
         scatter = spread * (steps + 0.1 * rng.standard_normal(shape)) if self.k > 1 else np.zeros(shape)
-        location = warm_start[:, :1] + torch.from_numpy(scatter) * torch.exp(-warm_start[:, 1:])
-        law = self.law.from_location(location, warm_start[:, 1:].expand(shape))
-        self.layout.views(flat)["base"].copy_(torch.stack(law.parameters, dim=1))
+        centre = self.family(*(column[:, None].expand(shape) for column in warm_start.unbind(1)))
+        components = centre.displaced(torch.from_numpy(scatter))
+        self.layout.views(flat)["base"].copy_(torch.stack(components.parameters, dim=1))
         return flat[0]
-
-    def base_of(self, warm_start: Tensor) -> Tensor:
-        """Return the two parameters of the primitive at a warm start, ``[events, 2]``: where the prior is centred."""
-        return torch.stack(self.law.from_location(warm_start[:, 0], warm_start[:, 1]).parameters, dim=1)
 
     @torch.no_grad()
     def fill_module(self, row: Tensor) -> None:

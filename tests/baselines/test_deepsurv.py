@@ -80,7 +80,7 @@ def test_missing_package_is_named_with_the_command(monkeypatch):
     [
         ({"hidden": ()}, "hidden must name at least one layer"),
         ({"hidden": (4, 0)}, "each width in hidden must be a whole number of at least 1; got 0"),
-        ({"activation": "sine"}, "activation must be one of 'relu', 'elu', 'selu', 'tanh'; got 'sine'"),
+        ({"activation": "sine"}, "activation must be one of 'relu6', 'relu', .*; got 'sine'"),
         ({"max_epochs": 0}, "max_epochs must be a whole number of at least 1"),
         ({"validation_fraction": 0.0}, "validation_fraction must be a number above 0 and at most 0.9"),
     ],

@@ -562,7 +562,7 @@ def test_paper_shifts_are_selu_for_weibull_and_tanh_for_lognormal(single):
 
 def test_selu_bounds_how_late_an_event_may_come_and_not_how_early():
     architecture = Architecture(1, (), 1, 1, "weibull", shift_activation="selu")
-    row = architecture.start(torch.tensor([[2.0, 0.5]]), 0.0, np.random.default_rng(0))[None]
+    row = architecture.start(torch.tensor([[0.5, 2.0]]), 0.0, np.random.default_rng(0))[None]
     views = architecture.layout.views(row)
     views["heads"].fill_(1.0)
     x = torch.tensor([[[-50.0], [0.0], [50.0]]], dtype=torch.float64)

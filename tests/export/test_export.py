@@ -15,9 +15,7 @@ from torch import nn
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.errors import InputError, SettingError
 from lifemix.export import export_survival
-from lifemix.export.programs import DENSITIES
 from lifemix.preprocessing import TabularPreprocessor
-from lifemix.primitives import PRIMITIVES
 
 TIMES = [0.0, 1e-3, 0.5, 7.5, 30.0, 200.0, 1e5]
 
@@ -79,13 +77,6 @@ def test_incidences_of_sharp_beside_wide_components(primitive):
     X = numbers(30, seed=2)
     found = run(export_survival(model, TIMES, event=1), X)
     np.testing.assert_allclose(found, model.predict_cumulative_incidence(X, TIMES, 1), atol=1e-6)
-
-
-@pytest.mark.parametrize("law", PRIMITIVES.values(), ids=PRIMITIVES.keys())
-def test_densities_are_those_of_the_primitives(law):
-    z = torch.linspace(-30, 9, 40, dtype=torch.float64)
-    expected, _ = law.standard(z, torch.ones_like(z))
-    np.testing.assert_allclose(DENSITIES[law](z), expected.exp(), rtol=1e-12, atol=1e-300)
 
 
 def test_categories_go_in_as_the_preprocessor_codes_them():

@@ -15,11 +15,16 @@ from lifemix.likelihood import (
     contributions,
     head_penalty,
     log_incidence_between,
+    prior_loss,
 )
-from lifemix.primitives import PRIMITIVES, Mixture
+from lifemix.primitives import PRIMITIVES, LogLocationScale, Mixture
 from lifemix.target import Target, as_target
+from own_primitives import members
 
 ALL = pytest.mark.parametrize("law", PRIMITIVES.values(), ids=PRIMITIVES.keys())
+LOG_LOCATION_SCALE = pytest.mark.parametrize(
+    "law", [family for family in PRIMITIVES.values() if issubclass(family, LogLocationScale)], ids=lambda law: law.name
+)
 BOTH = pytest.mark.parametrize("objective", ["exact", "elbo"])
 
 
@@ -28,7 +33,7 @@ def mixtures(law, rows, events=1, k=3, seed=0, dtype=torch.float64):
     shape = (rows, events, k)
     log_weights = torch.log_softmax(torch.from_numpy(rng.normal(size=shape)).to(dtype), -1)
     location = torch.from_numpy(rng.normal(0.3, 0.7, shape)).to(dtype)
-    return Mixture(log_weights, law.from_location(location, torch.from_numpy(rng.normal(0.3, 0.4, shape)).to(dtype)))
+    return Mixture(log_weights, members(law, location, torch.from_numpy(rng.normal(0.3, 0.4, shape)).to(dtype)))
 
 
 def every_kind(rows=40, events=2, seed=0):
@@ -125,11 +130,10 @@ def test_one_event_competing_loss_equals_single_risk_loss(law, objective):
     """A second event that can hardly happen changes nothing."""
     y = every_kind(events=1)
     one = mixtures(law, len(y))
-    never = law.from_location(torch.full_like(one.log_weights, 200.0), torch.zeros_like(one.log_weights))
-    first, second = one.components.parameters
+    never = one.components.rescaled(200.0)
     both = Mixture(
         one.log_weights.repeat(1, 2, 1),
-        law(*(torch.cat(pair, dim=1) for pair in zip((first, second), never.parameters, strict=True))),
+        law(*(torch.cat(pair, dim=1) for pair in zip(one.components.parameters, never.parameters, strict=True))),
     )
     alone, joint = (contributions(m, observe(y), objective).total() for m in (one, both))
     np.testing.assert_allclose(joint, alone, rtol=1e-5, atol=1e-7)
@@ -154,7 +158,7 @@ def test_loss_ignores_row_order(objective, order):
 
     def loss(mixture, target):
         observed = observe(target)
-        return combined_loss(contributions(mixture, observed, objective), observed.weight[None], 0.7)
+        return combined_loss(contributions(mixture, observed, objective), observed.weight[None], 0.7).total
 
     np.testing.assert_allclose(loss(m.map(lambda values: values[order]), y[order]), loss(m, y), rtol=1e-12)
 
@@ -167,10 +171,10 @@ def test_case_weight_two_is_the_row_twice(objective):
     weight = np.ones(20)
     weight[[4, 7]] = 2.0
     weighted, repeated = observe(y, weight=weight), observe(y[twice])
-    a = combined_loss(contributions(m, weighted, objective), weighted.weight[None], 0.5)
+    a = combined_loss(contributions(m, weighted, objective), weighted.weight[None], 0.5).total
     b = combined_loss(
         contributions(m.map(lambda values: values[twice]), repeated, objective), repeated.weight[None], 0.5
-    )
+    ).total
     np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
@@ -202,7 +206,7 @@ def test_units_of_time_only_shift_the_likelihood_of_events(law):
     y = every_kind(events=2)
     m = mixtures(law, len(y), events=2)
     unit = 365.25
-    scaled = m.components.from_location(m.components.location - np.log(unit), m.components.log_precision)
+    scaled = m.components.rescaled(-np.log(unit))
     years = make_target(y["time"], y["event"], y["entry"], y["upper"])
     a = contributions(m, observe(years)).total()
     b = contributions(Mixture(m.log_weights, scaled), observe(years, unit=unit)).total()
@@ -222,12 +226,40 @@ def test_penalties_are_sums_of_squares():
     assert head_penalty(torch.tensor([[[1.0, 2.0]]])).item() == 2.5
 
 
+def test_strength_of_the_prior_does_not_grow_with_the_rows():
+    base, centre = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]).double(), torch.tensor([[[1.5, 3.0]]]).double()
+    heads = torch.tensor([[[1.0, 2.0]]]).double()
+    prior = prior_loss(base, centre, heads, prior_strength=0.1, head_prior=0.3)
+    np.testing.assert_allclose(prior, 0.1 * (0.25 + 0.25 + 1.0) + 0.3 * 2.5, rtol=1e-12)
+    losses = []
+    for copies in (1, 7):
+        y, rows = np.tile(every_kind(10), copies), np.tile(np.arange(10), copies)
+        m = mixtures(PRIMITIVES["weibull"], 10, events=2).map(lambda values, rows=rows: values[rows])
+        observed = observe(y)
+        losses.append(combined_loss(contributions(m, observed), observed.weight[None], 1.0, prior))
+        np.testing.assert_allclose(losses[-1].total - losses[-1].likelihood, prior, rtol=1e-9)
+    np.testing.assert_allclose(losses[0].total, losses[1].total, rtol=1e-12)
+
+
+def test_combined_loss_is_the_formula_of_the_paper():
+    """``-(ELBO_U + alpha ELBO_C)`` per unit of weight ``+ lambda * prior``, written out row by row."""
+    time, event = torch.tensor([1.0, 2.0, 3.0]).double(), torch.tensor([1, 0, 1])
+    observed = observe(make_target(time.numpy(), event.numpy()))
+    m = mixtures(PRIMITIVES["lognormal"], 3)
+    w, components = m.log_weights[:, 0].exp(), m.components.map(lambda values: values[:, 0])
+    log_f, log_s = components.log_pdf(time[:, None]), components.log_survival(time[:, None])
+    uncensored = sum((w[i] * log_f[i]).sum() for i in (0, 2))
+    censored = (w[1] * log_s[1]).sum()
+    loss = combined_loss(contributions(m, observed, "elbo"), observed.weight[None], 0.4, torch.tensor([0.25]).double())
+    np.testing.assert_allclose(loss.total, -(uncensored + 0.4 * censored) / 3 + 0.25, rtol=1e-12)
+
+
 def test_unknown_objective_is_refused():
     with pytest.raises(SettingError, match="unknown objective; got 'mle', expected one of"):
         check_objective("mle")
 
 
-@ALL
+@LOG_LOCATION_SCALE
 @BOTH
 @settings(max_examples=60, deadline=None)
 @given(
@@ -245,9 +277,9 @@ def test_loss_and_gradient_are_finite_for_extreme_inputs_in_float32(law, objecti
         torch.tensor(rng.normal(0, scale, (16, 2, 3)), dtype=torch.float32, requires_grad=True)
         for scale in (size, size, precision)
     ]
-    m = Mixture(torch.log_softmax(raw[0], -1), law.from_location(raw[1], raw[2]))
+    m = Mixture(torch.log_softmax(raw[0], -1), members(law, raw[1], raw[2]))
     terms = contributions(m, observed, objective)
-    loss = combined_loss(terms, observed.weight[None], 0.5)
+    loss = combined_loss(terms, observed.weight[None], 0.5).total
     loss.sum().backward()
     assert torch.isfinite(loss).all()
     for values in raw:

@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..networks import activation_module
 from ..target import Target
 from ._checks import Floats
 from ._dense import DenseBlock
-from .training import ACTIVATIONS
 
 __all__ = ["DeepHitNetwork", "intervals", "pairs"]
 
@@ -25,7 +25,7 @@ class DeepHitNetwork(nn.Module):
         options = {
             "batch_norm": settings.batch_norm,
             "dropout": settings.dropout,
-            "activation": ACTIVATIONS[settings.activation],
+            "activation": activation_module(settings.activation),
         }
 
         def layers(inputs: int, nodes: int, count: int) -> nn.Sequential:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..checks import Choice, Flag, Number, Rule, Seed, Whole
+from ..networks import ACTIVATIONS
 from ..state import FloatArray, FloatList, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
@@ -20,7 +21,7 @@ from ._grid import check_grid, interval_ends
 from ._optional import optional_module
 from ._steps import interpolate
 from .base import Baseline, chunks
-from .training import ACTIVATIONS, Schedule, seeded, split_rows, train
+from .training import Schedule, seeded, split_rows, train
 
 __all__ = ["DEEPHIT_PAPER", "DeepHit"]
 

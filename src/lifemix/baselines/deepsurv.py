@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ..checks import Check, Choice, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
+from ..networks import ACTIVATIONS, activation_module
 from ..state import FloatArray, FloatList, FloatValue, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
@@ -21,7 +22,7 @@ from ._partial import hazard_increments, make_terms
 from ._risk_sets import ObservedRisk
 from ._steps import proportional_survival, step_values
 from .base import Baseline
-from .training import ACTIVATIONS, Schedule, seeded, split_rows, train
+from .training import Schedule, seeded, split_rows, train
 
 __all__ = ["DEEPSURV_PUBLISHED", "DeepSurv"]
 
@@ -198,7 +199,7 @@ class DeepSurv(Baseline):
         )
 
     def _new_network(self, inputs: int) -> DenseNetwork:
-        return DenseNetwork(inputs, self.hidden, ACTIVATIONS[self.activation], self.batch_norm, self.dropout)
+        return DenseNetwork(inputs, self.hidden, activation_module(self.activation), self.batch_norm, self.dropout)
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         loss = optional_module("pycox.models.loss", "pycox", "DeepSurv")

@@ -16,14 +16,7 @@ from ..errors import DivergedError, SettingError
 from ..splits import train_validation_split
 from ..target import Target
 
-__all__ = ["ACTIVATIONS", "Schedule", "seeded", "split_rows", "train"]
-
-ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
-    "relu": nn.ReLU,
-    "elu": nn.ELU,
-    "selu": nn.SELU,
-    "tanh": nn.Tanh,
-}
+__all__ = ["Schedule", "seeded", "split_rows", "train"]
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ __all__ = ["SurvivalDistribution"]
 Floats = NDArray[np.float64]
 _CHUNK = 1 << 21  # numbers in the largest temporary array
 # Cumulative hazards since the time of conditioning at which the panels of an integral end
-_LEFT = [1e-3, 0.01, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 150.0, 300.0, 600.0]
+_LEVELS = [1e-3, 0.01, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 150.0, 300.0, 600.0]
 _MIDDLE = 5
 _CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
 
@@ -205,7 +205,7 @@ class SurvivalDistribution(ABC):
         Relative to S(since), which may be too small for a number; the panels end at quantiles of those who are left.
         """
         since, base = self._since_column(), self._log_survival_at_since()
-        landmarks = torch.minimum(self._left(), t.amax(1, keepdim=True))
+        landmarks = torch.minimum(self._conditional_quantiles(), t.amax(1, keepdim=True))
         edges = torch.log(torch.cat([since, landmarks, t], dim=1).clamp(min=1e-300)).sort(dim=1).values
         place = torch.searchsorted(edges, torch.log(t.clamp(min=1e-300)))
 
@@ -213,18 +213,18 @@ class SurvivalDistribution(ABC):
             law = self._take(rows)
             return torch.exp(law._log_survival(torch.exp(x)) - base[rows] + x)[..., None]
 
-        tolerance = 1e-10 * (self._left()[:, _MIDDLE] - since[:, 0]).clamp(min=1e-300)
+        tolerance = 1e-10 * (self._conditional_quantiles()[:, _MIDDLE] - since[:, 0]).clamp(min=1e-300)
         parts = integrate(integrand, edges[:, :-1], edges[:, 1:], tolerance)[..., 0]
         return torch.cat([torch.zeros_like(since), parts.cumsum(1)], dim=1).gather(1, place)
 
-    def _left(self) -> Tensor:
+    def _conditional_quantiles(self) -> Tensor:
         """Return the times at which given shares of those alive at ``since`` are left, ``[rows, levels]``."""
-        log_s = self._log_survival_at_since() - torch.as_tensor(_LEFT)
+        log_s = self._log_survival_at_since() - torch.as_tensor(_LEVELS)
         return torch.maximum(self._invert(log_s), self._since_column())
 
     def _mean_since(self) -> Tensor:
         """Return the mean time beyond ``since``, ``[rows, 1]``: to where next to nobody is left, and the tail."""
-        last = self._left()[:, -1:].clamp(max=1e300)
+        last = self._conditional_quantiles()[:, -1:].clamp(max=1e300)
         left = torch.exp(self._log_survival(last) - self._log_survival_at_since())
         index = self._tail_index()
         tail = last * left / (index - 1)

@@ -195,9 +195,12 @@ class CompetingDistribution(SurvivalDistribution):
         index = components.tail_index().amin(-1).sum(-1)[..., None]  # [members, rows, 1]
         far = components.inverse_log_survival(torch.full_like(self._mixtures.log_weights, -600.0))
         last = torch.maximum(far.amax(dim=(0, 2, 3))[:, None], 10 * t).clamp(max=1e300)
-        inside = self._integrated_survival(torch.cat([t, last], dim=1))
+        stops = [t, last]
+        if bool(torch.isfinite(index).any()):  # a long way to the end, on which the panels must find where S is
+            stops = [t, torch.minimum(torch.maximum(self._conditional_quantiles(), t), last), last]
+        inside = self._integrated_survival(torch.cat(stops, dim=1))
         tail = (last * torch.exp(self._by_event("log_survival", last).sum(2)) / (index - 1)).mean(0)
-        return torch.where(index.amin(0) > 1, inside[:, 1:] - inside[:, :1] + tail, torch.inf)
+        return torch.where(index.amin(0) > 1, inside[:, -1:] - inside[:, :1] + tail, torch.inf)
 
 
 def _panels(laws: Mixture, log_t: Tensor, since: Tensor) -> tuple[Tensor, Tensor]:
@@ -224,14 +227,12 @@ def _survival_and_hazard(laws: Mixture, rows: Tensor, log_t: Tensor) -> tuple[Te
     The slope of a component's log survival in z is minus its hazard, so one pass gives both. The rows ``[p]`` are the
     last axis, as that of the log times ``[nodes, p]``: sums over components run along memory.
     """
-    components = laws.components
-    log_weights, location, log_precision = (
+    log_weights, *parameters = (
         values[rows].permute(1, 2, 0)[:, :, None]  # [events, k, 1, p]
-        for values in (laws.log_weights, components.location, components.log_precision)
+        for values in (laws.log_weights, *laws.components.parameters)
     )
-    precision = log_precision.exp()
-    log_survival, slope = components.standard((log_t - location).mul_(precision), log_t.new_zeros(()))
+    log_survival, slope = type(laws.components)(*parameters).log_survival_and_slope(log_t)
     joint = log_survival.add_(log_weights)
     total = torch.logsumexp(joint, dim=1)
     share = joint.sub_(total[:, None]).exp_()
-    return total, share.mul_(slope.mul_(precision)).sum(1).neg_()
+    return total, share.mul_(slope).sum(1).neg_()

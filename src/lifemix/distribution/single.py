@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..checks import Seed, Whole, check_event, check_times
-from ..primitives import LogLocationScale, Mixture
+from ..primitives import Mixture, Primitive
 from .base import SurvivalDistribution
 
 __all__ = ["MixtureDistribution"]
@@ -47,7 +47,7 @@ class MixtureDistribution(SurvivalDistribution):
         return self._mixture.given(at_since).log_weights.exp().numpy()
 
     @property
-    def components(self) -> LogLocationScale:
+    def components(self) -> Primitive:
         """The primitives, parameters ``(n_rows, k)`` in the user's unit of time."""
         return self._mixture.components
 
@@ -115,16 +115,15 @@ class MixtureDistribution(SurvivalDistribution):
 
     def _mix(self, log_times: Tensor, result: Tensor) -> None:
         """Write the curves into the result, a few rows at a time, so that what lies between stays in the cache."""
-        law, weights = self._mixture.components, self._mixture.log_weights.exp()[:, None]
-        precision = law.log_precision.exp()[..., None]  # [rows, k, 1]
-        offset = -precision * law.location[..., None]
+        weights = self._mixture.log_weights.exp()[:, None]
+        components = self._mixture.components.map(lambda parameter: parameter[..., None])  # [rows, k, 1]
         size = max(1, _FAST_CHUNK // max(1, len(log_times) * self._width))
         space = torch.empty(min(size, len(self)), self._width, len(log_times), dtype=torch.float64)
         for start in range(0, len(self), size):
             rows = slice(start, start + size)
             own = result[rows]
-            z = torch.addcmul(offset[rows], precision[rows], log_times, out=space[: len(own)])
-            torch.bmm(weights[rows], law.standard_survival(z), out=own[:, None])
+            curves = components.map(lambda parameter: parameter[rows]).survival_curve(log_times, space[: len(own)])  # noqa: B023
+            torch.bmm(weights[rows], curves, out=own[:, None])
             own.clamp_(max=1.0)
 
     def _bracket(self, log_s: Tensor) -> tuple[Tensor, Tensor]:

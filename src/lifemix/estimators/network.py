@@ -14,7 +14,7 @@ from ..distribution import CompetingDistribution, MixtureDistribution
 from ..errors import CovariateError
 from ..likelihood import contributions
 from ..model import Architecture
-from ..primitives import LogLocationScale, Mixture
+from ..primitives import Mixture, Primitive
 from ..target import Target
 from .inputs import single_precision
 from .timescale import TimeScale
@@ -70,20 +70,16 @@ class FittedNetwork:
             mixture = architecture.mixtures(parameters, x)
             return torch.stack([mixture.log_weights, *mixture.components.parameters], dim=2)
 
-        parts = torch.stack(self._apply(matrix, stacked)).double()  # [members, rows, 3, events, k]
-        log_weights = torch.log_softmax(parts[:, :, 0], dim=-1)
-        law = self.architectures[0].law(parts[:, :, 1], parts[:, :, 2])
-        _refuse_degenerate(law)
-        return Mixture(log_weights, law)
+        parts = torch.stack(self._apply(matrix, stacked)).double()  # [members, rows, 1 + parameters, events, k]
+        log_weights, *parameters = parts.unbind(2)
+        components = self.architectures[0].family(*parameters)
+        _refuse_degenerate(components)
+        return Mixture(torch.log_softmax(log_weights, dim=-1), components)
 
     def distribution(self, matrix: Floats) -> MixtureDistribution | CompetingDistribution:
         """Return one distribution per row, in the user's unit of time."""
         mixtures = self.mixtures(matrix)
-        own = mixtures.components
-        assert isinstance(own, LogLocationScale)
-        mixtures = Mixture(
-            mixtures.log_weights, own.from_location(own.location + np.log(self.scale.unit), own.log_precision)
-        )
+        mixtures = Mixture(mixtures.log_weights, mixtures.components.rescaled(np.log(self.scale.unit)))
         if self.architectures[0].n_events > 1:
             return CompetingDistribution(mixtures)
         side_by_side = mixtures.map(lambda values: values[:, :, 0].transpose(0, 1).flatten(1))
@@ -126,10 +122,10 @@ class FittedNetwork:
         return list(zip(self.architectures, parts, strict=True))
 
 
-def _refuse_degenerate(law: LogLocationScale) -> None:
+def _refuse_degenerate(components: Primitive) -> None:
     """Refuse rows so far away that a component has left the range of numbers; an unbounded shift has no end."""
-    inside = (law.location.abs() < _LARGEST_LOG) & (law.log_precision.abs() < _LARGEST_LOG)  # false for NaN, too
-    rows = (~inside).sum(dim=(0, 2, 3)).nonzero()[:, 0]
+    outside = [~(parameter.abs() < _LARGEST_LOG) for parameter in components.parameters]  # true for NaN, too
+    rows = torch.stack(outside).sum(dim=(0, 1, 3, 4)).nonzero()[:, 0]
     if len(rows):
         raise CovariateError(
             f"X must lie near the training rows; got {len(rows)} rows, the first is row {int(rows[0])}, so far away "

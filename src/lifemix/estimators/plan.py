@@ -172,9 +172,9 @@ def _jobs(
     def start() -> Tensor:
         rows, _ = sample.split(0.0, 0)  # all but the given rows to hold out
         observed = scale.observe(sample.target.take(rows), sample.weight[rows])
-        return warm_start(architecture.law, observed, architecture.n_events)
+        return warm_start(architecture.family, observed, architecture.n_events)
 
-    begin = memo.get(("start", architecture.law), start)
+    begin = memo.get(("start", architecture.family), start)
     settings = {name: float(getattr(estimator, name)) for name in _OWN_SETTINGS}
     root = memo.get(("root", estimator.random_state), lambda: root_seed(estimator.random_state))
     jobs = []

@@ -14,7 +14,7 @@ from torch import nn
 from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
 from ..likelihood import check_objective
-from ..networks import activation_function
+from ..networks import resolve_activation
 from ..primitives import primitive_class
 from ..training import check_callbacks, check_optimizer
 from ..warning import warn_user
@@ -25,8 +25,8 @@ __all__ = ["RULES", "check_combinations", "choose_device", "root_seed"]
 RULES: Mapping[str, Rule] = {
     "primitive": Check(primitive_class),
     "objective": Check(check_objective),
-    "activation": Check(activation_function),
-    "shift_activation": Check(lambda name: None if name is None else activation_function(name)),
+    "activation": Check(resolve_activation),
+    "shift_activation": Check(lambda name: None if name is None else resolve_activation(name)),
     "optimizer": Check(check_optimizer),
     "k": Whole(1),
     "n_members": Whole(1),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from .censored import OBJECTIVES, Contributions, check_objective, contributions
 from .competing import log_incidence_between
-from .loss import combined_loss
+from .loss import Loss, combined_loss, prior_loss
 from .observations import Observations
 from .prior import base_penalty, head_penalty
 
 __all__ = [
     "OBJECTIVES",
     "Contributions",
+    "Loss",
     "Observations",
     "base_penalty",
     "check_objective",
@@ -18,4 +19,5 @@ __all__ = [
     "contributions",
     "head_penalty",
     "log_incidence_between",
+    "prior_loss",
 ]

@@ -10,7 +10,7 @@ __all__ = ["base_penalty", "head_penalty"]
 def base_penalty(base: Tensor, warm_start: Tensor) -> Tensor:
     """The paper's prior loss: ``sum_k (beta_k - beta)^2 + (eta_k - eta)^2`` on the log scale, over all events.
 
-    base: ``[models, events, 2, k]``; warm_start: ``[models, events, 2]``. Returns ``[models]``.
+    base: ``[models, events, parameters, k]``; warm_start: ``[models, events, parameters]``. Returns ``[models]``.
     """
     return (base - warm_start[..., None]).square().sum(dim=(-3, -2, -1))
 

@@ -7,29 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from ..errors import SettingError
-
-__all__ = ["ACTIVATIONS", "activation_function", "encode", "encoder_shapes", "uniform_start"]
-
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu6": functional.relu6,
-    "relu": functional.relu,
-    "selu": functional.selu,
-    "elu": functional.elu,
-    "gelu": functional.gelu,
-    "silu": functional.silu,
-    "tanh": torch.tanh,
-    "identity": lambda x: x,
-}
-
-
-def activation_function(name: object) -> Callable[[Tensor], Tensor]:
-    """Return an activation by its name."""
-    if not isinstance(name, str) or name not in ACTIVATIONS:
-        raise SettingError(f"unknown activation; got {name!r}, expected one of {sorted(ACTIVATIONS)}.")
-    return ACTIVATIONS[name]
+__all__ = ["encode", "encoder_shapes", "uniform_start"]
 
 
 def encoder_shapes(n_inputs: int, hidden: Sequence[int], bias: bool) -> dict[str, tuple[int, ...]]:
@@ -50,7 +29,7 @@ def encode(
 ) -> Tensor:
     """Return the representation ``[models, rows, hidden[-1]]`` of inputs ``[models, rows, inputs]``.
 
-    masks: for dropout, one a layer, 0 where a unit is left out and 1 / (share kept) elsewhere.
+    masks: for dropout, one per layer, 0 where a unit is left out and 1 / (share kept) elsewhere.
     """
     layer = 0
     while (weight := parameters.get(f"encoder.{layer}.weight")) is not None:

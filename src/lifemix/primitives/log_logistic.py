@@ -1,17 +1,17 @@
-"""Log-logistic times: not in the paper, here to show that a new primitive is one file and one line of the registry."""
+"""Log-logistic times, which are not in the paper: a heavy tail."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from .base import LogLocationScale
+from .log_location_scale import LogLocationScale
 from .stable import log1mexp
 
 __all__ = ["LogLogistic"]
@@ -21,24 +21,28 @@ _NODES, _WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.legendre.le
 
 
 @dataclass(frozen=True, eq=False)
-class LogLogistic(LogLocationScale):
-    """Log-logistic times: ``S(t) = 1 / (1 + (t / scale) ** shape)``; the mean is infinite for shapes up to 1."""
+class LogLogistic(LogLocationScale, name="loglogistic", label="log-logistic"):
+    """Log-logistic times: ``S(t) = 1 / (1 + (t / scale) ** shape)``; the mean is infinite for shapes up to 1.
+
+    Parameters
+    ----------
+    log_shape, log_scale : Tensor
+        The logarithms of shape and scale.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from lifemix.primitives import LogLogistic
+    >>> times = LogLogistic(log_shape=torch.tensor(0.0), log_scale=torch.tensor(0.0))
+    >>> times.log_survival(torch.tensor(3.0)).exp(), times.mean()
+    (tensor(0.2500), tensor(inf))
+    """
 
     log_shape: Tensor
     log_scale: Tensor
-    shift_activation: ClassVar[str] = "selu"
-
-    @property
-    def location(self) -> Tensor:
-        return self.log_scale
-
-    @property
-    def log_precision(self) -> Tensor:
-        return self.log_shape
-
-    @classmethod
-    def from_location(cls, location: Tensor, log_precision: Tensor) -> Self:
-        return cls(log_precision, location)
+    standard_tail: ClassVar[float] = 1.0
+    survival_javascript: ClassVar[str] = "(z) => 1 / (1 + Math.exp(z))"
+    density_javascript: ClassVar[str] = "(z) => { const e = Math.exp(-Math.abs(z)); return e / ((1 + e) * (1 + e)); }"
 
     @staticmethod
     def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
@@ -48,6 +52,10 @@ class LogLogistic(LogLocationScale):
     @staticmethod
     def standard_survival(z: Tensor) -> Tensor:
         return z.neg_().sigmoid_()
+
+    @staticmethod
+    def standard_density(z: Tensor) -> Tensor:
+        return torch.sigmoid(z) * torch.sigmoid(-z)
 
     def log_survival(self, t: Tensor) -> Tensor:
         return logsigmoid(-self.z(t))
@@ -76,7 +84,7 @@ class LogLogistic(LogLocationScale):
         return torch.where(self.log_shape > 0, finite, torch.inf)
 
     def rmst(self, t: Tensor) -> Tensor:
-        """Return the integral of S to t, in three parts of z: a series to -1, Gauss-Legendre to 1, a series beyond."""
+        # In three parts of z: a series to -1, Gauss-Legendre to 1, a series beyond.
         z, shape, log_scale = torch.broadcast_tensors(self.z(t), torch.exp(self.log_shape), self.log_scale)
         early = _power_series(z.clamp(-1e30, -1.0), shape)
         middle = _middle(z.clamp(-1.0, 1.0), shape)
@@ -88,9 +96,6 @@ class LogLogistic(LogLocationScale):
         far = torch.exp(log_scale) * _beyond(z.clamp(min=1.0), shape)
         inside = torch.where(z > 1, far, self.mean() - self.rmst(t))
         return torch.where(shape > 1, inside, torch.inf)
-
-    def tail_index(self) -> Tensor:
-        return torch.exp(self.log_shape)
 
 
 def _power_series(z: Tensor, shape: Tensor) -> Tensor:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from .base import LogLocationScale
+from .log_location_scale import LogLocationScale
 from .stable import log1mexp, log_ndtr, saturate
 
 __all__ = ["LogNormal"]
@@ -21,27 +21,33 @@ _FAR = 12.0  # beyond it Phi(-z) nears the end of float32, and a few terms of it
 
 
 @dataclass(frozen=True, eq=False)
-class LogNormal(LogLocationScale):
+class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
     """Log-normal times: ``S(t) = Phi(-(log t - mu) / sigma)``.
 
     The paper's eta is mu and its beta is sigma, which stays positive because its logarithm is the parameter.
+
+    Parameters
+    ----------
+    mu, log_sigma : Tensor
+        Mean and logarithm of the standard deviation of log time.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from lifemix.primitives import LogNormal
+    >>> times = LogNormal(mu=torch.tensor(3.0), log_sigma=torch.tensor(0.0))
+    >>> times.quantile(torch.tensor(0.5)).log()
+    tensor(3.)
     """
 
     mu: Tensor
     log_sigma: Tensor
     shift_activation: ClassVar[str] = "tanh"
-
-    @property
-    def location(self) -> Tensor:
-        return self.mu
-
-    @property
-    def log_precision(self) -> Tensor:
-        return -self.log_sigma
-
-    @classmethod
-    def from_location(cls, location: Tensor, log_precision: Tensor) -> Self:
-        return cls(location, -log_precision)
+    location_name: ClassVar[str | None] = "mu"
+    precision_sign: ClassVar[int] = -1
+    standard_tail: ClassVar[float] = torch.inf
+    survival_javascript: ClassVar[str] = "normalSurvival"
+    density_javascript: ClassVar[str] = "(z) => Math.exp(-z * z / 2) / Math.sqrt(2 * Math.PI)"
 
     @staticmethod
     def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
@@ -59,6 +65,10 @@ class LogNormal(LogLocationScale):
     @staticmethod
     def standard_survival(z: Tensor) -> Tensor:
         return z.mul_(math.sqrt(0.5)).erfc_().mul_(0.5)
+
+    @staticmethod
+    def standard_density(z: Tensor) -> Tensor:
+        return torch.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
     def z(self, t: Tensor) -> Tensor:
         return -saturate(-saturate(super().z(t), _Z_LIMIT), _Z_LIMIT)
@@ -103,9 +113,6 @@ class LogNormal(LogLocationScale):
         """``E[T; T <= t]`` for side 1, ``E[T; T > t]`` for side -1."""
         sigma = torch.exp(self.log_sigma)
         return torch.exp(self.mu + sigma**2 / 2 + log_ndtr(side * (self.z(t) - sigma)))
-
-    def tail_index(self) -> Tensor:
-        return torch.full_like(self.mu, torch.inf)
 
 
 def _upper_quantile(log_s: Tensor) -> Tensor:

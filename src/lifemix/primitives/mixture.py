@@ -8,7 +8,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from .base import LogLocationScale
+from .base import Primitive
 
 __all__ = ["Mixture"]
 
@@ -18,7 +18,7 @@ class Mixture:
     """``S(t) = sum_k w_k S_k(t)``; times have the shape of the weights without their last axis."""
 
     log_weights: Tensor  # [..., k], sums to 1 in the last axis
-    components: LogLocationScale  # [..., k]
+    components: Primitive  # [..., k]
 
     def map(self, function: Any) -> Self:
         """Return the mixture with a function applied to weights and parameters (an index, a cast)."""

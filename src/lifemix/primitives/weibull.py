@@ -3,61 +3,81 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from .base import LogLocationScale
+from .log_location_scale import LogLocationScale
 from .stable import LOG_LIMIT, log1mexp, log_expm1, saturate
 
 __all__ = ["Weibull"]
 
 
 @dataclass(frozen=True, eq=False)
-class Weibull(LogLocationScale):
+class Weibull(LogLocationScale, name="weibull", label="Weibull"):
     """Weibull times: ``S(t) = exp(-(t / scale) ** shape)``.
 
     The paper's beta is the scale and its eta the shape; both stay positive because their logarithms are the parameters.
     The log cumulative hazard ``shape * log(t / scale)`` saturates at 80.
+
+    Parameters
+    ----------
+    log_shape, log_scale : Tensor
+        The logarithms of shape and scale.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from lifemix.primitives import Weibull
+    >>> exponential = Weibull(log_shape=torch.tensor(0.0), log_scale=torch.tensor(2.0).log())
+    >>> exponential.log_survival(torch.tensor([1.0, 4.0]))
+    tensor([-0.5000, -2.0000])
+    >>> exponential.mean()
+    tensor(2.)
     """
 
     log_shape: Tensor
     log_scale: Tensor
-    shift_activation: ClassVar[str] = "selu"
-
-    @property
-    def location(self) -> Tensor:
-        return self.log_scale
-
-    @property
-    def log_precision(self) -> Tensor:
-        return self.log_shape
-
-    @classmethod
-    def from_location(cls, location: Tensor, log_precision: Tensor) -> Self:
-        return cls(log_precision, location)
+    standard_tail: ClassVar[float] = torch.inf
+    survival_javascript: ClassVar[str] = "(z) => Math.exp(-Math.exp(Math.min(z, LOG_LIMIT)))"
+    density_javascript: ClassVar[str] = "(z) => { z = Math.min(z, LOG_LIMIT); return Math.exp(z - Math.exp(z)); }"
 
     @staticmethod
     def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
         z = z.clamp(max=LOG_LIMIT)
-        hazard_so_far = z.exp()
-        return z.mul_(happened).sub_(hazard_so_far), happened - hazard_so_far
+        cumulative_hazard = z.exp()
+        return z.mul_(happened).sub_(cumulative_hazard), happened - cumulative_hazard
 
     @staticmethod
     def standard_survival(z: Tensor) -> Tensor:
         return z.exp_().neg_().exp_()  # beyond the limit of the log cumulative hazard 0 as well
 
+    @staticmethod
+    def standard_density(z: Tensor) -> Tensor:
+        return torch.exp(z.clamp(max=LOG_LIMIT) - torch.exp(z.clamp(max=LOG_LIMIT)))
+
     def log_cumulative_hazard(self, t: Tensor) -> Tensor:
-        """``log H(t) = shape * log(t / scale)``."""
+        """``log H(t) = shape * log(t / scale)``.
+
+        Parameters
+        ----------
+        t : Tensor
+            Times, which broadcast with the parameters.
+
+        Returns
+        -------
+        Tensor
+            The log cumulative hazard, at most 80.
+        """
         return saturate(self.z(t))
 
     def log_survival(self, t: Tensor) -> Tensor:
         return -self.log_cumulative_hazard(t).exp()
 
     def log_pdf(self, t: Tensor) -> Tensor:
-        log_hazard_so_far = self.log_cumulative_hazard(t)
-        return self._log_rate(t, log_hazard_so_far) - log_hazard_so_far.exp()
+        log_cumulative_hazard = self.log_cumulative_hazard(t)
+        return self._log_rate(t, log_cumulative_hazard) - log_cumulative_hazard.exp()
 
     def log_hazard(self, t: Tensor) -> Tensor:
         return self._log_rate(t, self.log_cumulative_hazard(t))
@@ -87,7 +107,7 @@ class Weibull(LogLocationScale):
         return self.log_scale + torch.lgamma(1 + torch.exp(-self.log_shape))
 
     def rmst(self, t: Tensor) -> Tensor:
-        """``mean * P(1 / shape, H(t))`` with the regularised incomplete gamma function P."""
+        # mean * P(1 / shape, H(t)) with the regularised incomplete gamma function P
         order, h = torch.exp(-self.log_shape), self.log_cumulative_hazard(t).exp()
         order, h = torch.broadcast_tensors(order, h)
         share = torch.special.gammainc(order, h)
@@ -97,6 +117,3 @@ class Weibull(LogLocationScale):
     def mean_beyond(self, t: Tensor) -> Tensor:
         order, h = torch.broadcast_tensors(torch.exp(-self.log_shape), self.log_cumulative_hazard(t).exp())
         return torch.exp(self._log_mean() + torch.log(torch.special.gammaincc(order, h)))
-
-    def tail_index(self) -> Tensor:
-        return torch.full_like(self.log_shape, torch.inf)

@@ -28,14 +28,14 @@ from ..errors import InputError, SettingError
 from ..estimators import DeepSurvivalMachines
 from ..files import atomic_write
 from ..metrics import aalen_johansen
-from ..primitives import PRIMITIVES
+from ..networks import ACTIVATIONS
 from ..splits import default_horizons
 from ..target import Target
 from .calculator_fields import fields_of
 
 __all__ = ["write_calculator"]
 
-_SCRIPTS = ("laws", "network", "curves", "text", "form", "chart", "results", "start")
+_SCRIPTS = ("network", "curves", "text", "form", "chart", "results", "start")
 _GRID = 401  # points of the observed curves
 
 
@@ -121,7 +121,7 @@ def write_calculator(
     path = Path(path)
     with atomic_write(path) as partial:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(_page(content).encode("utf-8", "replace"))
+        partial.write_bytes(_page(content, _declared(model)).encode("utf-8", "replace"))
     return path
 
 
@@ -139,6 +139,23 @@ def _check_model(model: Any) -> None:
             f"a calculator runs the network in the browser, which cannot run an encoder of your own; got "
             f"{type(module).__name__}. Fit a model with hidden=(...) in place of encoder."
         )
+
+
+def _declared(model: DeepSurvivalMachines) -> str:
+    """Return the JavaScript that the model's primitive and activations declare."""
+    architecture = model.network_.architectures[0]
+    for activation in (architecture.encoder_activation, architecture.act):
+        if activation.javascript is None:
+            raise SettingError(
+                f"a calculator runs the network in the browser, which cannot run a function of Python; got the "
+                f"activation {activation.name}. Fit a model with one of {sorted(ACTIVATIONS)}."
+            )
+    declared = {
+        "componentOf": architecture.family.javascript(),
+        "activation": architecture.encoder_activation.javascript,
+        "shiftActivation": architecture.act.javascript,
+    }
+    return "".join(f"const {name} = {source};\n" for name, source in declared.items())
 
 
 def _horizons(given: ArrayLike | None, target: Target) -> list[float]:
@@ -172,9 +189,7 @@ def _network(model: DeepSurvivalMachines) -> dict[str, Any]:
     architecture = network.architectures[0]
     weights = network.parameters.numpy().astype("<f4").tobytes()
     return {
-        "primitive": next(name for name, law in PRIMITIVES.items() if law is architecture.law),
-        "activation": architecture.activation,
-        "shift": architecture.act,
+        "label": architecture.family.label,
         "signs": architecture.shift_signs,
         "events": architecture.n_events,
         "k": architecture.k,
@@ -185,8 +200,9 @@ def _network(model: DeepSurvivalMachines) -> dict[str, Any]:
     }
 
 
-def _page(content: dict[str, Any]) -> str:
-    script = '"use strict";\n(() => {\n' + "\n".join(_part(f"{name}.js") for name in _SCRIPTS) + "})();\n"
+def _page(content: dict[str, Any], declared: str) -> str:
+    parts = [_part("special.js"), declared, *(_part(f"{name}.js") for name in _SCRIPTS)]
+    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
     style = _part("style.css")
     # Nothing but this script and this style may run or be fetched, whatever the names of columns hold.
     sources = f"script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"

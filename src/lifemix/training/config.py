@@ -30,7 +30,7 @@ class Job:
 
     train_rows: Tensor
     validation_rows: Tensor
-    warm_start: Tensor  # [events, 2]: location and log precision
+    warm_start: Tensor  # [events, parameters of the primitive]
     seed: int
     learning_rate: float = 1e-3
     discount: float = 1.0

@@ -80,14 +80,13 @@ class Fleet:
         def column(name: str) -> Tensor:
             return torch.tensor([getattr(job, name) for job in jobs]).to(self.data.x)
 
-        centres = [self.architecture.base_of(job.warm_start) for job in jobs]
         self.settings = Settings(
             learning_rate=self._learning_rate(column("learning_rate")),
             discount=column("discount"),
             twice_prior=2 * column("prior_strength").view(-1, 1, 1, 1),
             head_prior=column("head_prior"),
             any_head_prior=any(job.head_prior > 0 for job in jobs),
-            prior_centre=torch.stack(centres).to(self.data.x),
+            prior_centre=torch.stack([job.warm_start for job in jobs]).to(self.data.x),
             decay=self._decay(column("weight_decay")),
         )
 
@@ -141,7 +140,7 @@ class Fleet:
     def step(self, x: Tensor, target: Any, masks: list[Tensor] | None) -> Tensor:
         """Take one optimiser step for every model; return the losses before the step, ``[models]``."""
         loss = self.gradient.loss_and_gradient(self.parameters, self.slopes, self.settings, x, target, masks)
-        self.slopes.shorten(self.config.max_gradient_norm)
+        self.slopes.clip_norm_(self.config.max_gradient_norm)
         self.optimizer.update(self.values, self.slopes.flat, self.settings.learning_rate, self.settings.decay)
         return loss
 

@@ -1,8 +1,8 @@
-"""The training step with its gradient written out, for exact and right-censored rows and a plain encoder.
+"""The training step with its gradient written out: log-location-scale families, exact and right-censored rows.
 
-A step of a small network is ruled by call overhead: here it is some forty calls for all models of a fleet, into
-memory that is set aside once, without the bookkeeping of automatic differentiation. ``Autograd`` computes the same
-numbers; a test holds the two together.
+It minimises ``likelihood.combined_loss``, and ``Autograd`` computes the same numbers; a test holds the two together. A
+step of a small network is ruled by call overhead: here it is some forty calls for all models of a fleet, into memory
+that is set aside once, without the bookkeeping of automatic differentiation.
 
 With ``v_k = happened * log_precision_k + standard(z_k)`` the log-likelihood of a row is ``log sum_k w_k exp v_k``
 (exact) or ``sum_k w_k v_k`` (elbo), up to terms without parameters. Its derivative by ``v_k`` is the responsibility
@@ -11,15 +11,15 @@ With ``v_k = happened * log_precision_k + standard(z_k)`` the log-likelihood of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from ..likelihood import Observations
 from ..model import Architecture
+from ..networks import Activation
+from ..primitives import LogLocationScale
 from ..primitives.stable import LOG_LIMIT
 from .config import TrainConfig
 from .gradients import Parameters, Settings
@@ -27,23 +27,6 @@ from .gradients import Parameters, Settings
 __all__ = ["Fused"]
 
 _LIMIT = 1e12  # of a derivative, so that float32 can hold the squares of their sums
-_SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
-
-_aten = torch.ops.aten
-
-# Activations whose derivative can be told from their value, in place: (function, derivative times a gradient)
-_hardtanh_backward = _aten.hardtanh_backward.grad_input
-_threshold_backward = _aten.threshold_backward.grad_input
-_tanh_backward = _aten.tanh_backward.grad_input
-_elu_backward = _aten.elu_backward.grad_input
-_ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], Tensor] | None]] = {
-    "relu6": (lambda x: x.clamp_(0, 6), lambda g, y: _hardtanh_backward(g, y, 0, 6, grad_input=g)),
-    "relu": (lambda x: x.clamp_(min=0), lambda g, y: _threshold_backward(g, y, 0, grad_input=g)),
-    "tanh": (lambda x: x.tanh_(), lambda g, y: _tanh_backward(g, y, grad_input=g)),
-    "selu": (functional.selu_, lambda g, y: _elu_backward(g, _SELU_ALPHA, _SELU_SCALE, 1, True, y, grad_input=g)),
-    "elu": (functional.elu_, lambda g, y: _elu_backward(g, 1, 1, 1, True, y, grad_input=g)),
-    "identity": (lambda x: x, None),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +44,10 @@ class _Workspace:
 
     def __init__(self, values: Parameters, slopes: Parameters, architecture: Architecture, x: Tensor) -> None:
         self.values, self.slopes, self.shape = values, slopes, x.shape
-        self._encoder(len(architecture.hidden), x)
-        self._heads(x, architecture.law.location_at())
+        self._encoder(len(architecture.hidden), x, architecture.encoder_activation)
+        self._heads(x, _location_index(architecture), architecture.act)
 
-    def _encoder(self, depth: int, x: Tensor) -> None:
+    def _encoder(self, depth: int, x: Tensor, activation: Activation) -> None:
         n_models, n_rows, _ = x.shape
         values, slopes = self.values.blocks, self.slopes.blocks
         self.weights = [values[f"encoder.{layer}.weight"] for layer in range(depth)]
@@ -74,10 +57,12 @@ class _Workspace:
         self.biases = [values[f"encoder.{layer}.bias"][:, None] if with_bias else None for layer in range(depth)]
         self.bias_slopes = [slopes[f"encoder.{layer}.bias"] if with_bias else None for layer in range(depth)]
         self.active = [x.new_empty(n_models, n_rows, weight.shape[2]) for weight in self.weights]
+        # What the derivative of the activation is told from: its value, or a copy of what went into it.
+        self.kept = [torch.empty_like(active) for active in self.active] if activation.keeps_input else self.active
         self.dropped = [torch.empty_like(active) for active in self.active]
         self.by_active = [torch.empty_like(active) for active in self.active]
 
-    def _heads(self, x: Tensor, location_at: int) -> None:
+    def _heads(self, x: Tensor, location_at: int, act: Activation) -> None:
         n_models, n_rows, _ = x.shape
         values, slopes = self.values.blocks, self.slopes.blocks
         self.heads, self.head_slopes = values["heads"], slopes["heads"]
@@ -89,6 +74,7 @@ class _Workspace:
         parts, mixture = (n_models, n_events, 3, k, n_rows), (n_models, n_events, k, n_rows)
         self.out, by_out = x.new_empty(n_models, n_events * 3 * k, n_rows), x.new_empty(parts)
         self.logits, self.shifts = self.out.view(parts)[:, :, 0], self.out.view(parts)[:, :, 1:]
+        self.shifts_kept = torch.empty_like(self.shifts) if act.keeps_input else self.shifts
         self.by_out, self.by_rows = by_out.view_as(self.out), by_out.view_as(self.out).transpose(1, 2)
         self.by_logits, self.by_parameters = by_out[:, :, 0], by_out[:, :, 1:]
         self.by_location, self.by_precision = by_out[:, :, 1 + location_at], by_out[:, :, 2 - location_at]
@@ -103,26 +89,32 @@ class _Workspace:
         self.zero = x.new_zeros(())
 
 
+def _location_index(architecture: Architecture) -> int:
+    at = architecture.family.location_index()
+    assert at is not None
+    return at
+
+
 class Fused:
     """Exact and right-censored rows, a multilayer perceptron; see ``usable``."""
 
     def __init__(self, architecture: Architecture, config: TrainConfig) -> None:
         self.architecture, self.exact = architecture, config.objective == "exact"
-        self.activation, self.derivative = _ACTIVATIONS[architecture.activation]
-        self.act, self.act_derivative = _ACTIVATIONS[architecture.act]
-        # Location and log precision are the law's parameters up to order and sign, and so are their derivatives.
-        order = architecture.law.from_location(torch.tensor(1.0), torch.tensor(2.0)).parameters
-        self.location_at = architecture.law.location_at()
-        self.subtracted = architecture.shift_signs[self.location_at] < 0
-        self.precision_falls = bool(order[1 - self.location_at] < 0)
+        self.activation, self.act = architecture.encoder_activation, architecture.act
+        # Location and log precision are the primitive's parameters up to order and sign, and so are their derivatives.
+        assert issubclass(architecture.family, LogLocationScale)
+        self.family = architecture.family
+        self.subtracted = architecture.shift_signs[_location_index(architecture)] < 0
+        self.precision_falls = self.family.precision_sign < 0
         self._workspaces: dict[int, _Workspace] = {}
 
     @staticmethod
     def usable(architecture: Architecture, config: TrainConfig, observed: Observations) -> bool:
-        """Tell whether all rows and the encoder are of the plain kind."""
+        """Tell whether all rows, the primitive and the encoder are of the plain kind."""
         plain_rows = observed.interval is None and observed.truncated is None and config.t_max is None
-        known = architecture.activation in _ACTIVATIONS and architecture.act in _ACTIVATIONS
-        return plain_rows and known and architecture.module is None
+        activations = (architecture.encoder_activation, architecture.act)
+        known = all(one.in_place is not None for one in activations) and architecture.module is None
+        return plain_rows and known and issubclass(architecture.family, LogLocationScale)
 
     def targets(self, observed: Observations, settings: Settings) -> list[_Target]:
         """Prepare an epoch, ``[models, steps, rows]``."""
@@ -186,7 +178,7 @@ class Fused:
             bias = work.biases[layer]
             if bias is not None:
                 active.add_(bias)
-            self.activation(active)
+            _activate(self.activation, active, work.kept[layer])
             hidden.append(active if masks is None else torch.mul(active, masks[layer], out=work.dropped[layer]))
         return hidden
 
@@ -195,7 +187,8 @@ class Fused:
         torch.bmm(work.heads, representation.transpose(1, 2), out=work.out)
         if work.gate_bias is not None:
             work.logits.add_(work.gate_bias)
-        torch.add(work.base_rows, self.act(work.shifts), out=work.parameters)
+        _activate(self.act, work.shifts, work.shifts_kept)
+        torch.add(work.base_rows, work.shifts, out=work.parameters)
         if self.subtracted:
             torch.sub(work.location_base, work.location_shift, out=work.location)
         if self.precision_falls:
@@ -205,7 +198,7 @@ class Fused:
         """Return v and the slope of its last term in z, ``[models, events, k, rows]``; write z and the precision."""
         torch.clamp(work.log_precision, max=LOG_LIMIT, out=work.precision).exp_()
         torch.sub(target.log_time, work.location, out=work.z).mul_(work.precision)
-        value, slope = self.architecture.law.standard(work.z, target.happened)
+        value, slope = self.family.standard(work.z, target.happened)
         return value.addcmul_(target.happened, work.log_precision), slope
 
     def _mix_exactly(self, work: _Workspace, value: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
@@ -233,16 +226,16 @@ class Fused:
             torch.sum(work.by_logits, dim=-1, out=work.gate_bias_slopes)
         if self.subtracted:
             work.location_base_slopes.neg_()
-        if self.act_derivative is not None:
-            self.act_derivative(work.by_parameters, work.shifts)
+        if self.act.derivative_in_place is not None:
+            self.act.derivative_in_place(work.by_parameters, work.shifts_kept)
         torch.bmm(work.by_out, hidden[-1], out=work.head_slopes)
         above, weights = work.by_rows, work.heads
         for layer in reversed(range(len(work.active))):
             out = torch.bmm(above, weights, out=work.by_active[layer])
             if masks is not None:
                 out.mul_(masks[layer])
-            if self.derivative is not None:
-                self.derivative(out, work.active[layer])
+            if self.activation.derivative_in_place is not None:
+                self.activation.derivative_in_place(out, work.kept[layer])
             if work.biases[layer] is not None:
                 torch.sum(out, dim=1, out=work.bias_slopes[layer])
             torch.bmm(hidden[layer].transpose(1, 2), out, out=work.weight_slopes[layer])
@@ -259,3 +252,11 @@ class Fused:
         value, _ = self._values(work, target)
         _, terms = (self._mix_exactly if self.exact else self._mix_by_bound)(work, value, target.share)
         return terms.flatten(1).double().sum(1) + target.constant
+
+
+def _activate(activation: Activation, x: Tensor, kept: Tensor) -> None:
+    """Apply an activation in place; where its derivative needs the input, keep a copy of that."""
+    if kept is not x:
+        kept.copy_(x)
+    assert activation.in_place is not None
+    activation.in_place(x)

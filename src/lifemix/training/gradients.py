@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from ..likelihood import Observations, base_penalty, combined_loss, contributions, head_penalty
+from ..likelihood import Observations, combined_loss, contributions, prior_loss
 from ..model import Architecture
 from ..networks import Layout
 from .config import TrainConfig
@@ -21,21 +21,21 @@ _LIMIT = 1e15  # of a derivative, so that float32 can hold the squares
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What differs between the models of a fleet, one value a model."""
+    """What differs between the models of a fleet, one value per model."""
 
-    learning_rate: Tensor | float  # a number where all models have the same, else one a parameter
+    learning_rate: Tensor | float  # a number where all models have the same, else one per parameter
     discount: Tensor
     twice_prior: Tensor  # [models, 1, 1, 1]: two times the strength of the prior of the base values
     head_prior: Tensor
     any_head_prior: bool
-    prior_centre: Tensor  # [models, events, 2]
-    decay: Tensor | None  # one a parameter
+    prior_centre: Tensor  # [models, events, parameters of the primitive]
+    decay: Tensor | None  # one per parameter
 
 
 def penalties(parameters: dict[str, Tensor], settings: Settings) -> Tensor:
     """Return the priors' part of the loss of each model, ``[models]``."""
-    prior = settings.twice_prior.flatten() / 2 * base_penalty(parameters["base"], settings.prior_centre)
-    return prior + settings.head_prior * head_penalty(parameters["heads"])
+    strength = settings.twice_prior.flatten() / 2
+    return prior_loss(parameters["base"], settings.prior_centre, parameters["heads"], strength, settings.head_prior)
 
 
 class Parameters:
@@ -45,13 +45,16 @@ class Parameters:
         self.flat, self.n_models = flat, n_models
         self.blocks = layout.blocks(flat, n_models)
 
-    def shorten(self, longest: float) -> None:
-        """Scale down the parts of models that are longer than allowed; where all together are not, none is."""
-        if float(torch.dot(self.flat, self.flat)) <= longest**2:
+    def clip_norm_(self, max_norm: float) -> None:
+        """Scale down, in place, the parts of models whose norm is above the limit.
+
+        Where the norm of all of them together is not, none is.
+        """
+        if float(torch.dot(self.flat, self.flat)) <= max_norm**2:
             return
         parts = [torch.linalg.vector_norm(block.flatten(1), dim=1) for block in self.blocks.values()]
         norms = torch.linalg.vector_norm(torch.stack(parts), dim=0)
-        factors = (longest / norms).clamp(max=1.0)
+        factors = (max_norm / norms).clamp(max=1.0)
         if not bool(torch.isfinite(norms).all()):  # a step that is no number is not taken
             self.flat.nan_to_num_(nan=0.0, posinf=0.0, neginf=0.0)
             factors = torch.where(torch.isfinite(norms), factors, 0.0)
@@ -63,7 +66,7 @@ class Gradient(Protocol):
     """One way to compute what a training step needs."""
 
     def targets(self, observed: Observations, settings: Settings) -> Sequence[Any]:
-        """Prepare the observations ``[models, steps, rows]`` of an epoch, once; return one target a step."""
+        """Prepare the observations ``[models, steps, rows]`` of an epoch, once; return one target per step."""
 
     def loss_and_gradient(
         self,
@@ -87,7 +90,7 @@ class Gradient(Protocol):
 
 
 class Autograd:
-    """Any architecture, any censoring."""
+    """Any architecture, any primitive, any censoring: the gradient of ``likelihood.combined_loss``."""
 
     def __init__(self, architecture: Architecture, config: TrainConfig) -> None:
         self.architecture, self.config = architecture, config
@@ -110,10 +113,10 @@ class Autograd:
         parameters = self.architecture.layout.blocks(leaf, len(x))
         mixtures = self.architecture.mixtures(parameters, x, masks)
         terms = contributions(mixtures, target, self.config.objective, self.config.t_max)
-        loss = combined_loss(terms, target.weight, settings.discount)
-        (found,) = torch.autograd.grad((loss + penalties(parameters, settings)).sum(), leaf)
+        loss = combined_loss(terms, target.weight, settings.discount, penalties(parameters, settings))
+        (found,) = torch.autograd.grad(loss.total.sum(), leaf)
         torch.clamp(found, -_LIMIT, _LIMIT, out=gradient.flat)
-        return loss.detach()
+        return loss.likelihood.detach()
 
     def held_out_target(self, observed: Observations, settings: Settings) -> Observations:
         """Return the observations."""

@@ -1,18 +1,19 @@
-"""Where training starts: the maximum-likelihood fit of one primitive to the times alone, one for each event.
+"""Where training starts: the maximum-likelihood fit of one primitive to the times alone, one for each event type.
 
-Newton's method on (location, log precision) in double precision: a few passes over the times.
+Newton's method in double precision: a few passes over the times. For log-location-scale families it works on location
+and log precision, for others on the parameters themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from ..likelihood import Observations, contributions
-from ..primitives import LogLocationScale, Mixture
+from ..primitives import LogLocationScale, Mixture, Primitive
 from .threads import threads_for
 
 __all__ = ["warm_start"]
@@ -22,10 +23,25 @@ _BLOCK = 1 << 15  # rows whose derivatives are taken at once
 _STEP = 1e-4  # between the slopes whose differences are the curvature
 _CLOSE = 1e-6  # Newton's error is of the order of the square of its last step
 _LOG_PRECISION_RANGE = (-6.0, 6.0)  # shapes 0.0025 to 400: where all times are equal the best shape is infinite
+_REACH = 6.0  # how far from the first guess another parameter than the location may go
+
+Derivatives = tuple[Tensor, Tensor, Tensor]
+"""Value, gradient and matrix of second derivatives of the log-likelihood per unit of weight."""
 
 
-def warm_start(law: type[LogLocationScale], observed: Observations, n_events: int) -> Tensor:
-    """Return location and log precision of each event, ``[events, 2]``; other events count as censoring."""
+@dataclass(frozen=True)
+class _Problem:
+    """The likelihood of one event as a function of a point."""
+
+    derivatives: Callable[[Tensor], Derivatives]
+    start: Tensor
+    low: Tensor  # the range of every coordinate
+    high: Tensor
+    primitive: Callable[[Tensor], Primitive]
+
+
+def warm_start(family: type[Primitive], observed: Observations, n_events: int) -> Tensor:
+    """Return the parameters of each event, ``[events, parameters]``; other events count as censoring."""
     fits = []
     with threads_for(200.0 * len(observed)):
         for event in range(1, n_events + 1):
@@ -33,22 +49,64 @@ def warm_start(law: type[LogLocationScale], observed: Observations, n_events: in
             alone = replace(observed, event=own.long())
             if observed.interval is not None:
                 alone = replace(alone, interval=observed.interval & own)
-            fits.append(_fit(law, alone))
+            fits.append(_fit(family, alone))
     return torch.stack(fits)
 
 
-def _fit(law: type[LogLocationScale], observed: Observations) -> Tensor:
-    """Maximise the likelihood of one event by damped Newton steps."""
+def _fit(family: type[Primitive], observed: Observations) -> Tensor:
+    """Maximise the likelihood of one event; return the parameters."""
+    if issubclass(family, LogLocationScale):
+        problem = _by_location(family, observed)
+    else:
+        problem = _by_parameters(family, observed)
+    return torch.stack(problem.primitive(_maximise(problem)).parameters)
+
+
+def _by_location(family: type[LogLocationScale], observed: Observations) -> _Problem:
+    """Return the problem in location and log precision."""
     plain = observed.interval is None and observed.truncated is None and observed.at_origin is None
-    derivatives = _plain_derivatives if plain else _derivatives
-    point = _first_guess(observed)
-    value, gradient, curvature = derivatives(law, observed, point)
+
+    def primitive(point: Tensor) -> Primitive:
+        return family.from_location(point[0], point[1])
+
+    def derivatives(point: Tensor) -> Derivatives:
+        return _plain_derivatives(family, observed, point) if plain else _derivatives(primitive, observed, point)
+
+    least, most = _LOG_PRECISION_RANGE
+    low, high = torch.tensor([-torch.inf, least]), torch.tensor([torch.inf, most])
+    return _Problem(derivatives, _first_guess(observed), low.double(), high.double(), primitive)
+
+
+def _by_parameters(family: type[Primitive], observed: Observations) -> _Problem:
+    """Return the problem in the parameters of any primitive."""
+
+    def primitive(point: Tensor) -> Primitive:
+        return family(*point)
+
+    guess = _first_guess(observed)
+    start = torch.stack(family.first_guess(guess[0], guess[1]).parameters)
+    reach = torch.full_like(start, _REACH)
+    location = family.location_index()
+    if location is not None:
+        reach[location] = torch.inf
+    return _Problem(
+        lambda point: _differenced(lambda at: _slopes(primitive, observed, at), point),
+        start,
+        start - reach,
+        start + reach,
+        primitive,
+    )
+
+
+def _maximise(problem: _Problem) -> Tensor:
+    """Take damped Newton steps."""
+    point = problem.start
+    value, gradient, curvature = problem.derivatives(point)
     for _ in range(_MAX_STEPS):
-        step = _ascent_step(gradient, curvature)
+        step = _bounded_step(problem, point, gradient, curvature)
         for _ in range(30):  # halve until the likelihood grows
-            trial = point + step
-            trial[1] = trial[1].clamp(*_LOG_PRECISION_RANGE)
-            there = derivatives(law, observed, trial)
+            trial = torch.minimum(torch.maximum(point + step, problem.low), problem.high)
+            there = problem.derivatives(trial)
             if there[0] >= value:
                 break
             step = step / 2
@@ -59,6 +117,17 @@ def _fit(law: type[LogLocationScale], observed: Observations) -> Tensor:
         if moved < _CLOSE:
             break
     return point
+
+
+def _bounded_step(problem: _Problem, point: Tensor, gradient: Tensor, curvature: Tensor) -> Tensor:
+    """Return the step of the coordinates that are not held at an end of their range."""
+    held = ((point <= problem.low) & (gradient < 0)) | ((point >= problem.high) & (gradient > 0))
+    if not bool(held.any()):
+        return _ascent_step(gradient, curvature)
+    step = torch.zeros_like(point)
+    if not bool(held.all()):
+        step[~held] = _ascent_step(gradient[~held], curvature[~held][:, ~held])
+    return step
 
 
 def _first_guess(observed: Observations) -> Tensor:
@@ -81,12 +150,12 @@ def _ascent_step(gradient: Tensor, curvature: Tensor) -> Tensor:
     return step * torch.clamp(2.0 / step.abs().max().clamp(min=1e-300), max=1.0)
 
 
-def _derivatives(law: type[LogLocationScale], observed: Observations, point: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return value, gradient and matrix of second derivatives, summed over blocks of rows."""
+def _derivatives(primitive: Callable[[Tensor], Primitive], observed: Observations, point: Tensor) -> Derivatives:
+    """Return all by automatic differentiation, summed over blocks of rows."""
     value, gradient, curvature = torch.zeros(()).double(), torch.zeros(2).double(), torch.zeros(2, 2).double()
     for part in _blocks(observed):
         at = point.detach().requires_grad_()
-        here = _block(law, part, at)
+        here = _block(primitive(at), part)
         (slope,) = torch.autograd.grad(here, at, create_graph=True)
         rows = [torch.autograd.grad(entry, at, retain_graph=True)[0] for entry in slope]
         value, gradient, curvature = value + here.detach(), gradient + slope.detach(), curvature + torch.stack(rows)
@@ -94,28 +163,43 @@ def _derivatives(law: type[LogLocationScale], observed: Observations, point: Ten
     return value / weight, gradient / weight, curvature / weight
 
 
-def _plain_derivatives(
-    law: type[LogLocationScale], observed: Observations, point: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the same for exact and right-censored times: slopes in closed form, curvature by their differences."""
+def _slopes(primitive: Callable[[Tensor], Primitive], observed: Observations, point: Tensor) -> tuple[Tensor, Tensor]:
+    """Return value and gradient by automatic differentiation; a primitive need not have second derivatives."""
+    value, gradient = torch.zeros(()).double(), torch.zeros_like(point)
+    for part in _blocks(observed):
+        at = point.detach().requires_grad_()
+        here = _block(primitive(at), part)
+        (slope,) = torch.autograd.grad(here, at)
+        value, gradient = value + here.detach(), gradient + slope
+    return value / observed.weight.sum(), torch.nan_to_num(gradient / observed.weight.sum())
+
+
+def _plain_derivatives(family: type[LogLocationScale], observed: Observations, point: Tensor) -> Derivatives:
+    """Return the same for exact and right-censored times, with slopes in closed form."""
 
     def slopes(at: Tensor) -> tuple[Tensor, Tensor]:
-        parts = [_plain_block(law, part, at) for part in _blocks(observed)]
+        parts = [_plain_block(family, part, at) for part in _blocks(observed)]
         sums = torch.stack(parts).sum(0) / observed.weight.sum()
         return sums[0], sums[1:]
 
+    return _differenced(slopes, point)
+
+
+def _differenced(slopes: Callable[[Tensor], tuple[Tensor, Tensor]], point: Tensor) -> Derivatives:
+    """Return value, gradient and the curvature by differences of slopes."""
     value, gradient = slopes(point)
-    rows = [(slopes(point + step)[1] - slopes(point - step)[1]) / (2 * _STEP) for step in _STEP * torch.eye(2).double()]
+    steps = _STEP * torch.eye(len(point)).double()
+    rows = [(slopes(point + step)[1] - slopes(point - step)[1]) / (2 * _STEP) for step in steps]
     curvature = torch.stack(rows)
     return value, gradient, (curvature + curvature.T) / 2
 
 
-def _plain_block(law: type[LogLocationScale], observed: Observations, point: Tensor) -> Tensor:
+def _plain_block(family: type[LogLocationScale], observed: Observations, point: Tensor) -> Tensor:
     """Return the weighted sum of the log-likelihood of some rows and its two slopes."""
     log_time, happened = torch.log(observed.time), (observed.event > 0).double()
     precision = point[1].exp()
     z = (log_time - point[0]) * precision
-    value, slope = law.standard(z, happened)
+    value, slope = family.standard(z, happened)
     value += happened * (point[1] + observed.log_width - log_time)
     by_z = observed.weight * slope
     by_precision = (observed.weight * happened).sum() + (by_z * z).sum()
@@ -128,8 +212,8 @@ def _blocks(observed: Observations) -> Iterator[Observations]:
         yield observed.take(slice(start, start + _BLOCK))
 
 
-def _block(law: type[LogLocationScale], observed: Observations, point: Tensor) -> Tensor:
+def _block(primitive: Primitive, observed: Observations) -> Tensor:
     """Return the weighted sum of the log-likelihood of some rows."""
-    primitive = law.from_location(point[0].reshape(1, 1, 1), point[1].reshape(1, 1, 1))  # [rows, events, k]
-    one = Mixture(torch.zeros_like(primitive.location), primitive)
-    return (observed.weight * contributions(one, observed).total()).sum()
+    one = primitive.map(lambda parameter: parameter.reshape(1, 1, 1))  # [rows, events, k]
+    mixture = Mixture(torch.zeros_like(one.parameters[0]), one)
+    return (observed.weight * contributions(mixture, observed).total()).sum()

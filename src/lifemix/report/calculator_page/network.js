@@ -1,16 +1,6 @@
-// From the values of a subject to one mixture for each member of the ensemble and each kind of event.
+// From the values of a subject to one mixture for each member of the ensemble and each event type. What the primitive
+// and the activations declare stands before this: componentOf(parameters, logUnit), activation(x), shiftActivation(x).
 
-const SELU_SCALE = 1.0507009873554805, SELU_ALPHA = 1.6732632423543772;
-const ACTIVATIONS = {
-  relu6: (x) => Math.min(Math.max(x, 0), 6),
-  relu: (x) => Math.max(x, 0),
-  selu: (x) => SELU_SCALE * (x > 0 ? x : SELU_ALPHA * Math.expm1(x)),
-  elu: (x) => (x > 0 ? x : Math.expm1(x)),
-  gelu: (x) => x * normalSurvival(-x),
-  silu: (x) => x / (1 + Math.exp(-x)),
-  tanh: Math.tanh,
-  identity: (x) => x,
-};
 const LARGEST_LOG = 600; // beyond it a component has left the range of numbers; Python refuses such rows too
 
 // How far a number has come through each bin between the knots, from -1/2 to 1/2.
@@ -21,7 +11,7 @@ function throughBins(x, knots) {
   });
 }
 
-// The numbers that the preprocessor makes of the values, one a field; null is unknown.
+// The numbers that the preprocessor makes of the values, one per field; null is unknown.
 function inputsOf(fields, values) {
   const inputs = [];
   fields.forEach((field, i) => {
@@ -61,7 +51,7 @@ function readWeights(network) {
   return members;
 }
 
-function encode(member, activation, x) {
+function encode(member, x) {
   for (let layer = 0; member.has(`encoder.${layer}.weight`); layer++) {
     const weight = member.get(`encoder.${layer}.weight`), bias = member.get(`encoder.${layer}.bias`);
     const width = weight.length / x.length;
@@ -75,28 +65,28 @@ function encode(member, activation, x) {
   return x;
 }
 
-// The mixtures of one member: for each event a list of components {weight, location, precision}, in the user's unit.
+// The mixtures of one member: for each event a list of components {weight, survival, density}, the last two functions
+// of the log time in the user's unit.
 function mixturesOf(network, member, x) {
-  const { events, k } = network, law = LAWS[network.primitive], act = ACTIVATIONS[network.shift];
-  const features = encode(member, ACTIVATIONS[network.activation], x);
-  const heads = member.get("heads"), gateBias = member.get("gate_bias"), base = member.get("base");
+  const { events, k, signs } = network, logUnit = Math.log(network.timeUnit), heads = 1 + signs.length;
+  const features = encode(member, x);
+  const weights = member.get("heads"), gateBias = member.get("gate_bias"), base = member.get("base");
   const head = (row) => {
     let sum = 0;
-    for (let i = 0, at = row * features.length; i < features.length; i++) sum += heads[at + i] * features[i];
+    for (let i = 0, at = row * features.length; i < features.length; i++) sum += weights[at + i] * features[i];
     return sum;
   };
   const mixtures = [];
   for (let e = 0; e < events; e++) {
     const logits = [], components = [];
     for (let j = 0; j < k; j++) {
-      logits.push(head(e * 3 * k + j) + (gateBias ? gateBias[e * k + j] : 0));
-      const shifted = [0, 1].map((p) => base[(e * 2 + p) * k + j] + network.signs[p] * act(head((e * 3 + 1 + p) * k + j)));
-      const [location, logPrecision] = law.parts(...shifted);
-      if (!(Math.abs(location) < LARGEST_LOG && Math.abs(logPrecision) < LARGEST_LOG)) {
+      logits.push(head(e * heads * k + j) + (gateBias ? gateBias[e * k + j] : 0));
+      const parameters = signs.map((sign, p) => (
+        base[(e * signs.length + p) * k + j] + sign * shiftActivation(head((e * heads + 1 + p) * k + j))));
+      if (!parameters.every((value) => Math.abs(value) < LARGEST_LOG)) {
         throw new RangeError("the values are too far from those of training");
       }
-      const precision = Math.exp(Math.min(logPrecision, LOG_LIMIT));
-      components.push({ weight: 0, location: location + Math.log(network.timeUnit), precision });
+      components.push({ weight: 0, ...componentOf(parameters, logUnit) });
     }
     const top = Math.max(...logits), total = logits.reduce((sum, l) => sum + Math.exp(l - top), 0);
     components.forEach((c, j) => { c.weight = Math.exp(logits[j] - top) / total; });

@@ -1,13 +1,11 @@
 // Put the page together, and give programs the same model under window.lifemix.
 
-const LAW_NAMES = { weibull: "Weibull", lognormal: "log-normal", loglogistic: "log-logistic" };
-
 function about(content) {
   const { network, training, fields } = content, whole = (n) => n.toLocaleString("en");
   const events = content.events.map((name, e) => `${whole(training.events[e])} with ${name}`).join(", ");
   const unused = fields.filter((field) => field.kind !== "numeric" && field.kind !== "categorical" && !field.indicator);
   const several = content.events.length > 1, many = network.members > 1;
-  const kind = `a mixture of ${network.k} ${LAW_NAMES[network.primitive]} distributions${several ? " for each event" : ""}`;
+  const kind = `a mixture of ${network.k} ${network.label} distributions${several ? " for each event" : ""}`;
   const mean = many ? `, the mean of ${network.members} such networks` : "";
   const last = `${short(content.lastEventTime, 4)} ${content.timeUnit}`.trim();
   const lines = [
@@ -59,4 +57,11 @@ function start() {
   });
 }
 
-start();
+// The page says so if it cannot start; what stands in it without a script does, too.
+try {
+  start();
+  byId("failed").remove();
+} catch (error) {
+  byId("failed").textContent = `The calculator could not start: ${error.message}. Ask who made it to write it again.`;
+  throw error;
+}

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._html import Html, Section, TableColumn, facts, figure, new_figure, paragraph, table
 from ...plots import component_curves, mixture_components, phenotypes, training_history
+from ...primitives import primitive_class
 from ..text import counted, listed
 from .context import ReportContext
 from .typical_subjects import typical_rows
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["components_section", "model_section", "settings_section", "training_section"]
 
-_PRIMITIVES = {"weibull": "Weibull", "lognormal": "log-normal", "loglogistic": "log-logistic"}
-
 
 def model_section(report: ReportContext) -> Section:
     """Describe the model, its inputs, its predictions and its intended use."""
@@ -27,7 +26,7 @@ def model_section(report: ReportContext) -> Section:
     columns = list(getattr(report.model, "feature_names_in_", report.frame.columns))
     what: dict[str, object] = {"model": _name(report.model)}
     if model is not None:
-        primitive = _PRIMITIVES.get(str(model.primitive), model.primitive)
+        primitive = primitive_class(model.primitive).label
         what["form"] = (
             f"{'a' if report.n_events == 1 else 'for each event type a'} mixture of k = {model.k} {primitive} "
             "distributions, whose weights and parameters a neural network computes from the covariates"

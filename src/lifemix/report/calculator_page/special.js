@@ -1,4 +1,4 @@
-// The primitives as functions of z = precision * (log t - location): survival, and density of z.
+// Functions that JavaScript lacks, for the primitive and the activations that the page declares after this.
 
 // (x + 3) exp(x^2) erfc(x) for x >= 0 as a Chebyshev series in (x - 3) / (x + 3); exact to the last digits of a double.
 const ERFCX = [
@@ -27,25 +27,3 @@ function normalSurvival(z) {
 }
 
 const LOG_LIMIT = 80; // where the log cumulative hazard saturates, as in Python
-
-// parts: [location, log precision] from the two parameters; median: z at S = 1/2; beginning: z where F is about 1e-14.
-const LAWS = {
-  weibull: {
-    parts: (logShape, logScale) => [logScale, logShape],
-    survival: (z) => Math.exp(-Math.exp(Math.min(z, LOG_LIMIT))),
-    density: (z) => { z = Math.min(z, LOG_LIMIT); return Math.exp(z - Math.exp(z)); },
-    median: Math.log(Math.LN2), beginning: -32,
-  },
-  lognormal: {
-    parts: (mu, logSigma) => [mu, -logSigma],
-    survival: normalSurvival,
-    density: (z) => Math.exp(-z * z / 2) / Math.sqrt(2 * Math.PI),
-    median: 0, beginning: -7.7,
-  },
-  loglogistic: {
-    parts: (logShape, logScale) => [logScale, logShape],
-    survival: (z) => 1 / (1 + Math.exp(z)),
-    density: (z) => { const e = Math.exp(-Math.abs(z)); return e / ((1 + e) * (1 + e)); },
-    median: 0, beginning: -32,
-  },
-};

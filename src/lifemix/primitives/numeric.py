@@ -1,0 +1,128 @@
+"""Functions of a primitive by numerical methods, for all that it does not know in closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .stable import log1mexp
+
+if TYPE_CHECKING:
+    from .base import Primitive
+
+__all__ = ["bisect", "integral_of_survival", "inverse_log_survival", "log_cdf", "log_interval", "log_of_complement"]
+
+_LOG_TIMES = {torch.float32: 85.0, torch.float64: 700.0}  # exp of it is a number, and so is one over it
+_BISECTIONS = 64
+_NARROW = 0.1  # a change of log S, or of log F, over which a density is smooth
+# -log S at the ends of the panels of an integral
+_LEVELS = [*np.exp(np.linspace(-37, 0, 19)), 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 300.0, 600.0]
+_AT_ONCE = 1 << 14  # distributions that are integrated at once
+
+
+def _gauss_legendre(n: int, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Return nodes and weights on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    return tuple(torch.from_numpy(part).to(like) for part in ((nodes + 1) / 2, weights / 2))  # type: ignore[return-value]
+
+
+def log_of_complement(log_s: Tensor, log_rest: Tensor) -> Tensor:
+    """``log(1 - exp(log_s))``, which is ``log_rest``, about, where ``log_s`` is all but 0."""
+    seen = log_s < -1e8 * torch.finfo(log_s.dtype).tiny  # its inverse may still be multiplied
+    loss = -torch.where(seen, log_s, -1.0)
+    return torch.where(seen, log1mexp(loss, torch.log(loss)), log_rest)
+
+
+def log_cdf(primitive: Primitive, t: Tensor) -> Tensor:
+    """``log F(t)`` from ``log S(t)``; about ``log t f(t)`` where that underflows."""
+    positive = torch.where(t > 0, t, 1.0)
+    inside = log_of_complement(primitive.log_survival(positive), primitive.log_pdf(positive) + torch.log(positive))
+    return torch.where(t > 0, inside, -torch.inf)
+
+
+def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
+    """``log P(lower < T <= upper)``.
+
+    The difference of S, or of F before the median, in logarithms; where they hardly differ, the integral of the density
+    over log time by a rule of 5 points.
+    """
+    from_origin = lower <= 0
+    low = torch.where(from_origin, upper / 2, lower)
+    by_cdf = primitive.log_cdf(upper)
+    early = by_cdf < -math.log(2)
+    larger = torch.where(early, by_cdf, primitive.log_survival(low))
+    smaller = torch.where(early, primitive.log_cdf(low), primitive.log_survival(upper))
+    change = larger - smaller
+    narrow = change < _NARROW
+    change = torch.where(narrow, 1.0, change)
+    wide = larger + log1mexp(change, torch.log(change))
+    span = torch.where(narrow, torch.log1p((upper - low) / low), 0.01)
+    nodes, weights = _gauss_legendre(5, span)
+    x = torch.log(low)[..., None] + span[..., None] * nodes
+    at_nodes = primitive.map(lambda parameter: parameter[..., None]).log_pdf(torch.exp(x)) + x
+    inside = torch.logsumexp(at_nodes + torch.log(weights), dim=-1) + torch.log(span)
+    return torch.where(from_origin, by_cdf, torch.where(narrow, inside, wide))
+
+
+def inverse_log_survival(primitive: Primitive, log_s: Tensor) -> Tensor:
+    """Return the times at which ``log S`` is ``log_s``."""
+    limit = _LOG_TIMES[log_s.dtype]
+    like = torch.broadcast_tensors(log_s, *primitive.parameters)[0]
+    x = bisect(lambda at: primitive.log_survival(torch.exp(at)) > log_s, torch.full_like(like, -limit), limit)
+    t = torch.where(x < limit * (1 - 1e-6), torch.exp(x), torch.inf)
+    return torch.where(log_s < 0, t, 0.0)
+
+
+def bisect(before: Callable[[Tensor], Tensor], low: Tensor, limit: float) -> Tensor:
+    """Return where a condition that holds at first ceases to hold, between ``low`` and ``limit``."""
+    high = torch.full_like(low, limit)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        holds = before(middle)
+        low, high = torch.where(holds, middle, low), torch.where(holds, high, middle)
+    return (low + high) / 2
+
+
+@torch.no_grad()
+def integral_of_survival(primitive: Primitive, start: Tensor, stop: Tensor | None) -> Tensor:
+    """Integrate S from start to stop, or to infinity where that is None.
+
+    Gauss-Legendre rules on the axis of log time, in panels between quantiles. S is 1 before the first, and falls as a
+    power of time, if at all, behind the last.
+    """
+    to_infinity = stop is None
+    ends = torch.broadcast_tensors(start, start if stop is None else stop, *primitive.parameters)
+    flat = [part.reshape(-1).split(_AT_ONCE) for part in ends]
+    parts = [
+        _integrate(type(primitive)(*parameters), low, None if to_infinity else high)
+        for low, high, *parameters in zip(*flat, strict=True)
+    ]
+    return torch.cat(parts).reshape(ends[0].shape)
+
+
+def _integrate(primitive: Primitive, start: Tensor, stop: Tensor | None) -> Tensor:
+    column = primitive.map(lambda parameter: parameter[:, None])
+    quantiles = column.inverse_log_survival(-torch.tensor(_LEVELS).to(start))  # [n, levels]
+    edges = torch.log(quantiles).clamp(max=_LOG_TIMES[start.dtype])
+    low = torch.log(start)
+    high = edges[:, -1] if stop is None else torch.log(stop)
+    end = torch.exp(high)
+    total = (torch.minimum(quantiles[:, 0], end) - start).clamp(min=0)
+    nodes, weights = _gauss_legendre(20, start)
+    bounded = torch.minimum(torch.maximum(edges, low[:, None]), high[:, None])
+    for a, b in zip(bounded.unbind(1)[:-1], bounded.unbind(1)[1:], strict=True):
+        if bool((b > a).any()):
+            width = (b - a)[:, None]
+            x = torch.where(width > 0, a[:, None] + width * nodes, 0.0)
+            total = total + (torch.exp(column.log_survival(torch.exp(x)) + x) * width * weights).sum(1)
+    if stop is not None:
+        return total
+    index = primitive.tail_index().broadcast_to(start.shape)
+    last = torch.maximum(end, start)
+    tail = last * torch.exp(primitive.log_survival(last)) / (index - 1)
+    return torch.where(index > 1, total + tail, torch.inf)
