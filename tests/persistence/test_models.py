@@ -226,6 +226,18 @@ def test_a_model_that_could_not_be_loaded_again_is_not_written(path):
     assert not path.exists()
 
 
+def test_arrays_as_options_of_several_models_inside_stay_apart(path):
+    X, y = data(1)
+    pairs = [np.array([1.0, 3.0]), np.array([5.0, 2.0]), np.array([5.0, 2.0])]
+    inner = [baselines.ModelAverage([baselines.KaplanMeier(), baselines.CoxPH()], weights=pair) for pair in pairs]
+    model = baselines.ModelAverage(inner).fit(X, y)
+    save(model, path)
+    again = load(path)
+    for one, pair in zip(again.estimators, pairs, strict=True):
+        np.testing.assert_array_equal(one.weights, pair)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
 def test_equal_edges_of_bins_can_be_saved(path):
     _, y = data(1)
     step = np.finfo(np.float64).eps  # both means of neighbours are rounded to the number between

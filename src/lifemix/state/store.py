@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -30,15 +30,18 @@ class Writer:
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
         self.encoder: Any = None  # an encoder of the user's, the first where there are several
+        self._taken: Counter[str] = Counter()
         self._names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
     def array(self, values: Any, place: str) -> str:
         """Keep a copy of an array and return the name by which it is found again."""
         array = np.array(values, order="C")
         key = (array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).digest())
-        name = self._names.setdefault(key, place)
-        self.arrays[name] = array
-        return name
+        if key not in self._names:
+            self._taken[place] += 1
+            self._names[key] = place if self._taken[place] == 1 else f"{place}#{self._taken[place]}"
+            self.arrays[self._names[key]] = array
+        return self._names[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +53,7 @@ class Reader:
     import_class: Callable[[str], Any] = lambda name: None  # brings a class of ours that is not registered yet
     sizes: MutableMapping[str, int] = field(default_factory=dict)
     owner: Any = None  # the model whose attributes are being read: its options, and what was read before, are there
-    with_encoder: list[str] = field(
-        default_factory=list
-    )  # the options that took the encoder, in models inside others too
+    with_encoder: list[str] = field(default_factory=list)  # the options that took it, of models inside others too
 
     def inner(self) -> Reader:
         """Return a reader for a part: new names of lengths belong to the part alone."""
