@@ -14,6 +14,7 @@ from lifemix import DeepSurvivalMachines, load, make_target, save
 from lifemix.baselines import AalenJohansen, CauseSpecific, ModelAverage
 from lifemix.errors import LifemixWarning, ModelFileError, SettingError
 from lifemix.preprocessing import TabularPreprocessor
+from lifemix.primitives import PRIMITIVES
 from lifemix.training import Callback
 
 TIMES = [0.0, 0.3, 1.0, 4.0, 50.0]
@@ -213,6 +214,33 @@ def test_a_subclass_and_a_transformer_of_the_users_are_refused(tmp_path):
     with pytest.raises(ModelFileError, match="StandardScaler cannot be written without pickle.*preprocessor=None"):
         save(quick(preprocessor=StandardScaler()).fit(numbers(), target()), tmp_path / "model")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", sorted(PRIMITIVES))
+def test_every_primitive_by_name_and_by_class(name, tmp_path):
+    for primitive in (name, PRIMITIVES[name]):
+        model = quick(primitive=primitive).fit(numbers(), target(n_events=2))
+        save(model, tmp_path / "model")
+        again = load(tmp_path / "model")
+        assert again.primitive == name
+        assert_same_model(model, again, numbers(), target(n_events=2))
+
+
+def test_a_primitive_that_is_not_known_when_loading_says_import_it(tmp_path, monkeypatch):
+    save(quick(primitive="gompertz").fit(numbers(), target()), tmp_path / "model")
+    monkeypatch.delitem(PRIMITIVES, "gompertz")
+    with pytest.raises(ModelFileError, match="unknown primitive; got 'gompertz'.*import it first"):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("option", ["activation", "shift_activation"])
+def test_a_function_as_activation_is_refused(option, tmp_path):
+    model = quick(**{option: torch.tanh}).fit(numbers(), target())
+    with pytest.raises(
+        ModelFileError, match=f"{option}: a builtin.* cannot be written without pickle. Use an activation"
+    ):
+        save(model, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def test_an_optimizer_of_torch_is_saved_by_its_name(tmp_path):

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..errors import ModelFileError
 from ..model import Architecture
+from ..primitives import primitive_class
 from ..state import FloatArray, FloatValue, JsonValue, ListOf, Reader, StateKind, Writer, malformed, read_fields
 from ..warning import warn_user
 from .network import FittedNetwork
@@ -47,7 +48,7 @@ class PrimitiveOption:
 
     def write(self, value: Any, writer: Writer, place: str) -> Any:
         """Return the name."""
-        return value if isinstance(value, str) else value.name
+        return primitive_class(value).name
 
     def read(self, saved: Any, reader: Reader, place: str) -> Any:
         """Return the name; the check of the options tells whether there is such a primitive."""
