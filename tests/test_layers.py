@@ -1,6 +1,7 @@
 """A module imports only from lower levels of the design (or from its own package), and only public names of others."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,13 @@ def test_public_names_exist_and_are_few():
     assert sorted(lifemix.__all__) == lifemix.__all__
     for name in lifemix.__all__:
         assert getattr(lifemix, name) is not None
+
+
+def test_every_class_name_occurs_once():
+    names = Counter(
+        node.name
+        for path in ROOT.rglob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, times in names.items() if times > 1] == []

@@ -72,7 +72,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from ..baselines import AalenJohansen, GradientBoosting, ModelAverage
 from ..estimators import DeepSurvivalMachines
@@ -81,7 +80,7 @@ from .records import Setting
 
 __all__ = ["BEST", "best_alone", "best_model", "best_settings", "best_settings_alone"]
 
-_DSM: Mapping[str, Any] = MappingProxyType(
+_DSM: Setting = MappingProxyType(
     {
         "primitive": "lognormal",
         "k": 4,
@@ -92,7 +91,7 @@ _DSM: Mapping[str, Any] = MappingProxyType(
         "preprocessor": {"numbers": "piecewise", "bins": 8},
     }
 )
-_SMOOTH: Mapping[str, Any] = MappingProxyType(
+_SMOOTH: Setting = MappingProxyType(
     {
         "primitive": "weibull",
         "k": 4,
@@ -104,13 +103,13 @@ _SMOOTH: Mapping[str, Any] = MappingProxyType(
     }
 )
 _WITH_TREES = tuple({"dsm": dict(_DSM), "boosting": {}, "discount": discount} for discount in (1.0, 0.5))
-_COMPETING: tuple[Mapping[str, Any], ...] = (
+_COMPETING: tuple[Setting, ...] = (
     {"dsm": dict(_SMOOTH), "discount": 1.0},
     {"dsm": dict(_SMOOTH), "boosting": {}, "discount": 1.0},
     {"dsm": dict(_SMOOTH), "boosting": {}, "marginal": 0.2, "discount": 1.0},
 )
 
-BEST: Mapping[str, tuple[Mapping[str, Any], ...]] = MappingProxyType(
+BEST: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
     {"support": _WITH_TREES, "metabric": _WITH_TREES, "": _COMPETING}
 )
 """By data set the settings to select from; ``""`` is every data set not named.

@@ -12,7 +12,7 @@ from .cells import Cell
 __all__ = [
     "MEASURES",
     "ModelStyle",
-    "ShownMeasure",
+    "MeasureText",
     "data_title",
     "is_reference",
     "measure_of",
@@ -106,7 +106,7 @@ def _selection_rank(selection: str) -> tuple[int, list[int]]:
 
 
 @dataclass(frozen=True)
-class ShownMeasure:
+class MeasureText:
     """A measure's name, the decimals it is printed with, what it is, and whether lower is better."""
 
     title: str
@@ -116,41 +116,41 @@ class ShownMeasure:
     has_horizon: bool = True
 
 
-MEASURES: Mapping[str, ShownMeasure] = MappingProxyType(
+MEASURES: Mapping[str, MeasureText] = MappingProxyType(
     {
-        "ctd": ShownMeasure(
+        "ctd": MeasureText(
             "C^td",
             "concordance: the share of pairs of subjects in the right order up to the horizon, weighted for "
             "censoring; higher is better, 0.5 is chance",
         ),
-        "brier": ShownMeasure(
+        "brier": MeasureText(
             "Brier score",
             "mean squared error of the predicted probability at the horizon, weighted for censoring; lower is better. "
             "The censoring distribution G is estimated from the training rows, artificial censoring included, as in "
             "the paper's tables",
             lower_is_better=True,
         ),
-        "brier_original": ShownMeasure(
+        "brier_original": MeasureText(
             "Brier score, G before artificial censoring",
             "the same with G from the training rows before artificial censoring. Artificial censoring depends on the "
             "event time, which the weights assume it does not: this is the fairer of the two",
             lower_is_better=True,
         ),
-        "concordance": ShownMeasure(
+        "concordance": MeasureText(
             "Harrell’s C",
             "the share of comparable pairs in the right order; higher is better",
             4,
             has_horizon=False,
         ),
-        "seconds": ShownMeasure("Training time", "seconds of one fit on one core", 2, True, has_horizon=False),
-        "parameters": ShownMeasure("Parameters", "number of learned parameters", 0, True, has_horizon=False),
+        "seconds": MeasureText("Training time", "seconds of one fit on one core", 2, True, has_horizon=False),
+        "parameters": MeasureText("Parameters", "number of learned parameters", 0, True, has_horizon=False),
     }
 )
 
 
-def measure_of(name: str) -> ShownMeasure:
+def measure_of(name: str) -> MeasureText:
     """Return what is known of a measure; an unknown one goes by its own name."""
-    return MEASURES.get(name, ShownMeasure(name))
+    return MEASURES.get(name, MeasureText(name))
 
 
 def sign_of(measure: str) -> int:

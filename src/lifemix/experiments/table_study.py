@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -98,7 +98,7 @@ def _notes(protocol: Protocol) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _words(setting: Mapping[str, Any]) -> str:
+def _words(setting: Setting) -> str:
     return ", ".join(f"{name} {value}" for name, value in setting.items())
 
 

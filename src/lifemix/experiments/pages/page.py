@@ -99,7 +99,7 @@ def _add_run(
     if facts.run == "quick":
         text = "Fewer settings and folds than the paper’s: a preview, not a comparison with its numbers."
         blocks.append(note(Html("<strong>Quick run.</strong> "), text, kind="warning"))
-    blocks += [note(text) for text in facts.notes]
+    blocks += [note(" ".join(facts.notes))] if facts.notes else []
     found = findings(cells, paper)
     if found:
         blocks.append(bullets(Html(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", safe(one))) for one in found))
@@ -128,9 +128,10 @@ def _guide(cells: Sequence[Cell], selected: Iterable[Selected]) -> list[object]:
             f"part of the training rows{_trees(selected)}."
         )
     elif "lifemix" in models and any(cell.measure == "ctd" for cell in cells):
+        by_brier = any((cell.model, cell.selection) == ("lifemix", "nested") for cell in cells)
         guide.append(
-            "lifemix: this package’s best: the mean of the curves of a Deep Survival Machine and of boosted trees; its "
-            "settings are selected by the Brier score on the held-out part of the training rows."
+            "lifemix: this package’s best: the mean of the curves of a Deep Survival Machine and of boosted trees"
+            + ("; settings by the Brier score on the held-out part of the training rows." if by_brier else ".")
         )
     elif "lifemix" in models and any(cell.data == "transfer" for cell in cells):
         guide.append("lifemix: DeepSurvivalMachines() with four members that share the nodes; no trees.")
