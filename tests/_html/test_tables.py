@@ -41,7 +41,7 @@ def test_one_number_alone_is_not_the_best_of_anything():
 
 
 def test_what_is_not_ranked_is_not_the_best():
-    rows = [["true law", Value(0.9, ranked=False)], ["a", Value(0.8, 0.01)], ["b", 0.7]]
+    rows = [["true model", Value(0.9, ranked=False)], ["a", Value(0.8, 0.01)], ["b", 0.7]]
     assert marked(table([NAME, TableColumn("score", best="max")], rows, "t")) == ["0.800 ± 0.010"]
 
 

@@ -43,7 +43,7 @@ def competing():
 
 
 class Known:
-    """The true model of ``draw`` with one kind of event, its curves bent by a power and its risks moved."""
+    """The true model of ``draw`` with one event type, its curves bent by a power and its risks moved."""
 
     n_events_ = 1
 

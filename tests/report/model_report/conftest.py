@@ -1,4 +1,4 @@
-"""Small models with one and with two kinds of event, and rows that they have not seen."""
+"""Small models with one and with two event types, and rows that they have not seen."""
 
 import numpy as np
 import pandas as pd
