@@ -19,7 +19,6 @@ PENDING = {
     "model",
     "networks",
     "primitives",
-    "report",
     "training",
 }
 

@@ -15,6 +15,7 @@ from lifemix.errors import CovariateError, InputError, SettingError
 from lifemix.preprocessing import SUPPORT_NORMAL_VALUES, TabularPreprocessor
 from lifemix.report.calculator import write_calculator
 from lifemix.splits import default_horizons
+from own_primitives import Exponential
 
 
 def quick(**settings):
@@ -176,6 +177,14 @@ def test_intervals_have_no_observed_curve(tmp_path):
 
 REFUSED = {
     "own encoder": (lambda: quick(encoder=nn.Linear(2, 3)).fit(table(), target()), "encoder of your own; got Linear"),
+    "own activation": (
+        lambda: quick(activation=nn.functional.softplus).fit(table(), target()),
+        "cannot run a function of Python; got the activation softplus",
+    ),
+    "primitive without JavaScript": (
+        lambda: quick(primitive=Exponential).fit(table(), target()),
+        "needs the primitive in JavaScript; got Exponential",
+    ),
     "own transformer": (
         lambda: quick(preprocessor=StandardScaler()).fit(table(), target()),
         "cannot run a StandardScaler.*preprocessor='auto'",
