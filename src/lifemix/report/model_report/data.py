@@ -51,7 +51,7 @@ def _counts(report: ReportContext) -> Html:
         rows.append([name, *(_share(target.event == code) for _, target in samples)])
     rows.append(["censored", *(_share(target.event == 0) for _, target in samples)])
     rows.append(["median follow-up (reverse Kaplan-Meier)", *(_follow_up(target, report) for _, target in samples)])
-    rows.append(["median time to the first event (Kaplan-Meier)", *(_quartiles(target, report) for _, target in samples)])
+    rows.append(["median time to first event (Kaplan-Meier)", *(_quartiles(target, report) for _, target in samples)])
     rows.append(["last time", *(report.time(float(target.time.max())) for _, target in samples)])
     columns = [TableColumn("", text=True), *(TableColumn(name) for name, _ in samples)]
     foot = "Training rows: those given to fit, including the rows held out for early stopping."
