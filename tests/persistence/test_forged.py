@@ -17,6 +17,8 @@ from lifemix import load, save
 from lifemix.errors import LifemixError, ModelFileError
 from saved_models import MODELS, TIMES, content_of, data, fitted, forge
 
+VERSION_1 = Path(__file__).parents[1] / "references" / "model_files" / "passthrough_mixed_target.safetensors"
+
 
 @cache
 def written(name):
@@ -88,8 +90,8 @@ def altered_array(draw, array):
 
 
 @st.composite
-def forgeries(draw, name):
-    content, arrays = (copy.deepcopy(part) for part in written(name))
+def forgeries(draw, original):
+    content, arrays = copy.deepcopy(original)
     if draw(st.booleans()):
         *parents, last = draw(st.sampled_from(list(places(content))))
         parent = at(content, parents)
@@ -107,31 +109,44 @@ def refuse_to_wait(*arguments):
     raise TimeoutError("loading a small file takes no time")
 
 
-@pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
-@given(choices=st.data())
-def test_a_forged_file_is_refused_or_predicts(name, choices):
-    content, arrays = choices.draw(forgeries(name))
-    X, _ = data(fitted(name).n_events_)
+def refused_or_predicts(content, arrays, version, X):
+    """Load a forged file and predict with what it gave, if it gave anything."""
     before = signal.signal(signal.SIGALRM, refuse_to_wait)
     signal.alarm(60)
     try:
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            forge(Path(folder) / "model", content, arrays)
+            forge(Path(folder) / "model", content, arrays, version)
             try:
                 model = load(Path(folder) / "model")
             except ModelFileError:
                 return
             try:
-                curves = model.predict_survival_function(X[:9], TIMES), model.predict(X[:9])
+                curves = model.predict_survival_function(X, TIMES), model.predict(X)
             except LifemixError:  # such as other columns than the table has
                 return
-            assert curves[0].shape == (9, len(TIMES))
-            assert curves[1].shape == (9,)
+            assert curves[0].shape == (len(X), len(TIMES))
+            assert curves[1].shape == (len(X),)
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@given(choices=st.data())
+def test_a_forged_file_is_refused_or_predicts(name, choices):
+    content, arrays = choices.draw(forgeries(written(name)))
+    refused_or_predicts(content, arrays, "2", data(fitted(name).n_events_)[0][:9])
+
+
+@settings(max_examples=50, suppress_health_check=list(HealthCheck))
+@given(choices=st.data())
+def test_a_forged_file_of_version_0_1_0_is_refused_or_predicts(choices):
+    original = content_of(VERSION_1)
+    X = np.zeros((9, original[0]["n_features"]))
+    content, arrays = choices.draw(forgeries(original))
+    refused_or_predicts(content, arrays, "1", X)
 
 
 CONTENTS = {
