@@ -160,7 +160,7 @@ class _Material:
     options: dict[str, Any]
 
     def __post_init__(self) -> None:
-        self.n_events = max(self.train.n_events, self.test.n_events, 1)
+        self.n_events = max(self.train.n_events, self.test.n_events, int(getattr(self.model, "n_events_", 1)))
         self.grid = np.linspace(0, self.times[-1], _GRID)
         # At 0 the risk is 0, whatever the model; models are asked for times in order.
         wanted, place = np.unique(np.concatenate([self.times, self.grid[1:]]), return_inverse=True)

@@ -7,7 +7,7 @@ from lifelines import KaplanMeierFitter
 
 from lifemix import metrics
 from lifemix.baselines import AalenJohansen, KaplanMeier
-from lifemix.errors import InputError, SettingError
+from lifemix.errors import InputError, LifemixWarning, SettingError
 from lifemix.metrics import Measure, measures, predicted_risks, register_measure
 from lifemix.report.model_report.context import gather
 from lifemix.report.model_report.data import median_time
@@ -57,6 +57,23 @@ def test_predictions_are_computed_once(single):
     report = report_of(Counting(), X, y)
     measure_quality(report)
     assert len(Counting.times) == 1
+
+
+def test_an_event_type_of_the_model_that_no_row_has_is_shown_as_undefined(competing):
+    model, X, (times, event) = competing
+
+    class Foreign:
+        """A model that does not tell its training rows."""
+
+        n_events_, feature_names_in_ = 2, model.feature_names_in_
+        predict_survival_function = staticmethod(model.predict_survival_function)
+        predict_cumulative_incidence = staticmethod(model.predict_cumulative_incidence)
+
+    report = report_of(Foreign(), X, (times, np.where(event == 2, 0, event)), n_bootstrap=2)
+    with pytest.warns(LifemixWarning):
+        quality = measure_quality(report)
+    assert with_interval(quality, "concordance", 2) == "not defined"
+    assert "–" in "".join(quality_section(report, quality).blocks)
 
 
 def my_share(y_train, y_test, risk, horizons, event):
