@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from lifemix.errors import SettingError
-from lifemix.primitives import PRIMITIVES, LogLocationScale, Mixture, primitive_class
+from lifemix.primitives import PRIMITIVES, LogLocationScale, Mixture
 from own_primitives import members
 
 ALL = pytest.mark.parametrize("law", PRIMITIVES.values(), ids=PRIMITIVES.keys())
@@ -337,9 +336,3 @@ def test_mixture_of_one_component_is_the_primitive(law, location, log_precision,
     for name in ("log_pdf", "log_survival", "log_cdf"):
         expected = getattr(p, name)(number([t]))[0]
         np.testing.assert_allclose(getattr(mixture, name)(number(t)), expected, rtol=1e-12)
-
-
-def test_names_are_found_in_any_spelling_and_others_refused():
-    assert primitive_class("Log-Normal") is PRIMITIVES["lognormal"]
-    with pytest.raises(SettingError, match="unknown primitive; got 'gumbel', expected one of"):
-        primitive_class("gumbel")

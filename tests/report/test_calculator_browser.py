@@ -5,9 +5,11 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from scipy.special import log_ndtr
 
 from lifemix import DeepSurvivalMachines, make_target
+from lifemix.errors import SettingError
 from lifemix.networks import ACTIVATIONS
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.primitives import PRIMITIVES
@@ -111,6 +113,11 @@ CASES = {
     for primitive in PRIMITIVES if primitive != "exponential"  # the tests' own, which declares no JavaScript
     for n_events, members in ((1, 1), (1, 3), (2, 1), (3, 3))
 } | {
+    f"{primitive}, which is none of ours, {n_events} events": {
+        "primitive": primitive, "n_events": n_events, "n_members": 2,
+    }
+    for primitive in ("frechet", "gompertz", "burr") for n_events in (1, 2)
+} | {
     "linear": {"hidden": ()},
     "linear, competing, log-normal": {"hidden": (), "n_events": 2, "primitive": "log-normal"},
     "two layers": {"hidden": (7, 5), "n_members": 2},
@@ -136,6 +143,30 @@ def test_results_equal_pythons(settings, open_page):
 def test_every_activation_equals_pythons(activation, open_page):
     model = quick(activation=activation, shift_activation=activation).fit(table(), target(n_events=2))
     assert_equal_to_python(open_page(model), model, subjects(8))
+
+
+def test_the_page_names_the_primitive_by_its_label(open_page):
+    page = open_page(quick(primitive="frechet").fit(table(), target()))
+    assert "a mixture of 3 Fréchet distributions" in page.locator("#about").text_content()
+    assert page.locator("#failed").count() == 0
+
+
+@pytest.mark.parametrize("broken", ["(z) => missing(z)", "(z) => {"])
+def test_a_page_that_cannot_start_says_so(broken, browser, tmp_path, monkeypatch):
+    monkeypatch.setattr("own_primitives.Frechet.survival_javascript", broken)
+    path = write_calculator(quick(primitive="frechet").fit(table(), target()), tmp_path / "calculator.html")
+    page = browser.new_context().new_page()
+    page.goto(path.as_uri())
+    words = page.locator("#failed").text_content()
+    assert "has not started" in words or "could not start: missing is not defined" in words
+    page.context.close()
+
+
+def test_a_function_as_activation_is_refused(tmp_path):
+    for option in ("activation", "shift_activation"):
+        model = quick(**{option: torch.nn.functional.softplus}).fit(table(), target())
+        with pytest.raises(SettingError, match="cannot run a function of Python; got the activation softplus. Fit"):
+            write_calculator(model, tmp_path / "calculator.html")
 
 
 def test_arrays_and_no_preprocessor(open_page):

@@ -25,8 +25,8 @@ _CLOSE = 1e-6  # Newton's error is of the order of the square of its last step
 _LOG_PRECISION_RANGE = (-6.0, 6.0)  # shapes 0.0025 to 400: where all times are equal the best shape is infinite
 _REACH = 6.0  # how far from the first guess another parameter than the location may go
 
-Derivatives = tuple[Tensor, Tensor, Tensor]
-"""Value, gradient and matrix of second derivatives of the log-likelihood per unit of weight."""
+Derivatives = tuple[Tensor, Tensor, Callable[[], Tensor]]
+"""Value and gradient of the log-likelihood per unit of weight, and what computes its matrix of second derivatives."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _maximise(problem: _Problem) -> Tensor:
     point = problem.start
     value, gradient, curvature = problem.derivatives(point)
     for _ in range(_MAX_STEPS):
-        step = _bounded_step(problem, point, gradient, curvature)
+        step = _bounded_step(problem, point, gradient, curvature())
         for _ in range(30):  # halve until the likelihood grows
             trial = torch.minimum(torch.maximum(point + step, problem.low), problem.high)
             there = problem.derivatives(trial)
@@ -160,7 +160,8 @@ def _derivatives(primitive: Callable[[Tensor], Primitive], observed: Observation
         rows = [torch.autograd.grad(entry, at, retain_graph=True)[0] for entry in slope]
         value, gradient, curvature = value + here.detach(), gradient + slope.detach(), curvature + torch.stack(rows)
     weight = observed.weight.sum()
-    return value / weight, gradient / weight, curvature / weight
+    curvature = curvature / weight
+    return value / weight, gradient / weight, lambda: curvature
 
 
 def _slopes(primitive: Callable[[Tensor], Primitive], observed: Observations, point: Tensor) -> tuple[Tensor, Tensor]:
@@ -188,10 +189,14 @@ def _plain_derivatives(family: type[LogLocationScale], observed: Observations, p
 def _differenced(slopes: Callable[[Tensor], tuple[Tensor, Tensor]], point: Tensor) -> Derivatives:
     """Return value, gradient and the curvature by differences of slopes."""
     value, gradient = slopes(point)
-    steps = _STEP * torch.eye(len(point)).double()
-    rows = [(slopes(point + step)[1] - slopes(point - step)[1]) / (2 * _STEP) for step in steps]
-    curvature = torch.stack(rows)
-    return value, gradient, (curvature + curvature.T) / 2
+
+    def curvature() -> Tensor:
+        steps = _STEP * torch.eye(len(point)).double()
+        rows = [(slopes(point + step)[1] - slopes(point - step)[1]) / (2 * _STEP) for step in steps]
+        matrix = torch.stack(rows)
+        return (matrix + matrix.T) / 2
+
+    return value, gradient, curvature
 
 
 def _plain_block(family: type[LogLocationScale], observed: Observations, point: Tensor) -> Tensor:

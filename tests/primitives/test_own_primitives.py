@@ -1,0 +1,204 @@
+"""A primitive in one file, as somebody would add it: it fits, predicts, is saved and loaded, and is exported."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from sklearn.base import clone
+
+import own_primitives
+from lifemix import DeepSurvivalMachines, load, make_target, save
+from lifemix.errors import ModelFileError, SettingError
+from lifemix.estimators import FleetSearchCV
+from lifemix.export import export_survival
+from lifemix.primitives import PRIMITIVES
+from lifemix.primitives.registry import discover
+from lifemix.report import write_calculator
+from lifemix.training.fused import Fused
+from lifemix.training.gradients import Autograd
+from own_primitives import Burr, Exponential, Frechet, Gompertz
+
+FAMILIES = pytest.mark.parametrize("family", [Frechet, Gompertz, Burr, Exponential], ids=lambda family: family.name)
+EVENTS = pytest.mark.parametrize("n_events", [1, 2])
+TIMES = np.array([0.0, 0.5, 4.0, 15.0, 60.0])
+N = 160
+
+
+def sample(n_events=1, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 3))
+    return X, make_target(rng.weibull(1.4, N) * 20 * np.exp(0.5 * X[:, 0]) + 0.01, rng.integers(0, n_events + 1, N))
+
+
+def model(family, **settings):
+    usual = {"hidden": (6,), "k": 2, "max_epochs": 3, "learning_rate": 0.02, "batch_size": 40}
+    return DeepSurvivalMachines(family, **(usual | settings))
+
+
+@FAMILIES
+@EVENTS
+def test_fits_predicts_and_survives_a_file(family, n_events, tmp_path):
+    X, y = sample(n_events)
+    fitted = model(family, n_members=2).fit(X, y)
+    shapes = fitted.network_.architectures[0].layout.shapes
+    n_parameters = len(family.parameter_names())
+    assert shapes["heads"] == (n_events * (1 + n_parameters) * 2, 6)
+    assert shapes["base"] == (n_events, n_parameters, 2)
+    distribution = fitted.predict_distribution(X)
+    assert type(distribution.net(1).components) is family
+    survival = fitted.predict_survival_function(X, TIMES)
+    incidences = sum(fitted.predict_cumulative_incidence(X, TIMES, event) for event in range(1, n_events + 1))
+    np.testing.assert_allclose(incidences + survival, 1, atol=1e-8)
+    assert (np.diff(survival, axis=1) < 0).all()
+    np.testing.assert_allclose(distribution.survival(distribution.median())[np.diag_indices(N)], 0.5, rtol=1e-9)
+    save(fitted, tmp_path / "model.safetensors")
+    again = load(tmp_path / "model.safetensors")
+    assert again.primitive == family.name
+    np.testing.assert_array_equal(again.predict_survival_function(X, TIMES), survival)
+    assert again.log_likelihood(X, y) == fitted.log_likelihood(X, y)
+
+
+@FAMILIES
+def test_learns_from_the_covariates(family):
+    X, y = sample()
+    constant, learned = (model(family, hidden=(), max_epochs=epochs, validation_fraction=0) for epochs in (0, 40))
+    assert learned.fit(X, y).log_likelihood(X, y) > constant.fit(X, y).log_likelihood(X, y) + 5
+
+
+@pytest.mark.parametrize(
+    ("family", "reference"),
+    [
+        (Frechet, stats.invweibull(1.7, scale=3.0)),
+        (Gompertz, stats.gompertz(0.2, scale=3.0)),
+        (Burr, stats.burr12(1.7, 0.8, scale=3.0)),
+        (Exponential, stats.expon(scale=3.0)),
+    ],
+    ids=lambda part: part.name if isinstance(part, type) else "",
+)
+def test_fit_without_covariates_is_the_maximum_likelihood_that_scipy_finds(family, reference):
+    t = reference.rvs(400, random_state=1)
+    fitted = model(family, k=1, hidden=(), max_epochs=0, preprocessor=None).fit(
+        np.zeros((400, 1)), make_target(t, t > 0)
+    )
+    shapes, _, scale = np.split(np.array(reference.dist.fit(t, floc=0)), [-2, -1])
+    best = reference.dist.logpdf(t, *shapes, 0, scale).sum()
+    np.testing.assert_allclose(fitted.log_likelihood(X, y), best, atol=0.02)
+
+
+@FAMILIES
+@EVENTS
+def test_exported_programs_equal_predictions(family, n_events):
+    X, y = sample(n_events)
+    fitted = model(family, n_members=2).fit(X, y)
+    found = export_survival(fitted, TIMES, event=n_events).module()(torch.as_tensor(X[:40]))
+    np.testing.assert_allclose(found, fitted.predict_cumulative_incidence(X[:40], TIMES, n_events), atol=1e-6)
+
+
+def test_a_log_location_scale_family_has_the_fast_step_and_others_autograd(monkeypatch):
+    used = []
+    for way in (Fused, Autograd):
+        step = way.loss_and_gradient
+        monkeypatch.setattr(
+            way, "loss_and_gradient", lambda *given, way=way, step=step: used.append(way) or step(*given)
+        )
+    for family, expected in ((Frechet, Fused), (Gompertz, Autograd), (Burr, Autograd), (Exponential, Autograd)):
+        used.clear()
+        model(family).fit(*sample(2))
+        assert set(used) == {expected}
+
+
+@FAMILIES
+@pytest.mark.parametrize("objective", ["exact", "elbo"])
+def test_every_censoring_is_fitted(family, objective):
+    X, _ = sample()
+    rng = np.random.default_rng(3)
+    time, event = rng.weibull(1.4, N) * 20 + 0.01, rng.integers(0, 3, N)
+    upper = np.where((event > 0) & (np.arange(N) % 4 == 0), 1.5 * time, np.nan)
+    y = make_target(time, event, entry=np.where(np.arange(N) % 3 == 0, 0.3 * time, 0.0), upper=upper)
+    fitted = model(family, objective=objective).fit(X, y)
+    assert np.isfinite([record["train_loss"] for record in fitted.history_]).all()
+    assert np.isfinite(fitted.log_likelihood(X, y))
+
+
+@FAMILIES
+def test_a_checkpoint_changes_nothing(family, tmp_path):
+    X, y = sample()
+    plain, kept = model(family).fit(X, y), model(family, checkpoint=tmp_path).fit(X, y)
+    np.testing.assert_array_equal(plain.predict(X), kept.predict(X))
+
+
+def test_a_unit_of_time_is_a_unit_of_time():
+    X, y = sample()
+    for family in (Gompertz, Burr, Exponential):
+        days, years = model(family).fit(X, y), model(family).fit(X, make_target(y["time"] / 365, y["event"]))
+        ours, theirs = days.predict_survival_function(X, TIMES), years.predict_survival_function(X, TIMES / 365)
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_a_search_takes_names_and_classes():
+    X, y = sample()
+    search = FleetSearchCV(model("weibull"), {"primitive": ["frechet", Gompertz]}, cv=2).fit(X, y)
+    assert len(search.cv_results_["mean_test_score"]) == 2
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert clone(model(Gompertz)).primitive is Gompertz
+
+
+def test_loading_a_primitive_that_is_not_known_says_what_to_import(tmp_path, monkeypatch):
+    X, y = sample()
+    save(model(Frechet).fit(X, y), tmp_path / "model.safetensors")
+    monkeypatch.delitem(PRIMITIVES, "frechet")
+    with pytest.raises(ModelFileError, match=r"unknown primitive; got 'frechet'.*import it first"):
+        load(tmp_path / "model.safetensors")
+
+
+def test_a_calculator_without_javascript_is_refused(tmp_path, monkeypatch):
+    X, y = sample()
+    with pytest.raises(SettingError, match="got Exponential, which does not declare it. Define its classmethod"):
+        write_calculator(model(Exponential).fit(X, y), tmp_path / "page.html")
+    monkeypatch.setattr(Frechet, "density_javascript", "")
+    with pytest.raises(SettingError, match="got Frechet, which does not declare survival_javascript and density_"):
+        write_calculator(model(Frechet).fit(X, y), tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+SCRIPT = """
+import sys
+import numpy as np
+if "--import" in sys.argv:
+    import newcomer
+from lifemix import DeepSurvivalMachines, load, make_target, save
+if "--fit" in sys.argv:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), make_target(rng.weibull(1.4, 60) + 0.01, rng.integers(0, 2, 60))
+    save(DeepSurvivalMachines("frechet", hidden=(), max_epochs=1).fit(X, y), "model.safetensors")
+model = load("model.safetensors")
+print(model.predict_survival_function(np.zeros((1, 2)), [1.0])[0, 0])
+"""
+
+
+def test_a_module_of_the_users_is_all_it_takes(tmp_path):
+    shutil.copy(Path(own_primitives.__file__).parent / "frechet.py", tmp_path / "newcomer.py")
+
+    def run(*options):
+        command = [sys.executable, "-c", SCRIPT, *options]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    fitted, known, unknown = run("--import", "--fit"), run("--import"), run()
+    assert fitted.returncode == 0, fitted.stderr
+    assert float(fitted.stdout) == float(known.stdout)
+    assert "unknown primitive; got 'frechet'" in unknown.stderr
+
+
+def test_every_module_of_the_package_is_discovered(tmp_path, monkeypatch):
+    text = (Path(own_primitives.__file__).parent / "frechet.py").read_text().replace('"frechet"', '"newcomer"')
+    (tmp_path / "a_package").mkdir()
+    (tmp_path / "a_package" / "__init__.py").touch()
+    (tmp_path / "a_package" / "newcomer.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    discover("a_package", [str(tmp_path / "a_package")])
+    assert PRIMITIVES.pop("newcomer").__module__ == "a_package.newcomer"
