@@ -18,11 +18,7 @@ EXTRAS = {
     "lifemix.baselines.RandomSurvivalForest": "sksurv",
 }
 # Packages whose docstrings are still plain text.
-PENDING = (
-    "lifemix.distribution",
-    "lifemix.export",
-    "lifemix.primitives",
-)
+PENDING: tuple[str, ...] = ()
 
 
 def pending(thing):

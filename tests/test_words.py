@@ -11,14 +11,8 @@ PACKAGE = Path(lifemix.__file__).parent
 ROOT = Path(__file__).parents[1]
 # Parts of the package, and pages, that still have to be rewritten.
 PENDING = {
-    "distribution",
     "estimators",
     "experiments",
-    "export",
-    "likelihood",
-    "model",
-    "networks",
-    "primitives",
     "training",
 }
 

@@ -81,10 +81,9 @@ def test_learns_from_the_covariates(family):
     ids=lambda part: part.name if isinstance(part, type) else "",
 )
 def test_fit_without_covariates_is_the_maximum_likelihood_that_scipy_finds(family, reference):
-    t = reference.rvs(400, random_state=1)
-    fitted = model(family, k=1, hidden=(), max_epochs=0, preprocessor=None).fit(
-        np.zeros((400, 1)), make_target(t, t > 0)
-    )
+    t, X = reference.rvs(400, random_state=1), np.zeros((400, 1))
+    y = make_target(t, np.ones(400))
+    fitted = model(family, k=1, hidden=(), max_epochs=0, preprocessor=None).fit(X, y)
     shapes, _, scale = np.split(np.array(reference.dist.fit(t, floc=0)), [-2, -1])
     best = reference.dist.logpdf(t, *shapes, 0, scale).sum()
     np.testing.assert_allclose(fitted.log_likelihood(X, y), best, atol=0.02)

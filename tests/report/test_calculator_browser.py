@@ -113,11 +113,6 @@ CASES = {
     for primitive in PRIMITIVES if primitive != "exponential"  # the tests' own, which declares no JavaScript
     for n_events, members in ((1, 1), (1, 3), (2, 1), (3, 3))
 } | {
-    f"{primitive}, which is none of ours, {n_events} events": {
-        "primitive": primitive, "n_events": n_events, "n_members": 2,
-    }
-    for primitive in ("frechet", "gompertz", "burr") for n_events in (1, 2)
-} | {
     "linear": {"hidden": ()},
     "linear, competing, log-normal": {"hidden": (), "n_events": 2, "primitive": "log-normal"},
     "two layers": {"hidden": (7, 5), "n_members": 2},

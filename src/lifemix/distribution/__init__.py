@@ -1,4 +1,4 @@
-"""What ``predict_distribution`` returns: one law of the time to event for each row."""
+"""What ``predict_distribution`` returns: one distribution of the time to event per row."""
 
 from __future__ import annotations
 

@@ -28,16 +28,33 @@ _CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
 
 
 class SurvivalDistribution(ABC):
-    """The law of the time to the first event, one for each row.
+    """The distribution of the time to the first event, one per row: what ``predict_distribution`` returns.
 
     Methods take a number or a vector and return ``(n_rows, n_values)`` arrays in the user's unit of time. After
     ``given(s)`` everything is conditional on survival to s, while times still count from the origin.
+
+    Parameters
+    ----------
+    since : Tensor or None
+        The times to which the rows are known to have survived, ``[rows]``; None for everyone from the origin.
+
+    Examples
+    --------
+    >>> from lifemix import DeepSurvivalMachines
+    >>> from lifemix.datasets import load_metabric
+    >>> data = load_metabric()
+    >>> model = DeepSurvivalMachines(max_epochs=1).fit(data.X, data.y)
+    >>> distribution = model.predict_distribution(data.X[:5])
+    >>> distribution.survival([12, 60, 120]).shape
+    (5, 3)
+    >>> distribution.given(60).median().shape
+    (5,)
     """
 
     def __init__(self, since: Tensor | None) -> None:
         self._since = since  # [rows], or None for everyone from the origin
 
-    # What a law must know of itself; times are [rows, times], everything counts from the origin.
+    # What a distribution must know of itself; times are [rows, times], everything counts from the origin.
 
     @abstractmethod
     def __len__(self) -> int:
@@ -54,7 +71,7 @@ class SurvivalDistribution(ABC):
 
     @abstractmethod
     def _with_since(self, since: Tensor) -> Self:
-        """Return the same law, conditional on survival to ``since``."""
+        """Return the same distribution, conditional on survival to ``since``."""
 
     @abstractmethod
     def _log_survival(self, t: Tensor) -> Tensor: ...
@@ -91,73 +108,167 @@ class SurvivalDistribution(ABC):
         return self._take(torch.as_tensor(index))
 
     def survival(self, t: ArrayLike) -> Floats:
-        """``S(t)``, the probability of no event up to t."""
-        return self._by_time(t, lambda law, times: torch.exp(law._log_survival_since(times)))
+        """Return the survival function ``S(t)``, the probability of no event up to t.
+
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_times)
+            Probabilities.
+        """
+        return self._by_time(t, lambda part, times: torch.exp(part._log_survival_since(times)))
 
     def cumulative_hazard(self, t: ArrayLike) -> Floats:
-        """``H(t) = -log S(t)``."""
-        return self._by_time(t, lambda law, times: -law._log_survival_since(times))
+        """Return the cumulative hazard ``H(t) = -log S(t)``.
+
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_times)
+            Cumulative hazards.
+        """
+        return self._by_time(t, lambda part, times: -part._log_survival_since(times))
 
     def pdf(self, t: ArrayLike) -> Floats:
-        """``f(t) = -dS/dt``, per unit of time."""
+        """Return the density ``f(t) = -dS/dt``, per unit of time.
 
-        def density(law: Self, times: Tensor) -> Tensor:
-            value = torch.exp(law._log_pdf(law._no_earlier(times)) - law._log_survival_at_since())
-            return law._zero_before(times, value)
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_times)
+            Densities.
+        """
+
+        def density(part: Self, times: Tensor) -> Tensor:
+            value = torch.exp(part._log_pdf(part._no_earlier(times)) - part._log_survival_at_since())
+            return part._zero_before(times, value)
 
         return self._by_time(t, density)
 
     def hazard(self, t: ArrayLike) -> Floats:
-        """``h(t) = f(t) / S(t)``, per unit of time."""
+        """Return the hazard ``h(t) = f(t) / S(t)``, per unit of time.
 
-        def rate(law: Self, times: Tensor) -> Tensor:
-            at = law._no_earlier(times)
-            return law._zero_before(times, torch.exp(law._log_pdf(at) - law._log_survival(at)))
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_times)
+            Hazards.
+        """
+
+        def rate(part: Self, times: Tensor) -> Tensor:
+            at = part._no_earlier(times)
+            return part._zero_before(times, torch.exp(part._log_pdf(at) - part._log_survival(at)))
 
         return self._by_time(t, rate)
 
     def quantile(self, q: ArrayLike) -> Floats:
-        """Return the time by which a share q has had the event; q = 1 is infinite."""
+        """Return quantiles: the times by which a share q has had the event.
+
+        Parameters
+        ----------
+        q : float or array-like of shape (n_levels,)
+            Levels from 0 to 1.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_levels)
+            Times; infinite for ``q = 1``.
+        """
         shares = check_shares(q, "q")
         levels = torch.log1p(-torch.as_tensor(shares))
 
-        def solve(law: Self) -> Tensor:
-            log_s = levels + law._log_survival_at_since()
-            t = law._invert(log_s.expand(len(law), -1))
-            return law._no_earlier(t)
+        def solve(part: Self) -> Tensor:
+            log_s = levels + part._log_survival_at_since()
+            t = part._invert(log_s.expand(len(part), -1))
+            return part._no_earlier(t)
 
         return self._by_chunk(solve, len(shares))
 
     def median(self) -> Floats:
-        """Return the median of each row, ``(n_rows,)``."""
+        """Return the median of each row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Times.
+        """
         return self.quantile(0.5)[:, 0]
 
     def mean(self) -> Floats:
-        """Return the mean of each row, ``(n_rows,)``; infinite where a component's is."""
+        """Return the mean of each row.
 
-        def expect(law: Self) -> Tensor:
-            if law._since is None:
-                return law._mean_beyond(law._since_column())
-            return law._since_column() + law._mean_since()
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Times; infinite where the mean of a component is.
+        """
+
+        def expect(part: Self) -> Tensor:
+            if part._since is None:
+                return part._mean_beyond(part._since_column())
+            return part._since_column() + part._mean_since()
 
         return self._by_chunk(expect, 1)[:, 0]
 
     def rmst(self, t: ArrayLike) -> Floats:
-        """Return the restricted mean ``E min(T, t)``; ``(n_rows,)`` for a number."""
+        """Return the restricted mean survival time ``E min(T, t)``.
 
-        def restricted(law: Self, times: Tensor) -> Tensor:
-            if law._since is None:
-                return law._rmst(times)
-            return torch.minimum(times, law._since_column()) + law._survival_since(law._no_earlier(times))
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_times)
+            Times; the first shape for a number.
+        """
+
+        def restricted(part: Self, times: Tensor) -> Tensor:
+            if part._since is None:
+                return part._rmst(times)
+            return torch.minimum(times, part._since_column()) + part._survival_since(part._no_earlier(times))
 
         result = self._by_time(t, restricted)
         return result[:, 0] if np.ndim(t) == 0 else result
 
     def to_frame(self, t: ArrayLike, of: str = "survival", columns: Any = None) -> pd.DataFrame:
-        """Return curves as lifelines lays them out: one row a time (the index), one column a subject.
+        """Return curves as lifelines lays them out: one row per time (the index), one column per subject.
 
-        of: ``"survival"``, ``"cumulative_hazard"``, ``"hazard"`` or ``"pdf"``. columns: the subjects' names, such as
-        ``X.index``; otherwise 0, 1, ...
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+        of : {"survival", "cumulative_hazard", "hazard", "pdf"}, default "survival"
+            Which function.
+        columns : sequence, optional
+            The subjects' names, such as ``X.index``; otherwise 0, 1, ...
+
+        Returns
+        -------
+        DataFrame
+            The values, ``(n_times, n_rows)``.
+
+        Raises
+        ------
+        InputError
+            If there is no such function, or there are not as many names as rows.
         """
         if of not in _CURVES:
             raise InputError(f"of must be one of {list(_CURVES)}; got {of!r}.")
@@ -169,7 +280,18 @@ class SurvivalDistribution(ABC):
         return pd.DataFrame(values.T, index=times, columns=names)
 
     def given(self, s: ArrayLike) -> Self:
-        """Return the distributions given survival to s, a number or one per row."""
+        """Return the distributions given survival to s.
+
+        Parameters
+        ----------
+        s : float or array-like of shape (n_rows,)
+            Times, finite and not negative: one for all rows, or one per row.
+
+        Returns
+        -------
+        SurvivalDistribution
+            The conditional distributions; times still count from the origin.
+        """
         starts = check_times(s, "s")
         if len(starts) not in (1, len(self)) or (np.ndim(s) == 1 and len(starts) != len(self)):
             raise InputError(f"s must be a number or one per row ({len(self)}); got shape {starts.shape}.")
@@ -210,8 +332,8 @@ class SurvivalDistribution(ABC):
         place = torch.searchsorted(edges, torch.log(t.clamp(min=1e-300)))
 
         def integrand(rows: Tensor, x: Tensor) -> Tensor:
-            law = self._take(rows)
-            return torch.exp(law._log_survival(torch.exp(x)) - base[rows] + x)[..., None]
+            part = self._take(rows)
+            return torch.exp(part._log_survival(torch.exp(x)) - base[rows] + x)[..., None]
 
         tolerance = 1e-10 * (self._conditional_quantiles()[:, _MIDDLE] - since[:, 0]).clamp(min=1e-300)
         parts = integrate(integrand, edges[:, :-1], edges[:, 1:], tolerance)[..., 0]
@@ -237,7 +359,7 @@ class SurvivalDistribution(ABC):
 
     def _by_time(self, t: ArrayLike, function: Callable[[Self, Tensor], Tensor]) -> Floats:
         times = torch.as_tensor(check_times(t, "t"))[None]
-        return self._by_chunk(lambda law: function(law, times.expand(len(law), -1)), times.shape[1])
+        return self._by_chunk(lambda part: function(part, times.expand(len(part), -1)), times.shape[1])
 
     @torch.no_grad()
     def _by_chunk(self, function: Callable[[Self], Tensor], n_values: int) -> Floats:

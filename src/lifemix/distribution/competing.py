@@ -1,7 +1,7 @@
 """The joint distribution of competing events: independent latent times given the covariates, and their minimum.
 
-An ensemble averages the joint law of its members, ``S = mean_a prod_j S_aj`` and ``F_m = mean_a F_am``; incidences are
-never rebuilt from averaged net curves.
+An ensemble averages the joint distributions of its members, ``S = mean_a prod_j S_aj`` and ``F_m = mean_a F_am``;
+incidences are never rebuilt from averaged net curves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,27 @@ _NEGLIGIBLE = -32.0  # log probability that is left out at the beginning of an i
 
 
 class CompetingDistribution(SurvivalDistribution):
-    """The law of the first of several kinds of event, for each row."""
+    """The distribution of the time and the type of the first of several events, for each row.
+
+    Parameters
+    ----------
+    mixtures : Mixture
+        Weights and components of every member and event type, ``[members, rows, events, k]``, in double precision.
+    since : Tensor, optional
+        The times to which the rows are known to have survived, ``[rows]``; None for everyone from the origin.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from lifemix.distribution import CompetingDistribution
+    >>> from lifemix.primitives import Mixture, Weibull
+    >>> zero = torch.zeros(1, 1, 2, 1, dtype=torch.float64)
+    >>> two_exponentials = CompetingDistribution(Mixture(zero, Weibull(log_shape=zero, log_scale=zero)))
+    >>> two_exponentials.cumulative_incidence([0.5, 100.0], event=1).round(4)
+    array([[0.3161, 0.5   ]])
+    >>> two_exponentials.net(1).survival(1.0).round(4)
+    array([[0.3679]])
+    """
 
     def __init__(self, mixtures: Mixture, since: Tensor | None = None) -> None:
         super().__init__(since)
@@ -39,18 +59,28 @@ class CompetingDistribution(SurvivalDistribution):
 
     def __repr__(self) -> str:
         members, rows, events, k = self._mixtures.log_weights.shape
-        law = type(self._mixtures.components).__name__
-        return f"<{rows} joint laws of {events} competing events, {members} x {k} {law} components each>"
+        primitive = type(self._mixtures.components).__name__
+        return f"<{rows} distributions of {events} competing events, {members} x {k} {primitive} components each>"
 
     @property
     def n_events(self) -> int:
-        """The number of kinds of event."""
+        """The number of event types."""
         return self._mixtures.log_weights.shape[2]
 
     def net(self, event: int) -> MixtureDistribution:
-        """Return one event's own distribution, as if the others did not exist (what the paper reports).
+        """Return the distribution of one event type by itself, as if the others did not exist (what the paper reports).
 
-        The mean of the members' net laws, each member weighted by its probability of survival to ``since``.
+        The mean of the members' net distributions, each member weighted by its probability of survival to ``since``.
+
+        Parameters
+        ----------
+        event : int
+            The event type, from 1 on.
+
+        Returns
+        -------
+        MixtureDistribution
+            The net distribution.
         """
         event = check_event(event, self.n_events)
         own = self._mixtures.map(lambda values: values[:, :, event - 1])  # [members, rows, k]
@@ -63,23 +93,59 @@ class CompetingDistribution(SurvivalDistribution):
         return MixtureDistribution(Mixture(torch.log_softmax(flat.log_weights, dim=-1), flat.components), self._since)
 
     def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> Floats:
-        """``F_m(t)``, the probability that the event m comes first and by time t, ``(n_rows, n_times)``.
+        """Return ``F_m(t)``, the probability that the event m comes first and by time t.
 
         The integral of ``f_m(s) prod_{j != m} S_j(s)``. With all events, ``sum_m F_m(t) + S(t) = 1``.
+
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+        event : int, default 1
+            The event type m, from 1 on.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_times)
+            Probabilities.
         """
         event = check_event(event, self.n_events)
         return self.cumulative_incidences(t)[event - 1]
 
     def cumulative_incidences(self, t: ArrayLike) -> Floats:
-        """Return the cumulative incidence of every event, ``(n_events, n_rows, n_times)``."""
+        """Return the cumulative incidence of every event type, for the cost of one.
+
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+
+        Returns
+        -------
+        ndarray of shape (n_events, n_rows, n_times)
+            Probabilities.
+        """
         times = check_times(t, "t")
         n_values = len(times) * self.n_events
-        flat = self._by_chunk(lambda law: law._incidences(torch.as_tensor(times)).flatten(1), n_values)
+        flat = self._by_chunk(lambda part: part._incidences(torch.as_tensor(times)).flatten(1), n_values)
         return np.moveaxis(flat.reshape(len(self), len(times), self.n_events), 2, 0)
 
     @torch.no_grad()
     def sample(self, n: int, random_state: int | None = None) -> tuple[Floats, NDArray[np.int64]]:
-        """Draw n first events for each row: times and kinds of event, each ``(n_rows, n)``."""
+        """Draw first events.
+
+        Parameters
+        ----------
+        n : int
+            How many for each row.
+        random_state : int, optional
+            The random seed; None for a fresh one.
+
+        Returns
+        -------
+        tuple of ndarray of shape (n_rows, n)
+            Times, and event types.
+        """
         n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
         members = self._mixtures.log_weights.shape[0]
         if self._since is None:
@@ -112,7 +178,7 @@ class CompetingDistribution(SurvivalDistribution):
         return type(self)(self._mixtures, since)
 
     def _by_event(self, name: str, t: Tensor) -> Tensor:
-        """Return a log function of every member's and event's own law, ``[members, rows, events, times]``."""
+        """Return a log function of every member and event type by itself, ``[members, rows, events, times]``."""
         mixtures = self._mixtures.map(lambda values: values[:, :, :, None])  # [members, rows, events, 1, k]
         result: Tensor = getattr(mixtures, name)(t[None, :, None])
         return result
@@ -146,19 +212,19 @@ class CompetingDistribution(SurvivalDistribution):
         relative to the probability of survival to ``since``, however small that is.
         """
         members, n_rows, n_events, _ = self._mixtures.log_weights.shape
-        laws = self._mixtures.map(lambda values: values.flatten(0, 1))  # [members x rows, events, k]
+        mixtures = self._mixtures.map(lambda values: values.flatten(0, 1))  # [members x rows, events, k]
         log_t = torch.log(self._no_earlier(times[None].expand(n_rows, -1))).repeat(members, 1)
         since = torch.log(self._since_column()).repeat(members, 1)
         base = self._log_survival_at_since()[:, 0].repeat(members)
-        edges, place = _panels(laws, log_t, since)
+        edges, place = _panels(mixtures, log_t, since)
 
         def integrand(rows: Tensor, x: Tensor) -> Tensor:
-            log_survival, hazard = _survival_and_hazard(laws, rows, x.T)
+            log_survival, hazard = _survival_and_hazard(mixtures, rows, x.T)
             together = torch.exp(log_survival.sum(0) - base[rows])
             return (hazard * together).permute(2, 1, 0)
 
         def mass(rows: Tensor, low: Tensor, high: Tensor) -> Tensor:
-            here = laws.map(lambda values: values[rows][:, :, None])  # [p, events, 1, k]
+            here = mixtures.map(lambda values: values[rows][:, :, None])  # [p, events, 1, k]
             at = torch.exp(torch.stack([low, high], -1))[:, None].expand(-1, n_events, -1)
             log_s = here.log_survival(at).sum(1)
             return torch.exp(log_s[:, 0] - base[rows]) * -torch.expm1(log_s[:, 1] - log_s[:, 0])
@@ -173,14 +239,16 @@ class CompetingDistribution(SurvivalDistribution):
 
     def _integrated_survival(self, t: Tensor) -> Tensor:
         """Integrate S from 0 to the times, ``[rows, times]``."""
-        laws = self._mixtures.map(lambda values: values.transpose(0, 1).flatten(1, 2))  # [rows, members x events, k]
-        edges, place = _panels(laws, torch.log(t), torch.full_like(t[:, :1], -torch.inf))
+        mixtures = self._mixtures.map(
+            lambda values: values.transpose(0, 1).flatten(1, 2)
+        )  # [rows, members x events, k]
+        edges, place = _panels(mixtures, torch.log(t), torch.full_like(t[:, :1], -torch.inf))
 
         def integrand(rows: Tensor, x: Tensor) -> Tensor:
-            law = self._take(rows)
-            return torch.exp(law._log_survival(torch.exp(x)) + x)[..., None]
+            part = self._take(rows)
+            return torch.exp(part._log_survival(torch.exp(x)) + x)[..., None]
 
-        half = laws.components.inverse_log_survival(torch.full_like(laws.log_weights, np.log(0.5)))
+        half = mixtures.components.inverse_log_survival(torch.full_like(mixtures.log_weights, np.log(0.5)))
         tolerance = 1e-10 * torch.minimum(t.amax(1), half.amin(-1).amin(-1)).clamp(min=1e-300)
         parts = integrate(integrand, edges[:, :-1], edges[:, 1:], tolerance)[..., 0]
         start = torch.exp(edges[:, :1])  # S is 1 up to the first edge
@@ -203,16 +271,18 @@ class CompetingDistribution(SurvivalDistribution):
         return torch.where(index.amin(0) > 1, inside[:, -1:] - inside[:, :1] + tail, torch.inf)
 
 
-def _panels(laws: Mixture, log_t: Tensor, since: Tensor) -> tuple[Tensor, Tensor]:
+def _panels(mixtures: Mixture, log_t: Tensor, since: Tensor) -> tuple[Tensor, Tensor]:
     """Return the edges of the panels in log time, ``[rows, edges]``, and where the times stand among them.
 
-    laws: ``[rows, events, k]``; log_t: ``[rows, times]``; since: ``[rows, 1]``. The edges are the times, the
+    mixtures: ``[rows, events, k]``; log_t: ``[rows, times]``; since: ``[rows, 1]``. The edges are the times, the
     components' medians as far as they lie before the last time, and a beginning: ``since``, or where nothing has
     happened yet.
     """
-    levels = torch.full_like(laws.log_weights, np.log(0.5))
-    medians = torch.log(laws.components.inverse_log_survival(levels)).flatten(1)
-    nothing = torch.log(laws.components.inverse_log_survival(torch.full_like(levels, -np.exp(_NEGLIGIBLE)))).flatten(1)
+    levels = torch.full_like(mixtures.log_weights, np.log(0.5))
+    medians = torch.log(mixtures.components.inverse_log_survival(levels)).flatten(1)
+    nothing = torch.log(
+        mixtures.components.inverse_log_survival(torch.full_like(levels, -np.exp(_NEGLIGIBLE)))
+    ).flatten(1)
     last = log_t.amax(1, keepdim=True).clamp(min=-700)
     start = torch.minimum(torch.maximum(nothing.amin(1, keepdim=True), since), last)
     inner = torch.minimum(torch.maximum(medians, start), last)
@@ -221,17 +291,17 @@ def _panels(laws: Mixture, log_t: Tensor, since: Tensor) -> tuple[Tensor, Tensor
     return edges, torch.searchsorted(edges, ends)
 
 
-def _survival_and_hazard(laws: Mixture, rows: Tensor, log_t: Tensor) -> tuple[Tensor, Tensor]:
-    """Return ``log S`` and the hazard on the axis of log time of each event's law, ``[events, nodes, p]``.
+def _survival_and_hazard(mixtures: Mixture, rows: Tensor, log_t: Tensor) -> tuple[Tensor, Tensor]:
+    """Return ``log S`` and the hazard on the axis of log time of each event type by itself, ``[events, nodes, p]``.
 
     The slope of a component's log survival in z is minus its hazard, so one pass gives both. The rows ``[p]`` are the
     last axis, as that of the log times ``[nodes, p]``: sums over components run along memory.
     """
     log_weights, *parameters = (
         values[rows].permute(1, 2, 0)[:, :, None]  # [events, k, 1, p]
-        for values in (laws.log_weights, *laws.components.parameters)
+        for values in (mixtures.log_weights, *mixtures.components.parameters)
     )
-    log_survival, slope = type(laws.components)(*parameters).log_survival_and_slope(log_t)
+    log_survival, slope = type(mixtures.components)(*parameters).log_survival_and_slope(log_t)
     joint = log_survival.add_(log_weights)
     total = torch.logsumexp(joint, dim=1)
     share = joint.sub_(total[:, None]).exp_()

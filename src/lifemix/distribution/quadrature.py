@@ -35,7 +35,7 @@ def integrate(
 
     integrand(rows, x): values at ``x`` ``[p, nodes]`` for the rows ``[p]``, shape ``[p, nodes, outputs]``.
     lower, upper: ends of the panels, ``[rows, panels]``; a panel without width counts 0.
-    tolerance: what a panel may be off by; a number or one a row.
+    tolerance: what a panel may be off by; a number or one per row.
     normalise(rows, lower, upper): where the outputs of a panel have a known sum, that sum ``[p]``; the rule then gives
     only the shares, which vary slowly.
     """

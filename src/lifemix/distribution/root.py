@@ -33,10 +33,10 @@ def invert(
         t = torch.exp(x)
         survival, cdf = log_survival(t), log_cdf(t)
         # log H = log(-log S); where S is close to 1, H = -log1p(-F) keeps the digits
-        hazard_so_far = torch.where(cdf < -1.0, -torch.log1p(-torch.exp(cdf)), -survival)
-        gap = torch.log(hazard_so_far) - goal
+        cumulative_hazard = torch.where(cdf < -1.0, -torch.log1p(-torch.exp(cdf)), -survival)
+        gap = torch.log(cumulative_hazard) - goal
         low, high = torch.where(gap < 0, x, low), torch.where(gap < 0, high, x)
-        slope = torch.exp(log_pdf(t) - survival + x) / hazard_so_far  # d log H / d log t
+        slope = torch.exp(log_pdf(t) - survival + x) / cumulative_hazard  # d log H / d log t
         step = -gap / slope
         settled = (step.abs() <= _TOLERANCE * (1 + x.abs())) | (high - low <= _TOLERANCE * (1 + x.abs()))
         if bool(settled.all()):

@@ -1,4 +1,4 @@
-"""The distribution of one kind of event: a mixture of primitives."""
+"""The distribution of the time to one event type: a mixture of primitives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,27 @@ _FAST_CHUNK = 1 << 17  # numbers that stay in the processor's cache
 
 
 class MixtureDistribution(SurvivalDistribution):
-    """``S(t) = sum_k w_k S_k(t)`` for each row; the members of an ensemble are components side by side."""
+    """``S(t) = sum_k w_k S_k(t)`` for each row; the members of an ensemble are components side by side.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        Weights and components, ``[rows, k]``, in double precision.
+    since : Tensor, optional
+        The times to which the rows are known to have survived, ``[rows]``; None for everyone from the origin.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from lifemix.distribution import MixtureDistribution
+    >>> from lifemix.primitives import Mixture, Weibull
+    >>> zero = torch.zeros(1, 1, dtype=torch.float64)
+    >>> exponential = MixtureDistribution(Mixture(zero, Weibull(log_shape=zero, log_scale=zero)))
+    >>> exponential.survival([0.0, 1.0]).round(4)
+    array([[1.    , 0.3679]])
+    >>> exponential.given(3.0).mean()  # it has no memory
+    array([4.])
+    """
 
     def __init__(self, mixture: Mixture, since: Tensor | None = None) -> None:
         super().__init__(since)
@@ -30,12 +50,12 @@ class MixtureDistribution(SurvivalDistribution):
         return self._mixture.log_weights.shape[0]
 
     def __repr__(self) -> str:
-        law = type(self._mixture.components).__name__
-        return f"<{len(self)} mixtures of {self._width} {law} components>"
+        primitive = type(self._mixture.components).__name__
+        return f"<{len(self)} mixtures of {self._width} {primitive} components>"
 
     @property
     def n_events(self) -> int:
-        """The number of kinds of event: one."""
+        """The number of event types: one."""
         return 1
 
     @property
@@ -52,31 +72,68 @@ class MixtureDistribution(SurvivalDistribution):
         return self._mixture.components
 
     def net(self, event: int = 1) -> MixtureDistribution:
-        """Return the distribution of one event by itself: with one kind of event, this one."""
+        """Return the distribution of one event type by itself: with one event type, this one.
+
+        Parameters
+        ----------
+        event : int, default 1
+            The event type, which must be 1.
+
+        Returns
+        -------
+        MixtureDistribution
+            The same distribution.
+        """
         check_event(event, 1)
         return self
 
     def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> Floats:
-        """Return the probability of the event up to t: ``1 - S(t)``."""
+        """Return the probability of the event up to t: ``1 - S(t)``.
+
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+        event : int, default 1
+            The event type, which must be 1.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_times)
+            Probabilities.
+        """
         self.net(event)
 
-        def incidence(law: Self, times: Tensor) -> Tensor:
-            return -torch.expm1(law._log_survival_since(times))
+        def incidence(part: Self, times: Tensor) -> Tensor:
+            return -torch.expm1(part._log_survival_since(times))
 
         return self._by_time(t, incidence)
 
     @torch.no_grad()
     def sample(self, n: int, random_state: int | None = None) -> Floats:
-        """Draw n times for each row, ``(n_rows, n)``."""
+        """Draw times.
+
+        Parameters
+        ----------
+        n : int
+            How many for each row.
+        random_state : int, optional
+            The random seed; None for a fresh one.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n)
+            Times.
+        """
         n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
         weights = torch.as_tensor(self.weights)
         uniform = torch.as_tensor(rng.random((len(self), n)))
         k = torch.searchsorted(weights.cumsum(-1), uniform).clamp(max=self._width - 1)
-        law = self._mixture.components.map(lambda p: torch.broadcast_to(p, weights.shape).gather(1, k))
+        drawn = self._mixture.components.map(lambda p: torch.broadcast_to(p, weights.shape).gather(1, k))
         log_s = -torch.as_tensor(rng.standard_exponential((len(self), n)))
         if self._since is not None:
-            log_s = log_s + law.log_survival(self._since_column())
-        return self._no_earlier(law.inverse_log_survival(log_s)).numpy()
+            log_s = log_s + drawn.log_survival(self._since_column())
+        return self._no_earlier(drawn.inverse_log_survival(log_s)).numpy()
 
     @property
     def _width(self) -> int:
@@ -102,8 +159,7 @@ class MixtureDistribution(SurvivalDistribution):
         return self._over_times().log_pdf(t)
 
     @torch.no_grad()
-    def survival(self, t: ArrayLike) -> Floats:
-        """``S(t)``, the probability of no event up to t."""
+    def survival(self, t: ArrayLike) -> Floats:  # noqa: D102, inherited
         if self._since is not None:
             return super().survival(t)
         times = check_times(t, "t")

@@ -31,17 +31,52 @@ def export_survival(
     event: int | None = None,
     inputs: Literal["auto", "table", "matrix"] = "auto",
 ) -> torch.export.ExportedProgram:
-    """Return a program from rows of numbers to ``S(t | x)`` at the times, ``[rows, times]``; with ``path``, a file too.
+    """Return a program of PyTorch from rows of numbers to ``S(t | x)`` at fixed times; with ``path``, a file too.
 
-    The file runs where lifemix is not installed: ``torch.export.load(path).module()(rows)``, rows in float64.
+    The file runs where lifemix is not installed: ``torch.export.load(path).module()(rows)``, rows in float64. Rows so
+    far from training that ``predict`` refuses them become NaN. An encoder of the user's goes into the program if
+    ``torch.export`` can take it, a primitive of the user's if its functions do not branch on values.
 
-    event: the cumulative incidence of this kind of event in place of survival.
-    inputs: ``"table"``: the columns of X, NaN where a value is unknown, all of the preprocessor inside the program;
-    categories are not possible then. ``"matrix"``: what ``model.preprocessor_.transform(X)`` gives. ``"auto"``: the
-    table where that is possible. The file's extra file ``lifemix.json`` says which, and the names of the inputs.
+    Parameters
+    ----------
+    model : DeepSurvivalMachines
+        A fitted model.
+    times : float or array-like of shape (n_times,)
+        The times, in the unit of the training data.
+    path : str or path, optional
+        Where to write the program, by custom with the ending ``.pt2``.
+    event : int, optional
+        The cumulative incidence of this event type in place of survival.
+    inputs : {"auto", "table", "matrix"}, default "auto"
+        ``"table"``: the program takes the columns of X, NaN where a value is unknown, and holds all of the
+        preprocessor; categories are not possible then. ``"matrix"``: it takes what
+        ``model.preprocessor_.transform(X)`` returns. ``"auto"``: the table where that is possible. The file's extra
+        file ``lifemix.json`` says which, and the names of the inputs.
 
-    Rows so far from training that ``predict`` refuses them become NaN. An encoder of the user's goes into the program
-    if ``torch.export`` can take it.
+    Returns
+    -------
+    torch.export.ExportedProgram
+        The program; its module maps ``[rows, columns]`` to ``[rows, n_times]``.
+
+    Raises
+    ------
+    SettingError
+        If the model is not a fitted ``DeepSurvivalMachines``, or the table cannot go into a program.
+    InputError
+        If times or event cannot be used.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from lifemix import DeepSurvivalMachines
+    >>> from lifemix.datasets import load_metabric
+    >>> from lifemix.export import export_survival
+    >>> data = load_metabric()
+    >>> model = DeepSurvivalMachines(max_epochs=1).fit(data.X, data.y)
+    >>> program = export_survival(model, times=[60, 120])
+    >>> survival = program.module()(torch.as_tensor(data.X[:3].to_numpy(dtype=float)))
+    >>> bool(abs(survival.numpy() - model.predict_survival_function(data.X[:3], [60, 120])).max() < 1e-6)
+    True
     """
     if not isinstance(model, DeepSurvivalMachines) or not hasattr(model, "n_events_"):
         raise SettingError(

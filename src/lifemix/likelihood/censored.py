@@ -1,7 +1,7 @@
 """What each row says about the model, by event: the paper's uncensored and censoring losses, and their extensions.
 
 For the event that happened in a row: ``log f(t)``, or ``log P(lower < T <= upper)`` where only an interval is known.
-For every other event, and in a censored row for all: ``log S(t)``, since an event of another kind counts as censoring.
+For every other event, and in a censored row for all: ``log S(t)``, since an event of another type counts as censoring.
 With delayed entry at e all is given survival to e.
 
 ``exact`` mixes the components inside the logarithm. ``elbo``, the paper's objective, takes the logarithm first, by
@@ -49,12 +49,12 @@ def contributions(
 ) -> Contributions:
     """Return the log-likelihood of every row (`elbo`: its lower bound).
 
-    mixtures: one mixture an event, ``[..., rows, events, components]``.
+    mixtures: one mixture per event, ``[..., rows, events, components]``.
     t_max: where given, a censored time t is the interval ``(t, t_max]``, the paper's other way against long tails.
     """
     n_events = mixtures.log_weights.shape[-2]
-    kinds = torch.arange(1, n_events + 1, device=observed.event.device)
-    happened = observed.event[..., None] == kinds  # [..., rows, events]
+    types = torch.arange(1, n_events + 1, device=observed.event.device)
+    happened = observed.event[..., None] == types  # [..., rows, events]
     values = _component_values(mixtures, observed, happened, t_max)
     by_event = _mix(mixtures, values, observed, objective)
     own = torch.where(happened, by_event, 0.0).sum(-1)

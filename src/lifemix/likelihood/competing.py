@@ -1,4 +1,4 @@
-"""The probability that an event of one kind comes first and falls in an interval, inside the likelihood.
+"""The probability that an event of one type comes first and falls in an interval, inside the likelihood.
 
 ``F_m(u) - F_m(l)`` is the integral of ``f_m(s) prod_{j != m} S_j(s)`` over ``(l, u]``. It is taken on the axis of log
 time, where every primitive is smooth, by Gauss-Legendre in panels between quantiles of the row's own components, and as
@@ -49,8 +49,8 @@ def _nodes(mixtures: Mixture, lower: Tensor, upper: Tensor) -> tuple[Tensor, Ten
     even = torch.linspace(0, 1, len(_SPREAD), dtype=torch.float64, device=upper.device)
     anywhere = end - span * torch.where(span > 5.0, shares, even)
     levels = torch.from_numpy(_LEVELS).to(upper.device)
-    law = mixtures.components.map(lambda values: values.double()[..., None])
-    own = torch.log(law.inverse_log_survival(levels)).flatten(1)  # [rows, events x k x levels]
+    components = mixtures.components.map(lambda values: values.double()[..., None])
+    own = torch.log(components.inverse_log_survival(levels)).flatten(1)  # [rows, events x k x levels]
     own = torch.minimum(torch.maximum(own.nan_to_num(nan=-1e300), end - span), end)
     edges = torch.cat([anywhere, own], dim=1).sort(dim=1).values
     half = edges.diff(dim=1)[..., None] / 2

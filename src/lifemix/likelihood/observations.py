@@ -22,7 +22,7 @@ _MANTISSA = 2.0**20
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """One value a row, shape ``[..., rows]``; what no row needs is None.
+    """One value per row, shape ``[..., rows]``; what no row needs is None.
 
     ``time`` is positive: where the target has 0 it holds 1 and ``at_origin`` is true. ``log_width`` is added to the
     log density of a narrow interval, and minus the log of the unit to every density: ``f(t) dt`` in the user's unit.

@@ -44,11 +44,6 @@ class Primitive(ABC):
     ``javascript``. All else has a default by stable numerical methods, to be overridden where a closed form is known.
     A family of the form ``S(t) = G(precision * (log t - location))`` is shorter and faster as a ``LogLocationScale``.
 
-    Parameters
-    ----------
-    *parameters : Tensor
-        The parameters, in the order in which the subclass declares its fields.
-
     Attributes
     ----------
     name : str

@@ -40,11 +40,6 @@ class LogLocationScale(Primitive):
                 times = 1 + happened
                 return happened * z + times * logsigmoid(-z), happened - times * torch.sigmoid(z)
 
-    Parameters
-    ----------
-    *parameters : Tensor
-        The two parameters, in the order in which the subclass declares its fields.
-
     Attributes
     ----------
     precision_sign : int
@@ -194,6 +189,18 @@ class LogLocationScale(Primitive):
 
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor) -> Self:
+        """Return the member of the family from which the warm start's maximisation begins.
+
+        Parameters
+        ----------
+        location, log_precision : Tensor
+            About the middle of the logarithms of the times, and minus the logarithm of their spread.
+
+        Returns
+        -------
+        LogLocationScale
+            The distribution with this location and precision.
+        """
         return cls.from_location(location, log_precision)
 
     def displaced(self, steps: Tensor) -> Self:
@@ -304,6 +311,18 @@ class LogLocationScale(Primitive):
 
     @classmethod
     def javascript(cls) -> str:
+        """Return the distribution as a function in JavaScript, put together from the functions of z.
+
+        Returns
+        -------
+        str
+            The source of the function, as ``Primitive.javascript`` describes it.
+
+        Raises
+        ------
+        SettingError
+            If the family does not declare ``survival_javascript`` and ``density_javascript``.
+        """
         if not cls.survival_javascript or not cls.density_javascript:
             raise SettingError(
                 f"a calculator needs the primitive in JavaScript; got {cls.__name__}, which does not declare "

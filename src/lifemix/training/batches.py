@@ -62,7 +62,7 @@ def dropout_masks(
     widths: Sequence[int],
     device: torch.device,
 ) -> Iterator[list[Tensor] | None]:
-    """Yield the masks of every step, one a layer: 0 where a unit is left out, else one over the share that is kept.
+    """Yield the masks of every step, one per layer: 0 where a unit is left out, else one over the share that is kept.
 
     None where no model leaves any out. Random bytes decide, so the share is a multiple of 1 / 256. They are drawn for
     many steps at once, which is far quicker. The masks of the next step take the memory of those before.

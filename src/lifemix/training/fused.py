@@ -110,7 +110,7 @@ class Fused:
 
     @staticmethod
     def usable(architecture: Architecture, config: TrainConfig, observed: Observations) -> bool:
-        """Tell whether all rows, the primitive and the encoder are of the plain kind."""
+        """Tell whether all rows, the primitive and the encoder are of the sort that is written out."""
         plain_rows = observed.interval is None and observed.truncated is None and config.t_max is None
         activations = (architecture.encoder_activation, architecture.act)
         known = all(one.in_place is not None for one in activations) and architecture.module is None
@@ -123,8 +123,8 @@ class Fused:
         return [_Target(*step) for step in zip(*(part.unbind(1) for part in parts), strict=True)]
 
     def _target_parts(self, observed: Observations, weight: Tensor, settings: Settings) -> tuple[Tensor, ...]:
-        kinds = torch.arange(1, self.architecture.n_events + 1, device=weight.device)[:, None, None]
-        happened = (observed.event[..., None, None, :] == kinds).to(weight)
+        types = torch.arange(1, self.architecture.n_events + 1, device=weight.device)[:, None, None]
+        happened = (observed.event[..., None, None, :] == types).to(weight)
         discount = settings.discount.view(-1, *[1] * (happened.dim() - 1))
         share = -weight[..., None, None, :] * torch.lerp(discount, torch.ones_like(discount), happened)
         log_time = torch.log(observed.time)

@@ -1,4 +1,4 @@
-"""The loss of every model of a fleet and its gradient, by automatic differentiation: right for every kind of row."""
+"""The loss of every model of a fleet and its gradient, by automatic differentiation: for every sort of observation."""
 
 from __future__ import annotations
 
