@@ -49,6 +49,11 @@ CASES = {
     "while writing": ({"optimizer": "sgd"}, "move", 3),
     "dropout, two members": ({"dropout": 0.4, "n_members": 2, "patience": 2, "max_epochs": 30}, "save", 4),
     "module with dropout": ({"encoder": encoder()}, "step", 11),
+    "module after its best epoch": (
+        {"encoder": encoder(), "learning_rate": 0.1, "batch_size": 20, "max_epochs": 8},
+        "save",
+        5,
+    ),
     "second of two modules": ({"encoder": encoder(), "n_members": 2}, "save", 8),
     "when all is trained": ({}, "save", 6),
 }

@@ -37,6 +37,28 @@ def test_models_fitted_together_predict_as_when_fitted_alone(parts):
         )
 
 
+def test_models_of_a_fleet_stop_one_by_one_on_held_out_rows_of_their_own(parts):
+    """Each has its own number of held-out rows and its own time to stop; none is disturbed by those that went."""
+    first, second, third = parts
+    requests = [(0.05, first, second), (1e-3, first, (third[0][:150], third[1][:150])), (0.05, second, third)]
+
+    def model(rate):
+        return DeepSurvivalMachines(learning_rate=rate, max_epochs=9, patience=2, hidden=(20,), k=2)
+
+    done = fit_many([FitRequest(model(rate), *part, held_out) for rate, part, held_out in requests])
+    together = [one.model for one in sorted(done, key=lambda one: one.number)]
+    epochs = [len(one.history_) for one in together]
+    assert epochs[0] < epochs[2] < epochs[1] == 9
+    for one, (rate, part, held_out) in zip(together, requests, strict=True):
+        alone = model(rate).fit(*part, validation_data=held_out)
+        assert one.best_epoch_ == alone.best_epoch_
+        for name in ("train_loss", "validation_loss"):
+            losses = [[record[name] for record in fitted.history_] for fitted in (one, alone)]
+            np.testing.assert_allclose(*losses, rtol=1e-4)
+        expected = alone.predict_survival_function(third[0], [50, 100])
+        np.testing.assert_allclose(one.predict_survival_function(third[0], [50, 100]), expected, atol=1e-4)
+
+
 def test_a_model_that_diverges_comes_with_its_error_and_leaves_its_neighbour_alone(parts):
     first, _, held_out = parts
     X, new = first[0].to_numpy(), held_out[0].to_numpy()
