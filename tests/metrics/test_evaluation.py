@@ -18,10 +18,12 @@ from lifemix.metrics import (
     register_measure,
     survival_at_own_time,
 )
+from lifemix.metrics.standard_measures import STANDARD_MEASURES
 from lifemix.splits import horizons
 from lifemix.target import as_target
 
 HORIZONS = [0.5, 0.2, 1.0]
+OURS = {measure.name for measure in STANDARD_MEASURES}  # others may be registered
 
 
 class Exponential:
@@ -66,7 +68,7 @@ def test_single_risk_holds_what_the_metrics_give(single, compat):
     model = Exponential()
     table = evaluate(model, y_train, X, y, HORIZONS, compat=compat)
     assert table.columns.tolist() == ["metric", "event", "horizon", "value"]
-    assert len(table) == 3 * 3 + 1 + 2
+    assert table["metric"].isin(OURS).sum() == 3 * 3 + 1 + 2
     for t in HORIZONS:
         survival = model.predict_survival_function(X, [t])[:, 0]
         assert value(table, "concordance", horizon=t) == concordance_td(y_train, y, 1 - survival, t, compat=compat)
@@ -86,8 +88,8 @@ def test_competing_risks_have_rows_for_every_event(competing):
     y_train, X, y = competing
     model = Exponential()
     table = evaluate(model, y_train, X, y, HORIZONS, competing="wolbers")
-    assert len(table) == 2 * (3 * 3 + 1)
-    assert set(table["metric"]) == {"concordance", "brier", "auc", "integrated_brier"}
+    assert table["metric"].isin(OURS).sum() == 2 * (3 * 3 + 1)
+    assert set(table["metric"]) & OURS == {"concordance", "brier", "auc", "integrated_brier"}
     for event in (1, 2):
         risk = model.predict_cumulative_incidence(X, [0.5], event=event)[:, 0]
         expected = concordance_td(y_train, y, risk, 0.5, event, competing="wolbers")
