@@ -303,7 +303,7 @@ def report() -> bytes:
     with TemporaryDirectory() as folder:
         path = write_report(ensemble(), X, y, Path(folder) / "page.html", time_unit="days", event_names=["death"])
         place = "document.getElementById('quality-on-the-evaluated-rows').scrollIntoView({behavior: 'instant'})"
-        return shown(path, lambda page: page.evaluate(place), 1250)
+        return shown(path, lambda page: page.evaluate(place), 900)
 
 
 def calculator() -> bytes:

@@ -4,10 +4,10 @@ from lifemix.primitives import LogLocationScale
 
 from .burr import Burr
 from .exponential import Exponential
-from .frechet import Frechet
 from .gompertz import Gompertz
+from .inverse_weibull import InverseWeibull
 
-__all__ = ["Burr", "Exponential", "Frechet", "Gompertz", "members"]
+__all__ = ["Burr", "Exponential", "Gompertz", "InverseWeibull", "members"]
 
 
 def members(family, location, log_precision):

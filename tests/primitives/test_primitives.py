@@ -76,7 +76,7 @@ EXACT = {
         lambda z: 1 / (1 + mpmath.exp(-z)),
         lambda z: mpmath.exp(z) / (1 + mpmath.exp(z)) ** 2,
     ),
-    "frechet": standardised(
+    "inverseweibull": standardised(
         lambda z: -mpmath.expm1(-mpmath.exp(-z)),
         lambda z: mpmath.exp(-mpmath.exp(-z)),
         lambda z: mpmath.exp(-z - mpmath.exp(-z)),
@@ -316,7 +316,7 @@ SCIPY = {
     "weibull": lambda precision, scale: stats.weibull_min(precision, scale=scale),
     "lognormal": lambda precision, scale: stats.lognorm(1 / precision, scale=scale),
     "loglogistic": lambda precision, scale: stats.fisk(precision, scale=scale),
-    "frechet": lambda precision, scale: stats.invweibull(precision, scale=scale),
+    "inverseweibull": lambda precision, scale: stats.invweibull(precision, scale=scale),
 }
 
 

@@ -1,4 +1,4 @@
-"""Fréchet times: the least that a log-location-scale family declares."""
+"""Inverse Weibull (Fréchet) times: the least that a log-location-scale family declares."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from lifemix.primitives.stable import LOG_LIMIT, log1mexp
 
 
 @dataclass(frozen=True, eq=False)
-class Frechet(LogLocationScale, name="frechet", label="Fréchet"):
+class InverseWeibull(LogLocationScale, name="inverse-weibull", label="inverse Weibull"):
     """``S(t) = 1 - exp(-(t / scale) ** -shape)``."""
 
     log_shape: Tensor
