@@ -1,6 +1,7 @@
 """CONTRIBUTING.md followed by the letter in a copy of the package: what it tells to write works."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ def clone(tmp_path_factory):
     root = tmp_path_factory.mktemp("clone")
     written = follow(PAGE, Path(lifemix.__file__).parent, root)
     assert [Path(path).name for path in written if not path.endswith("__init__.py")] == [
+        "frechet.py",
         "net_benefit.py",
         "exponential.py",
         "reference_models.py",
@@ -60,6 +62,66 @@ save(model, "model.safetensors")
 """
     run("-c", code)
     return "model.safetensors"
+
+
+FRECHET = """
+import numpy as np
+import torch
+from lifemix import DeepSurvivalMachines, datasets, export, load, report, save
+from lifemix.training import Callback
+data = datasets.load_metabric_causes()
+X, y = data.X[["AGE_AT_DIAGNOSIS", "NPI", "CHEMOTHERAPY"]], data.y
+TIMES = [6.0, 60.0, 120.0, 240.0, 400.0]
+
+
+class Look(Callback):
+    def on_fit_start(self, state):
+        print(type(state.fleet.gradient).__name__)
+
+
+model = DeepSurvivalMachines("frechet", k=2, max_epochs=3, n_members=2, callbacks=[Look()]).fit(X, y)
+"""
+
+
+def test_a_primitive_in_one_file_is_fitted_saved_loaded_and_exported(run):
+    code = """
+assert np.isfinite(model.log_likelihood(X, y))
+save(model, "frechet.safetensors")
+assert (load("frechet.safetensors").predict(X) == model.predict(X)).all()
+distribution = model.predict_distribution(X[:50])
+total = distribution.cumulative_incidences(TIMES).sum(axis=0) + distribution.survival(TIMES)
+assert np.allclose(total, 1, atol=1e-6)
+components = distribution.net(1).components
+assert type(components).__name__ == "Frechet"
+path = export.export_survival(model, TIMES, "frechet.pt2", event=1)
+rows = torch.tensor(model.preprocess(X[:50]))
+found = torch.export.load("frechet.pt2").module()(rows).numpy()
+assert np.allclose(found, model.predict_cumulative_incidence(X[:50], TIMES, event=1), atol=1e-5)
+"""
+    assert run("-c", FRECHET + code) == "Fused\n"
+
+
+def test_the_calculator_of_a_primitive_in_one_file_equals_python(run):
+    pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    code = f"""
+from playwright.sync_api import sync_playwright
+path = report.write_calculator(model, "calculator.html")
+rows = X[:5].astype(object).where(X[:5].notna(), None).to_dict("records")
+with sync_playwright() as running:
+    browser = running.chromium.launch(executable_path={chromium!r})
+    page = browser.new_page()
+    page.goto(path.resolve().as_uri())
+    found = page.evaluate("([rows, times]) => rows.map((row) => lifemix.predict(row, times))", [rows, TIMES])
+    browser.close()
+survival = model.predict_survival_function(X[:5], TIMES)
+assert np.allclose([one["survival"] for one in found], survival, atol=1e-5)
+risks = model.predict_cumulative_incidences(X[:5], TIMES).swapaxes(0, 1)
+assert np.allclose([one["risks"] for one in found], risks, atol=1e-5)
+"""
+    assert run("-c", FRECHET + code) == "Fused\n"
 
 
 def test_a_metric_in_one_file_is_evaluated_and_in_the_report(run):

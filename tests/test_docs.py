@@ -6,12 +6,14 @@ import subprocess
 import sys
 from collections.abc import Hashable
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from code_blocks import code_blocks, commands, run_blocks
 from docstrings import public_objects
 from lifemix.metrics import measures
+from lifemix.primitives import PRIMITIVES, Primitive
 from lifemix.state import registry
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -44,7 +46,10 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, recwarn):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(measures, "_MEASURES", dict(measures._MEASURES))  # what a page registers ends with it
-    names = run_blocks(page)
+    with patch.dict(Primitive.registered):
+        for name in [name for name, family in PRIMITIVES.items() if not family.__module__.startswith("lifemix.")]:
+            del PRIMITIVES[name]  # those of the tests
+        names = run_blocks(page)
     for name in names.keys() & registry._MODELS.keys():
         if registry._MODELS[name] is names[name] and names[name].__module__ == "__main__":
             del registry._MODELS[name]
