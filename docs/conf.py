@@ -17,7 +17,6 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "mathtext",
-    "plain_docstrings",
 ]
 exclude_patterns = ["_ext", "figures"]
 

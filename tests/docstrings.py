@@ -45,9 +45,10 @@ def public_methods(cls):
     found = {}
     for name in {name for base in ours for name in vars(base) if not name.startswith("_")}:
         method = inspect.getattr_static(cls, name)
-        method = getattr(method, "__func__", method)  # of class and static methods
+        if isinstance(method, (classmethod, staticmethod)):
+            method = getattr(cls, name)
         method = getattr(method, "fn", method)  # of scikit-learn's available_if
-        if inspect.isfunction(method):
+        if inspect.isfunction(method) or inspect.ismethod(method):
             found[name] = method
     return dict(sorted(found.items()))
 
@@ -80,7 +81,9 @@ def documented(lines):
 
 
 def parameters(thing):
-    """Return the names in a signature, without self and cls."""
+    """Return the names in a signature, without self and cls; those of a protocol are nobody's."""
+    if getattr(thing, "_is_protocol", False):
+        return []
     try:
         names = list(inspect.signature(thing).parameters)
     except ValueError:  # classes of C
@@ -112,7 +115,7 @@ def _parameter_faults(thing, name, parts):
     names, incomplete = documented(lines)
     expected = parameters(thing)
     found = [f"{name}: {wanted} is not documented" for wanted in expected if wanted not in names]
-    if "Parameters" in parts:
+    if "Parameters" in parts and not inspect.isabstract(thing):  # whose signature is that of its subclasses
         found += [f"{name}: {extra} is documented and not in the signature" for extra in names if extra not in expected]
     found += [f"{name}: {one} needs 'name : type' and a meaning below" for one in incomplete]
     return found

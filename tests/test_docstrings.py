@@ -17,25 +17,17 @@ EXTRAS = {
     "lifemix.baselines.DeepHit": "pycox",
     "lifemix.baselines.RandomSurvivalForest": "sksurv",
 }
-# Packages whose docstrings are still plain text.
-PENDING: tuple[str, ...] = ()
-
-
-def pending(thing):
-    return thing.__module__.startswith(PENDING)
 
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_every_public_object_is_documented(name):
-    if pending(OBJECTS[name]):
-        pytest.skip("still to be converted")
     assert not faults(OBJECTS[name], name)
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_public_method_is_documented(name):
     methods = {f"{name}.{own}": method for own, method in public_methods(CLASSES[name]).items()}
-    found = [fault for own, method in methods.items() if not pending(method) for fault in faults(method, own, True)]
+    found = [fault for own, method in methods.items() for fault in faults(method, own, True)]
     assert not found
 
 
@@ -47,7 +39,7 @@ def test_the_examples_run(name, monkeypatch):
             pytest.importorskip(package)
     result, printed = run_examples(OBJECTS[name], name)
     assert not result.failed, printed
-    assert result.attempted or pending(OBJECTS[name]) or issubclass(OBJECTS[name], Exception)
+    assert result.attempted or issubclass(OBJECTS[name], Exception)
 
 
 def example(first, second=1, *rest):

@@ -9,12 +9,6 @@ import lifemix
 
 PACKAGE = Path(lifemix.__file__).parent
 ROOT = Path(__file__).parents[1]
-# Parts of the package, and pages, that still have to be rewritten.
-PENDING = {
-    "estimators",
-    "experiments",
-    "training",
-}
 
 _PART = (
     "batch|candidate|category|cause|column|command|component|curve|epoch|event|factor|feature|fleet|fold|group|horizon|"
@@ -57,9 +51,6 @@ def sources():
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_the_package_uses_the_words_of_the_field(path):
-    part = path.relative_to(PACKAGE).with_suffix("").parts[0]
-    if part in PENDING:
-        pytest.skip("still to be rewritten")
     assert not private_words(path.read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""What a fit has learned of the network: from inputs to representations, mixtures and predicted distributions."""
+"""The fitted network: from inputs to representations, mixtures and predicted distributions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,30 @@ _LIKELIHOOD_ROWS_AT_ONCE = 1 << 12  # an interval under competing risks takes a 
 
 @dataclass(frozen=True, eq=False)
 class FittedNetwork:
-    """The members of an ensemble, or the one of a single model, in a unit of time of their own.
+    """The trained members of an ensemble, or the one network of a single model: ``DeepSurvivalMachines.network_``.
 
-    The members share one architecture, unless each has its own copy of an encoder of the user's.
+    Inside, times are divided by a data-driven unit. The members share one architecture, unless each has its own copy
+    of a user-supplied encoder.
+
+    Attributes
+    ----------
+    architectures : tuple of Architecture
+        One, or one per member.
+    parameters : float32 tensor of shape (n_members, n_parameters)
+        The parameters of each member.
+    scale : TimeScale
+        The unit of time.
+
+    Examples
+    --------
+    >>> from lifemix import DeepSurvivalMachines, datasets
+    >>> data = datasets.load_metabric()
+    >>> model = DeepSurvivalMachines(hidden=(8,), n_members=2, max_epochs=2).fit(data.X[:500], data.y[:500])
+    >>> matrix = model.preprocess(data.X[500:503])
+    >>> model.network_.represent(matrix).shape
+    (3, 16)
+    >>> model.network_.mixtures(matrix).log_weights.shape  # members, rows, events, components
+    torch.Size([2, 3, 1, 4])
     """
 
     architectures: tuple[Architecture, ...]
@@ -53,18 +74,46 @@ class FittedNetwork:
         return self.architectures[0].width
 
     def members(self) -> list[FittedNetwork]:
-        """Return every member by itself."""
+        """Return every member as a network of its own.
+
+        Returns
+        -------
+        list of FittedNetwork
+            One per member.
+        """
         if len(self.architectures) == 1:
             return [replace(self, parameters=row) for row in self.parameters.split(1)]
         return [replace(self, architectures=(one,), parameters=row) for one, row in self._pairs()]
 
     def represent(self, matrix: Floats) -> Floats:
-        """Return the representation, ``(n_rows, width)``; the members' stand side by side."""
+        """Return the representation; the members' are side by side.
+
+        Parameters
+        ----------
+        matrix : float array of shape (n_rows, n_inputs)
+            The output of ``model.preprocess(X)``.
+
+        Returns
+        -------
+        float array of shape (n_rows, n_members * width)
+            The output of the encoder.
+        """
         parts = self._apply(matrix, lambda architecture, parameters, x: architecture.represent(parameters, x))
         return torch.cat(parts, dim=1).double().numpy()
 
     def mixtures(self, matrix: Floats) -> Mixture:
-        """Return the members' mixtures in the model's unit of time, ``[members, rows, events, k]``, in float64."""
+        """Return the members' mixtures in the model's unit of time.
+
+        Parameters
+        ----------
+        matrix : float array of shape (n_rows, n_inputs)
+            The output of ``model.preprocess(X)``.
+
+        Returns
+        -------
+        Mixture
+            Log weights and parameters in float64, ``[members, rows, events, k]``.
+        """
 
         def stacked(architecture: Architecture, parameters: dict[str, Tensor], x: Tensor) -> Tensor:
             mixture = architecture.mixtures(parameters, x)
@@ -77,7 +126,18 @@ class FittedNetwork:
         return Mixture(torch.log_softmax(log_weights, dim=-1), components)
 
     def distribution(self, matrix: Floats) -> MixtureDistribution | CompetingDistribution:
-        """Return one distribution per row, in the user's unit of time."""
+        """Return one distribution per row, in the user's unit of time.
+
+        Parameters
+        ----------
+        matrix : float array of shape (n_rows, n_inputs)
+            The output of ``model.preprocess(X)``.
+
+        Returns
+        -------
+        MixtureDistribution or CompetingDistribution
+            As ``model.predict_distribution``.
+        """
         mixtures = self.mixtures(matrix)
         mixtures = Mixture(mixtures.log_weights, mixtures.components.rescaled(np.log(self.scale.unit)))
         if self.architectures[0].n_events > 1:
@@ -86,7 +146,22 @@ class FittedNetwork:
         return MixtureDistribution(Mixture(side_by_side.log_weights - np.log(len(self)), side_by_side.components))
 
     def log_likelihood(self, matrix: Floats, target: Target, weight: Floats) -> float:
-        """Return the weighted sum over rows of the log-likelihood of the averaged joint distribution."""
+        """Return the weighted sum over rows of the log-likelihood of the averaged joint distribution.
+
+        Parameters
+        ----------
+        matrix : float array of shape (n_rows, n_inputs)
+            The output of ``model.preprocess(X)``.
+        target : Target
+            The observations of the same rows.
+        weight : float array of shape (n_rows,)
+            Case weights.
+
+        Returns
+        -------
+        float
+            In the user's unit of time, undiscounted.
+        """
         size = max(1, _LIKELIHOOD_ROWS_AT_ONCE // len(self))
         parts = [slice(start, start + size) for start in range(0, len(target), size)]
         return sum(self._log_likelihood(matrix[rows], target.take(rows), weight[rows]) for rows in parts)

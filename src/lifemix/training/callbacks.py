@@ -21,18 +21,20 @@ HOOKS = ("on_fit_start", "on_epoch_start", "on_epoch_end", "on_fit_end")
 
 @dataclass(frozen=True, eq=False)
 class TrainingState:
-    """What a callback sees of the training, and how it can stop it.
+    """The state of the training as a callback sees it; ``stop`` ends the training.
 
     Attributes
     ----------
+    fleet : Fleet
+        The models that train together; internal.
     epoch : int
-        How many epochs are done.
+        Number of epochs done.
     max_epochs : int
-        How many there may be.
+        Maximum number of epochs.
     n_models : int
-        How many models train together: the members of an ensemble.
+        Number of models that train together: the members of an ensemble.
     n_running : int
-        How many of them have not stopped.
+        Number of models that have not stopped.
     history : list of dict
         One record per epoch and member so far, as in ``history_``: member, epoch, train_loss, validation_loss.
 
@@ -42,22 +44,22 @@ class TrainingState:
 
     @property
     def epoch(self) -> int:
-        """How many epochs are done."""
+        """Number of epochs done."""
         return self.fleet.epoch
 
     @property
     def max_epochs(self) -> int:
-        """How many epochs there may be."""
+        """Maximum number of epochs."""
         return self.fleet.config.max_epochs
 
     @property
     def n_models(self) -> int:
-        """How many models train together."""
+        """Number of models that train together."""
         return len(self.fleet.jobs)
 
     @property
     def n_running(self) -> int:
-        """How many of them have not stopped."""
+        """Number of models that have not stopped."""
         return len(self.fleet.running)
 
     @property

@@ -178,7 +178,7 @@ class Fleet:
         return self.inputs(rows), target, observed.weight.double().sum(1)
 
     def _record(self, fit: Fit, train_loss: float, validation_loss: float, held_out: bool) -> bool:
-        """Record an epoch; return whether it is the best so far (without validation rows, always)."""
+        """Store the losses of an epoch; return whether it is the best so far (without validation rows, always)."""
         fit.train_loss.append(train_loss)
         fit.validation_loss.append(validation_loss)
         better = not held_out or validation_loss < fit.best_loss

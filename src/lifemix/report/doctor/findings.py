@@ -29,6 +29,7 @@ class Finding:
 
     Examples
     --------
+    >>> from lifemix.report.doctor import Finding
     >>> str(Finding("warn", "few rows", "There are only 12 rows.", "Collect more."))
     'warn (few rows): There are only 12 rows. Collect more.'
 
