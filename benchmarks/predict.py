@@ -4,7 +4,7 @@ python -m benchmarks.predict [--quick]
 
 Simulated rows with 30 covariates; K = 4, one hidden layer of 100, Weibull, one thread, both with times in the unit of
 the data. The models were trained for one epoch, which does not matter for the time. auton-survival has no quantiles and
-no cumulative incidences; for two kinds of event it gives the net survival of each.
+no cumulative incidences; for two event types it gives the net survival of each.
 """
 
 from __future__ import annotations

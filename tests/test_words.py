@@ -49,8 +49,20 @@ def sources():
     return sorted(path for path in PACKAGE.rglob("*") if path.suffix in kinds)
 
 
+def pages():
+    """Return the pages, examples and benchmarks beside the package; the changelog names what was renamed."""
+    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.rst")]
+    found += [*(ROOT / "examples").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    return sorted(path for path in found if path.name != "CHANGELOG.md")
+
+
 @pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_the_package_uses_the_words_of_the_field(path):
+    assert not private_words(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_pages_use_the_words_of_the_field(path):
     assert not private_words(path.read_text(encoding="utf-8"))
 
 
