@@ -88,7 +88,7 @@ def quality(model: Any, X: Any, y: Any, y_train: Any, at: np.ndarray) -> dict[st
 
 
 def epochs(model: Any) -> int | None:
-    """Return for how many epochs a model was trained."""
+    """Return the number of epochs of training."""
     if isinstance(model, DeepSurvivalMachines):
         return len(model.history_)
     return getattr(model, "epochs_", None)
