@@ -5,11 +5,9 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from scipy.special import log_ndtr
 
 from lifemix import DeepSurvivalMachines, make_target
-from lifemix.errors import SettingError
 from lifemix.networks import ACTIVATIONS
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.primitives import PRIMITIVES
@@ -155,13 +153,6 @@ def test_a_page_that_cannot_start_says_so(broken, browser, tmp_path, monkeypatch
     words = page.locator("#failed").text_content()
     assert "has not started" in words or "could not start: missing is not defined" in words
     page.context.close()
-
-
-def test_a_function_as_activation_is_refused(tmp_path):
-    for option in ("activation", "shift_activation"):
-        model = quick(**{option: torch.nn.functional.softplus}).fit(table(), target())
-        with pytest.raises(SettingError, match="cannot run a function of Python; got the activation softplus. Fit"):
-            write_calculator(model, tmp_path / "calculator.html")
 
 
 def test_arrays_and_no_preprocessor(open_page):
