@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -73,6 +73,11 @@ class Architecture:
         """
         at = self.family.location_index() if self.act.bounded_below_only else None
         return tuple(-1.0 if place == at else 1.0 for place in range(len(self.family.parameter_names())))
+
+    def description(self) -> str:
+        """Return what tells one architecture from another in every process: functions and classes by name."""
+        encoder, act = self.encoder_activation.name, self.act.name
+        return str(replace(self, primitive=self.family.name, activation=encoder, shift_activation=act))
 
     @property
     def width(self) -> int:

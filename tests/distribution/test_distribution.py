@@ -10,32 +10,32 @@ from lifemix.errors import InputError
 from lifemix.primitives import PRIMITIVES, Mixture, Weibull
 from own_primitives import members
 
-ALL = pytest.mark.parametrize("law", PRIMITIVES.values(), ids=PRIMITIVES.keys())
+ALL = pytest.mark.parametrize("family", PRIMITIVES.values(), ids=PRIMITIVES.keys())
 T = np.array([0.0, 0.05, 0.4, 1.0, 2.5, 8.0, 30.0])
 
 
-def mixtures(law, *shape, seed=0, log_precision=(0.2, 1.0)):
+def mixtures(family, *shape, seed=0, log_precision=(0.2, 1.0)):
     rng = np.random.default_rng(seed)
     log_weights = torch.log_softmax(torch.from_numpy(rng.normal(size=shape)), -1)
     location = torch.from_numpy(rng.normal(0.3, 0.7, shape))
-    return Mixture(log_weights, members(law, location, torch.from_numpy(rng.uniform(*log_precision, shape))))
+    return Mixture(log_weights, members(family, location, torch.from_numpy(rng.uniform(*log_precision, shape))))
 
 
-def single(law, rows=3, k=3, seed=0):
-    return MixtureDistribution(mixtures(law, rows, k, seed=seed))
+def single(family, rows=3, k=3, seed=0):
+    return MixtureDistribution(mixtures(family, rows, k, seed=seed))
 
 
-def competing(law, members=2, rows=3, events=2, k=2, seed=0, log_precision=(0.2, 1.0)):
-    return CompetingDistribution(mixtures(law, members, rows, events, k, seed=seed, log_precision=log_precision))
+def competing(family, members=2, rows=3, events=2, k=2, seed=0, log_precision=(0.2, 1.0)):
+    return CompetingDistribution(mixtures(family, members, rows, events, k, seed=seed, log_precision=log_precision))
 
 
-LAWS = {
-    **{f"single {name}": lambda law=law: single(law) for name, law in PRIMITIVES.items()},
-    **{f"competing {name}": lambda law=law: competing(law) for name, law in PRIMITIVES.items()},
+DISTRIBUTIONS = {
+    **{f"single {name}": lambda family=family: single(family) for name, family in PRIMITIVES.items()},
+    **{f"competing {name}": lambda family=family: competing(family) for name, family in PRIMITIVES.items()},
     "given": lambda: single(PRIMITIVES["lognormal"]).given([0.5, 1.0, 2.0]),
     "competing given": lambda: competing(PRIMITIVES["weibull"]).given(0.7),
 }
-EVERY = pytest.mark.parametrize("make", LAWS.values(), ids=LAWS.keys())
+EVERY = pytest.mark.parametrize("make", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS.keys())
 
 
 @EVERY
@@ -125,8 +125,8 @@ def test_samples_follow_the_survival_function(make):
 
 
 @ALL
-def test_given_is_the_ratio_of_survivals(law):
-    for d in (single(law), competing(law)):
+def test_given_is_the_ratio_of_survivals(family):
+    for d in (single(family), competing(family)):
         conditional = d.given(1.5).survival(T)
         expected = np.where(T < 1.5, 1.0, d.survival(T) / d.survival(1.5))
         np.testing.assert_allclose(conditional, expected, rtol=1e-10)
@@ -147,21 +147,21 @@ def test_means_given_survival_hold_where_hardly_anyone_survives(since):
 
 
 def test_log_normal_far_in_its_tail():
-    law = PRIMITIVES["lognormal"](torch.zeros(1, 1).double(), torch.full((1, 1), np.log(0.25)).double())
-    d = MixtureDistribution(Mixture(torch.zeros(1, 1).double(), law)).given(20_000.0)
+    one = PRIMITIVES["lognormal"](torch.zeros(1, 1).double(), torch.full((1, 1), np.log(0.25)).double())
+    d = MixtureDistribution(Mixture(torch.zeros(1, 1).double(), one)).given(20_000.0)
     np.testing.assert_allclose(d.survival(d.median()), 0.5, rtol=1e-9)
     assert len(np.unique(d.sample(100, random_state=0))) == 100
 
 
 @ALL
-def test_weights_sum_to_one_also_after_given(law):
-    for d in (single(law), single(law).given(2.0), competing(law).net(2), competing(law).given(1.0).net(1)):
+def test_weights_sum_to_one_also_after_given(family):
+    for d in (single(family), single(family).given(2.0), competing(family).net(2), competing(family).given(1.0).net(1)):
         np.testing.assert_allclose(d.weights.sum(1), 1, rtol=1e-12)
 
 
 @ALL
-def test_one_component_is_the_primitive(law):
-    m = mixtures(law, 3, 1)
+def test_one_component_is_the_primitive(family):
+    m = mixtures(family, 3, 1)
     d = MixtureDistribution(m)
     np.testing.assert_allclose(d.survival(2.0), m.components.log_survival(torch.tensor(2.0, dtype=torch.float64)).exp())
     np.testing.assert_allclose(
@@ -171,8 +171,8 @@ def test_one_component_is_the_primitive(law):
 
 
 @ALL
-def test_one_event_competing_equals_single_risk(law):
-    m = mixtures(law, 1, 3, 1, 2)
+def test_one_event_competing_equals_single_risk(family):
+    m = mixtures(family, 1, 3, 1, 2)
     joint, alone = CompetingDistribution(m), MixtureDistribution(m.map(lambda values: values[0, :, 0]))
     for name in ("survival", "pdf", "hazard", "rmst"):
         np.testing.assert_allclose(getattr(joint, name)(T[1:]), getattr(alone, name)(T[1:]), rtol=1e-8)
@@ -183,8 +183,8 @@ def test_one_event_competing_equals_single_risk(law):
 @ALL
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), since=st.none() | st.floats(0.1, 3))
-def test_incidences_and_survival_sum_to_one(law, seed, since):
-    d = competing(law, events=3, seed=seed, log_precision=(-1.6, 3.0))
+def test_incidences_and_survival_sum_to_one(family, seed, since):
+    d = competing(family, events=3, seed=seed, log_precision=(-1.6, 3.0))
     d = d if since is None else d.given(since)
     total = sum(d.cumulative_incidence(T, event) for event in (1, 2, 3)) + d.survival(T)
     np.testing.assert_allclose(total, 1, atol=1e-6)
@@ -192,8 +192,8 @@ def test_incidences_and_survival_sum_to_one(law, seed, since):
 
 def test_incidence_of_exponentials_is_their_closed_form():
     rates = np.array([0.3, 1.1, 0.05])
-    laws = Weibull(torch.zeros(1, 1, 3, 1).double(), torch.from_numpy(-np.log(rates)).view(1, 1, 3, 1))
-    d = CompetingDistribution(Mixture(torch.zeros(1, 1, 3, 1).double(), laws))
+    components = Weibull(torch.zeros(1, 1, 3, 1).double(), torch.from_numpy(-np.log(rates)).view(1, 1, 3, 1))
+    d = CompetingDistribution(Mixture(torch.zeros(1, 1, 3, 1).double(), components))
     for event, rate in enumerate(rates, 1):
         expected = rate / rates.sum() * -np.expm1(-rates.sum() * T)
         np.testing.assert_allclose(d.cumulative_incidence(T, event)[0], expected, atol=1e-9)
@@ -203,8 +203,8 @@ def test_incidence_of_exponentials_is_their_closed_form():
 def test_incidence_of_weibulls_of_equal_shape_is_their_closed_form(shape):
     scales = np.array([0.5, 2.0])
     log_shape = torch.full((1, 1, 2, 1), np.log(shape)).double()
-    laws = Weibull(log_shape, torch.from_numpy(np.log(scales)).view(1, 1, 2, 1))
-    d = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1).double(), laws))
+    components = Weibull(log_shape, torch.from_numpy(np.log(scales)).view(1, 1, 2, 1))
+    d = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1).double(), components))
     rates = scales**-shape
     for event in (1, 2):
         expected = rates[event - 1] / rates.sum() * -np.expm1(-rates.sum() * T**shape)
@@ -214,8 +214,8 @@ def test_incidence_of_weibulls_of_equal_shape_is_their_closed_form(shape):
 @pytest.mark.parametrize("shapes", [(0.2, 20.0), (20.0, 0.2), (0.5, 2.0), (7.0, 7.5), (0.2, 0.3), (20.0, 15.0)])
 def test_each_incidence_equals_adaptive_integration(shapes):
     log_shapes = torch.log(torch.tensor(shapes, dtype=torch.float64)).view(1, 1, 2, 1)
-    laws = Weibull(log_shapes, torch.tensor([0.3, 0.1], dtype=torch.float64).view(1, 1, 2, 1))
-    d = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1).double(), laws))
+    components = Weibull(log_shapes, torch.tensor([0.3, 0.1], dtype=torch.float64).view(1, 1, 2, 1))
+    d = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1).double(), components))
     a, b = (stats.weibull_min(shape, scale=np.exp(scale)) for shape, scale in zip(shapes, (0.3, 0.1), strict=True))
     for t in (0.02, 0.9, 1.2, 3.0):
         for event, own, other in ((1, a, b), (2, b, a)):
@@ -264,12 +264,12 @@ def test_samples_of_competing_events_have_the_right_kinds():
 
 
 def test_mean_is_infinite_where_a_components_is():
-    law = PRIMITIVES["loglogistic"]
-    slow = law(torch.tensor([[1.0, -0.1]]).double(), torch.zeros(1, 2).double())
+    family = PRIMITIVES["loglogistic"]
+    slow = family(torch.tensor([[1.0, -0.1]]).double(), torch.zeros(1, 2).double())
     d = MixtureDistribution(Mixture(torch.log(torch.tensor([[0.9, 0.1]]).double()), slow))
     assert d.mean()[0] == np.inf
     # two competing events whose tails together are light enough
-    pair = law(torch.log(torch.full((1, 1, 2, 1), 0.8)).double(), torch.zeros(1, 1, 2, 1).double())
+    pair = family(torch.log(torch.full((1, 1, 2, 1), 0.8)).double(), torch.zeros(1, 1, 2, 1).double())
     joint = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1).double(), pair))
     exact = integrate.quad(lambda x: np.exp(x) / (1 + np.exp(0.8 * x)) ** 2, -80, 300, limit=500)[0]
     np.testing.assert_allclose(joint.mean(), exact, rtol=1e-6)

@@ -21,19 +21,21 @@ from lifemix.primitives import PRIMITIVES, LogLocationScale, Mixture
 from lifemix.target import Target, as_target
 from own_primitives import members
 
-ALL = pytest.mark.parametrize("law", PRIMITIVES.values(), ids=PRIMITIVES.keys())
+ALL = pytest.mark.parametrize("family", PRIMITIVES.values(), ids=PRIMITIVES.keys())
 LOG_LOCATION_SCALE = pytest.mark.parametrize(
-    "law", [family for family in PRIMITIVES.values() if issubclass(family, LogLocationScale)], ids=lambda law: law.name
+    "family",
+    [family for family in PRIMITIVES.values() if issubclass(family, LogLocationScale)],
+    ids=lambda family: family.name,
 )
 BOTH = pytest.mark.parametrize("objective", ["exact", "elbo"])
 
 
-def mixtures(law, rows, events=1, k=3, seed=0, dtype=torch.float64):
+def mixtures(family, rows, events=1, k=3, seed=0, dtype=torch.float64):
     rng = np.random.default_rng(seed)
     shape = (rows, events, k)
     log_weights = torch.log_softmax(torch.from_numpy(rng.normal(size=shape)).to(dtype), -1)
     location = torch.from_numpy(rng.normal(0.3, 0.7, shape)).to(dtype)
-    return Mixture(log_weights, members(law, location, torch.from_numpy(rng.normal(0.3, 0.4, shape)).to(dtype)))
+    return Mixture(log_weights, members(family, location, torch.from_numpy(rng.normal(0.3, 0.4, shape)).to(dtype)))
 
 
 def every_kind(rows=40, events=2, seed=0):
@@ -53,9 +55,9 @@ def observe(y, unit=1.0, weight=None, dtype=torch.float64):
 
 
 @ALL
-def test_single_risk_terms_are_the_definitions(law):
+def test_single_risk_terms_are_the_definitions(family):
     y = make_target([1.0, 2.0, 0.0, 0.5, 3.0], [1, 0, 1, 1, 1], entry=[0, 0, 0, 0, 1], upper=[np.nan] * 2 + [0.8, 2, 5])
-    m = mixtures(law, 5)
+    m = mixtures(family, 5)
     terms = contributions(m, observe(y))
     flat = m.map(lambda values: values[:, 0])
 
@@ -77,28 +79,28 @@ def test_single_risk_terms_are_the_definitions(law):
 @ALL
 @given(seed=st.integers(0, 1000), truncated=st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_exact_is_never_below_elbo(law, seed, truncated):
+def test_exact_is_never_below_elbo(family, seed, truncated):
     y = every_kind(events=1, seed=seed)
     if not truncated:
         seen = as_target(y)
         y = Target(seen.event, seen.time, np.zeros(len(seen)), seen.upper)
-    m = mixtures(law, len(y), seed=seed)
+    m = mixtures(family, len(y), seed=seed)
     exact, elbo = (contributions(m, observe(y), objective).total() for objective in ("exact", "elbo"))
     assert (exact >= elbo - 1e-9).all()
 
 
 @ALL
-def test_one_component_leaves_no_gap(law):
+def test_one_component_leaves_no_gap(family):
     y = every_kind(events=1)
-    m = mixtures(law, len(y), k=1)
+    m = mixtures(family, len(y), k=1)
     exact, elbo = (contributions(m, observe(y), objective).total() for objective in ("exact", "elbo"))
     np.testing.assert_allclose(exact, elbo, rtol=1e-10)
 
 
 @ALL
-def test_competing_intervals_are_differences_of_incidences(law):
+def test_competing_intervals_are_differences_of_incidences(family):
     y = make_target([0.0, 0.5, 1.0, 0.2], [1, 2, 1, 2], entry=[0, 0, 0.5, 0], upper=[0.7, 1.5, 4.0, 60.0])
-    m = mixtures(law, 4, events=2)
+    m = mixtures(family, 4, events=2)
     d = CompetingDistribution(m.map(lambda values: values[None]))
     got = contributions(m, observe(y)).total()
     for row, (event, low, high, entry) in enumerate(zip(y["event"], y["time"], y["upper"], y["entry"], strict=True)):
@@ -113,10 +115,10 @@ def test_competing_intervals_are_differences_of_incidences(law):
 )
 def test_interval_incidence_is_right_for_narrow_and_wide_laws(shape, low, high):
     """Two alike Weibulls share every interval evenly: ``F_1(u) - F_1(l) = [S(l)^2 - S(u)^2] / 2``."""
-    law = PRIMITIVES["weibull"].from_location(
+    components = PRIMITIVES["weibull"].from_location(
         torch.zeros(1, 2, 1).double(), torch.full((1, 2, 1), np.log(shape)).double()
     )
-    pair = Mixture(torch.zeros(1, 2, 1).double(), law)
+    pair = Mixture(torch.zeros(1, 2, 1).double(), components)
     low_, high_ = (torch.tensor([t], dtype=torch.float64) for t in (low, high))
     got = log_incidence_between(pair, low_, high_, torch.tensor([1])).item()
     hazards = [2 * t**shape for t in (low, high)]
@@ -126,14 +128,14 @@ def test_interval_incidence_is_right_for_narrow_and_wide_laws(shape, low, high):
 
 @ALL
 @BOTH
-def test_one_event_competing_loss_equals_single_risk_loss(law, objective):
+def test_one_event_competing_loss_equals_single_risk_loss(family, objective):
     """A second event that can hardly happen changes nothing."""
     y = every_kind(events=1)
-    one = mixtures(law, len(y))
+    one = mixtures(family, len(y))
     never = one.components.rescaled(200.0)
     both = Mixture(
         one.log_weights.repeat(1, 2, 1),
-        law(*(torch.cat(pair, dim=1) for pair in zip(one.components.parameters, never.parameters, strict=True))),
+        family(*(torch.cat(pair, dim=1) for pair in zip(one.components.parameters, never.parameters, strict=True))),
     )
     alone, joint = (contributions(m, observe(y), objective).total() for m in (one, both))
     np.testing.assert_allclose(joint, alone, rtol=1e-5, atol=1e-7)
@@ -141,8 +143,8 @@ def test_one_event_competing_loss_equals_single_risk_loss(law, objective):
 
 @ALL
 @BOTH
-def test_narrow_interval_tends_to_density_times_width(law, objective):
-    m = mixtures(law, 1)
+def test_narrow_interval_tends_to_density_times_width(family, objective):
+    m = mixtures(family, 1)
     for width in (1e-2, 1e-3, 0.9e-4, 1e-6, 1e-10):  # on both sides of the change of method
         narrow = contributions(m, observe(make_target([2.0], [1], upper=[2.0 + width])), objective).total()
         exact = contributions(m, observe(make_target([2.0 + width / 2], [1])), objective).total()
@@ -202,9 +204,9 @@ def test_discount_multiplies_only_what_did_not_happen():
 
 
 @ALL
-def test_units_of_time_only_shift_the_likelihood_of_events(law):
+def test_units_of_time_only_shift_the_likelihood_of_events(family):
     y = every_kind(events=2)
-    m = mixtures(law, len(y), events=2)
+    m = mixtures(family, len(y), events=2)
     unit = 365.25
     scaled = m.components.rescaled(-np.log(unit))
     years = make_target(y["time"], y["event"], y["entry"], y["upper"])
@@ -268,7 +270,7 @@ def test_unknown_objective_is_refused():
     size=st.sampled_from([1.0, 10.0, 60.0]),
     precision=st.sampled_from([0.5, 5.0, 40.0]),
 )
-def test_loss_and_gradient_are_finite_for_extreme_inputs_in_float32(law, objective, seed, log10_t, size, precision):
+def test_loss_and_gradient_are_finite_for_extreme_inputs_in_float32(family, objective, seed, log10_t, size, precision):
     rng = np.random.default_rng(seed)
     y, factor = as_target(every_kind(16, seed=seed)), 10.0**log10_t
     scaled = Target(y.event, y.time * factor, y.entry * factor, y.upper * factor)
@@ -277,7 +279,7 @@ def test_loss_and_gradient_are_finite_for_extreme_inputs_in_float32(law, objecti
         torch.tensor(rng.normal(0, scale, (16, 2, 3)), dtype=torch.float32, requires_grad=True)
         for scale in (size, size, precision)
     ]
-    m = Mixture(torch.log_softmax(raw[0], -1), members(law, raw[1], raw[2]))
+    m = Mixture(torch.log_softmax(raw[0], -1), members(family, raw[1], raw[2]))
     terms = contributions(m, observed, objective)
     loss = combined_loss(terms, observed.weight[None], 0.5).total
     loss.sum().backward()

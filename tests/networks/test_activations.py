@@ -115,9 +115,7 @@ def test_what_is_no_activation_is_refused_in_words(choice, message):
 @pytest.mark.parametrize("option", ["activation", "shift_activation"])
 def test_a_function_cannot_be_saved(option, tmp_path):
     model = DeepSurvivalMachines(hidden=(4,), **{option: nn.functional.softplus}, max_epochs=1).fit(*sample())
-    with pytest.raises(
-        ModelFileError, match=f"{option}: .* cannot be written without pickle. Use an activation by"
-    ):
+    with pytest.raises(ModelFileError, match=f"{option}: .* cannot be written without pickle. Use an activation by"):
         save(model, tmp_path / "model.safetensors")
 
 

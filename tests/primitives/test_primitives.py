@@ -11,17 +11,19 @@ from scipy import integrate, stats
 from lifemix.primitives import PRIMITIVES, LogLocationScale, Mixture
 from own_primitives import members
 
-ALL = pytest.mark.parametrize("law", PRIMITIVES.values(), ids=PRIMITIVES.keys())
+ALL = pytest.mark.parametrize("family", PRIMITIVES.values(), ids=PRIMITIVES.keys())
 LOG_LOCATION_SCALE = pytest.mark.parametrize(
-    "law", [family for family in PRIMITIVES.values() if issubclass(family, LogLocationScale)], ids=lambda law: law.name
+    "family",
+    [family for family in PRIMITIVES.values() if issubclass(family, LogLocationScale)],
+    ids=lambda family: family.name,
 )
 locations = st.floats(-3, 3)
 log_precisions = st.floats(-1.5, 3)  # shapes 0.22 to 20
 times = st.floats(-8, 8).map(lambda x: float(np.exp(x)))
 
 
-def make(law, location, log_precision, dtype=torch.float64):
-    return members(law, torch.tensor(location, dtype=dtype), torch.tensor(log_precision, dtype=dtype))
+def make(family, location, log_precision, dtype=torch.float64):
+    return members(family, torch.tensor(location, dtype=dtype), torch.tensor(log_precision, dtype=dtype))
 
 
 def number(value):
@@ -95,12 +97,12 @@ def beyond(p, t):
 
 @ALL
 @given(location=locations, log_precision=st.floats(-1.5, 2), t=times)
-def test_functions_equal_their_definitions_in_sixty_digits(law, location, log_precision, t):
-    p, t_ = make(law, location, log_precision), number(t)
+def test_functions_equal_their_definitions_in_sixty_digits(family, location, log_precision, t):
+    p, t_ = make(family, location, log_precision), number(t)
     if beyond(p, t):
         return
     with mpmath.workdps(60):
-        survival, cdf, density = (mpmath.log(value) for value in EXACT[law.name](p, mpmath.mpf(t)))
+        survival, cdf, density = (mpmath.log(value) for value in EXACT[family.name](p, mpmath.mpf(t)))
         np.testing.assert_allclose(p.log_survival(t_), float(survival), rtol=1e-9, atol=1e-50)
         np.testing.assert_allclose(p.log_cdf(t_), float(cdf), rtol=1e-9, atol=1e-50)
         np.testing.assert_allclose(p.log_pdf(t_), float(density), rtol=1e-9, atol=1e-12)
@@ -108,8 +110,8 @@ def test_functions_equal_their_definitions_in_sixty_digits(law, location, log_pr
 
 @ALL
 @given(location=locations, log_precision=st.floats(-1.5, 2), t=times)
-def test_curves_over_log_time_are_survival_and_density(law, location, log_precision, t):
-    p, log_t = make(law, [location], [log_precision]), number([[np.log(t)]])
+def test_curves_over_log_time_are_survival_and_density(family, location, log_precision, t):
+    p, log_t = make(family, [location], [log_precision]), number([[np.log(t)]])
     expected = [p.log_survival(torch.exp(log_t)), p.log_pdf(torch.exp(log_t)) + log_t]
     np.testing.assert_allclose(p.survival_curve(log_t.clone()), expected[0].exp(), rtol=1e-9, atol=1e-280)
     np.testing.assert_allclose(p.density_curve(log_t.clone()), expected[1].exp(), rtol=1e-9, atol=1e-280)
@@ -121,10 +123,10 @@ def test_curves_over_log_time_are_survival_and_density(law, location, log_precis
 
 @ALL
 @given(location=locations, log_precision=log_precisions, t=times, factor=st.floats(-5, 5))
-def test_another_unit_of_time_is_the_same_distribution(law, location, log_precision, t, factor):
-    p = make(law, location, log_precision)
+def test_another_unit_of_time_is_the_same_distribution(family, location, log_precision, t, factor):
+    p = make(family, location, log_precision)
     scaled = p.rescaled(factor)
-    assert type(scaled) is law
+    assert type(scaled) is family
     if beyond(p, t):
         return
     at = number(t * np.exp(factor))
@@ -133,8 +135,8 @@ def test_another_unit_of_time_is_the_same_distribution(law, location, log_precis
 
 
 @ALL
-def test_panels_of_an_exported_program_hold_all_of_the_probability(law):
-    p = make(law, [0.3, -0.5], [0.2, 0.9])
+def test_panels_of_an_exported_program_hold_all_of_the_probability(family):
+    p = make(family, [0.3, -0.5], [0.2, 0.9])
     edges = p.panel_edges()
     assert edges.shape[0] == 2
     assert (edges.diff(dim=-1) > 0).all()
@@ -145,8 +147,8 @@ def test_panels_of_an_exported_program_hold_all_of_the_probability(law):
 
 @ALL
 @given(location=locations, log_precision=log_precisions, steps=st.floats(-1, 1))
-def test_components_start_apart_by_deviations_of_log_time(law, location, log_precision, steps):
-    p = make(law, location, log_precision)
+def test_components_start_apart_by_deviations_of_log_time(family, location, log_precision, steps):
+    p = make(family, location, log_precision)
     moved = p.displaced(number(steps))
     ends = [torch.log(one.quantile(number(0.5))) for one in (p, moved)]
     spread = torch.log(p.quantile(number(0.8413)) / p.quantile(number(0.1587))) / 2
@@ -155,8 +157,8 @@ def test_components_start_apart_by_deviations_of_log_time(law, location, log_pre
 
 @ALL
 @given(location=locations, log_precision=log_precisions, t=times)
-def test_pdf_is_minus_derivative_of_survival(law, location, log_precision, t):
-    p = make(law, location, log_precision)
+def test_pdf_is_minus_derivative_of_survival(family, location, log_precision, t):
+    p = make(family, location, log_precision)
     t_ = number(t).requires_grad_()
     if beyond(p, t):
         return
@@ -168,28 +170,28 @@ def test_pdf_is_minus_derivative_of_survival(law, location, log_precision, t):
 
 @LOG_LOCATION_SCALE
 @given(z=st.floats(-30, 12), happened=st.sampled_from([0.0, 1.0]))
-def test_standard_form_has_the_value_and_the_slope_of_autograd(law, z, happened):
+def test_standard_form_has_the_value_and_the_slope_of_autograd(family, z, happened):
     at = number(z).requires_grad_()
-    unit = make(law, 0.0, 0.0)
+    unit = make(family, 0.0, 0.0)
     t = torch.exp(at)  # z is log t
     expected = unit.log_pdf(t) + at if happened else unit.log_survival(t)
     expected.backward()
-    value, slope = law.standard(number(z), number(happened))
+    value, slope = family.standard(number(z), number(happened))
     np.testing.assert_allclose(value, expected.detach(), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(slope, at.grad, rtol=1e-8, atol=1e-12)
 
 
 @ALL
 @given(location=locations, log_precision=log_precisions, q=st.floats(1e-9, 1 - 1e-9))
-def test_quantile_inverts_cdf(law, location, log_precision, q):
-    p = make(law, location, log_precision)
+def test_quantile_inverts_cdf(family, location, log_precision, q):
+    p = make(family, location, log_precision)
     np.testing.assert_allclose(p.log_cdf(p.quantile(number(q))).exp(), q, rtol=1e-7)
 
 
 @ALL
 @given(location=locations, log_precision=st.floats(0.1, 3))
-def test_mean_is_integral_of_survival(law, location, log_precision):
-    p = make(law, location, log_precision)
+def test_mean_is_integral_of_survival(family, location, log_precision):
+    p = make(family, location, log_precision)
     integral = integrate.quad(
         lambda x: float(torch.exp(p.log_survival(number(np.exp(x))) + x)), -60, 60, limit=500, points=[location]
     )[0]
@@ -200,8 +202,8 @@ def test_mean_is_integral_of_survival(law, location, log_precision):
 @ALL
 @settings(max_examples=50)
 @given(location=locations, log_precision=log_precisions, t=times)
-def test_rmst_is_integral_of_survival(law, location, log_precision, t):
-    p = make(law, location, log_precision)
+def test_rmst_is_integral_of_survival(family, location, log_precision, t):
+    p = make(family, location, log_precision)
     end = np.log(t)
     centre = [location] if end - 60 < location < end else None
     integral = integrate.quad(
@@ -212,8 +214,8 @@ def test_rmst_is_integral_of_survival(law, location, log_precision, t):
 
 @ALL
 @given(location=locations, log_precision=st.floats(0.3, 2.5), t=times)
-def test_mean_splits_at_any_time(law, location, log_precision, t):
-    p = make(law, location, log_precision)
+def test_mean_splits_at_any_time(family, location, log_precision, t):
+    p = make(family, location, log_precision)
     total = p.rmst(number(t)) + p.mean_beyond(number(t))
     np.testing.assert_allclose(total, p.mean(), rtol=1e-8)
 
@@ -228,10 +230,10 @@ def exact_log_interval(p, lower, upper):
 @ALL
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-8), (torch.float32, 2e-3)])
 @given(location=locations, log_precision=st.floats(-1, 1.5), t=st.floats(0.2, 5), log_width=st.floats(-4, 2))
-def test_interval_probability_keeps_its_digits(law, dtype, tolerance, location, log_precision, t, log_width):
+def test_interval_probability_keeps_its_digits(family, dtype, tolerance, location, log_precision, t, log_width):
     lower, upper = (float(np.float32(t)), float(np.float32(t * (1 + 10**log_width))))
     location, log_precision = float(np.float32(location)), float(np.float32(log_precision))
-    p = make(law, location, log_precision, dtype)
+    p = make(family, location, log_precision, dtype)
     if beyond(p.map(torch.Tensor.double), lower) or beyond(p.map(torch.Tensor.double), upper):
         return
     ours = p.log_interval(torch.tensor(lower, dtype=dtype), torch.tensor(upper, dtype=dtype))
@@ -239,8 +241,8 @@ def test_interval_probability_keeps_its_digits(law, dtype, tolerance, location, 
 
 
 @ALL
-def test_interval_from_the_origin_is_the_cdf(law):
-    p = make(law, 0.3, 0.2)
+def test_interval_from_the_origin_is_the_cdf(family):
+    p = make(family, 0.3, 0.2)
     lower, upper = torch.tensor([0.0, 0.5]).double(), torch.tensor([1.0, 1.0]).double()
     got = p.log_interval(lower, upper)
     np.testing.assert_allclose(got[0], p.log_cdf(upper[0]))
@@ -255,8 +257,8 @@ def test_interval_from_the_origin_is_the_cdf(law):
     log10_t=st.floats(-12, 12),
     log10_width=st.floats(-3, 12),
 )
-def test_float32_value_and_gradient_are_finite_everywhere(law, location, log_precision, log10_t, log10_width):
-    if not issubclass(law, LogLocationScale):  # those of the tests' own are written without a thought of overflow
+def test_float32_value_and_gradient_are_finite_everywhere(family, location, log_precision, log10_t, log10_width):
+    if not issubclass(family, LogLocationScale):  # those of the tests' own are written without a thought of overflow
         location, log_precision = location / 6, log_precision / 30
     t = torch.tensor(10.0**log10_t)
     upper = t * (1 + 10.0**log10_width)
@@ -267,7 +269,7 @@ def test_float32_value_and_gradient_are_finite_everywhere(law, location, log_pre
         "log_interval": (t, upper),
     }.items():
         parameters = [torch.tensor(float(v), requires_grad=True) for v in (location, log_precision)]
-        value = getattr(members(law, *parameters), name)(*arguments)
+        value = getattr(members(family, *parameters), name)(*arguments)
         value.backward()
         assert torch.isfinite(value), (name, value)
         for parameter in parameters:
@@ -281,8 +283,8 @@ def test_log_survival_far_in_the_tail_is_not_log_of_zero():
 
 
 @ALL
-def test_values_at_the_origin(law):
-    p = make(law, 0.0, 0.5)
+def test_values_at_the_origin(family):
+    p = make(family, 0.0, 0.5)
     zero = number(0.0)
     assert p.log_survival(zero) == 0
     assert p.log_cdf(zero) == -np.inf
@@ -296,17 +298,17 @@ def test_density_at_the_origin_is_zero_for_shapes_above_one(name):
 
 
 def test_log_logistic_mean_is_infinite_for_shapes_up_to_one():
-    law = PRIMITIVES["loglogistic"]
-    assert make(law, 0.0, 0.0).mean() == np.inf
-    assert make(law, 0.0, -0.5).mean() == np.inf
-    assert make(law, 0.0, -0.5).mean_beyond(number(1.0)) == np.inf
-    assert torch.isfinite(make(law, 0.0, 0.1).mean())
+    family = PRIMITIVES["loglogistic"]
+    assert make(family, 0.0, 0.0).mean() == np.inf
+    assert make(family, 0.0, -0.5).mean() == np.inf
+    assert make(family, 0.0, -0.5).mean_beyond(number(1.0)) == np.inf
+    assert torch.isfinite(make(family, 0.0, 0.1).mean())
 
 
 @ALL
-def test_samples_follow_the_distribution(law):
+def test_samples_follow_the_distribution(family):
     generator = torch.Generator().manual_seed(3)
-    p = make(law, 0.5, 0.4)
+    p = make(family, 0.5, 0.4)
     draws = p.sample(20_000, generator)
     assert draws.shape == (20_000,)
     assert stats.kstest(draws.numpy(), lambda t: p.log_cdf(number(t)).exp().numpy()).pvalue > 1e-3
@@ -321,8 +323,8 @@ SCIPY = {
 
 
 @LOG_LOCATION_SCALE
-def test_mean_and_quantiles_are_those_of_scipy(law):
-    p, reference = make(law, 0.5, 0.7), SCIPY[law.name](np.exp(0.7), np.exp(0.5))
+def test_mean_and_quantiles_are_those_of_scipy(family):
+    p, reference = make(family, 0.5, 0.7), SCIPY[family.name](np.exp(0.7), np.exp(0.5))
     np.testing.assert_allclose(p.mean(), reference.mean(), rtol=1e-9)
     levels = [1e-6, 0.1, 0.5, 0.9, 1 - 1e-6]
     np.testing.assert_allclose(p.quantile(number(levels)), reference.ppf(levels), rtol=1e-8)
@@ -330,8 +332,8 @@ def test_mean_and_quantiles_are_those_of_scipy(law):
 
 @ALL
 @given(location=locations, log_precision=log_precisions, t=times)
-def test_mixture_of_one_component_is_the_primitive(law, location, log_precision, t):
-    p = make(law, [location], [log_precision])
+def test_mixture_of_one_component_is_the_primitive(family, location, log_precision, t):
+    p = make(family, [location], [log_precision])
     mixture = Mixture(torch.zeros(1, dtype=torch.float64), p)
     for name in ("log_pdf", "log_survival", "log_cdf"):
         expected = getattr(p, name)(number([t]))[0]

@@ -33,12 +33,12 @@ def sample(events=1, dtype=torch.float64, seed=0):
     return Data(torch.as_tensor(x, dtype=dtype), observed)
 
 
-def jobs_for(data, law, events, settings, n_train=90):
+def jobs_for(data, family, events, settings, n_train=90):
     observed = data.observed.take(torch.arange(n_train))
     double = Observations(
         *(v.double() if v.is_floating_point() else v for v in vars(observed).values() if v is not None)
     )
-    start = warm_start(law, double, events)
+    start = warm_start(family, double, events)
     rows = torch.arange(N)
     return [
         Job(rows[:n_train], rows[n_train:], start, seed=seed, **setting) for seed, setting in enumerate(settings, 1)

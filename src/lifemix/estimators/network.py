@@ -15,6 +15,7 @@ from ..errors import CovariateError
 from ..likelihood import contributions
 from ..model import Architecture
 from ..primitives import Mixture, Primitive
+from ..primitives.stable import LARGEST_LOG
 from ..target import Target
 from .inputs import single_precision
 from .timescale import TimeScale
@@ -23,7 +24,6 @@ __all__ = ["FittedNetwork"]
 
 Floats = NDArray[np.float64]
 _ROWS_AT_ONCE = 1 << 13  # rows of all members together that pass the network at once
-_LARGEST_LOG = 600.0  # exp of it is a float64, and so are products with times
 _LIKELIHOOD_ROWS_AT_ONCE = 1 << 12  # an interval under competing risks takes a hundred numbers per row
 
 
@@ -199,10 +199,10 @@ class FittedNetwork:
 
 def _refuse_degenerate(components: Primitive) -> None:
     """Refuse rows so far away that a component has left the range of numbers; an unbounded shift has no end."""
-    outside = [~(parameter.abs() < _LARGEST_LOG) for parameter in components.parameters]  # true for NaN, too
+    outside = [~(parameter.abs() < LARGEST_LOG) for parameter in components.parameters]  # true for NaN, too
     rows = torch.stack(outside).sum(dim=(0, 1, 3, 4)).nonzero()[:, 0]
     if len(rows):
         raise CovariateError(
             f"X must lie near the training rows; got {len(rows)} rows, the first is row {int(rows[0])}, so far away "
-            f"that a component's location or shape is beyond exp({_LARGEST_LOG:.0f}). Check the units of the columns."
+            f"that a component's location or shape is beyond exp({LARGEST_LOG:.0f}). Check the units of the columns."
         )

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from ..estimators.network import FittedNetwork
 from ..primitives import Primitive
+from ..primitives.stable import LARGEST_LOG
 
 __all__ = ["IncidenceProgram", "SurvivalProgram"]
 
-_LARGEST_LOG = 600.0  # beyond it a component has left the range of numbers; ``predict`` refuses such rows
 _NODES, _WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))
 
 
@@ -47,7 +47,7 @@ class _Program(nn.Module):
                 features = architecture.represent(parameters, x.expand(flat.shape[0], -1, -1))
             parts.append(torch.stack(architecture.gate_and_parameters(parameters, features)))
         log_weights, *values = torch.cat(parts, dim=1).double().unbind(0)
-        inside = [value.abs() < _LARGEST_LOG for value in values]
+        inside = [value.abs() < LARGEST_LOG for value in values]
         usable = torch.stack(inside).all(4).all(3).all(1).all(0)  # [rows]
         safe = (torch.where(near, value, 0.0) for near, value in zip(inside, values, strict=True))
         components = self.architectures[0].family(*safe).rescaled(self.log_unit)

@@ -8,7 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["LOG_LIMIT", "log1mexp", "log_expm1", "log_ndtr", "saturate", "standardise"]
+__all__ = ["LARGEST_LOG", "LOG_LIMIT", "log1mexp", "log_expm1", "log_ndtr", "saturate", "standardise"]
+
+LARGEST_LOG = 600.0
+"""The largest parameter of a component that predicts: exp of it is a float64, and so are its products with times."""
 
 LOG_LIMIT = 80.0
 """Where a log cumulative hazard saturates: exp(80) is 5.5e34, and still finite in float32 when it is multiplied."""

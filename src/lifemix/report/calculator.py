@@ -29,6 +29,7 @@ from ..estimators import DeepSurvivalMachines
 from ..files import atomic_write
 from ..metrics import aalen_johansen
 from ..networks import ACTIVATIONS
+from ..primitives.stable import LARGEST_LOG, LOG_LIMIT
 from ..splits import default_horizons
 from ..target import Target
 from .calculator_fields import fields_of
@@ -151,6 +152,8 @@ def _declared(model: DeepSurvivalMachines) -> str:
                 f"activation {activation.name}. Fit a model with one of {sorted(ACTIVATIONS)}."
             )
     declared = {
+        "LOG_LIMIT": LOG_LIMIT,
+        "LARGEST_LOG": LARGEST_LOG,
         "componentOf": architecture.family.javascript(),
         "activation": architecture.encoder_activation.javascript,
         "shiftActivation": architecture.act.javascript,

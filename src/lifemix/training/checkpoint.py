@@ -121,7 +121,7 @@ def _put_back(fleet: Fleet, state: dict[str, Any], tensors: dict[str, Tensor]) -
 def _fingerprint(fleet: Fleet) -> str:
     """Return a hash of the data, the jobs, the settings and where a new fleet starts."""
     digest = hashlib.sha256()
-    config = [asdict(fleet.config), str(fleet.architecture)]
+    config = [asdict(fleet.config), fleet.architecture.description()]
     jobs = [[value for value in astuple(job) if not isinstance(value, torch.Tensor)] for job in fleet.jobs]
     digest.update(json.dumps([config, jobs], sort_keys=True, default=str).encode())
     observed = fleet.data.observed

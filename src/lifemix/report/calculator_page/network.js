@@ -1,7 +1,6 @@
 // From the values of a subject to one mixture for each member of the ensemble and each event type. What the primitive
-// and the activations declare stands before this: componentOf(parameters, logUnit), activation(x), shiftActivation(x).
-
-const LARGEST_LOG = 600; // beyond it a component has left the range of numbers; Python refuses such rows too
+// and the activations declare stands before this: componentOf(parameters, logUnit), activation(x), shiftActivation(x);
+// so do the limits of Python, LOG_LIMIT and LARGEST_LOG.
 
 // How far a number has come through each bin between the knots, from -1/2 to 1/2.
 function throughBins(x, knots) {

@@ -25,5 +25,3 @@ function normalSurvival(z) {
   const tail = 0.5 * Math.exp(-z * z / 2) * erfcx(Math.abs(z) * Math.SQRT1_2);
   return z > 0 ? tail : 1 - tail;
 }
-
-const LOG_LIMIT = 80; // where the log cumulative hazard saturates, as in Python
