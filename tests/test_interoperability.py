@@ -115,23 +115,23 @@ def test_tables_are_laid_out_as_in_lifelines(n_events):
     lifelines = pytest.importorskip("lifelines", reason="lifelines is not installed")
     X, time, event = data()
     codes = event * np.where(np.arange(len(X)) % 2, n_events, 1)
-    law = quick().fit(X, make_target(time, codes)).predict_distribution(X[:4])
-    table = law.to_frame(HORIZONS, columns=X.index[:4])
+    distribution = quick().fit(X, make_target(time, codes)).predict_distribution(X[:4])
+    table = distribution.to_frame(HORIZONS, columns=X.index[:4])
     theirs = lifelines.WeibullAFTFitter().fit(X.assign(time=time, event=event), "time", "event")
     their_table = theirs.predict_survival_function(X[:4], times=HORIZONS)
     assert table.index.equals(their_table.index)
     assert table.columns.equals(their_table.columns)
-    np.testing.assert_array_equal(table["p2"], law.survival(HORIZONS)[2])
-    np.testing.assert_array_equal(law.to_frame(10.0, of="hazard").loc[10.0], law.hazard(10.0)[:, 0])
-    assert list(law.to_frame(HORIZONS).columns) == [0, 1, 2, 3]
+    np.testing.assert_array_equal(table["p2"], distribution.survival(HORIZONS)[2])
+    np.testing.assert_array_equal(distribution.to_frame(10.0, of="hazard").loc[10.0], distribution.hazard(10.0)[:, 0])
+    assert list(distribution.to_frame(HORIZONS).columns) == [0, 1, 2, 3]
 
 
 def test_tables_refuse_what_they_cannot_show(fitted):
-    law = fitted.predict_distribution(data(3)[0])
+    distribution = fitted.predict_distribution(data(3)[0])
     with pytest.raises(InputError, match="of must be one of.*got 'median'"):
-        law.to_frame(HORIZONS, of="median")
+        distribution.to_frame(HORIZONS, of="median")
     with pytest.raises(InputError, match=r"every row \(3\); got 2"):
-        law.to_frame(HORIZONS, columns=["a", "b"])
+        distribution.to_frame(HORIZONS, columns=["a", "b"])
 
 
 def test_example_of_shap_values(capsys):

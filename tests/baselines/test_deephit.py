@@ -52,7 +52,7 @@ def test_interpolation_is_that_of_pycox():
     single = DeepHit(max_epochs=3, grid="equidistant", **TINY).fit(X, y)
 
     class FromZero(torch.nn.Module):
-        """The same law with one more point at time 0, where pycox's grids begin, that has no mass."""
+        """The same distribution with one more point at time 0, where pycox's grids begin, that has no mass."""
 
         def __init__(self):
             super().__init__()

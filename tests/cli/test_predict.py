@@ -12,11 +12,13 @@ def test_numbers_are_those_of_python(run, model, data, frame, tmp_path):
     outcome = run("predict", model, data, "--times", "50,400", "--quantiles", "0.9,0.1", "-o", output)
     assert outcome.code == 0, outcome.err
     found = pd.read_csv(output, dtype={"patient": str})
-    law = load(model).predict_distribution(frame[["age", "dose", "stage"]])
+    distribution = load(model).predict_distribution(frame[["age", "dose", "stage"]])
     assert list(found) == ["patient", "survival_50", "survival_400", "median", "quantile_0.1", "quantile_0.9"]
     assert list(found["patient"]) == list(frame["patient"])
-    np.testing.assert_allclose(found[["survival_50", "survival_400"]], law.survival([50, 400]), rtol=1e-12)
-    np.testing.assert_allclose(found[["quantile_0.1", "median", "quantile_0.9"]], law.quantile([0.1, 0.5, 0.9]))
+    np.testing.assert_allclose(found[["survival_50", "survival_400"]], distribution.survival([50, 400]), rtol=1e-12)
+    np.testing.assert_allclose(
+        found[["quantile_0.1", "median", "quantile_0.9"]], distribution.quantile([0.1, 0.5, 0.9])
+    )
 
 
 def test_incidences_and_survival_add_up_to_one(run, competing):

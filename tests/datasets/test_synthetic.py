@@ -20,8 +20,8 @@ def truth(m1, m2):
 
 @given(MEANS, MEANS, TIMES)
 def test_incidences_and_survival_add_to_one(m1, m2, t):
-    law = truth(m1, m2)
-    total = law.survival(t) + law.cumulative_incidence(t, 1) + law.cumulative_incidence(t, 2)
+    distribution = truth(m1, m2)
+    total = distribution.survival(t) + distribution.cumulative_incidence(t, 1) + distribution.cumulative_incidence(t, 2)
     np.testing.assert_allclose(total, 1.0, rtol=1e-10)
 
 
@@ -37,9 +37,9 @@ def test_incidence_is_the_integral_of_density_and_net_survival(m1, m2, t, event)
 
 @given(MEANS, TIMES, st.sampled_from([1, 2]))
 def test_net_survival_is_that_of_a_truncated_exponential(mean, t, event):
-    law = truth(*((mean, 1.0) if event == 1 else (1.0, mean)))
+    distribution = truth(*((mean, 1.0) if event == 1 else (1.0, mean)))
     expected = stats.truncexpon(LIMIT / mean, scale=mean).sf(t)
-    np.testing.assert_allclose(law.net_survival(t, event), [[expected]], atol=1e-11)
+    np.testing.assert_allclose(distribution.net_survival(t, event), [[expected]], atol=1e-11)
 
 
 def test_truth_agrees_with_draws_by_rejection():
@@ -48,22 +48,24 @@ def test_truth_agrees_with_draws_by_rejection():
     draws = rng.exponential([m1, m2], size=(400_000, 2))
     draws = draws[(draws < LIMIT).all(axis=1)]
     time, event = draws.min(axis=1), draws.argmin(axis=1) + 1
-    law = truth(m1, m2)
-    np.testing.assert_allclose(law.survival(times)[0], [(time > t).mean() for t in times], atol=0.005)
+    distribution = truth(m1, m2)
+    np.testing.assert_allclose(distribution.survival(times)[0], [(time > t).mean() for t in times], atol=0.005)
     for code in (1, 2):
         seen = [((time <= t) & (event == code)).mean() for t in times]
-        np.testing.assert_allclose(law.cumulative_incidence(times, code)[0], seen, atol=0.005)
+        np.testing.assert_allclose(distribution.cumulative_incidence(times, code)[0], seen, atol=0.005)
         seen = [((np.rint(time) <= t) & (event == code)).mean() for t in [0, 10.9, 50, 120]]
-        np.testing.assert_allclose(law.rounded.cumulative_incidence([0, 10.9, 50, 120], code)[0], seen, atol=0.005)
+        np.testing.assert_allclose(
+            distribution.rounded.cumulative_incidence([0, 10.9, 50, 120], code)[0], seen, atol=0.005
+        )
     seen = [(np.rint(time) > t).mean() for t in [0, 10.9, 50, 120]]
-    np.testing.assert_allclose(law.rounded.survival([0, 10.9, 50, 120])[0], seen, atol=0.005)
+    np.testing.assert_allclose(distribution.rounded.survival([0, 10.9, 50, 120])[0], seen, atol=0.005)
 
 
 def test_survival_starts_at_one_and_ends_at_zero():
-    law = make_synthetic(50, truth=True).truth
-    survival = law.survival([-1.0, 0.0, LIMIT, 1e6])
+    distribution = make_synthetic(50, truth=True).truth
+    survival = distribution.survival([-1.0, 0.0, LIMIT, 1e6])
     np.testing.assert_array_equal(survival, np.broadcast_to([1.0, 1.0, 0.0, 0.0], (50, 4)))
-    assert law.survival(3.0).shape == (50, 1)
+    assert distribution.survival(3.0).shape == (50, 1)
 
 
 def test_truth_refuses_an_event_that_does_not_exist():

@@ -44,19 +44,19 @@ def single_risk_error(n, seed, settings, censored):
 def test_two_competing_risks(n, settings, bar):
     rng = np.random.default_rng([n, 4])
     x = simulations.covariates(n, n)
-    latent = np.column_stack([law.draw(x, rng) for law in (FIRST, SECOND)])
+    latent = np.column_stack([distribution.draw(x, rng) for distribution in (FIRST, SECOND)])
     model = DeepSurvivalMachines(**settings).fit(x, make_target(latent.min(1), latent.argmin(1) + 1))
-    both = [law.survival(NEW, GRID) for law in (FIRST, SECOND)]
-    law = model.predict_distribution(NEW)
-    assert error(law.survival(GRID), both[0] * both[1]) <= bar
+    both = [distribution.survival(NEW, GRID) for distribution in (FIRST, SECOND)]
+    distribution = model.predict_distribution(NEW)
+    assert error(distribution.survival(GRID), both[0] * both[1]) <= bar
     fine = np.exp(np.linspace(-6, 3.5, 3000))
-    curves = [law.survival(NEW, fine) for law in (FIRST, SECOND)]
+    curves = [distribution.survival(NEW, fine) for distribution in (FIRST, SECOND)]
     for event, own, other in ((1, 0, 1), (2, 1, 0)):
         steps = -np.diff(curves[own], axis=1) * (curves[other][:, 1:] + curves[other][:, :-1]) / 2
         truth = np.cumsum(steps, axis=1)[:, np.searchsorted(fine[1:], GRID[1:] * (1 - 1e-12))]
-        assert error(law.cumulative_incidence(GRID[1:], event), truth) <= bar
-        # the net law is seen only as far as the other event leaves anyone
-        net = np.abs(law.net(event).survival(GRID) - both[own])
+        assert error(distribution.cumulative_incidence(GRID[1:], event), truth) <= bar
+        # the net distribution is seen only as far as the other event leaves anyone
+        net = np.abs(distribution.net(event).survival(GRID) - both[own])
         seen = both[other] > 0.1
         assert net[seen].mean() <= 2 * bar
 

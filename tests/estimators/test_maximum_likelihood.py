@@ -32,8 +32,8 @@ def fit(primitive, kind, column=0.0, **settings):
     model = DeepSurvivalMachines(primitive, k=1, preprocessor=None if column == 0 else "auto", **settings)
     weight = DATA[kind].get("weight")
     model.fit(X, y, sample_weight=weight)
-    law = model.predict_distribution(X[:1]).components
-    return float(law.location), float(law.log_precision), model.log_likelihood(X, y, weight)
+    components = model.predict_distribution(X[:1]).components
+    return float(components.location), float(components.log_precision), model.log_likelihood(X, y, weight)
 
 
 @pytest.mark.parametrize("primitive", PRIMITIVES)

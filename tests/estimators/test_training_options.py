@@ -107,11 +107,11 @@ def encoder(n_inputs=3):
 
 
 def held_out_objective(model, X, y):
-    """Recompute minus the held-out objective from the predicted components, for one kind of event."""
+    """Recompute minus the held-out objective from the predicted components, for one event type."""
     distribution = model.predict_distribution(X)
     time = torch.as_tensor(y["time"])[:, None]
-    law, weights = distribution.components, distribution.weights
-    terms = np.where(y["event"][:, None] > 0, law.log_pdf(time).numpy(), law.log_survival(time).numpy())
+    components, weights = distribution.components, distribution.weights
+    terms = np.where(y["event"][:, None] > 0, components.log_pdf(time).numpy(), components.log_survival(time).numpy())
     if model.objective == "elbo":
         rows = (weights * terms).sum(1)
     else:
@@ -183,10 +183,10 @@ def test_no_epoch_at_all_is_the_warm_start(quick, single):
 def test_without_covariates_one_component_is_the_maximum_likelihood_fit(quick, single, settings):
     """Against lifelines' way of writing it: S(t) = exp(-(t / lambda) ** rho)."""
     y = single.y
-    law = quick(k=1, **settings).fit(np.ones((240, 2)), y).predict_distribution(np.ones((1, 2)))
+    distribution = quick(k=1, **settings).fit(np.ones((240, 2)), y).predict_distribution(np.ones((1, 2)))
     fitted = WeibullFitter().fit(y["time"], y["event"])
     expected = np.exp(-((np.array(TIMES) / fitted.lambda_) ** fitted.rho_))
-    np.testing.assert_allclose(law.survival(TIMES)[0], expected, atol=1e-5)
+    np.testing.assert_allclose(distribution.survival(TIMES)[0], expected, atol=1e-5)
 
 
 # Options.
@@ -452,11 +452,11 @@ def test_likelihood_of_an_ensemble_is_that_of_its_averaged_law(quick, competing)
     assert set(y["event"]) == {0, 1, 2}
     expected = 0.0
     for row, (event, time) in enumerate(y.tolist()):
-        law = model.predict_distribution(X)[row]
+        distribution = model.predict_distribution(X)[row]
         if event == 0:
-            expected += np.log(law.survival(time)[0, 0])
+            expected += np.log(distribution.survival(time)[0, 0])
         else:  # the density of the event is the derivative of its cumulative incidence
-            low, high = law.cumulative_incidence([time * 0.9999, time * 1.0001], event)[0]
+            low, high = distribution.cumulative_incidence([time * 0.9999, time * 1.0001], event)[0]
             expected += np.log((high - low) / (0.0002 * time))
     assert model.log_likelihood(X, y) == pytest.approx(expected, rel=1e-4)
 
@@ -566,10 +566,10 @@ def test_selu_bounds_how_late_an_event_may_come_and_not_how_early():
     views = architecture.layout.views(row)
     views["heads"].fill_(1.0)
     x = torch.tensor([[[-50.0], [0.0], [50.0]]], dtype=torch.float64)
-    law = architecture.mixtures(views, x).components
+    components = architecture.mixtures(views, x).components
     limit = 1.0507009873554805 * 1.6732632423543772
-    np.testing.assert_allclose(law.log_scale[0, :, 0, 0], [2 + limit, 2, 2 - 50 * 1.0507009873554805])
-    np.testing.assert_allclose(law.log_shape[0, :, 0, 0], [0.5 - limit, 0.5, 0.5 + 50 * 1.0507009873554805])
+    np.testing.assert_allclose(components.log_scale[0, :, 0, 0], [2 + limit, 2, 2 - 50 * 1.0507009873554805])
+    np.testing.assert_allclose(components.log_shape[0, :, 0, 0], [0.5 - limit, 0.5, 0.5 + 50 * 1.0507009873554805])
 
 
 def test_paper_settings_can_be_overridden():

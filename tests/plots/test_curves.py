@@ -120,12 +120,12 @@ def fitted():
 def test_components_of_a_fitted_model_add_up_to_its_density(fitted):
     X, model = fitted
     times = np.linspace(0.05, 4, 30)
-    law = model.predict_distribution(X).net(2)
-    weights, curves = plots.component_curves(law, times, row=5)
+    distribution = model.predict_distribution(X).net(2)
+    weights, curves = plots.component_curves(distribution, times, row=5)
     assert weights.shape == (6,)
     axes = plots.mixture_components(times, weights, curves, show=4, time_unit="days")
     *parts, total = axes.lines
-    np.testing.assert_allclose(total.get_ydata(), law.pdf(times)[5], rtol=1e-5)
+    np.testing.assert_allclose(total.get_ydata(), distribution.pdf(times)[5], rtol=1e-5)
     np.testing.assert_allclose(sum(part.get_ydata() for part in parts), total.get_ydata(), rtol=1e-12)
     largest = np.argsort(-weights)
     assert texts(axes)[0] == f"component {largest[0] + 1}: {weights[largest[0]]:.0%}"
@@ -136,24 +136,24 @@ def test_components_of_a_fitted_model_add_up_to_its_density(fitted):
 
 def test_components_may_be_survival_curves(fitted):
     X, model = fitted
-    law = model.predict_distribution(X).net(1)
-    weights, curves = plots.component_curves(law, [0.0, 1.0], row=3, quantity="survival")
-    np.testing.assert_allclose(weights @ curves, law.survival([0.0, 1.0])[3], rtol=1e-6)
+    distribution = model.predict_distribution(X).net(1)
+    weights, curves = plots.component_curves(distribution, [0.0, 1.0], row=3, quantity="survival")
+    np.testing.assert_allclose(weights @ curves, distribution.survival([0.0, 1.0])[3], rtol=1e-6)
     axes = plots.mixture_components([0.0, 1.0], weights, curves, quantity="survival")
     assert axes.get_ylabel() == "weight x survival"
 
 
 def test_distributions_that_are_no_plain_mixture_are_refused(fitted):
     X, model = fitted
-    law = model.predict_distribution(X)
+    distribution = model.predict_distribution(X)
     with pytest.raises(InputError, match=r"distribution\.net\(event\)"):
-        plots.component_curves(law, [1.0])
+        plots.component_curves(distribution, [1.0])
     with pytest.raises(InputError, match=r"Leave out given\(s\)"):
-        plots.component_curves(law.net(1).given(1.0), [1.5])
+        plots.component_curves(distribution.net(1).given(1.0), [1.5])
     with pytest.raises(InputError, match="> 0 for densities"):
-        plots.component_curves(law.net(1), [0.0, 1.0])
+        plots.component_curves(distribution.net(1), [0.0, 1.0])
     with pytest.raises(SettingError, match="quantity must be one of 'density', 'survival'; got 'hazard'"):
-        plots.component_curves(law.net(1), [1.0], quantity="hazard")
+        plots.component_curves(distribution.net(1), [1.0], quantity="hazard")
     with pytest.raises(SettingError, match="got 'hazard'"):
         plots.mixture_components([0, 1], [1.0], [[0, 1]], quantity="hazard")
     with pytest.raises(InputError, match=r"add up to 1; got shape \(2,\) and sum 1.5"):

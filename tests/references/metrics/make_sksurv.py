@@ -23,7 +23,7 @@ HORIZONS = 4  # the last one lies beyond the follow-up of one of the sets
 
 
 def weighted(data, train, event):
-    """All weighted metrics for one kind of event, the others censored."""
+    """All weighted metrics for one event type, the others censored."""
     times = np.asarray(data["horizons"][:HORIZONS])
     test_set, train_set = data[data["test"]], data[train]
     y_test = Surv.from_arrays(np.equal(test_set["event"], event), test_set["time"])
