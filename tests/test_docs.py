@@ -89,6 +89,12 @@ def test_pictures_and_neighbours_exist(page):
         assert (page.parent / target).exists(), f"{page.name} points to {target}"
 
 
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
+def test_code_fits_the_column_of_a_page(page):
+    wide = [line for _, code in code_blocks(page) for line in code.splitlines() if len(line) > 90]
+    assert wide == []
+
+
 def test_every_picture_is_made_by_the_script_and_shown():
     script = (DOCS / "figures" / "make.py").read_text(encoding="utf-8")
     shown = "".join(page.read_text(encoding="utf-8") for page in PAGES)

@@ -66,6 +66,22 @@ def test_the_pages_use_the_words_of_the_field(path):
     assert not private_words(path.read_text(encoding="utf-8"))
 
 
+def pages():
+    """Return the pages of the documentation and the programs beside the package, where they are there."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/api/*.rst")]
+    programs = [
+        path
+        for folder in ("benchmarks", "docs/figures", "examples", "scripts")
+        for path in ROOT.glob(f"{folder}/**/*.py")
+    ]
+    return sorted(path for path in (*pages, *programs) if path.exists())
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_pages_and_programs_use_the_words_of_the_field(path):
+    assert not private_words(path.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize(
     "text",
     [
