@@ -66,7 +66,9 @@ def test_every_module_lists_names_that_it_has(module):
 
 
 def test_version_is_that_of_the_project():
-    project = Path(SOURCE).parent / "pyproject.toml"
-    if not project.exists():
+    root = Path(SOURCE).parent
+    if not (root / "pyproject.toml").exists():
         pytest.skip("not run from the project's folder")
-    assert lifemix.__version__ == tomllib.loads(project.read_text())["project"]["version"]
+    assert lifemix.__version__ == tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {lifemix.__version__}\n" in (root / "CITATION.cff").read_text()
+    assert f"\n## {lifemix.__version__} - " in (root / "CHANGELOG.md").read_text()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .persistence import load, save
     from .target import make_target
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "DeepSurvivalMachines",
     "FleetSearchCV",
