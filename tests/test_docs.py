@@ -26,9 +26,6 @@ NEEDED = {
 }
 UNLISTED = {
     "lifemix.distribution.SurvivalDistribution",  # the base class, whose methods its two children list
-    "lifemix.primitives.LogLocationScale",
-    "lifemix.primitives.Mixture",
-    "lifemix.primitives.primitive_class",
     "lifemix.preprocessing.Passthrough",
     "lifemix.preprocessing.apply_preprocessor",
     "lifemix.preprocessing.learn_preprocessor",

@@ -55,7 +55,7 @@ class MixtureDistribution(SurvivalDistribution):
 
     @property
     def n_events(self) -> int:
-        """The number of event types: one."""
+        """The number of event types, which is one."""
         return 1
 
     @property

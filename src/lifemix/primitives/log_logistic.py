@@ -26,8 +26,10 @@ class LogLogistic(LogLocationScale, name="loglogistic", label="log-logistic"):
 
     Parameters
     ----------
-    log_shape, log_scale : Tensor
-        The logarithms of shape and scale.
+    log_shape : Tensor
+        The logarithm of the shape.
+    log_scale : Tensor
+        The logarithm of the scale, in the unit of the times.
 
     Examples
     --------

@@ -28,8 +28,10 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
 
     Parameters
     ----------
-    mu, log_sigma : Tensor
-        Mean and logarithm of the standard deviation of log time.
+    mu : Tensor
+        The mean of log time.
+    log_sigma : Tensor
+        The logarithm of the standard deviation of log time.
 
     Examples
     --------
