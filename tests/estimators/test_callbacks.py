@@ -125,3 +125,18 @@ def test_callbacks_and_classes_survive_a_clone(quick):
     copied = clone(quick(callbacks=[recorder], optimizer=torch.optim.AdamW))
     assert copied.optimizer is torch.optim.AdamW
     assert len(copied.callbacks) == 1
+
+
+def test_a_search_calls_back_in_the_last_fit_alone(quick, single, tmp_path):
+    class Counts(Callback):
+        starts = 0
+
+        def on_fit_start(self, state):
+            type(self).starts += 1
+
+    grid = {"k": [1, 2]}
+    FleetSearchCV(quick(callbacks=[Counts()]), grid, cv=2, folder=tmp_path).fit(single.X, single.y)
+    assert Counts.starts == 1
+    stored = (tmp_path / "scores.jsonl").read_text()
+    FleetSearchCV(quick(), grid, cv=2, folder=tmp_path).fit(single.X, single.y)  # the same candidates: nothing to do
+    assert (tmp_path / "scores.jsonl").read_text() == stored

@@ -12,7 +12,7 @@ import joblib
 
 __all__ = ["ScoreStore"]
 
-_NOT_PART_OF_A_MODEL = ("verbose", "checkpoint", "device")
+_NOT_PART_OF_A_MODEL = ("verbose", "callbacks", "checkpoint", "device")  # of a candidate on a fold
 
 
 class ScoreStore:

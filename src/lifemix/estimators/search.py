@@ -81,7 +81,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     estimator : DeepSurvivalMachines
-        The model whose settings are searched.
+        The model whose settings are searched. Its callbacks and its checkpoint are used in the last fit on all rows.
     param_grid : dict or list of dict
         Lists of values by name; with ``n_iter`` also distributions to draw from.
     n_iter : int, optional
