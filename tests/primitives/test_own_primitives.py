@@ -21,9 +21,11 @@ from lifemix.primitives.registry import discover
 from lifemix.report import write_calculator
 from lifemix.training.fused import Fused
 from lifemix.training.gradients import Autograd
-from own_primitives import Burr, Exponential, Frechet, Gompertz
+from own_primitives import Burr, Exponential, Gompertz, InverseWeibull
 
-FAMILIES = pytest.mark.parametrize("family", [Frechet, Gompertz, Burr, Exponential], ids=lambda family: family.name)
+FAMILIES = pytest.mark.parametrize(
+    "family", [InverseWeibull, Gompertz, Burr, Exponential], ids=lambda family: family.name
+)
 EVENTS = pytest.mark.parametrize("n_events", [1, 2])
 TIMES = np.array([0.0, 0.5, 4.0, 15.0, 60.0])
 N = 160
@@ -73,7 +75,7 @@ def test_learns_from_the_covariates(family):
 @pytest.mark.parametrize(
     ("family", "reference"),
     [
-        (Frechet, stats.invweibull(1.7, scale=3.0)),
+        (InverseWeibull, stats.invweibull(1.7, scale=3.0)),
         (Gompertz, stats.gompertz(0.2, scale=3.0)),
         (Burr, stats.burr12(1.7, 0.8, scale=3.0)),
         (Exponential, stats.expon(scale=3.0)),
@@ -105,7 +107,7 @@ def test_a_log_location_scale_family_has_the_fast_step_and_others_autograd(monke
         monkeypatch.setattr(
             way, "loss_and_gradient", lambda *given, way=way, step=step: used.append(way) or step(*given)
         )
-    for family, expected in ((Frechet, Fused), (Gompertz, Autograd), (Burr, Autograd), (Exponential, Autograd)):
+    for family, expected in ((InverseWeibull, Fused), (Gompertz, Autograd), (Burr, Autograd), (Exponential, Autograd)):
         used.clear()
         model(family).fit(*sample(2))
         assert set(used) == {expected}
@@ -141,7 +143,7 @@ def test_a_unit_of_time_is_a_unit_of_time():
 
 def test_a_search_takes_names_and_classes():
     X, y = sample()
-    search = FleetSearchCV(model("weibull"), {"primitive": ["frechet", Gompertz]}, cv=2).fit(X, y)
+    search = FleetSearchCV(model("weibull"), {"primitive": ["inverseweibull", Gompertz]}, cv=2).fit(X, y)
     assert len(search.cv_results_["mean_test_score"]) == 2
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert clone(model(Gompertz)).primitive is Gompertz
@@ -149,9 +151,9 @@ def test_a_search_takes_names_and_classes():
 
 def test_loading_a_primitive_that_is_not_known_says_what_to_import(tmp_path, monkeypatch):
     X, y = sample()
-    save(model(Frechet).fit(X, y), tmp_path / "model.safetensors")
-    monkeypatch.delitem(PRIMITIVES, "frechet")
-    with pytest.raises(ModelFileError, match=r"unknown primitive; got 'frechet'.*import it first"):
+    save(model(InverseWeibull).fit(X, y), tmp_path / "model.safetensors")
+    monkeypatch.delitem(PRIMITIVES, "inverseweibull")
+    with pytest.raises(ModelFileError, match=r"unknown primitive; got 'inverseweibull'.*import it first"):
         load(tmp_path / "model.safetensors")
 
 
@@ -159,9 +161,9 @@ def test_a_calculator_without_javascript_is_refused(tmp_path, monkeypatch):
     X, y = sample()
     with pytest.raises(SettingError, match="got Exponential, which does not declare it. Define its classmethod"):
         write_calculator(model(Exponential).fit(X, y), tmp_path / "page.html")
-    monkeypatch.setattr(Frechet, "density_javascript", "")
-    with pytest.raises(SettingError, match="got Frechet, which does not declare survival_javascript and density_"):
-        write_calculator(model(Frechet).fit(X, y), tmp_path / "page.html")
+    monkeypatch.setattr(InverseWeibull, "density_javascript", "")
+    with pytest.raises(SettingError, match="got InverseWeibull, which does not declare survival_javascript and"):
+        write_calculator(model(InverseWeibull).fit(X, y), tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
 
 
@@ -174,14 +176,14 @@ from lifemix import DeepSurvivalMachines, load, make_target, save
 if "--fit" in sys.argv:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), make_target(rng.weibull(1.4, 60) + 0.01, rng.integers(0, 2, 60))
-    save(DeepSurvivalMachines("frechet", hidden=(), max_epochs=1).fit(X, y), "model.safetensors")
+    save(DeepSurvivalMachines("inverseweibull", hidden=(), max_epochs=1).fit(X, y), "model.safetensors")
 model = load("model.safetensors")
 print(model.predict_survival_function(np.zeros((1, 2)), [1.0])[0, 0])
 """
 
 
 def test_a_module_of_the_users_is_all_it_takes(tmp_path):
-    shutil.copy(Path(own_primitives.__file__).parent / "frechet.py", tmp_path / "newcomer.py")
+    shutil.copy(Path(own_primitives.__file__).parent / "inverse_weibull.py", tmp_path / "newcomer.py")
 
     def run(*options):
         command = [sys.executable, "-c", SCRIPT, *options]
@@ -190,11 +192,12 @@ def test_a_module_of_the_users_is_all_it_takes(tmp_path):
     fitted, known, unknown = run("--import", "--fit"), run("--import"), run()
     assert fitted.returncode == 0, fitted.stderr
     assert float(fitted.stdout) == float(known.stdout)
-    assert "unknown primitive; got 'frechet'" in unknown.stderr
+    assert "unknown primitive; got 'inverseweibull'" in unknown.stderr
 
 
 def test_every_module_of_the_package_is_discovered(tmp_path, monkeypatch):
-    text = (Path(own_primitives.__file__).parent / "frechet.py").read_text().replace('"frechet"', '"newcomer"')
+    text = (Path(own_primitives.__file__).parent / "inverse_weibull.py").read_text()
+    text = text.replace('"inverse-weibull"', '"newcomer"')
     (tmp_path / "a_package").mkdir()
     (tmp_path / "a_package" / "__init__.py").touch()
     (tmp_path / "a_package" / "newcomer.py").write_text(text)

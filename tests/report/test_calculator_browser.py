@@ -139,15 +139,15 @@ def test_every_activation_equals_pythons(activation, open_page):
 
 
 def test_the_page_names_the_primitive_by_its_label(open_page):
-    page = open_page(quick(primitive="frechet").fit(table(), target()))
-    assert "a mixture of 3 Fréchet distributions" in page.locator("#about").text_content()
+    page = open_page(quick(primitive="inverseweibull").fit(table(), target()))
+    assert "a mixture of 3 inverse Weibull distributions" in page.locator("#about").text_content()
     assert page.locator("#failed").count() == 0
 
 
 @pytest.mark.parametrize("broken", ["(z) => missing(z)", "(z) => {"])
 def test_a_page_that_cannot_start_says_so(broken, browser, tmp_path, monkeypatch):
-    monkeypatch.setattr("own_primitives.Frechet.survival_javascript", broken)
-    path = write_calculator(quick(primitive="frechet").fit(table(), target()), tmp_path / "calculator.html")
+    monkeypatch.setattr("own_primitives.inverse_weibull.InverseWeibull.survival_javascript", broken)
+    path = write_calculator(quick(primitive="inverseweibull").fit(table(), target()), tmp_path / "calculator.html")
     page = browser.new_context().new_page()
     page.goto(path.as_uri())
     words = page.locator("#failed").text_content()
