@@ -82,6 +82,7 @@ BAD = {
     "lengths": (([1.0, 2.0], [1]), "one value per row; got 1 values for 2 times"),
     "no rows": (([], []), "no rows"),
     "two-dimensional": (([[1.0, 2.0]], [1]), "one-dimensional"),
+    "two-dimensional events": (([1.0, 2.0], [[1, 0]]), r"event must be one-dimensional; got shape \(1, 2\)"),
     "upper below time": (([2.0], [1], None, [1.0]), r"upper must be >= time; got 1\.0"),
     "upper of a censored row": (([2.0], [0], None, [3.0]), "a censored row .* has no upper"),
     "endless interval": (([2.0], [1], None, [np.inf]), "upper must be finite"),

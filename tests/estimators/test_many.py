@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from lifemix import DeepSurvivalMachines, datasets
+from lifemix import DeepSurvivalMachines, datasets, make_target
 from lifemix.errors import DivergedError
 from lifemix.estimators.fleets import check_finite
 from lifemix.estimators.many import FitRequest, fit_many
@@ -35,6 +35,30 @@ def test_models_fitted_together_predict_as_when_fitted_alone(parts):
             alone.predict_survival_function(held_out[0], [50, 100]),
             atol=1e-4,
         )
+
+
+def test_targets_of_different_kinds_are_each_learned_as_they_are(parts):
+    """Exact times, intervals, late entries and events at time 0 need different terms of the likelihood."""
+    (X, y), _, held_out = parts
+    time, event, some = y["time"], y["event"], np.arange(len(y)) % 3 == 0
+    targets = [
+        y,
+        make_target(time, event, upper=np.where(some & (event > 0), 1.3 * time + 1, np.nan)),
+        make_target(time, event, entry=np.where(some, time / 2, 0.0)),
+        make_target(np.where(some & (event > 0), 0.0, time), event),
+        y,
+    ]
+
+    def model():
+        return DeepSurvivalMachines(max_epochs=2, hidden=(10,), k=2, learning_rate=0.01)
+
+    done = list(fit_many([FitRequest(model(), X, target) for target in targets]))
+    assert sorted(one.number for one in done) == list(range(len(targets)))
+    for one in done:
+        assert one.error is None
+        expected = model().fit(X, targets[one.number]).predict_survival_function(held_out[0], [50, 100])
+        found = one.model.predict_survival_function(held_out[0], [50, 100])
+        np.testing.assert_allclose(found, expected, atol=2e-5)
 
 
 def test_models_of_a_fleet_stop_one_by_one_on_held_out_rows_of_their_own(parts):

@@ -8,6 +8,7 @@ from sklearn.model_selection import GridSearchCV
 
 from lifemix import DeepSurvivalMachines, FleetSearchCV, make_target
 from lifemix.errors import LifemixWarning, SettingError
+from lifemix.preprocessing import TabularPreprocessor
 from lifemix.estimators import search as search_module
 from lifemix.splits import EventStratifiedKFold
 
@@ -85,6 +86,33 @@ def test_ensembles_and_likelihood(data):
         found.predict(X)
 
 
+EVERY_KIND = [
+    {"primitive": ["weibull", "lognormal"]},
+    {"preprocessor": [None, TabularPreprocessor(numbers="piecewise", bins=4)]},
+    {"random_state": [1, 2]},
+    {"validation_fraction": [0.0, 0.3]},
+    {"objective": ["elbo"], "discount": [0.5]},
+    {"dropout": [0.3], "weight_decay": [0.5]},
+]
+
+
+def test_what_candidates_share_is_only_what_they_have_in_common(data):
+    """Candidates of all kinds, on the same folds and weights, score as each does when it is fitted alone."""
+    X, y = data[0][["a", "c"]].to_numpy(), data[1]
+    weight = np.random.default_rng(5).uniform(0.1, 4.0, len(y))
+    base = clone(BASE).set_params(max_epochs=3, learning_rate=0.02)
+    found = FleetSearchCV(base, EVERY_KIND, cv=2, scoring="log_likelihood").fit(X, y, weight)
+    scores = np.array([found.cv_results_[f"split{fold}_test_score"] for fold in range(2)])
+    assert len({round(score, 4) for score in scores[0]}) == scores.shape[1]
+    for fold, (train, test) in enumerate(EventStratifiedKFold(2).split(X, y)):
+        for number, candidate in enumerate(found.cv_results_["params"]):
+            alone = clone(base).set_params(**candidate).fit(X[train], y[train], weight[train])
+            expected = alone.log_likelihood(X[test], y[test]) / len(test)
+            assert scores[fold, number] == pytest.approx(expected, abs=2e-5), candidate
+    best = clone(base).set_params(**found.best_params_).fit(X, y, weight)
+    np.testing.assert_array_equal(found.predict(X), best.predict(X))
+
+
 def test_random_search_draws_from_distributions_by_seed(data):
     X, y = data
     space = {"learning_rate": loguniform(1e-4, 1e-1), "k": [1, 2]}
@@ -130,6 +158,25 @@ def test_a_search_that_was_cut_off_goes_on_where_it_was(data, tmp_path, searched
     assert another.best_score_ == -7.0
     with pytest.raises(SettingError, match="a scorer that the next run can recognise"):
         FleetSearchCV(BASE, GRID, scoring=lambda m, X, y: 1.0, **arguments).fit(X, y)
+
+
+def test_stored_scores_serve_the_same_search_and_no_other(data, tmp_path):
+    X, y = data[0][:120], data[1][:120]
+    weight = np.linspace(0.5, 2.0, 120)
+    later = make_target(y["time"] * 2, y["event"])
+    searches = {
+        "first": (BASE, 2, (X, y, None)),
+        "other rows": (BASE, 2, (X.assign(a=-X["a"]), y, None)),
+        "other times": (BASE, 2, (X, later, None)),
+        "weights": (BASE, 2, (X, y, weight)),
+        "other folds": (BASE, EventStratifiedKFold(2, random_state=7), (X, y, None)),
+        "other settings": (clone(BASE).set_params(random_state=9), 2, (X, y, None)),
+    }
+    for expected in (4, 0):  # two candidates on two folds; the second time all is known
+        for name, (base, cv, rows) in searches.items():
+            CALLS[:] = ["forever"]
+            FleetSearchCV(base, {"k": [1, 2]}, cv=cv, scoring=counted_score, refit=False, folder=tmp_path).fit(*rows)
+            assert len(CALLS) - 1 == expected, name
 
 
 def test_one_bad_candidate_scores_nan_and_all_bad_are_refused(data):
