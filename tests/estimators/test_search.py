@@ -8,8 +8,8 @@ from sklearn.model_selection import GridSearchCV
 
 from lifemix import DeepSurvivalMachines, FleetSearchCV, make_target
 from lifemix.errors import LifemixWarning, SettingError
-from lifemix.preprocessing import TabularPreprocessor
 from lifemix.estimators import search as search_module
+from lifemix.preprocessing import TabularPreprocessor
 from lifemix.splits import EventStratifiedKFold
 
 BASE = DeepSurvivalMachines(hidden=(6,), k=2, max_epochs=4, batch_size=64, learning_rate=1e-2)

@@ -518,11 +518,37 @@ def test_weights_pull_the_fit(quick, single):
     assert pulled < plain - 0.1
 
 
-def test_the_size_of_the_weights_does_not_matter(quick, single):
+@pytest.mark.parametrize("size", [1e-3, 1e-50, 1e50])
+def test_the_size_of_the_weights_does_not_matter(quick, single, size):
     ones = quick().fit(*single).predict(single.X)
     np.testing.assert_allclose(
-        quick().fit(*single, sample_weight=np.full(240, 1e-3)).predict(single.X), ones, rtol=1e-3
+        quick().fit(*single, sample_weight=np.full(240, size)).predict(single.X), ones, rtol=1e-3
     )
+
+
+def test_rows_given_to_stop_on_count_alike_whatever_the_weights(quick, single):
+    X, y = single
+    model = quick().fit(X[:180], y[:180], np.linspace(0.1, 5.0, 180), validation_data=(X[180:], y[180:]))
+    best = min(record["validation_loss"] for record in model.history_)
+    assert -model.log_likelihood(X[180:], y[180:]) / 60 == pytest.approx(best, rel=1e-5)
+
+
+NOT_SETTLED = {
+    "discount": ({"discount": 0.5}, lambda y: y),
+    "several components": ({"k": 2}, lambda y: y),
+    "limit": ({"t_max": 1e4}, lambda y: y),
+    "intervals of competing risks": ({}, in_intervals),
+}
+
+
+@pytest.mark.parametrize(("options", "change"), NOT_SETTLED.values(), ids=NOT_SETTLED)
+def test_without_covariates_training_is_left_out_only_where_the_warm_start_is_the_maximum(
+    quick, competing, options, change
+):
+    X, y = np.zeros((240, 1)), competing.y
+    plain = {"k": 1, "preprocessor": None}
+    assert quick(**plain).fit(X, y).history_ == []
+    assert len(quick(**(plain | options)).fit(X, change(y)).history_) == 4
 
 
 # The paper.
