@@ -60,7 +60,8 @@ def test_the_committed_results_are_what_the_code_writes(name, tmp_path):
         write_study(tmp_path, study)
         for file in ("tables.json", "tables.md", "facts.json"):
             assert (tmp_path / study.folder / file).read_text() == (committed / file).read_text(), file
-        missing = [job for job in study.jobs(None) if not set(job.keys()) <= set(RecordStore(committed).known)]
+        known = set(RecordStore(committed).known)
+        missing = [job for job in study.jobs(None) if not set(job.keys()) <= known]
         assert missing == []
 
 
