@@ -51,6 +51,7 @@ def test_times_that_cannot_be_used_are_refused(times, message):
 def test_times_become_a_vector_and_only_grids_warn():
     assert check_times(2).tolist() == [2.0]
     assert check_times([3, 1]).tolist() == [3.0, 1.0]
+    assert check_times([1, 1, 3], warn_unsorted=True).tolist() == [1.0, 1.0, 3.0]  # twice the same is sorted
     with pytest.warns(LifemixWarning, match="times are not sorted"):
         check_times([3, 1], warn_unsorted=True)
 
