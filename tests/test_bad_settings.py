@@ -81,7 +81,7 @@ ESTIMATORS = {
             "weight_decay": NOT_NEGATIVE,
             "prior_strength": NOT_NEGATIVE,
             "head_prior": NOT_NEGATIVE,
-            "t_max": [-1, "a", True, NAN, INF, THING],
+            "t_max": [-1, 0, 1.0, 1e300, "a", True, NAN, INF, THING],
             "learning_rate": [0, -1, 11, "a", None, True, NAN, INF, THING],
             "optimizer": ["nothing", None, 3, THING, int],
             "batch_size": WHOLE,
@@ -268,6 +268,57 @@ def test_options_are_checked_before_the_rows_are_looked_at(name):
         for value in values[: option not in ("preprocessor", "device")]:  # which are met by the table and the machine
             error = refusal(entry.model(**{option: value}).fit, None, None)
             assert isinstance(error, SettingError), f"{option}: {type(error).__name__}: {error}"
+
+
+# Values at the edge of what is allowed, and of other types that mean the same: these must be taken.
+TAKEN = {
+    "DeepSurvivalMachines": {
+        "k": [1, np.int64(2)],
+        "hidden": [(), [4], (np.int32(3), 2), np.array([4])],
+        "discount": [0, 1, np.float32(0.5)],
+        "dropout": [0, 0.95],
+        "validation_fraction": [0, 0.9],
+        "learning_rate": [1e-12, 10],
+        "max_epochs": [0],
+        "t_max": [1e20],
+        "random_state": [0, None, np.random.default_rng(0), np.random.RandomState(0)],
+        "bias": [np.bool_(False)],
+        "verbose": [0],
+        "callbacks": [(), []],
+    },
+    "FleetSearchCV": {
+        "n_iter": [1],
+        "cv": [None, [(np.arange(30), np.arange(30, 60))]],
+        "max_fleet": [1],
+        "n_jobs": [1],
+    },
+    "CoxPH": {"baseline": [None, "breslow"], "penalty": [0, np.float64(1)], "max_iter": [np.int64(50)]},
+    "FineGray": {"coherent": [False], "penalty": [0]},
+    "GradientBoosting": {"max_features": [1], "l2": [0], "max_leaf_nodes": [2], "random_state": [None]},
+    "RandomSurvivalForest": {
+        "max_depth": [None, 1],
+        "min_samples_split": [2, 0.1],
+        "min_samples_leaf": [1, 0.1],
+        "max_features": ["sqrt", "log2", None, 1, 0.5],
+        "split_times": [None, 3],
+        "n_jobs": [None, 1],
+    },
+    "DeepSurv": {"batch_size": [None, 10], "dropout": [0], "l2": [0], "random_state": [None]},
+    "DeepHit": {"n_times": [1], "dropout": [0], "grid": ["equidistant"]},
+    "CauseSpecific": {"max_steps": [None, 1], "rule": ["product_limit"]},
+    "ModelAverage": {"discount": [1], "weights": [None, (1, 2), np.array([0.5, 1e9])]},
+}
+TAKEN_OPTIONS = [(name, option) for name, options in TAKEN.items() for option in options]
+
+
+@pytest.mark.filterwarnings("ignore::lifemix.errors.LifemixWarning", "ignore::UserWarning")
+@pytest.mark.parametrize(("name", "option"), TAKEN_OPTIONS, ids=map(" ".join, TAKEN_OPTIONS))
+def test_options_at_the_edge_are_taken(name, option):
+    entry = ESTIMATORS[name]
+    X, y = sample(entry.several)
+    for value in TAKEN[name][option]:
+        model = entry.model(**{option: value}).fit(X, y)
+        assert np.isfinite(model.predict_survival_function(X, [1.0])).all(), f"{value!r}"
 
 
 WEIGHTS = {

@@ -97,6 +97,14 @@ def test_the_risk_score_is_minus_the_restricted_mean():
     assert model.predict(np.zeros((1, 1)))[0] == pytest.approx(expected)
 
 
+def test_the_risk_score_of_many_event_times_is_minus_the_restricted_mean_nearly():
+    """More event times than the rule takes: quantiles of them stand for all, from the first to the last."""
+    rng = np.random.default_rng(0)
+    time = np.sort(rng.weibull(1.3, 3000) * 10)
+    model = KaplanMeier().fit(np.zeros((3000, 1)), make_target(time, np.ones(3000)))
+    assert model.predict(np.zeros((2, 1))) == pytest.approx([-time.mean()] * 2, rel=2e-3)
+
+
 def test_newton_halves_steps_that_go_too_far():
     def objective(z):
         value = -float(np.logaddexp(z[0], -z[0]))  # flat far out: a full step from 3 overshoots

@@ -168,7 +168,7 @@ class GradientBoosting(Baseline):
             max_leaf_nodes=self.max_leaf_nodes,
             min_samples_leaf=self.min_samples_leaf,
             l2_regularization=self.l2,
-            max_features=self.max_features,
+            max_features=float(self.max_features),
             early_stopping=False,
             warm_start=True,
             random_state=seed,

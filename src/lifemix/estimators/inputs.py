@@ -17,6 +17,7 @@ from ..target import Target, as_target
 
 __all__ = [
     "check_known_events",
+    "in_units",
     "read_target",
     "single_precision",
     "training_rows",
@@ -97,6 +98,17 @@ def _check_t_max(target: Target, t_max: float | None) -> None:
     last = float(np.fmax(target.time, target.upper).max())
     if t_max is not None and last >= t_max:
         raise SettingError(f"t_max must lie beyond every time; got {t_max}, the last time is {last}. Raise it.")
+
+
+def in_units(t_max: float | None, unit: float) -> float | None:
+    """Return the limit of times in the model's unit; one beyond single precision is refused."""
+    if t_max is None:
+        return None
+    if t_max / unit > _LARGEST:
+        raise SettingError(
+            f"t_max must be at most {_LARGEST:g} times the median event time, {unit:g}; got {t_max:g}. Leave it out."
+        )
+    return t_max / unit
 
 
 def single_precision(matrix: Floats) -> Tensor:

@@ -24,7 +24,7 @@ from ..target import Target
 from ..training import Data, Job, TrainConfig, warm_start
 from ..warning import warn_user
 from .encoders import copy_encoder
-from .inputs import single_precision, training_rows, validation_rows
+from .inputs import in_units, single_precision, training_rows, validation_rows
 from .settings import choose_device, root_seed
 from .timescale import TimeScale
 
@@ -157,7 +157,7 @@ def make_plan(
         max_epochs=0 if settled else int(estimator.max_epochs),
         patience=int(estimator.patience),
         optimizer=estimator.optimizer,
-        t_max=None if estimator.t_max is None else estimator.t_max / scale.unit,
+        t_max=in_units(estimator.t_max, scale.unit),
     )
     jobs = _jobs(estimator, architecture, sample, scale, 0.0 if settled else estimator.validation_fraction, memo)
     data = memo.get(("data", option, str(device)), load)
