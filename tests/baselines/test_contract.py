@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from lifemix import DeepSurvivalMachines, baselines, make_target
 from lifemix.errors import CovariateError, InputError, LifemixWarning, SettingError, TargetError
-from lifemix.metrics import concordance
+from lifemix.metrics import concordance, concordance_td
 
 DEEPSURV = baselines.DeepSurv(hidden=(16,), max_epochs=8, batch_size=64)
 DEEPHIT = baselines.DeepHit(
@@ -192,8 +192,17 @@ def test_high_risk_means_early_events(name, kinds):
 
 @over_models
 def test_score_is_the_mean_concordance(name, kinds):
+    """At the quartiles of the training times of each event type, with the censoring of training."""
     X, y = data(kinds)
-    score = fitted(name, kinds).score(X, y)
+    model = fitted(name, kinds)
+    score, values = model.score(X, y), []
+    for event in range(1, kinds + 1):
+        for horizon in np.quantile(
+            model.training_target_.time[model.training_target_.event == event], [0.25, 0.5, 0.75]
+        ):
+            risk = model.predict_cumulative_incidence(X, horizon, event)[:, 0]
+            values.append(concordance_td(model.training_target_, y, risk, horizon, event))
+    assert score == pytest.approx(np.mean(values), rel=1e-12)
     if name in ("KaplanMeier", "AalenJohansen"):
         assert score == 0.5
     else:
