@@ -17,7 +17,7 @@ from torch import nn
 
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.errors import ModelFileError, SettingError
-from lifemix.training import Checkpoint, Fleet, ModuleFleet
+from lifemix.training import Callback, Checkpoint, Fleet, ModuleFleet
 from lifemix.training import checkpoint as checkpoint_module
 
 TIMES = [0.5, 2.0, 8.0]
@@ -148,6 +148,25 @@ def test_checkpoints_do_not_change_a_fit_and_are_removed(tmp_path):
     assert os.listdir(tmp_path / "new" / "folder") == []
     again = make(str(tmp_path / "new" / "folder")).fit(X, y)  # nothing is left to go on from
     assert again.history_ == plain.history_
+
+
+class FailsAfter(Callback):
+    def __init__(self, epochs):
+        self.epochs = epochs
+
+    def on_epoch_end(self, state):
+        if state.epoch == self.epochs:
+            raise RuntimeError("a callback of the user's failed")
+
+
+def test_a_callback_that_fails_does_not_lose_its_epoch(tmp_path, epochs):
+    X, y = data()
+    with pytest.raises(RuntimeError, match="a callback of the user's failed"):
+        make(tmp_path, callbacks=[FailsAfter(4)]).fit(X, y)
+    epochs.clear()
+    resumed = make(tmp_path).fit(X, y)
+    assert len(epochs) == 2  # of six
+    np.testing.assert_array_equal(resumed.predict(X), make(None).fit(X, y).predict(X))
 
 
 @pytest.fixture
