@@ -1,0 +1,29 @@
+"""The models that are compared, each a function that makes one with nothing tuned by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lifemix import DeepSurvivalMachines
+from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, GradientBoosting, RandomSurvivalForest
+
+__all__ = ["MODELS"]
+
+
+def _cause_specific(model: Any, competing: bool) -> Any:
+    return CauseSpecific(model) if competing else model
+
+
+MODELS: dict[str, Callable[[bool, int], Any]] = {
+    "marginal": lambda competing, seed: AalenJohansen(),
+    "cox": lambda competing, seed: _cause_specific(CoxPH(), competing),
+    "ridge": lambda competing, seed: _cause_specific(CoxPH(penalty=10.0), competing),
+    "boosting": lambda competing, seed: GradientBoosting(random_state=seed),
+    "forest": lambda competing, seed: _cause_specific(
+        RandomSurvivalForest(n_estimators=200, split_times=100, random_state=seed), competing
+    ),
+    "dsm": lambda competing, seed: DeepSurvivalMachines(random_state=seed),
+    "paper": lambda competing, seed: DeepSurvivalMachines.paper(random_state=seed),
+    "tuned": lambda competing, seed: DeepSurvivalMachines.tuned(competing=competing, random_state=seed),
+}

@@ -1,0 +1,81 @@
+"""The tables: name, covariates, target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lifemix import datasets, make_target
+
+__all__ = ["CHOOSING", "CONFIRMING", "UnseenTable", "load_table"]
+
+# From SurvSet, and of lifemix. Tables by which others judge (veteran, whas, gbsg, ...) are in neither list.
+CHOOSING = (
+    "prostate",
+    "zinc",
+    "vlbw",
+    "Framingham",
+    "actg",
+    "LeukSurv",
+    "pharmacoSmoking",
+    "hepatoCellular",
+    "smarto",
+    "dataDIVAT1",
+    "UnempDur",
+    "nki70",
+    "pbc",
+    "scania",
+    "metabric-causes",
+    "ebmt",
+)
+CONFIRMING = (
+    "TRACE",
+    "colon",
+    "Melanoma",
+    "burn",
+    "d.oropha.rec",
+    "Dialysis",
+    "rhc",
+    "dataDIVAT2",
+    "dataDIVAT3",
+    "divorce",
+    "phpl04K8a",
+    "Pbc3",
+    "wpbc",
+    "stagec",
+    "Unemployment",
+    "flchain",
+)
+_OWN: dict[str, Callable[[], Any]] = {
+    "metabric-causes": datasets.load_metabric_causes,
+    "ebmt": datasets.load_ebmt,
+    "flchain": datasets.load_flchain,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class UnseenTable:
+    """A table, as a user would have it."""
+
+    name: str
+    X: Any
+    y: Any
+
+
+def load_table(name: str) -> UnseenTable:
+    """Return a table by its name."""
+    if name in _OWN:
+        data = _OWN[name]()
+        return UnseenTable(name, data.X, data.y)
+    try:
+        from SurvSet.data import SurvLoader
+    except ImportError as error:
+        raise SystemExit("the tables are in the package SurvSet: pip install SurvSet") from error
+    frame = SurvLoader().load_dataset(ds_name=name)["df"]
+    frame = frame[frame["time"] > 0].reset_index(drop=True)
+    columns = [column for column in frame.columns if column.startswith(("num_", "fac_"))]
+    y = make_target(frame["time"].to_numpy(np.float64), frame["event"].to_numpy(np.int64))
+    return UnseenTable(name, frame[columns], y)
