@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn import config_context
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -172,3 +173,101 @@ def test_horizons_of_any_event_type():
     y = make_target([1.0, 2.0, 3.0, 4.0], [1, 2, 2, 0])
     assert horizons(y, [0.5], event=None).tolist() == [2.0]
     assert horizons(y, [0.5], event=2.0).tolist() == [2.5]
+
+
+SUBJECTS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12)), min_size=8, max_size=60).filter(
+    lambda rows: len({subject for _, subject in rows}) >= 4
+)
+
+
+def of_subjects(rows):
+    event, subject = (np.array(part) for part in zip(*rows, strict=True))
+    return make_target(np.arange(1.0, len(event) + 1), event, subject=subject)
+
+
+@given(SUBJECTS, st.integers(2, 4), st.integers(0, 100))
+def test_folds_keep_subjects_whole_and_count_them_evenly(rows, n_splits, seed):
+    y = of_subjects(rows)
+    counts = []
+    for train, test in EventStratifiedKFold(n_splits, seed).split(None, y):
+        assert not set(y["subject"][train]) & set(y["subject"][test])
+        assert sorted([*train, *test]) == list(range(len(y)))
+        counts.append(len(set(y["subject"][test])))
+    assert max(counts) - min(counts) <= 1
+
+
+@given(SUBJECTS, st.integers(0, 100))
+def test_groups_are_subjects(rows, seed):
+    y = of_subjects(rows)
+    plain = make_target(y["time"], y["event"])
+    expected = [test.tolist() for _, test in EventStratifiedKFold(3, seed).split(None, y)]
+    groups = np.array([f"patient {number}" for number in y["subject"]])
+    assert [test.tolist() for _, test in EventStratifiedKFold(3, seed).split(None, plain, groups)] == expected
+
+
+@given(SUBJECTS, st.sampled_from([0.2, 0.5]), st.integers(0, 100))
+def test_validation_keeps_subjects_whole_within_the_rows_given(rows, fraction, seed):
+    y = of_subjects(rows)
+    given_rows = np.arange(0, len(y), 2)
+    for chosen in (None, given_rows):
+        within = np.arange(len(y)) if chosen is None else chosen
+        n_subjects = len(set(y["subject"][within]))
+        if not 0 < round(fraction * n_subjects) < n_subjects:
+            continue
+        train, validation = train_validation_split(y, chosen, fraction, seed)
+        assert not set(y["subject"][train]) & set(y["subject"][validation])
+        assert len(set(y["subject"][validation])) == round(fraction * n_subjects)
+        assert sorted([*train, *validation]) == within.tolist()
+
+
+@given(EVENTS, st.integers(0, 100))
+def test_one_row_per_subject_splits_as_without_subjects(event, seed):
+    y = target(event)
+    own = make_target(y["time"], event, subject=np.arange(len(event))[::-1])
+    for one, other in zip(
+        EventStratifiedKFold(2, seed).split(None, y), EventStratifiedKFold(2, seed).split(None, own), strict=True
+    ):
+        assert one[1].tolist() == other[1].tolist()
+    first, second = (train_validation_split(form, fraction=0.5, random_state=seed)[1] for form in (y, own))
+    assert first.tolist() == second.tolist()
+
+
+def test_subjects_with_events_are_spread_evenly():
+    rng = np.random.default_rng(0)
+    subject = np.repeat(np.arange(300), rng.integers(1, 7, 300))
+    often = np.isin(subject, rng.permutation(300)[:60])
+    y = make_target(np.ones(len(subject)), np.where(often, rng.integers(0, 3, len(subject)), 0), subject=subject)
+    shares = [np.bincount(y["event"][test], minlength=3) for _, test in EventStratifiedKFold(5).split(None, y)]
+    assert (np.ptp(shares, axis=0) <= [20, 8, 8]).all()
+    _, validation = train_validation_split(y, fraction=0.2)
+    assert (np.abs(np.bincount(y["event"][validation]) - np.bincount(y["event"]) / 5) <= [20, 6, 6]).all()
+
+
+def test_scikit_learn_hands_its_groups_to_the_splitter():
+    y = target(np.array([0, 1] * 30))
+    groups = np.repeat(np.arange(20), 3)
+    folds = EventStratifiedKFold(4)
+
+    class SeesWholeSubjects(CountsEvents):
+        def fit(self, X, y):
+            self.trained_ = set(X[:, 0])
+            return self
+
+        def score(self, X, y):
+            return float(not self.trained_ & set(X[:, 0]))
+
+    X = groups[:, None].astype(float)
+    assert cross_val_score(SeesWholeSubjects(), X, y, groups=groups, cv=folds).tolist() == [1.0] * 4
+    with config_context(enable_metadata_routing=True):
+        scores = cross_val_score(SeesWholeSubjects(), X, y, params={"groups": groups}, cv=folds)
+        search = GridSearchCV(SeesWholeSubjects(), {"strategy": ["prior"]}, cv=folds).fit(X, y, groups=groups)
+    assert scores.tolist() == [1.0] * 4
+    assert search.best_score_ == 1.0
+
+
+def test_more_parts_than_subjects_are_refused():
+    y = make_target(np.ones(6), [1, 0] * 3, subject=[1, 1, 1, 2, 2, 2])
+    with pytest.raises(SettingError, match="number of subjects, 2; got 3"):
+        next(EventStratifiedKFold(3).split(None, y))
+    with pytest.raises(SettingError, match="at least one subject; got 0 validation subjects of 2"):
+        train_validation_split(y, fraction=0.2)

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -130,3 +132,55 @@ def test_round_trip_through_the_array_keeps_every_field(rows):
     for name in ("event", "time", "entry", "upper"):
         np.testing.assert_array_equal(getattr(target, name), getattr(again, name))
     np.testing.assert_array_equal(target.upper, upper)
+
+
+def test_a_target_without_subjects_has_no_such_field():
+    assert make_target(TIME, EVENT).dtype == np.dtype([("event", "<i8"), ("time", "<f8")])
+    target = as_target((TIME, EVENT))
+    assert target.subject is None
+    assert target.subject_numbers.tolist() == [0, 1, 2]
+    assert target.n_subjects == 3
+
+
+SUBJECTS = {"numbers": [8, 5, 8], "texts": ["b", "a", "b"], "pairs": [("x", 1), ("x", 2), ("x", 1)]}
+
+
+@pytest.mark.parametrize("subject", SUBJECTS.values(), ids=SUBJECTS.keys())
+def test_subjects_survive_slices_frames_pickling_and_the_parser(subject):
+    y = make_target(TIME, EVENT, subject=subject)
+    assert y.dtype.names == ("event", "time", "subject")
+    for form in (y, y.reshape(-1, 1), pd.DataFrame(y), pickle.loads(pickle.dumps(y)), as_target(y)):
+        target = as_target(form)
+        assert target.subject_numbers.tolist() == [0, 1, 0]
+        assert target.n_subjects == 2
+        assert target.to_array().tolist() == y.tolist()
+    assert as_target(y[[2, 1]]).subject.tolist() == y["subject"][[2, 1]].tolist()
+    assert as_target(y).take([True, False, True]).n_subjects == 1
+    frame = pd.DataFrame({"event": EVENT, "time": TIME, "subject": pd.Series(subject)})
+    assert as_target(frame).to_array().tolist() == y.tolist()
+
+
+def test_targets_are_joined_with_their_subjects():
+    one, two = (as_target(make_target(TIME, EVENT, subject=s)) for s in ([1, 2, 3], [3, 4, 4]))
+    assert one.followed_by(two).subject.tolist() == [1, 2, 3, 3, 4, 4]
+    assert one.followed_by(two).time.tolist() == [*TIME, *TIME]
+    assert one.followed_by(as_target((TIME, EVENT))).subject is None
+
+
+def test_groups_become_subjects_where_they_keep_subjects_together():
+    plain = as_target((TIME, EVENT))
+    assert plain.grouped(None) is plain
+    assert plain.grouped([1, 1, 2]).subject.tolist() == [1, 1, 2]
+    patients = as_target(make_target(TIME, EVENT, subject=["a", "b", "a"]))
+    assert patients.grouped(["ward", "ward", "ward"]).n_subjects == 1
+    with pytest.raises(TargetError, match="got 2 subjects in the target and 3 pairs"):
+        patients.grouped([1, 1, 2])
+    with pytest.raises(TargetError, match="groups must have one value per row; got 2 values for 3 rows"):
+        plain.grouped([1, 2])
+    with pytest.raises(TargetError, match="groups must be known in every row"):
+        plain.grouped([1, 2, None])
+
+
+def test_a_subject_for_each_row_is_needed():
+    with pytest.raises(TargetError, match="subject must have one value per row; got 2 values for 3 times"):
+        make_target(TIME, EVENT, subject=[1, 2])

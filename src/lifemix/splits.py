@@ -1,10 +1,13 @@
-"""Folds, validation rows, horizons and artificial censoring: the paper's evaluation protocol, reproducible by seed."""
+"""Folds, validation rows, horizons and artificial censoring: the paper's evaluation protocol, reproducible by seed.
+
+Where the target has subjects, all rows of a subject are on one side of every split.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import check_event
 from .errors import SettingError, TargetError
 from .target import Target, as_target
+
+if TYPE_CHECKING:
+    from sklearn.utils.metadata_routing import MetadataRequest
 
 __all__ = [
     "EventStratifiedKFold",
@@ -30,8 +36,10 @@ Seed = int | np.random.Generator | None
 class EventStratifiedKFold:
     """Split rows into folds with the same share of every event type and of censoring; a scikit-learn splitter.
 
-    Sizes of the folds differ by at most one row, and so do the counts of each event code.
-    ``cv=EventStratifiedKFold(5)`` works wherever scikit-learn takes a splitter, with any form of target.
+    Sizes of the folds differ by at most one row, and so do the counts of each event code. Where the target has
+    subjects, or groups are given, whole subjects are distributed: their numbers differ by at most one, and subjects
+    with the same events are spread evenly. ``cv=EventStratifiedKFold(5)`` works wherever scikit-learn takes a splitter,
+    with any form of target.
 
     Parameters
     ----------
@@ -51,6 +59,14 @@ class EventStratifiedKFold:
     ...     print(len(train), y["event"][test].sum())
     4 2
     4 2
+
+    With two rows per subject:
+
+    >>> y = make_target(np.arange(1.0, 9.0), [0, 1, 0, 1, 0, 1, 0, 1], subject=[1, 1, 2, 2, 3, 3, 4, 4])
+    >>> for train, test in EventStratifiedKFold(2).split(X, y):
+    ...     print(np.unique(y["subject"][train]), np.unique(y["subject"][test]))
+    [1 4] [2 3]
+    [2 3] [1 4]
     """
 
     n_splits: int = 5
@@ -64,23 +80,26 @@ class EventStratifiedKFold:
         X : DataFrame or array
             Not used; there for scikit-learn.
         y : target
-            n subjects.
-        groups : object, optional
-            Not used; there for scikit-learn.
+            n rows; their subjects, where it has them.
+        groups : array-like of shape (n,), optional
+            Subjects of the rows, as in scikit-learn; they must keep the subjects of ``y`` together.
 
         Yields
         ------
         train, test : int arrays
             Sorted row numbers.
         """
-        event = as_target(y).event
-        if not 2 <= self.n_splits <= len(event):
+        target = as_target(y).grouped(groups)
+        order = _shuffled_by_event(target, self.random_state)
+        if not 2 <= self.n_splits <= len(order):
+            units = "rows" if target.subject is None else "subjects"
             raise SettingError(
-                f"n_splits must be at least 2 and at most the number of rows, {len(event)}; got {self.n_splits}."
+                f"n_splits must be at least 2 and at most the number of {units}, {len(order)}; got {self.n_splits}."
             )
-        fold = np.empty(len(event), dtype=np.intp)
-        # Dealing out the rows like cards, one event code after the other.
-        fold[_shuffled_by_event(event, self.random_state)] = np.arange(len(event)) % self.n_splits
+        fold = np.empty(len(order), dtype=np.intp)
+        # Dealing out the subjects like cards, one event code after the other.
+        fold[order] = np.arange(len(order)) % self.n_splits
+        fold = fold[target.subject_numbers]
         for i in range(self.n_splits):
             yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)
 
@@ -99,16 +118,32 @@ class EventStratifiedKFold:
         """
         return self.n_splits
 
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Tell scikit-learn that ``split`` takes ``groups``.
+
+        Returns
+        -------
+        MetadataRequest
+            What is asked for.
+        """
+        from sklearn.utils.metadata_routing import MetadataRequest  # a second of imports that few need
+
+        request = MetadataRequest(owner=type(self).__name__)
+        request.split.add_request(param="groups", alias=True)
+        return request
+
 
 def train_validation_split(
     y: Any, rows: ArrayLike | None = None, fraction: float = 0.2, random_state: Seed = 0
 ) -> tuple[Rows, Rows]:
     """Split rows into training and validation part with the same share of every event code.
 
+    Where the target has subjects, a share of the subjects is chosen, each with all its rows.
+
     Parameters
     ----------
     y : target
-        n subjects.
+        n rows; their subjects, where it has them.
     rows : array-like, optional
         Which rows of ``y`` to split, by number or mask, such as the training part of a fold; None for all.
     fraction : float, default 0.2
@@ -119,7 +154,8 @@ def train_validation_split(
     Returns
     -------
     train, validation : int arrays
-        Sorted row numbers of ``y``; the second has ``round(fraction * len(rows))`` of them.
+        Sorted row numbers of ``y``; the second has ``round(fraction * len(rows))`` of them, or the rows of that share
+        of the subjects.
 
     Raises
     ------
@@ -136,21 +172,24 @@ def train_validation_split(
     >>> len(train), int(y["event"][validation].sum())
     (8, 1)
     """
-    event = as_target(y).event
-    chosen = np.arange(len(event)) if rows is None else np.arange(len(event))[np.asarray(rows)]
+    target = as_target(y)
+    chosen = np.arange(len(target)) if rows is None else np.arange(len(target))[np.asarray(rows)]
+    target = target.take(chosen)
     if not 0 < fraction < 1:
         raise SettingError(f"fraction must lie between 0 and 1; got {fraction}.")
-    n_validation = round(fraction * len(chosen))
-    if not 0 < n_validation < len(chosen):
+    order = _shuffled_by_event(target, random_state)
+    n_validation = round(fraction * len(order))
+    if not 0 < n_validation < len(order):
+        unit = "row" if target.subject is None else "subject"
         raise SettingError(
-            f"both parts need at least one row; got {n_validation} validation rows of {len(chosen)}. Change fraction "
-            f"({fraction}) or give more rows."
+            f"both parts need at least one {unit}; got {n_validation} validation {unit}s of {len(order)}. Change "
+            f"fraction ({fraction}) or give more {unit}s."
         )
-    order = _shuffled_by_event(event[chosen], random_state)
-    # Evenly spaced among rows sorted by event code, so that every code gives its share.
-    taken = order[(np.arange(n_validation) * len(chosen) + len(chosen) // 2) // n_validation]
-    validation = np.zeros(len(chosen), dtype=bool)
+    # Evenly spaced among subjects sorted by event code, so that every code gives its share.
+    taken = order[(np.arange(n_validation) * len(order) + len(order) // 2) // n_validation]
+    validation = np.zeros(len(order), dtype=bool)
     validation[taken] = True
+    validation = validation[target.subject_numbers]
     return np.sort(chosen[~validation]), np.sort(chosen[validation])
 
 
@@ -278,10 +317,19 @@ def censor_artificially(y: Any, fraction: float, random_state: Seed = 0) -> NDAr
     drawn = start + (end - start) * rng.random(len(rows))
     time[rows] = np.clip(drawn, np.minimum(np.nextafter(start, np.inf), end), np.maximum(np.nextafter(end, 0), start))
     event[rows] = 0
-    return Target(event, time, target.entry, target.upper).to_array()
+    return replace(target, event=event, time=time).to_array()
 
 
-def _shuffled_by_event(event: NDArray[np.int64], random_state: Seed) -> Rows:
-    """Return the row numbers sorted by event code, in random order within each code."""
-    shuffled = np.random.default_rng(random_state).permutation(len(event))
-    return shuffled[np.argsort(event[shuffled], kind="stable")]
+def _shuffled_by_event(target: Target, random_state: Seed) -> Rows:
+    """Return the numbers of the subjects (without subjects, of the rows) sorted by event code, else in random order.
+
+    Subjects are sorted by how many events of the last code they have, then of the one before, and so on.
+    """
+    if target.subject is None:
+        keys = [target.event]
+    else:
+        subject, n_subjects = target.subject_numbers, target.n_subjects
+        codes = np.unique(target.event)
+        keys = [np.bincount(subject[target.event == code], minlength=n_subjects) for code in codes]
+    shuffled = np.random.default_rng(random_state).permutation(len(keys[0]))
+    return shuffled[np.lexsort([key[shuffled] for key in keys])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, overload
 
@@ -254,7 +255,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         check_settings(self)
 
     def _learn_target(self, target: Target) -> None:
-        self.training_target_ = target
+        self.training_target_ = replace(target, subject=None)  # who the subjects were stays with the user
         self.n_events_ = target.n_events
         self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
         self.__dict__.pop("event_times_", None)  # of an earlier fit

@@ -1,16 +1,16 @@
-"""The target of a survival model: observation times, event types, entry times and censoring intervals.
+"""The target of a survival model: observation times, event types, entry times, censoring intervals and subjects.
 
-One row is one subject. ``event`` is 0 for a subject that was right-censored at ``time`` and 1..M for the event type
-that happened at ``time``. An event that is only known to lie in an interval has ``upper > time`` and fell in
-``(time, upper]``; with ``time`` 0 it is left-censored. A subject that came under observation at ``entry``
-is left-truncated.
+``event`` is 0 for a row that was right-censored at ``time`` and 1..M for the event type that happened at ``time``. An
+event that is only known to lie in an interval has ``upper > time`` and fell in ``(time, upper]``; with ``time`` 0 it is
+left-censored. A row that came under observation at ``entry`` is left-truncated. Rows with the same ``subject``
+belong together: no split, fold or resample separates them. Without ``subject`` one row is one subject.
 
 ``as_target`` is the only parser of ``y`` in the package.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,21 +18,24 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import TargetError
+from .subjects import first_appearance, subject_codes
 
 __all__ = ["Target", "as_target", "make_target"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_FIELDS = ("event", "time", "entry", "upper")
+_OPTIONAL = ("entry", "upper", "subject")
 _FORMS = (
-    "make_target(time, event, entry=None, upper=None), a structured array with fields (event, time), "
+    "make_target(time, event, entry=None, upper=None, subject=None), a structured array with fields (event, time), "
     "a DataFrame with columns 'event' and 'time' (or 'duration'), or a pair (time, event)"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The parsed target; every field has one value per subject.
+    """The parsed target; every field has one value per row.
 
     Attributes
     ----------
@@ -44,12 +47,16 @@ class Target:
         Time at which observation began; 0 where a subject was observed from the origin.
     upper : float array of shape (n,)
         Upper end of an interval; NaN where the time is exact or right-censored.
+    subject : int array of shape (n,) or None
+        Code of the subject that the row belongs to (see ``lifemix.subjects``); None where every row is a subject of
+        its own.
     """
 
     event: Ints
     time: Floats
     entry: Floats
     upper: Floats
+    subject: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.time)
@@ -69,17 +76,56 @@ class Target:
         """Which rows came under observation after the origin (left truncation)."""
         return self.entry > 0
 
+    @property
+    def subject_numbers(self) -> Ints:
+        """The subject of each row, numbered 0, 1, 2 ... by first appearance; without subjects, the row numbers."""
+        return np.arange(len(self)) if self.subject is None else first_appearance(self.subject)[0]
+
+    @property
+    def n_subjects(self) -> int:
+        """The number of different subjects; without subjects, the number of rows."""
+        return len(self) if self.subject is None else first_appearance(self.subject)[1]
+
     def take(self, rows: Any) -> Target:
         """Return some of the rows, by index or mask."""
-        return Target(self.event[rows], self.time[rows], self.entry[rows], self.upper[rows])
+        subject = None if self.subject is None else self.subject[rows]
+        return Target(self.event[rows], self.time[rows], self.entry[rows], self.upper[rows], subject)
+
+    def followed_by(self, other: Target) -> Target:
+        """Return these rows and then those of another target; subjects only where both have them."""
+        columns: dict[str, Any] = {name: (getattr(self, name), getattr(other, name)) for name in _FIELDS}
+        if self.subject is not None and other.subject is not None:
+            columns["subject"] = (self.subject, other.subject)
+        return Target(**{name: np.concatenate(parts) for name, parts in columns.items()})
+
+    def grouped(self, groups: Any) -> Target:
+        """Return the target with ``groups`` as subjects, as in scikit-learn; None leaves it as it is.
+
+        Groups that separate the rows of one subject are refused.
+        """
+        if groups is None:
+            return self
+        codes = subject_codes(groups, "groups")
+        if len(codes) != len(self):
+            raise TargetError(f"groups must have one value per row; got {len(codes)} values for {len(self)} rows.")
+        if self.subject is not None:
+            pairs = len(pd.DataFrame({"subject": self.subject, "group": codes}).drop_duplicates())
+            if pairs > self.n_subjects:
+                raise TargetError(
+                    f"groups must keep the rows of one subject together; got {self.n_subjects} subjects in the target "
+                    f"and {pairs} pairs of subject and group. Leave groups out, or make the target without subject."
+                )
+        return replace(self, subject=codes)
 
     def to_array(self) -> NDArray[np.void]:
         """Return the structured array of ``make_target``; ``entry`` and ``upper`` only where some row needs them."""
-        columns = {"event": self.event, "time": self.time}
+        columns: dict[str, NDArray[Any]] = {"event": self.event, "time": self.time}
         if self.truncated.any():
             columns["entry"] = self.entry
         if self.interval.any():
             columns["upper"] = self.upper
+        if self.subject is not None:
+            columns["subject"] = self.subject
         array = np.empty(len(self), dtype=[(name, values.dtype) for name, values in columns.items()])
         for name, values in columns.items():
             array[name] = values
@@ -87,7 +133,11 @@ class Target:
 
 
 def make_target(
-    time: ArrayLike, event: ArrayLike, entry: ArrayLike | None = None, upper: ArrayLike | None = None
+    time: ArrayLike,
+    event: ArrayLike,
+    entry: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    subject: ArrayLike | None = None,
 ) -> NDArray[np.void]:
     """Return the target of a survival model as a structured array.
 
@@ -104,17 +154,22 @@ def make_target(
     upper : array-like of shape (n,), optional
         Upper end of an interval-censored event: it fell in ``(time, upper]``. With ``time`` 0 the row is left-censored.
         Missing or equal to ``time``: the time is exact.
+    subject : array-like of shape (n,), optional
+        Identifier of the subject of each row (a patient, a machine): numbers, texts, or anything that can be hashed,
+        without missing values. Rows of one subject stay together in every split, fold, early stopping and resample.
+        Without it every row is a subject of its own.
 
     Returns
     -------
     structured array of shape (n,)
-        Fields ``event`` and ``time``, and ``entry`` and ``upper`` where some row needs them.
+        Fields ``event`` and ``time``, ``entry`` and ``upper`` where some row needs them, and ``subject``, an integer
+        code, where it was given: whole numbers as they are, other identifiers hashed.
 
     Raises
     ------
     TargetError
         For times that are negative or not finite, event codes that are not whole numbers, an ``upper`` below ``time``,
-        an ``entry`` after ``time``, or arguments of different length.
+        an ``entry`` after ``time``, a missing ``subject``, or arguments of different length.
 
     Examples
     --------
@@ -128,8 +183,14 @@ def make_target(
     >>> y = make_target([2.0, 6.0], [1, 1], entry=[0.0, 1.0], upper=[4.0, 6.0])
     >>> y.dtype.names
     ('event', 'time', 'entry', 'upper')
+
+    Two visits of one patient and one of another:
+
+    >>> y = make_target([5.0, 3.0, 8.0], [1, 0, 1], subject=[17, 17, 42])
+    >>> y["subject"]
+    array([17, 17, 42])
     """
-    return _check(time, event, entry, upper).to_array()
+    return _check(time, event, entry, upper, subject).to_array()
 
 
 def as_target(y: Any) -> Target:
@@ -139,7 +200,8 @@ def as_target(y: Any) -> Target:
     ----------
     y : structured array, DataFrame, (time, event) pair or Target
         What ``make_target`` returns; a scikit-survival array (boolean event, time); a DataFrame with the columns
-        ``event`` and ``time`` (or ``duration``), and optionally ``entry`` and ``upper``; or a pair of vectors.
+        ``event`` and ``time`` (or ``duration``), and optionally ``entry``, ``upper`` and ``subject``; or a pair of
+        vectors.
 
     Returns
     -------
@@ -167,7 +229,7 @@ def as_target(y: Any) -> Target:
     if isinstance(y, np.ndarray) and y.dtype.names:
         return _from_structured(y)
     if isinstance(y, (tuple, list)) and len(y) == 2 and all(np.ndim(part) == 1 for part in y):
-        return _check(y[0], y[1], None, None)
+        return _check(y[0], y[1])
     raise TargetError(f"y must hold times and events; got {_describe(y)}. Give one of: {_FORMS}.")
 
 
@@ -184,24 +246,31 @@ def _from_frame(frame: pd.DataFrame) -> Target:
             f"a DataFrame target needs the column 'event' and one of 'time', 'duration'; got {list(frame.columns)}. "
             "Rename the columns, or use make_target(time, event)."
         )
-    return _check(frame[times[0]], frame["event"], frame.get("entry"), frame.get("upper"))
+    optional = {name: frame.get(name) for name in _OPTIONAL}
+    return _check(frame[times[0]], frame["event"], **optional)
 
 
 def _from_structured(array: NDArray[np.void]) -> Target:
     array = array.reshape(-1)
     names = array.dtype.names or ()
     if "event" in names and ("time" in names or "duration" in names):
-        optional = {name: array[name] if name in names else None for name in ("entry", "upper")}
+        optional = {name: array[name] if name in names else None for name in _OPTIONAL}
         return _check(array["time" if "time" in names else "duration"], array["event"], **optional)
     if len(names) == 2 and array.dtype[0] == np.bool_:  # scikit-survival: (boolean event, time) under any names
-        return _check(array[names[1]], array[names[0]], None, None)
+        return _check(array[names[1]], array[names[0]])
     raise TargetError(
         f"a structured target needs the fields 'event' and 'time', or a boolean event field and a time field "
         f"as in scikit-survival; got {array.dtype}. Use make_target(time, event)."
     )
 
 
-def _check(time: ArrayLike, event: ArrayLike, entry: ArrayLike | None, upper: ArrayLike | None) -> Target:
+def _check(
+    time: ArrayLike,
+    event: ArrayLike,
+    entry: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    subject: Any = None,
+) -> Target:
     times = _numbers(time, "time")
     n = len(times)
     if n == 0:
@@ -209,15 +278,16 @@ def _check(time: ArrayLike, event: ArrayLike, entry: ArrayLike | None, upper: Ar
     events = _event_codes(event)
     entries = np.zeros(n) if entry is None else _numbers(entry, "entry")
     uppers = np.full(n, np.nan) if upper is None else _numbers(upper, "upper")
-    for name, values in (("event", events), ("entry", entries), ("upper", uppers)):
-        if len(values) != n:
+    subjects = None if subject is None else subject_codes(subject)
+    for name, values in (("event", events), ("entry", entries), ("upper", uppers), ("subject", subjects)):
+        if values is not None and len(values) != n:
             raise TargetError(f"{name} must have one value per row; got {len(values)} values for {n} times.")
     entries = np.where(np.isnan(entries), 0.0, entries)
     _refuse(~np.isfinite(times), times, "time must be finite", "Drop or repair these rows")
     _refuse(times < 0, times, "time must be >= 0", "Drop these rows or move the time origin")
     uppers = _check_upper(times, events, uppers)
     _check_entry(times, entries, ~np.isnan(uppers))
-    return Target(events, times, entries, uppers)
+    return Target(events, times, entries, uppers, subjects)
 
 
 def _check_upper(times: Floats, events: Ints, uppers: Floats) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,4 +54,4 @@ def leave_zero(target: Target) -> Target:
             f"some event must happen after time 0; got {int(zero.sum())} events, all at 0. Measure time more finely."
         )
     time = np.where(zero, positive.min(), target.time)
-    return Target(target.event, time, target.entry, target.upper)
+    return replace(target, time=time)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -94,7 +95,7 @@ class CauseSpecific(WrappingModel):
         weights = {} if (weight == 1).all() else {"sample_weight": weight}
         self.estimators_ = {}
         for event in range(1, self.n_events_ + 1):
-            own = Target((target.event == event).astype(np.int64), target.time, target.entry, target.upper)
+            own = replace(target, event=(target.event == event).astype(np.int64))
             self.estimators_[event] = clone(self.estimator).fit(x, own.to_array(), **weights)
 
     def _survival(self, x: Any, times: Floats) -> Floats:

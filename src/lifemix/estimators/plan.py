@@ -7,7 +7,7 @@ that all jobs share. Plans of one shape can train together as a fleet (see ``fle
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import joblib
@@ -48,9 +48,8 @@ class Sample:
 
     def with_held_out(self, matrix: Floats, target: Target) -> Sample:
         """Put given rows to hold out behind the others."""
-        both = [np.concatenate([getattr(self.target, f.name), getattr(target, f.name)]) for f in fields(Target)]
         weight = np.concatenate([self.weight, np.ones(len(target))])
-        return Sample(np.concatenate([self.matrix, matrix]), Target(*both), weight, len(target))
+        return Sample(np.concatenate([self.matrix, matrix]), self.target.followed_by(target), weight, len(target))
 
     @property
     def training_target(self) -> Target:

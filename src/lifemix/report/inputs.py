@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,4 +72,4 @@ def horizons_within(given: ArrayLike | None, train: Target, test: Target) -> Flo
 def exact_times(target: Target) -> Target:
     """Return the target with every interval replaced by its midpoint, which is exact enough for checks and counts."""
     middle = np.where(target.interval, (target.time + np.where(target.interval, target.upper, 0.0)) / 2, target.time)
-    return Target(target.event, middle, target.entry, np.full(len(target), np.nan))
+    return replace(target, time=middle, upper=np.full(len(target), np.nan))

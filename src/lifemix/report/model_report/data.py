@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def _share(chosen: Any) -> str:
 
 
 def _follow_up(target: Target, report: ReportContext) -> str:
-    reverse = Target((target.event == 0).astype(np.int64), target.time, target.entry, target.upper)
+    reverse = replace(target, event=(target.event == 0).astype(np.int64))
     return _quartiles(reverse, report)
 
 

@@ -1,0 +1,72 @@
+"""Which rows belong to one subject: identifiers of any kind become integer codes.
+
+Equal identifiers have equal codes, in this call and in any other, so that the subjects of two targets can be compared.
+A whole number is its own code; any other identifier is hashed to 64 bits. Two of ten million identifiers then share a
+code with a probability of 3 in a million.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .errors import TargetError
+
+__all__ = ["first_appearance", "subject_codes"]
+
+Ints = NDArray[np.int64]
+_LARGEST_EXACT = 2.0**53  # from there on a float no longer tells whole numbers apart
+
+
+def subject_codes(values: Any, name: str = "subject") -> Ints:
+    """Return the codes of one-dimensional identifiers: numbers, texts, or anything that can be hashed."""
+    array = _one_dimensional(values, name)
+    missing = pd.isna(array)
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise TargetError(
+            f"{name} must be known in every row; got {array[row]} at row {row} ({int(missing.sum())} such rows). "
+            "Give a row whose subject is unknown a value of its own, or leave it out."
+        )
+    if array.dtype.kind in "bui":
+        return array.astype(np.int64)
+    if array.dtype.kind == "f" and (np.abs(array) < _LARGEST_EXACT).all() and (array == np.floor(array)).all():
+        return array.astype(np.int64)
+    try:
+        numbers, labels = pd.factorize(array)
+    except TypeError:
+        raise TargetError(
+            f"{name} must be identifiers that can be hashed; got {type(array[0]).__name__}. Use numbers or texts."
+        ) from None
+    return _label_codes(labels)[numbers]
+
+
+def first_appearance(codes: Ints) -> tuple[Ints, int]:
+    """Number the subjects 0, 1, 2 ... in the order of their first rows; return the number of each row, and how many."""
+    numbers, labels = pd.factorize(codes)
+    return numbers.astype(np.int64, copy=False), len(labels)
+
+
+def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
+    array = values if isinstance(values, np.ndarray) else pd.Series(values).to_numpy()
+    if array.ndim != 1:
+        raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}.")
+    return array
+
+
+def _label_codes(labels: Any) -> Ints:
+    texts = np.array([str(label) for label in labels], dtype=object)
+    codes = pd.util.hash_array(texts, categorize=False).view(np.int64)
+    for i, label in enumerate(labels):
+        if isinstance(label, (int, np.integer)) or (
+            isinstance(label, (float, np.floating)) and _is_whole(float(label))
+        ):
+            codes[i] = int(label)
+    return codes
+
+
+def _is_whole(number: float) -> bool:
+    return abs(number) < _LARGEST_EXACT and number.is_integer()
