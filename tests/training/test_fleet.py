@@ -277,7 +277,8 @@ def test_a_held_out_loss_that_is_no_number_is_never_the_best():
 def test_closed_form_of_the_warm_start_equals_autograd(primitive):
     module = importlib.import_module("lifemix.training.warm_start")
     observed, point = sample().observed, torch.tensor([0.3, -0.2], dtype=torch.float64)
-    ours = module._plain_derivatives(PRIMITIVES[primitive], observed, point)
+    rows = [module._PlainRows.of(observed)]
+    ours = module._plain_derivatives(PRIMITIVES[primitive], rows, observed.weight.sum(), point)
     family = PRIMITIVES[primitive]
     reference = module._derivatives(lambda at: family.from_location(at[0], at[1]), observed, point)
     for one, other in zip(ours[:2], reference[:2], strict=True):

@@ -41,12 +41,12 @@ Rows = NDArray[np.intp]
 class Sample:
     """Inputs, target and case weights; the last ``n_given`` rows were given by the user to be held out."""
 
-    matrix: Floats  # [rows, inputs]
+    matrix: NDArray[np.float32]  # [rows, inputs]
     target: Target
     weight: Floats
     n_given: int = 0
 
-    def with_held_out(self, matrix: Floats, target: Target) -> Sample:
+    def with_held_out(self, matrix: NDArray[np.float32], target: Target) -> Sample:
         """Put given rows to hold out behind the others."""
         weight = np.concatenate([self.weight, np.ones(len(target))])
         return Sample(np.concatenate([self.matrix, matrix]), self.target.followed_by(target), weight, len(target))
@@ -134,21 +134,21 @@ def make_plan(
 
     def read() -> tuple[Any, Sample]:
         preprocessor = learn_preprocessor(estimator.preprocessor, X)
-        sample = Sample(apply_preprocessor(preprocessor, X, columns_required=False), target, weight)
+        sample = Sample(_inputs(preprocessor, X), target, weight)
         if validation_data is not None:
             X_held, held = validation_rows(validation_data, target.n_events, estimator.t_max)
-            sample = sample.with_held_out(apply_preprocessor(preprocessor, X_held, columns_required=False), held)
+            sample = sample.with_held_out(_inputs(preprocessor, X_held), held)
         return preprocessor, sample
 
     preprocessor, sample = memo.get(("sample", option), read)
     scale = memo.get("scale", lambda: TimeScale.learn(target))
-    architecture = architecture_of(estimator, single_precision(sample.matrix[:2]), target.n_events)
+    architecture = architecture_of(estimator, torch.from_numpy(sample.matrix[:2]), target.n_events)
     settled = _is_settled(estimator, sample)
     device = choose_device(estimator.device)
 
     def load() -> Data:
         observed = scale.observe(sample.target, sample.weight, torch.float32)
-        return Data(single_precision(sample.matrix), observed).to(device)
+        return Data(torch.from_numpy(sample.matrix), observed).to(device)
 
     config = TrainConfig(
         objective=estimator.objective,
@@ -163,6 +163,11 @@ def make_plan(
     return X, Plan(preprocessor, sample, scale, architecture, data, jobs, config)
 
 
+def _inputs(preprocessor: Any, X: Any) -> NDArray[np.float32]:
+    """Return the inputs of the network, one row after the other in memory."""
+    return single_precision(apply_preprocessor(preprocessor, X, columns_required=False, single=True)).numpy()
+
+
 def _jobs(
     estimator: Any, architecture: Architecture, sample: Sample, scale: TimeScale, fraction: float, memo: Memo
 ) -> list[Job]:
@@ -170,7 +175,8 @@ def _jobs(
 
     def start() -> Tensor:
         rows, _ = sample.split(0.0, 0)  # all but the given rows to hold out
-        observed = scale.observe(sample.target.take(rows), sample.weight[rows])
+        some = sample.target if len(rows) == len(sample.target) else sample.target.take(rows)
+        observed = scale.observe(some, sample.weight[rows])
         return warm_start(architecture.family, observed, architecture.n_events)
 
     begin = memo.get(("start", architecture.family), start)

@@ -106,6 +106,8 @@ def _narrow_intervals(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Return times, log widths and which rows stay intervals; a narrow one is exact at its geometric middle."""
     interval = ~np.isnan(upper)
+    if not interval.any():
+        return time, np.full(len(time), -np.log(unit)), interval
     filled = np.where(interval, upper, time)
     narrow = interval & (filled - time < NARROW * time)
     log_width = np.full(len(time), -np.log(unit))

@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.base import clone
 
 from ..errors import CovariateError, SettingError
-from .columns import Floats
 from .frames import as_frame, match_columns
 from .reading import TableData
 from .tabular import TabularPreprocessor
@@ -132,7 +131,7 @@ def learn_preprocessor(preprocessor: Any, X: Any) -> Any:
     return clone(preprocessor).fit(_table_for(preprocessor, X))
 
 
-def apply_preprocessor(fitted: Any, X: Any, *, columns_required: bool = True) -> Floats:
+def apply_preprocessor(fitted: Any, X: Any, *, columns_required: bool = True, single: bool = False) -> NDArray[Any]:
     """Return the matrix of finite numbers that a model works on.
 
     Parameters
@@ -143,10 +142,13 @@ def apply_preprocessor(fitted: Any, X: Any, *, columns_required: bool = True) ->
         A table with the columns of training.
     columns_required : bool, default True
         Whether a matrix without columns is refused, as it is where no column varies.
+    single : bool, default False
+        Whether a ``TabularPreprocessor`` gives its numbers in single precision, a number too large for it as infinity.
+        Others give them as they do.
 
     Returns
     -------
-    array of shape (n, n_outputs), float64
+    array of shape (n, n_outputs), float64 unless ``single``
 
     Raises
     ------
@@ -161,11 +163,12 @@ def apply_preprocessor(fitted: Any, X: Any, *, columns_required: bool = True) ->
     array([1., 2., 3.])
 
     """
-    table = fitted.transform(_table_for(fitted, X))
+    ours = isinstance(fitted, TabularPreprocessor)
+    table = fitted._matrix(X, single) if ours else fitted.transform(_table_for(fitted, X))
     if sparse.issparse(table):
         table = table.toarray()
     try:
-        matrix = np.asarray(table, dtype=np.float64)
+        matrix = np.asarray(table, dtype=np.float32 if ours and single else np.float64)
     except (TypeError, ValueError) as error:
         raise CovariateError(f"X must hold numbers; {error}. Use preprocessor='auto' for categories.") from None
     if matrix.ndim != 2 or len(matrix) == 0 or (columns_required and matrix.shape[1] == 0):
@@ -173,6 +176,12 @@ def apply_preprocessor(fitted: Any, X: Any, *, columns_required: bool = True) ->
             f"X must be a table with at least one row and one column that varies; got numbers of shape {matrix.shape}. "
             "Check how rows and columns were selected."
         )
+    if not ours:  # ours are finite
+        _refuse_not_finite(matrix)
+    return matrix
+
+
+def _refuse_not_finite(matrix: NDArray[Any]) -> None:
     bad = ~np.isfinite(matrix)
     if bad.any():
         row, column = np.argwhere(bad)[0]
@@ -180,7 +189,6 @@ def apply_preprocessor(fitted: Any, X: Any, *, columns_required: bool = True) ->
             f"X must be finite; got {matrix[row, column]} in row {row}, column {column} ({int(bad.sum())} such). "
             "Use preprocessor='auto', which fills missing values, or fill them yourself."
         )
-    return matrix
 
 
 def _table_for(transformer: Any, X: Any) -> Any:

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from ..errors import CovariateError
 
-__all__ = ["ColumnData", "TableData", "read_columns", "to_floats"]
+__all__ = [
+    "ColumnData",
+    "TableData",
+    "column_at",
+    "holds_plain_numbers",
+    "read_columns",
+    "refuse_infinite",
+    "to_floats",
+]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -50,7 +58,7 @@ class ColumnData:
         """Whether it holds numbers (booleans are 0 and 1) or labels; a column without any value counts as numbers."""
         if self._whole_column is not None:
             return self._whole_column.kind
-        if _is_number_dtype(self.values.dtype) or self.missing.all():
+        if holds_plain_numbers(self.values.dtype) or self.missing.all():
             return "numeric"
         return "numeric" if _holds_numbers(self.name, self.values) else "categorical"
 
@@ -62,7 +70,7 @@ class ColumnData:
         if self._whole_column is not None:
             whole = self._whole_column.numbers
             return None if whole is None else whole[self._rows]
-        if not _is_number_dtype(self.values.dtype) and self.missing.all():
+        if not holds_plain_numbers(self.values.dtype) and self.missing.all():
             return np.full(len(self.values), np.nan)
         return to_floats(self.name, self.values)
 
@@ -240,6 +248,14 @@ def read_columns(table: pd.DataFrame | TableData) -> Iterator[ColumnData]:
         yield from (ColumnData(str(name), values) for name, values in table.items())
 
 
+def column_at(table: pd.DataFrame | TableData, place: int) -> ColumnData:
+    """Return one column of a table."""
+    if isinstance(table, TableData):
+        return table.data[place]
+    name = table.columns[place]
+    return ColumnData(str(name), table[name])
+
+
 class _RowsOf:
     """What ``iloc`` is: rows in square brackets."""
 
@@ -250,14 +266,15 @@ class _RowsOf:
         return self._table.take(rows)
 
 
-def _is_number_dtype(dtype: Any) -> bool:
+def holds_plain_numbers(dtype: Any) -> bool:
+    """Tell whether a type is one of NumPy's numbers, booleans included."""
     return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
 def _holds_numbers(name: str, values: pd.Series[Any]) -> bool:
     """Tell a column of numbers (booleans are 0 and 1) from one of labels; a pandas Categorical always holds labels."""
     dtype = values.dtype
-    if _is_number_dtype(dtype):
+    if holds_plain_numbers(dtype):
         return True
     if isinstance(dtype, pd.CategoricalDtype):
         return False
@@ -283,6 +300,12 @@ def to_floats(name: str, values: pd.Series[Any]) -> Floats:
         numbers: Floats = values.to_numpy().astype(np.float64, copy=False)
     else:
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    refuse_infinite(name, numbers)
+    return numbers
+
+
+def refuse_infinite(name: str, numbers: Floats) -> None:
+    """Raise ``CovariateError`` where a column has an infinite number."""
     infinite = np.isinf(numbers)
     if infinite.any():
         row = int(np.flatnonzero(infinite)[0])
@@ -290,7 +313,6 @@ def to_floats(name: str, values: pd.Series[Any]) -> Floats:
             f"column {name!r} must be finite; got infinity ({numbers[row]}) at row {row} ({int(infinite.sum())} such "
             "rows). Replace it by a number, or by NaN where the value is unknown."
         )
-    return numbers
 
 
 def _factorize(name: str, values: pd.Series[Any]) -> tuple[Codes, tuple[str, ...]]:

@@ -16,10 +16,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CovariateError, LifemixWarning, SettingError
-from .columns import Column, Floats, learn_column
+from .columns import Column, Floats
+from .encoding import Encoding
 from .frames import as_table, match_columns
-from .piecewise import encode_piecewise
-from .reading import ColumnData, TableData, read_columns
+from .learning import learn_columns
+from .reading import TableData
 
 __all__ = ["TabularPreprocessor"]
 
@@ -131,7 +132,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         _check_size(table)
         fills = self._checked_fills(list(table.columns))
         rules = (self.scale, self.missing_indicators, self.max_levels, _checked_bins(self.numbers, self.bins))
-        columns = [learn_column(data, fills.get(data.name), *rules) for data in read_columns(table)]
+        columns = learn_columns(table, fills, *rules)
         _warn_about_columns_without_effect(columns)
         self._learn(columns, named)
         return self
@@ -155,18 +156,15 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
             Where columns are missing or unknown, or one of numbers now holds labels.
 
         """
+        return self._matrix(X)
+
+    def _matrix(self, X: Any, single: bool = False) -> Floats:
+        """Return the table as numbers, in single precision where that is asked for."""
         check_is_fitted(self, "columns_")
         table, named = as_table(X)
         names = [column.name for column in self.columns_]
         table = match_columns(table, named, names, hasattr(self, "feature_names_in_"), type(self).__name__)
-        result = np.zeros((len(table), len(self.get_feature_names_out())), order="F")
-        start = 0
-        for column, data in zip(self.columns_, read_columns(table), strict=True):
-            width = len(column.outputs)
-            if width:
-                _write(column, data, result[:, start : start + width])
-            start += width
-        return result
+        return self._encoding.matrix(table, single)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the outputs: ``column``, ``column=level``, ``missing_column``.
@@ -189,7 +187,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
                 f"input_features is not equal to feature_names_in_ (they should have length equal to number of "
                 f"features, {len(names)}): got {given}, expected {names}. Leave it out: the names are known from fit."
             )
-        return np.array([output for column in self.columns_ for output in column.outputs], dtype=object)
+        return self._encoding.names.copy()
 
     def to_state(self) -> dict[str, Any]:
         """Return all that was set and learned, in JSON's types; ``from_state`` takes it back without loss.
@@ -236,6 +234,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         if twice:
             raise CovariateError(f"two outputs would be called {twice}; rename one of the columns they come from.")
         self.columns_ = tuple(columns)
+        self._encoding = Encoding(columns)
         self.n_features_in_ = len(columns)
         if named:
             self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
@@ -297,57 +296,3 @@ def _warn_about_columns_without_effect(columns: list[Column]) -> None:
         warnings.warn(
             f"no column varies among the training rows, so none is used: {names}.", LifemixWarning, stacklevel=3
         )
-
-
-def _write(column: Column, data: ColumnData, out: Floats) -> None:
-    """Write the numbers of one column into ``out`` of shape (n, outputs of the column), which is zero before."""
-    if column.kind == "numeric":
-        missing = _write_numbers(column, data.as_numbers(), out)
-    elif column.kind == "categorical":
-        missing = _write_levels(column, data, out)
-    else:
-        missing = data.missing
-    if column.indicator:
-        out[:, -1] = missing
-
-
-def _write_numbers(column: Column, numbers: Floats, out: Floats) -> NDArray[np.bool_]:
-    """Write the standardised or encoded numbers; return which were missing."""
-    missing = np.isnan(numbers)
-    filled = np.where(missing, column.fill, numbers)
-    if column.knots is not None:
-        out[:, : len(column.knots) - 1] = encode_piecewise(filled, column.knots)
-        return missing
-    try:
-        with np.errstate(over="raise"):
-            out[:, 0] = (filled - column.mean) / column.scale
-    except FloatingPointError:
-        raise CovariateError(
-            f"column {column.name!r} has values too far from those of training (mean {column.mean}, standard deviation "
-            f"{column.scale}); got from {filled.min()} to {filled.max()}. Check its unit."
-        ) from None
-    return missing
-
-
-def _write_levels(column: Column, data: ColumnData, out: Floats) -> NDArray[np.bool_]:
-    """Write 1 in the column of each row's level; return which were missing."""
-    levels = column.levels or ()
-    codes, texts = data.coded
-    position = {level: i for i, level in enumerate(levels)}
-    unseen = sorted(set(texts) - set(levels))
-    if unseen:
-        rows = int(np.isin(codes, [i for i, text in enumerate(texts) if text not in position]).sum())
-        shown = ", ".join(map(repr, unseen[:5])) + (", ..." if len(unseen) > 5 else "")
-        warnings.warn(
-            f"column {column.name!r} has levels that training did not have: {shown} ({rows} rows); they are coded as "
-            f"none of the {len(levels)} known levels.",
-            LifemixWarning,
-            stacklevel=4,
-        )
-    # One more entry, for the missing: factorize gives them -1.
-    lookup = np.array([position.get(text, -1) for text in texts] + [position[column.fill]])
-    place = lookup[codes]
-    known = np.flatnonzero(place >= 0)
-    out[known, place[known]] = 1.0
-    missing: NDArray[np.bool_] = codes < 0
-    return missing

@@ -11,8 +11,9 @@ import pandas as pd
 
 from ..errors import CovariateError, SettingError
 from ..preprocessing import Passthrough, TabularPreprocessor
-from ..preprocessing.columns import Column, usual_values
+from ..preprocessing.columns import Column
 from ..preprocessing.frames import as_frame, match_columns
+from ..preprocessing.numbers import usual_values
 from ..preprocessing.reading import to_floats
 
 __all__ = ["fields_of"]

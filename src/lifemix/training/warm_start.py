@@ -69,8 +69,13 @@ def _by_location(family: type[LogLocationScale], observed: Observations) -> _Pro
     def primitive(point: Tensor) -> Primitive:
         return family.from_location(point[0], point[1])
 
+    rows = [_PlainRows.of(part) for part in _blocks(observed)] if plain else []
+    weight = observed.weight.sum()
+
     def derivatives(point: Tensor) -> Derivatives:
-        return _plain_derivatives(family, observed, point) if plain else _derivatives(primitive, observed, point)
+        if plain:
+            return _plain_derivatives(family, rows, weight, point)
+        return _derivatives(primitive, observed, point)
 
     least, most = _LOG_PRECISION_RANGE
     low, high = torch.tensor([-torch.inf, least]), torch.tensor([torch.inf, most])
@@ -175,12 +180,31 @@ def _slopes(primitive: Callable[[Tensor], Primitive], observed: Observations, po
     return value / observed.weight.sum(), torch.nan_to_num(gradient / observed.weight.sum())
 
 
-def _plain_derivatives(family: type[LogLocationScale], observed: Observations, point: Tensor) -> Derivatives:
+@dataclass(frozen=True)
+class _PlainRows:
+    """Some exact and right-censored rows: what does not depend on the point is worked out once."""
+
+    log_time: Tensor
+    happened: Tensor  # 1 or 0
+    weight: Tensor
+    log_width: Tensor
+    events: Tensor  # the sum of the weights of those that happened
+
+    @classmethod
+    def of(cls, observed: Observations) -> _PlainRows:
+        """Read some rows."""
+        happened = (observed.event > 0).double()
+        weight = observed.weight
+        return cls(torch.log(observed.time), happened, weight, observed.log_width, (weight * happened).sum())
+
+
+def _plain_derivatives(
+    family: type[LogLocationScale], rows: list[_PlainRows], weight: Tensor, point: Tensor
+) -> Derivatives:
     """Return the same for exact and right-censored times, with slopes in closed form."""
 
     def slopes(at: Tensor) -> tuple[Tensor, Tensor]:
-        parts = [_plain_block(family, part, at) for part in _blocks(observed)]
-        sums = torch.stack(parts).sum(0) / observed.weight.sum()
+        sums = torch.stack([_plain_block(family, part, at) for part in rows]).sum(0) / weight
         return sums[0], sums[1:]
 
     return _differenced(slopes, point)
@@ -199,16 +223,15 @@ def _differenced(slopes: Callable[[Tensor], tuple[Tensor, Tensor]], point: Tenso
     return value, gradient, curvature
 
 
-def _plain_block(family: type[LogLocationScale], observed: Observations, point: Tensor) -> Tensor:
+def _plain_block(family: type[LogLocationScale], rows: _PlainRows, point: Tensor) -> Tensor:
     """Return the weighted sum of the log-likelihood of some rows and its two slopes."""
-    log_time, happened = torch.log(observed.time), (observed.event > 0).double()
     precision = point[1].exp()
-    z = (log_time - point[0]) * precision
-    value, slope = family.standard(z, happened)
-    value += happened * (point[1] + observed.log_width - log_time)
-    by_z = observed.weight * slope
-    by_precision = (observed.weight * happened).sum() + (by_z * z).sum()
-    return torch.stack([(observed.weight * value).sum(), -by_z.sum() * precision, by_precision])
+    z = (rows.log_time - point[0]).mul_(precision)
+    value, slope = family.standard(z, rows.happened)
+    value += rows.happened * (point[1] + rows.log_width).sub_(rows.log_time)
+    by_z = rows.weight * slope
+    total, by_location = (rows.weight * value).sum(), -by_z.sum() * precision
+    return torch.stack([total, by_location, rows.events + by_z.mul_(z).sum()])
 
 
 def _blocks(observed: Observations) -> Iterator[Observations]:

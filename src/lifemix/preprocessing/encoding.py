@@ -1,0 +1,149 @@
+"""From a table to its matrix, by what was learned from each column of training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..errors import CovariateError
+from ..warning import warn_user
+from .blocks import Places, number_blocks, number_places
+from .columns import Column
+from .piecewise import encode_piecewise
+from .reading import ColumnData, Floats, TableData, column_at
+
+__all__ = ["Encoding"]
+
+_ROWS = 2**14  # written at once
+
+
+class Encoding:
+    """Where each column's numbers stand in the matrix, and what is done to plain numbers, for all of them together."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = tuple(columns)
+        outputs = [column.outputs for column in columns]
+        self.names = np.array([name for own in outputs for name in own], dtype=object)
+        self.widths = np.array([len(own) for own in outputs], dtype=np.intp)
+        self.ends = self.widths.cumsum()
+        self.starts = self.ends - self.widths
+        self.scaled = np.array([column.kind == "numeric" and column.knots is None for column in columns], dtype=bool)
+        numbers = [(column.fill, column.mean, column.scale) if own else (0.0, 0.0, 1.0) for own, column in self._each()]
+        self.fill, self.mean, self.scale = np.array(numbers, dtype=np.float64).reshape(-1, 3).T[..., None]
+        self.indicator = np.array([column.indicator for column in columns], dtype=bool)
+
+    def _each(self) -> zip[tuple[bool, Column]]:
+        return zip(self.scaled.tolist(), self.columns, strict=True)
+
+    def matrix(self, table: pd.DataFrame | TableData, single: bool = False) -> NDArray[Any]:
+        """Return the numbers of a table with the columns of training: float64 in Fortran order, or float32 in C's.
+
+        A number too large for single precision is infinite there.
+        """
+        shape = (len(table), len(self.names))
+        result = np.zeros(shape, dtype=np.float32) if single else np.zeros(shape, order="F")
+        with np.errstate(over="ignore"):  # in a cast; what must not overflow says so
+            self._write_all(table, result)
+        return result
+
+    def _write_all(self, table: pd.DataFrame | TableData, result: NDArray[Any]) -> None:
+        together = number_places(table)
+        together = together[self.scaled[together]]
+        self._write_together(table, together, result)
+        alone = self.widths > 0
+        alone[together] = False
+        for place in np.flatnonzero(alone).tolist():
+            out = result[:, self.starts[place] : self.ends[place]]
+            _write(self.columns[place], column_at(table, place), out)
+
+    def _write_together(self, table: pd.DataFrame | TableData, places: Places, result: NDArray[Any]) -> None:
+        """Write columns of plain numbers that are scaled."""
+        for rows, some, values in number_blocks(table, places, _ROWS):
+            own = places[some]
+            missing = np.isnan(values)
+            incomplete = missing.any()
+            if incomplete:
+                values = np.where(missing, self.fill[own], values)
+            try:
+                with np.errstate(over="raise"):
+                    scaled = values - self.mean[own]
+                    scaled /= self.scale[own]
+            except FloatingPointError:
+                self._refuse(table, own)
+            if not np.isfinite(scaled).all():
+                self._refuse(table, own)
+            result.T[_run(self.starts[own]), rows] = scaled
+            if incomplete:
+                for place in np.flatnonzero(self.indicator[own]):
+                    result[rows, self.ends[own[place]] - 1] = missing[place]
+
+    def _refuse(self, table: pd.DataFrame | TableData, places: Places) -> None:
+        """Raise the error of the first of some columns that cannot be written."""
+        for place in places.tolist():
+            _scaled(self.columns[place], column_at(table, place).as_numbers())
+
+
+def _run(places: Places) -> slice | Places:
+    """Return places as a slice where they are consecutive."""
+    return slice(places[0], places[-1] + 1) if places[-1] - places[0] + 1 == len(places) else places
+
+
+def _write(column: Column, data: ColumnData, out: NDArray[Any]) -> None:
+    """Write the numbers of one column into ``out`` of shape (n, outputs of the column), which is zero before."""
+    if column.kind == "numeric":
+        missing = _write_numbers(column, data.as_numbers(), out)
+    elif column.kind == "categorical":
+        missing = _write_levels(column, data, out)
+    else:
+        missing = data.missing
+    if column.indicator:
+        out[:, -1] = missing
+
+
+def _write_numbers(column: Column, numbers: Floats, out: NDArray[Any]) -> NDArray[np.bool_]:
+    """Write the standardised or encoded numbers; return which were missing."""
+    if column.knots is None:
+        out[:, 0] = _scaled(column, numbers)
+        return np.isnan(numbers)
+    missing = np.isnan(numbers)
+    out[:, : len(column.knots) - 1] = encode_piecewise(np.where(missing, column.fill, numbers), column.knots)
+    return missing
+
+
+def _scaled(column: Column, numbers: Floats) -> Floats:
+    """Return the standardised numbers."""
+    filled = np.where(np.isnan(numbers), column.fill, numbers)
+    try:
+        with np.errstate(over="raise"):
+            return np.asarray((filled - column.mean) / column.scale)
+    except FloatingPointError:
+        raise CovariateError(
+            f"column {column.name!r} has values too far from those of training (mean {column.mean}, standard deviation "
+            f"{column.scale}); got from {filled.min()} to {filled.max()}. Check its unit."
+        ) from None
+
+
+def _write_levels(column: Column, data: ColumnData, out: NDArray[Any]) -> NDArray[np.bool_]:
+    """Write 1 in the column of each row's level; return which were missing."""
+    levels = column.levels or ()
+    codes, texts = data.coded
+    position = {level: i for i, level in enumerate(levels)}
+    unseen = sorted(set(texts) - set(levels))
+    if unseen:
+        rows = int(np.isin(codes, [i for i, text in enumerate(texts) if text not in position]).sum())
+        shown = ", ".join(map(repr, unseen[:5])) + (", ..." if len(unseen) > 5 else "")
+        warn_user(
+            f"column {column.name!r} has levels that training did not have: {shown} ({rows} rows); they are coded as "
+            f"none of the {len(levels)} known levels."
+        )
+    # One more entry, for the missing: factorize gives them -1.
+    lookup = np.array([position.get(text, -1) for text in texts] + [position[column.fill]])
+    place = lookup[codes]
+    known = np.flatnonzero(place >= 0)
+    out[known, place[known]] = 1.0
+    missing: NDArray[np.bool_] = codes < 0
+    return missing
