@@ -9,8 +9,8 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from lifemix import DeepSurvivalMachines, baselines, make_target
-from lifemix.persistence.files import checksum
 from lifemix.preprocessing import TabularPreprocessor
+from lifemix.tensor_files import checksum
 
 TIMES = np.array([0.0, 0.3, 1.0, 2.0, 4.0, 50.0])
 
@@ -107,5 +107,5 @@ def forge(path, content, arrays, version="2"):
     """Write a model file with a right checksum, whatever it holds."""
     text = content if isinstance(content, str) else json.dumps(content)
     arrays = {name: np.array(array, order="C") for name, array in arrays.items()}
-    header = {"lifemix": version, "content": text, "checksum": checksum(version, text, arrays)}
+    header = {"lifemix": version, "content": text, "checksum": checksum(version, text, arrays=arrays)}
     save_file(arrays, path, header)

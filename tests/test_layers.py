@@ -17,6 +17,8 @@ LEVELS = {
     "target": 2,
     "checks": 2,
     "files": 1,
+    "tensor_files": 2,
+    "line_files": 2,
     "datasets": 3,
     "events": 3,
     "preprocessing": 3,

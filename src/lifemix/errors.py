@@ -6,6 +6,7 @@ LifemixError
 │   ├── CovariateError    the table X
 │   └── SettingError      an option of an estimator or a function
 ├── ModelFileError        a file that `load` cannot or must not read
+├── FolderInUseError      a folder that another process is writing to
 ├── DivergedError (a RuntimeError)       training came to no finite loss
 └── MissingExtraError (an ImportError)   an optional package is not installed
 LifemixWarning (a UserWarning)           harmless, but worth knowing
@@ -16,6 +17,7 @@ from __future__ import annotations
 __all__ = [
     "CovariateError",
     "DivergedError",
+    "FolderInUseError",
     "InputError",
     "LifemixError",
     "LifemixWarning",
@@ -48,6 +50,10 @@ class SettingError(InputError):
 
 class ModelFileError(LifemixError):
     """A model file cannot be read safely, or a model cannot be written."""
+
+
+class FolderInUseError(LifemixError):
+    """Another process uses the folder for the same purpose."""
 
 
 class DivergedError(LifemixError, RuntimeError):

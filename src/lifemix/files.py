@@ -1,20 +1,31 @@
-"""Files that are written completely or not at all."""
+"""Files that are written completely or not at all, and folders that one process uses at a time."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import itertools
 import os
+import stat
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from .errors import InputError, LifemixError
+from .errors import FolderInUseError, InputError, LifemixError
 
-__all__ = ["atomic_write"]
+__all__ = ["atomic_write", "open_regular", "own_folder", "remove_leftovers"]
+
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would make us wait for ever
+_BINARY = getattr(os, "O_BINARY", 0)
+_NUMBERS = itertools.count()  # of the temporary files of this process
 
 
 @contextlib.contextmanager
-def atomic_write(path: Path, refusal: type[LifemixError] = InputError) -> Iterator[Path]:
+def atomic_write(path: Path, refusal: type[LifemixError] = InputError, flush: bool = True) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success it replaces the file, on failure the file stays as it was.
+
+    What a killed process has left of an earlier attempt is removed.
 
     Parameters
     ----------
@@ -22,20 +33,118 @@ def atomic_write(path: Path, refusal: type[LifemixError] = InputError) -> Iterat
         The file to write.
     refusal : type of LifemixError, default InputError
         What is raised where the file cannot be written.
+    flush : bool, default True
+        Whether the new file must be on disk before it replaces the old one; False for what is written often and has a
+        checksum: after a power failure, not after a kill, it may be damaged.
 
     Yields
     ------
     Path
-        The temporary path to write to. It is flushed to disk before it is renamed.
+        The temporary path to write to.
     """
-    partial = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    partial = path.with_name(f".{path.stem}.{os.getpid()}-{next(_NUMBERS)}.part{path.suffix}")
     try:
-        yield partial
-        with open(partial, "r+b") as file:
-            os.fsync(file.fileno())
-        os.replace(partial, path)
+        remove_leftovers(path)
+        with open(partial, "wb") as mark:
+            if _lock(mark.fileno()) is None:  # while we live, nobody takes it for a leftover
+                mark.close()
+            yield partial
+            if flush:
+                with open(partial, "r+b") as file:
+                    os.fsync(file.fileno())
+            os.replace(partial, path)
     except OSError as error:
         raise refusal(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove temporary files of this path whose writer is gone: nobody holds their lock."""
+    before, after = f".{path.stem}.", f".part{path.suffix}"
+    for name in os.listdir(path.parent):
+        writer = name.removeprefix(before).removesuffix(after)
+        if name == f"{before}{writer}{after}" and writer.replace("-", "").isdecimal():
+            with contextlib.suppress(OSError), open(path.with_name(name), "rb") as file:
+                if _lock(file.fileno()):
+                    path.with_name(name).unlink()
+
+
+def open_regular(path: Path) -> Any:
+    """Open a file for reading bytes; an ``OSError`` for folders, pipes and devices, which could block or never end."""
+    descriptor = os.open(path, os.O_RDONLY | _NONBLOCK | _BINARY)
+    file = os.fdopen(descriptor, "rb") if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    if file is None:
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is a folder, a pipe or a device, not a file")
+    return file
+
+
+@contextlib.contextmanager
+def own_folder(folder: Path, purpose: str) -> Iterator[None]:
+    """Keep other processes (and threads) from using a folder for the same purpose; they are refused.
+
+    The lock is a file that goes with the process, however that ends. A folder that cannot hold one (of a file system
+    without locks, or read-only) is used without.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder; it is made where there is none.
+    purpose : str
+        What the folder is used for, a word; uses for other purposes do not disturb each other.
+
+    Raises
+    ------
+    FolderInUseError
+        If another process uses it.
+    """
+    path = folder / f".lifemix-{purpose}.lock"
+    descriptor = _take(path, purpose)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            os.close(descriptor)
+
+
+def _take(path: Path, purpose: str) -> int | None:
+    """Return the descriptor of a lock file that is ours; None where the folder cannot have one."""
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NONBLOCK, 0o666)
+        except OSError:
+            return None
+        if _lock(descriptor) is False:
+            owner = os.read(descriptor, 20).decode("ascii", "replace").strip()
+            os.close(descriptor)
+            raise FolderInUseError(
+                f"the folder {path.parent} is in use by another process{f' ({owner})' if owner else ''}, for the same "
+                f"purpose: {purpose}. Wait until it has ended, or give another folder."
+            )
+        try:
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                os.truncate(descriptor, 0)
+                os.write(descriptor, f"{os.getpid()}\n".encode())
+                return descriptor
+        except FileNotFoundError:  # the one before us removed it between our opening and locking it
+            pass
+        except OSError:  # no space for our number: the lock holds all the same
+            return descriptor
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool | None:
+    """Take the lock of an open file; False where another has it, None where the system has no such locks."""
+    try:
+        locks = import_module("fcntl")
+        locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    return True

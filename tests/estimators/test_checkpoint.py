@@ -16,7 +16,8 @@ import torch
 from torch import nn
 
 from lifemix import DeepSurvivalMachines, make_target
-from lifemix.errors import ModelFileError, SettingError
+from lifemix.errors import FolderInUseError, LifemixWarning, ModelFileError, SettingError
+from lifemix.tensor_files import checksum, read_tensor_file, write_tensor_file
 from lifemix.training import Callback, Checkpoint, Fleet, ModuleFleet
 from lifemix.training import checkpoint as checkpoint_module
 
@@ -269,6 +270,102 @@ def test_a_broken_checkpoint_is_named(tmp_path, content):
     (tmp_path / FILE).write_bytes(content)
     with pytest.raises(ModelFileError, match="checkpoint .* cannot be read: .* Remove it"):
         make(tmp_path).fit(*data())
+
+
+def test_every_altered_bit_is_noticed(interrupted):
+    X, y = data()
+    folder = interrupted(X, y, encoder=encoder(), max_epochs=3)
+    whole = (folder / FILE).read_bytes()
+    rng = np.random.default_rng(0)
+    header = 8 + int.from_bytes(whole[:8], "little")
+    places = [*range(9), *rng.integers(9, header, 60), *rng.integers(header, len(whole), 30)]
+    for place in places:
+        altered = bytearray(whole)
+        altered[place] ^= 1 << int(rng.integers(8))
+        (folder / FILE).write_bytes(altered)
+        with pytest.raises(ModelFileError, match="checkpoint .*(cannot be read|is damaged|another fit).*[Rr]emove it"):
+            make(folder, encoder=encoder(), max_epochs=3).fit(X, y)
+    (folder / FILE).write_bytes(whole)
+    resumed = make(folder, encoder=encoder(), max_epochs=3).fit(X, y)
+    np.testing.assert_array_equal(resumed.predict(X), make(None, encoder=encoder(), max_epochs=3).fit(X, y).predict(X))
+
+
+FORGED = {
+    "no numbers": lambda state, arrays: arrays.clear(),
+    "another length": lambda state, arrays: arrays.update(values=arrays["values"][:-1]),
+    "another type": lambda state, arrays: arrays.update(best=arrays["best"].astype("int64")),
+    "a model that is not there": lambda state, arrays: state.update(running=[7]),
+    "no random numbers": lambda state, arrays: state.update(randoms=[]),
+    "nothing": lambda state, arrays: state.clear(),
+    "an epoch that is no number": lambda state, arrays: state.update(epoch=[]),
+    "done and running": lambda state, arrays: state.update(running=[]),
+}
+
+
+@pytest.mark.parametrize("change", FORGED.values(), ids=FORGED.keys())
+def test_a_forged_checkpoint_is_refused_in_words(interrupted, change):
+    X, y = data()
+    folder = interrupted(X, y)
+    header, arrays = read_tensor_file(folder / FILE)
+    state, arrays = json.loads(header["state"]), dict(arrays)
+    change(state, arrays)
+    header["state"] = json.dumps(state)
+    header["checksum"] = checksum(header["format"], header["fingerprint"], header["state"], arrays=arrays)
+    write_tensor_file(folder / FILE, header, arrays)
+    with pytest.raises(ModelFileError, match="does not fit this model.*Remove it"):
+        make(folder).fit(X, y)
+
+
+def test_a_module_with_numbers_that_numpy_does_not_have_goes_on(interrupted):
+    X, y = data()
+
+    def own():
+        module = encoder()
+        module.register_buffer("halves", torch.full((3, 2), 0.5, dtype=torch.bfloat16))
+        return module
+
+    folder = interrupted(X, y, encoder=own())
+    resumed = make(folder, encoder=own()).fit(X, y)
+    np.testing.assert_array_equal(resumed.predict(X), make(None, encoder=encoder()).fit(X, y).predict(X))
+
+
+def test_without_space_for_checkpoints_the_fit_goes_on_with_one_warning(tmp_path, monkeypatch):
+    X, y = data()
+    expected = make(None).fit(X, y).predict(X)
+
+    def full(*paths):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lifemix.files.os.replace", full)
+        with pytest.warns(LifemixWarning) as warned:
+            model = make(tmp_path).fit(X, y)
+    assert [str(each.message)[:29] for each in warned] == ["no checkpoint is written, the"]
+    assert "No space left" in str(warned[0].message)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    assert os.listdir(tmp_path) == []
+
+
+def test_where_there_can_be_no_folder_the_fit_goes_on_with_one_warning(tmp_path):
+    X, y = data()
+    (tmp_path / "file").touch()
+    with pytest.warns(LifemixWarning, match="no checkpoint is written, the fit goes on without") as warned:
+        make(tmp_path / "file" / "below").fit(X, y)
+    assert len(warned) == 1
+
+
+class FitsInTheSameFolder(Callback):
+    def on_epoch_end(self, state):
+        with pytest.raises(FolderInUseError, match="in use by another process .*checkpoint.*give another folder"):
+            make(self.folder, random_state=1).fit(*data())
+        state.stop()
+
+
+def test_two_fits_at_a_time_cannot_share_a_folder(tmp_path):
+    other = FitsInTheSameFolder()
+    other.folder = tmp_path
+    make(tmp_path, callbacks=[other]).fit(*data())
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_fit_without_a_seed_cannot_go_on_so_it_is_refused(tmp_path):

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,8 +9,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 
 from lifemix import DeepSurvivalMachines, FleetSearchCV, make_target
-from lifemix.errors import LifemixWarning, SettingError
+from lifemix.errors import FolderInUseError, LifemixWarning, SettingError
 from lifemix.estimators import search as search_module
+from lifemix.files import own_folder
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.splits import EventStratifiedKFold
 
@@ -177,6 +180,37 @@ def test_stored_scores_serve_the_same_search_and_no_other(data, tmp_path):
             CALLS[:] = ["forever"]
             FleetSearchCV(base, {"k": [1, 2]}, cv=cv, scoring=counted_score, refit=False, folder=tmp_path).fit(*rows)
             assert len(CALLS) - 1 == expected, name
+
+
+def test_damaged_scores_are_computed_anew(data, tmp_path):
+    X, y = data[0][:120], data[1][:120]
+
+    def search():
+        CALLS[:] = ["forever"]
+        search = FleetSearchCV(BASE, {"k": [1, 2]}, cv=2, scoring=counted_score, refit=False, folder=tmp_path).fit(X, y)
+        return search.cv_results_["mean_test_score"].tolist(), len(CALLS) - 1
+
+    scores, calls = search()
+    assert calls == 4
+    lines = (tmp_path / "scores.jsonl").read_text().splitlines()
+    lines[1] = re.sub(r'"test_score":0\.\d', '"test_score":0.9', lines[1])
+    (tmp_path / "scores.jsonl").write_text("\n".join([*lines, "[]", "{}", '{"key":1,"result":2}']) + "\n")
+    with pytest.warns(LifemixWarning, match="4 lines of .*scores.jsonl are damaged.*computed anew"):
+        assert search() == (scores, 1)
+    assert search() == (scores, 0)
+
+
+def test_without_space_for_scores_the_search_goes_on_with_one_warning(data, tmp_path):
+    X, y = data[0][:120], data[1][:120]
+    (tmp_path / "file").touch()
+    with pytest.warns(LifemixWarning, match="scores are not kept, the search goes on without: .*cannot be") as warned:
+        FleetSearchCV(BASE, {"k": [1, 2]}, cv=2, refit=False, folder=tmp_path / "file" / "below").fit(X, y)
+    assert len(warned) == 1
+
+
+def test_two_searches_at_a_time_cannot_share_a_folder(data, tmp_path):
+    with own_folder(tmp_path, "search"), pytest.raises(FolderInUseError, match="purpose: search.*another folder"):
+        FleetSearchCV(BASE, {"k": [1]}, cv=2, folder=tmp_path).fit(*data)
 
 
 def test_one_bad_candidate_scores_nan_and_all_bad_are_refused(data):

@@ -20,7 +20,7 @@ def test_every_model_gives_time_and_parameters(model):
     (record,) = run_job(ScalingJob(TINY, model, 80, 0, True))
     assert record.seconds > 0
     assert record.setting == {"rows": 80, "growth": True} | SCALED[model]
-    assert Record.from_line(record.to_line()).key == record.key
+    assert Record.from_json(record.to_json()).key == record.key
     if model == "cph":
         assert record.parameters == 9
     elif model == "dsm":  # encoder without bias, per component a gate and two shifts, and two base values

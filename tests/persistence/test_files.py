@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 import lifemix
 from lifemix import load, save
-from lifemix.errors import ModelFileError
+from lifemix.errors import ModelFileError, SettingError
 from lifemix.persistence import FORMAT_VERSION
 from saved_models import data, fitted, forge, parts
 
@@ -122,6 +122,72 @@ def test_a_version_that_never_was_is_refused(saved, version):
     forge(saved, header["content"], arrays, version)
     with pytest.raises(ModelFileError):
         load(saved)
+
+
+@pytest.mark.parametrize("version", ["9" * 5000, "٣", "1" * 7])
+def test_a_version_beyond_all_bounds_is_refused(saved, version):
+    header, arrays = parts(saved)
+    forge(saved, header["content"], arrays, version)
+    with pytest.raises(ModelFileError):
+        load(saved)
+
+
+def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="is no model file, .*a pipe"):
+        load(tmp_path / "pipe")
+
+
+def test_a_loaded_model_does_not_depend_on_its_file(saved, model):
+    X, _ = data(model.n_events_)
+    again = load(saved)
+    before = again.predict_survival_function(X, [0.5, 2.0])
+    with open(saved, "r+b") as file:  # in place, as cp does
+        file.write(bytes(saved.stat().st_size))
+        file.truncate(10)
+    np.testing.assert_array_equal(again.predict_survival_function(X, [0.5, 2.0]), before)
+
+
+KEY = "a secret of enough letters"
+
+
+def test_a_signed_file_loads_with_its_key_and_without(saved, model):
+    save(model, saved, key=KEY)
+    X, _ = data(model.n_events_)
+    for again in (load(saved, key=KEY), load(saved, key=KEY.encode()), load(saved)):
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_with_a_key_only_what_it_signed_is_loaded(saved, model):
+    with pytest.raises(ModelFileError, match="is not signed; expected a file that was saved with this key"):
+        load(saved, key=KEY)
+    save(model, saved, key=KEY + "!")
+    with pytest.raises(ModelFileError, match="was signed with another key, or altered since"):
+        load(saved, key=KEY)
+
+
+def test_an_altered_file_with_a_right_checksum_has_no_right_signature(saved, model):
+    save(model, saved, key=KEY)
+    header, arrays = parts(saved)
+    content = json.loads(header["content"]) | {"options": {}}
+    forge(saved, content, arrays)
+    altered, _ = parts(saved)
+    save_file(arrays, saved, altered | {"signature": header["signature"]})
+    with pytest.raises(ModelFileError, match="was signed with another key, or altered since"):
+        load(saved, key=KEY)
+
+
+@pytest.mark.parametrize("key", ["short", b"", 3, ["a" * 20]])
+def test_a_key_that_can_be_guessed_is_refused(model, key, tmp_path):
+    with pytest.raises(SettingError, match="key must"):
+        save(model, tmp_path / "m", key=key)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_signed_file_is_the_same_bytes_each_time(model, tmp_path):
+    for name in "ab":
+        save(model, tmp_path / name, key=KEY)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_missing_file_and_folder(tmp_path, model):

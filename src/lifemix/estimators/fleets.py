@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from ..errors import DivergedError
+from ..files import own_folder
 from ..likelihood import Observations
 from ..model import Architecture
 from ..training import (
@@ -48,14 +49,23 @@ def train_plan(
 ) -> tuple[list[Fit], tuple[Architecture, ...]]:
     """Return what training gives for each job, and one architecture, or one per job where each has its own module.
 
-    The checkpoints are removed once all jobs are done.
+    The checkpoints are removed once all jobs are done; as long as it lasts, no other fit may use their folder.
     """
+    if checkpoint_folder is None:
+        return _train(plan, None, callbacks, verbose)
+    with own_folder(Path(checkpoint_folder), "checkpoint"):
+        return _train(plan, Path(checkpoint_folder), callbacks, verbose)
+
+
+def _train(
+    plan: Plan, folder: Path | None, callbacks: Sequence[Callback], verbose: bool
+) -> tuple[list[Fit], tuple[Architecture, ...]]:
     fits: list[Fit] = []
     architectures, checkpoints = [], []
     for number, fleet in enumerate(_fleets_of(plan)):
         hooks = [*callbacks]
-        if checkpoint_folder is not None:
-            checkpoint = Checkpoint(Path(checkpoint_folder) / f"lifemix-checkpoint-{number}.safetensors", fleet)
+        if folder is not None:
+            checkpoint = Checkpoint(folder / f"lifemix-checkpoint-{number}.safetensors", fleet)
             checkpoint.restore(fleet)
             checkpoints.append(checkpoint)
             hooks.insert(0, checkpoint)  # a callback of the user's that fails does not lose the epoch

@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import joblib
 
+from ..errors import InputError
+from ..files import own_folder
+from ..line_files import LineFile
+from ..warning import warn_user
+
 __all__ = ["ScoreStore"]
 
 _NOT_PART_OF_A_MODEL = ("verbose", "callbacks", "checkpoint", "device")  # of a candidate on a fold
+_PARTS = ("candidate", "fold", "key", "result")
+_RESULT = ("fit_time", "score_time", "test_score")
 
 
 class ScoreStore:
-    """Scores by model and fold; scores of other data, folds or settings are never reused."""
+    """Scores by model and fold; scores of other data, folds or settings are never reused, nor are damaged ones."""
 
     def __init__(self, folder: str | os.PathLike[str] | None, data: Any) -> None:
-        self.path = None if folder is None else Path(folder) / "scores.jsonl"
         self.known: dict[str, dict[str, float]] = {}
-        if self.path is None:
+        self._file: LineFile[tuple[str, dict[str, float]]] | None = None
+        self._warned = False
+        if folder is None:
             return
         self.data = joblib.hash(data)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        if self.path.exists():
-            records = map(_parsed, self.path.read_text(encoding="utf-8").splitlines())
-            self.known = {record["key"]: record["result"] for record in records if record is not None}
+        self._file = LineFile(Path(folder) / "scores.jsonl", _parsed)
+        self.known = dict(self._file.records)
+        if self._file.n_damaged:
+            warn_user(
+                f"{self._file.n_damaged} lines of {self._file.path} are damaged or of an older version; their scores "
+                "are computed anew."
+            )
+
+    @classmethod
+    @contextlib.contextmanager
+    def opened(cls, folder: str | os.PathLike[str] | None, data: Any) -> Iterator[ScoreStore]:
+        """Yield the store of a folder, which no other search may use until it is closed."""
+        if folder is None:
+            yield cls(None, data)
+            return
+        with own_folder(Path(folder), "search"):
+            yield cls(folder, data)
 
     def _key(self, model: Any, fold: int) -> str:
         options = {name: v for name, v in model.get_params().items() if name not in _NOT_PART_OF_A_MODEL}
@@ -35,22 +56,29 @@ class ScoreStore:
 
     def get(self, model: Any, fold: int) -> dict[str, float] | None:
         """Return the stored result of a model on a fold, or None."""
-        return None if self.path is None else self.known.get(self._key(model, fold))
+        return None if self._file is None else self.known.get(self._key(model, fold))
 
     def put(self, model: Any, candidate: Mapping[str, Any], fold: int, result: dict[str, float]) -> None:
-        """Append a score to the file at once; the candidate is written for human readers."""
-        if self.path is None:
+        """Append a score to the file at once; the candidate is written for human readers.
+
+        Where it cannot be written there is one warning, and the search goes on.
+        """
+        if self._file is None:
             return
         shown = {name: str(value) for name, value in candidate.items()}
         record = {"key": self._key(model, fold), "candidate": shown, "fold": fold, "result": result}
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+        try:
+            self._file.append([record])
+        except InputError as error:
+            if not self._warned:
+                warn_user(f"scores are not kept, the search goes on without: {error}")
+            self._warned = True
 
 
-def _parsed(line: str) -> dict[str, Any] | None:
-    """Read one record; None for an incomplete line, such as the last one of an interrupted run."""
-    try:
-        record: dict[str, Any] = json.loads(line)
-    except json.JSONDecodeError:
-        return None
-    return record if {"key", "result"} <= record.keys() else None
+def _parsed(record: dict[str, Any]) -> tuple[str, dict[str, float]]:
+    """Return key and result of a record; ``ValueError`` where it is none."""
+    key, result = record["key"], record["result"]
+    numbers = isinstance(result, dict) and all(type(value) is float for value in result.values())
+    if sorted(record) != list(_PARTS) or not isinstance(key, str) or not numbers or sorted(result) != list(_RESULT):
+        raise ValueError("not a score")
+    return key, result

@@ -198,7 +198,32 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         _check_folds(target, folds)
         weight = check_weight(sample_weight, len(target))
         measure = None if self.folder is None else _name(self.scoring)
-        store = ScoreStore(self.folder, (X, target.to_array(), weight, folds, measure))
+        with ScoreStore.opened(self.folder, (X, target.to_array(), weight, folds, measure)) as store:
+            known = self._scores(store, models, candidates, X, target, weight, folds, score)
+        self.cv_results_ = cv_results(candidates, known, len(folds))
+        self.n_splits_ = len(folds)
+        _check_scores(self.cv_results_["mean_test_score"])
+        self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_params_ = candidates[self.best_index_]
+        if self.refit:
+            start = time.perf_counter()
+            self.best_estimator_ = self._model(self.best_params_).fit(X, y, sample_weight)
+            self.refit_time_ = time.perf_counter() - start
+        return self
+
+    def _scores(
+        self,
+        store: ScoreStore,
+        models: Sequence[DeepSurvivalMachines],
+        candidates: Sequence[Mapping[str, Any]],
+        X: Any,
+        target: Target,
+        weight: NDArray[np.float64],
+        folds: Sequence[Any],
+        score: Callable[..., float],
+    ) -> dict[tuple[int, int], Any]:
+        """Return the scores by candidate and fold; those that are not in the store are computed, and put there."""
         known = {
             (number, fold): found
             for number, model in enumerate(models)
@@ -213,17 +238,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                     known[candidate, fold] = result
                     store.put(models[candidate], candidates[candidate], fold, result)
                 show(len(results))
-        self.cv_results_ = cv_results(candidates, known, len(folds))
-        self.n_splits_ = len(folds)
-        _check_scores(self.cv_results_["mean_test_score"])
-        self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.best_params_ = candidates[self.best_index_]
-        if self.refit:
-            start = time.perf_counter()
-            self.best_estimator_ = self._model(self.best_params_).fit(X, y, sample_weight)
-            self.refit_time_ = time.perf_counter() - start
-        return self
+        return known
 
     def _candidates(self) -> list[dict[str, Any]]:
         try:

@@ -138,7 +138,7 @@ class FittedNetworkState:
         modules = fields["modules"]
         if len(modules) != (0 if model.encoder is None else model.n_members):
             raise malformed(f"{place}.modules", "the arrays of each member's encoder", len(modules))
-        example = torch.zeros(2, reader.sizes["inputs"])
+        example = torch.zeros(1).expand(2, reader.sizes["inputs"])  # whatever the file says, no memory
         architectures = [architecture_of(model, example, reader.sizes["events"]) for _ in range(len(modules) or 1)]
         _check_layout(fields["layout"], architectures[0])
         if within.sizes["weights"] != architectures[0].layout.size:

@@ -10,6 +10,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..line_files import LineFile
+from ..warning import warn_user
+
 __all__ = ["Key", "Record", "RecordStore", "Setting", "key_of", "plain", "rounded"]
 
 Setting = Mapping[str, Any]
@@ -48,33 +51,59 @@ class Record:
         """What the record is about; two records with one key are equal but for the seconds."""
         return key_of(self.data, self.model, self.setting, self.censoring, self.fold, self.seed, self.run)
 
-    def to_line(self) -> str:
-        """Return the record as one line of JSON, empty fields left out."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the record in JSON's types, empty fields left out."""
         values = {name: value for name, value in asdict(self).items() if value not in (None, {}, "")}
-        return json.dumps(plain(values), separators=(",", ":"), allow_nan=False) + "\n"
+        found: dict[str, Any] = plain(values)
+        return found
 
     @classmethod
-    def from_line(cls, line: str) -> Record:
-        """Read what ``to_line`` has written."""
-        values = json.loads(line)
+    def from_json(cls, values: dict[str, Any]) -> Record:
+        """Read what ``to_json`` gave; a ``ValueError`` or ``TypeError`` where it cannot be one."""
+        values = dict(values)
         for part in ("test", "inner", "calibration"):
             if part in values:
                 values[part] = _with_nan(values[part])
-        return cls(**({"setting": {}, "test": {}} | values))
+        record = cls(**({"setting": {}, "test": {}} | values))
+        for name, kind in _KINDS.items():
+            value = getattr(record, name)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise ValueError(f"{name} is {value!r:.60}")
+        hash(record.key)
+        return record
+
+
+_KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(("data", "model", "run", "version"), str),
+    **dict.fromkeys(("setting", "test", "inner"), dict),
+    **dict.fromkeys(("censoring", "seconds"), (int, float)),
+    **dict.fromkeys(("fold", "seed"), int),
+    "parameters": (int, type(None)),
+}
 
 
 class RecordStore:
     """Records in a folder, ``records-<model>.jsonl``; a run that was killed at any point continues from them.
 
-    Lines are only ever appended. A last line that was cut off by a kill is removed when the store is next opened.
+    Lines are appended, each with a checksum. A last line that was cut off by a kill, and lines that were damaged, do
+    not count: their jobs are done anew, and with the first new record the lines go. Of damage there is a warning.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.known: dict[Key, Record] = {}
+        self._files: dict[str, LineFile[Record]] = {}
         for path in sorted(self.folder.glob("records-*.jsonl")):
-            for record in _read(path):
+            file = self._file(path.name)
+            for record in file.records:
                 self.known.setdefault(record.key, record)
+            if file.n_damaged:
+                warn_user(f"{file.n_damaged} lines of {path} are damaged; what they held is computed anew.")
+
+    def _file(self, name: str) -> LineFile[Record]:
+        if name not in self._files:
+            self._files[name] = LineFile(self.folder / name, Record.from_json, older=True)
+        return self._files[name]
 
     def __contains__(self, key: Key) -> bool:
         return key in self.known
@@ -88,17 +117,13 @@ class RecordStore:
 
     def add(self, records: Iterable[Record]) -> None:
         """Append the records that are new, and flush them to disk before returning."""
-        lines: dict[str, list[str]] = {}
+        new: dict[str, list[Record]] = {}
         for record in records:
             if record.key not in self.known:
                 self.known[record.key] = record
-                lines.setdefault(record.model, []).append(record.to_line())
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for model, new in lines.items():
-            with (self.folder / f"records-{model}.jsonl").open("a", encoding="utf-8") as file:
-                file.write("".join(new))
-                file.flush()
-                os.fsync(file.fileno())
+                new.setdefault(record.model, []).append(record)
+        for model, own in new.items():
+            self._file(f"records-{model}.jsonl").append(record.to_json() for record in own)
 
 
 def key_of(data: str, model: str, setting: Setting, censoring: float, fold: int, seed: int, run: str) -> Key:
@@ -130,12 +155,3 @@ def _with_nan(value: Any) -> Any:
     if isinstance(value, list):
         return [_with_nan(item) for item in value]
     return math.nan if value is None else value
-
-
-def _read(path: Path) -> list[Record]:
-    """Read complete lines; what a kill has left of the last one is cut off."""
-    content = path.read_bytes()
-    end = content.rfind(b"\n") + 1
-    if end < len(content):
-        os.truncate(path, end)
-    return [Record.from_line(line) for line in content[:end].decode("utf-8").splitlines() if line.strip()]

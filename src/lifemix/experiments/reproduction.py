@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SettingError
-from ..files import atomic_write
+from ..files import atomic_write, own_folder
 from .cells import Cell
 from .comparison import paper_of
 from .learners import LEARNERS
@@ -94,7 +94,8 @@ def reproduce(
     for one in names:
         parts = studies(one, quick, data, grid)
         for study in parts:
-            run_jobs(study.jobs(models), RecordStore(Path(out) / study.folder), jobs, backend, quiet)
+            with own_folder(Path(out) / study.folder, "experiment"):
+                run_jobs(study.jobs(models), RecordStore(Path(out) / study.folder), jobs, backend, quiet)
         pages.append(write_results(Path(out), parts, selection))
     return pages
 

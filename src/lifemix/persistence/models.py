@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import baselines
 from ..errors import LifemixError, ModelFileError
 from ..state import Reader, Writer, read_model, write_model
-from .files import FORMAT_VERSION, Arrays, read_file, write_file
+from .files import FORMAT_VERSION, Arrays, check_key, read_file, write_file
 from .version1 import upgrade
 
 if TYPE_CHECKING:
@@ -20,10 +20,19 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "save"]
 
-_MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeError, TypeError, ValueError)
+_MALFORMED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = None) -> None:
     """Write a fitted model to one file, as numbers and JSON; a kill while writing leaves no half file under that name.
 
     The file holds the options, what was learned, and the times and events of training, which ``score`` needs. The
@@ -38,9 +47,15 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         ``best_estimator_`` is written.
     path : str or path
         The file, by custom with the ending ``.safetensors``.
+    key : bytes or str, optional
+        A secret of at least 16 bytes, such as ``secrets.token_hex(32)`` gives, with which the file is signed (HMAC with
+        SHA-256): ``load(path, key=...)`` then refuses what was altered by somebody without the key. The file can still
+        be read without it, and an older file with a right signature cannot be told from the last one.
 
     Raises
     ------
+    SettingError
+        If the key is too short.
     ModelFileError
         If the model is not fitted, is of another class, has parts that cannot be written without pickle (a transformer
         of your own as preprocessor, a function as activation) or values that a fitted model cannot have (a weight that
@@ -66,6 +81,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
 
     """
+    secret = check_key(key)
     model, writer = _best(model), Writer()
     content = write_model(model, writer)
     try:
@@ -78,10 +94,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             f"a file of this {type(model).__name__} could not be loaded again, so none was written: {reason} Fit the "
             "model again, or pickle it with joblib."
         ) from None
-    write_file(Path(path), content, writer.arrays)
+    write_file(Path(path), content, writer.arrays, secret)
 
 
-def load(path: str | os.PathLike[str], encoder: nn.Module | None = None) -> Any:
+def load(path: str | os.PathLike[str], encoder: nn.Module | None = None, *, key: bytes | str | None = None) -> Any:
     """Read a model that ``save`` wrote; its predictions are the same bit for bit. Loading never runs code of the file.
 
     Parameters
@@ -90,6 +106,9 @@ def load(path: str | os.PathLike[str], encoder: nn.Module | None = None) -> Any:
         The file. Files of release 0.1.0 are read as well.
     encoder : nn.Module, optional
         For a model with an encoder of your own, a module of the same shape; a copy of it gets the saved weights.
+    key : bytes or str, optional
+        The key that ``save`` was given. With it, a file that is not signed with this key is refused; without, signed
+        files are read like others.
 
     Returns
     -------
@@ -99,7 +118,8 @@ def load(path: str | os.PathLike[str], encoder: nn.Module | None = None) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is not a whole and unaltered model file, of a newer format, or of a class that is not registered.
+        If the file is not a whole and unaltered model file, of a newer format, of a class that is not registered, or
+        not signed with the key.
 
     See Also
     --------
@@ -118,7 +138,7 @@ def load(path: str | os.PathLike[str], encoder: nn.Module | None = None) -> Any:
     [0.667, 0.0]
 
     """
-    version, content, arrays = read_file(Path(path))
+    version, content, arrays = read_file(Path(path), check_key(key))
     try:
         return _restore(version, content, arrays, encoder)
     except ModelFileError as error:

@@ -1,31 +1,35 @@
 """Checkpoints: the whole state of a fleet in one file, from which an interrupted run continues exactly.
 
-The file is safetensors with a JSON header, written atomically.
+The file is safetensors with a JSON header and a checksum, written atomically.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, astuple, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from ..errors import ModelFileError
+from ..files import remove_leftovers
+from ..tensor_files import Arrays, checksum, read_tensor_file, write_tensor_file
+from ..warning import warn_user
 from .callbacks import Callback, TrainingState
 from .fleet import Fit, Fleet
 from .module_fleet import ModuleFleet
 
 __all__ = ["Checkpoint"]
 
-_FORMAT = 2
+_FORMAT = "3"
+_MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeError, TypeError, ValueError)
 
 
 class Checkpoint(Callback):
@@ -35,10 +39,7 @@ class Checkpoint(Callback):
         self.path = Path(path)
         self.every = every
         self.fingerprint = _fingerprint(fleet)
-
-    @property
-    def _partial(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.part")
+        self._warned = False
 
     def on_epoch_end(self, state: TrainingState) -> None:
         """Write the state every so many epochs, and when all models have stopped."""
@@ -46,44 +47,82 @@ class Checkpoint(Callback):
             self.save(state.fleet)
 
     def save(self, fleet: Fleet) -> None:
-        """Write the state atomically: an interruption leaves the previous file intact."""
-        state = {
-            "epoch": fleet.epoch,
-            "steps": fleet.optimizer.steps,
-            "running": fleet.running,
-            "fits": [asdict(fit) | {"parameters": None} for fit in fleet.fits],
-            "randoms": [[r.shuffle.bit_generator.state, r.dropout.bit_generator.state] for r in fleet.randoms],
-        }
-        header = {"format": str(_FORMAT), "fingerprint": self.fingerprint, "state": json.dumps(state)}
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in _tensors(fleet).items()}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        save_file(tensors, self._partial, header)
-        os.replace(self._partial, self.path)
+        """Write the state atomically: an interruption leaves the previous file intact.
+
+        Where it cannot be written (a disk that is full or read-only) there is one warning, and training goes on.
+        """
+        state = json.dumps(
+            {
+                "epoch": fleet.epoch,
+                "steps": fleet.optimizer.steps,
+                "running": fleet.running,
+                "fits": [asdict(fit) | {"parameters": None} for fit in fleet.fits],
+                "randoms": [[r.shuffle.bit_generator.state, r.dropout.bit_generator.state] for r in fleet.randoms],
+            }
+        )
+        arrays = {name: _to_array(tensor) for name, tensor in _tensors(fleet).items()}
+        digest = checksum(_FORMAT, self.fingerprint, state, arrays=arrays)
+        header = {"format": _FORMAT, "fingerprint": self.fingerprint, "state": state, "checksum": digest}
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_tensor_file(self.path, header, arrays, flush=False)
+        except (OSError, ModelFileError) as error:
+            if not self._warned:
+                warn_user(f"no checkpoint is written, the fit goes on without: {error}")
+            self._warned = True
 
     def restore(self, fleet: Fleet) -> bool:
         """Restore the state of the fleet from the file, if there is one; a file of another fit is refused."""
-        if not self.path.exists():
+        try:
+            header, arrays = read_tensor_file(self.path)
+        except FileNotFoundError:
             return False
-        header, tensors = self._read()
-        if header.get("format") != str(_FORMAT) or header.get("fingerprint") != self.fingerprint:
+        except ModelFileError as error:
+            raise ModelFileError(f"the checkpoint {self.path} cannot be read: {error}. Remove it.") from None
+        parts = [header.get(name, "") for name in ("format", "fingerprint", "state")]
+        whole = header.get("checksum") == checksum(*parts, arrays=arrays)
+        if parts[0] == _FORMAT and not whole:
             raise ModelFileError(
-                f"the checkpoint {self.path} belongs to another fit (other data, settings or seed); "
+                f"the checkpoint {self.path} is damaged: its checksum does not fit. Remove it; the fit begins anew."
+            )
+        if parts[:2] != [_FORMAT, self.fingerprint]:
+            raise ModelFileError(
+                f"the checkpoint {self.path} belongs to another fit (other data, settings, seed or version); "
                 "remove it, or give another folder."
             )
-        _put_back(fleet, json.loads(header["state"]), tensors)
-        return True
-
-    def _read(self) -> tuple[dict[str, str], dict[str, Any]]:
         try:
-            with safe_open(self.path, framework="pt") as file:
-                return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError) as error:
-            raise ModelFileError(f"the checkpoint {self.path} cannot be read: {error}. Remove it.") from None
+            _put_back(fleet, json.loads(parts[2]), arrays)
+        except _MALFORMED as error:
+            raise ModelFileError(f"the checkpoint {self.path} does not fit this model: {error!r}. Remove it.") from None
+        return True
 
     def remove(self) -> None:
         """Remove the file: the fit is done."""
-        self.path.unlink(missing_ok=True)
-        self._partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)
+            remove_leftovers(self.path)
+
+
+def _to_array(tensor: Tensor) -> Any:
+    """Return the numbers of a tensor; of a type that NumPy does not have, its bytes."""
+    tensor = tensor.detach().cpu().contiguous()
+    try:
+        return tensor.numpy()
+    except TypeError:
+        return tensor.reshape(-1).view(torch.uint8).numpy()
+
+
+def _to_tensor(array: Any, like: Tensor | None = None, shape: tuple[int, ...] | None = None) -> Tensor:
+    """Return a copy of the numbers, of the type and device of a tensor and of a shape, by default that tensor's."""
+    tensor = torch.from_numpy(np.array(array, order="C"))
+    if like is None:
+        return tensor
+    if tensor.dtype != like.dtype:
+        tensor = tensor.view(like.dtype).reshape(like.shape)
+    expected = tuple(like.shape) if shape is None else shape
+    if tuple(tensor.shape) != expected:
+        raise ValueError(f"an array of shape {tuple(tensor.shape)}, not {expected}")
+    return tensor.to(like.device)
 
 
 def _tensors(fleet: Fleet) -> dict[str, Tensor]:
@@ -97,23 +136,33 @@ def _tensors(fleet: Fleet) -> dict[str, Tensor]:
     return tensors
 
 
-def _put_back(fleet: Fleet, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    device = fleet.values.device
-    fleet.epoch, fleet.running = state["epoch"], state["running"]
-    fleet.values, fleet.best = tensors["values"].to(device), tensors["best"].to(device)
-    fleet.optimizer.steps = state["steps"]
-    kept = {name.removeprefix("moment."): t.to(device) for name, t in tensors.items() if name.startswith("moment.")}
+def _put_back(fleet: Fleet, state: Mapping[str, Any], arrays: Arrays) -> None:
+    running, size = list(state["running"]), fleet.architecture.layout.size
+    if not set(running) <= set(range(len(fleet.jobs))) or len(state["fits"]) != len(fleet.jobs):
+        raise ValueError(f"models {running}, of {len(fleet.jobs)}")
+    like = fleet.values
+    fleet.epoch, fleet.running, fleet.optimizer.steps = int(state["epoch"]), running, int(state["steps"])
+    fleet.values = _to_tensor(arrays["values"], like, (len(running) * size,))
+    fleet.best = _to_tensor(arrays["best"], like, (len(running), size))
+    moments = {name.removeprefix("moment."): array for name, array in arrays.items() if name.startswith("moment.")}
+    if fleet.optimizer.n_moments:
+        kept = {name: _to_tensor(array, like, tuple(fleet.values.shape)) for name, array in moments.items()}
+    else:  # of a class of torch.optim: whatever it keeps
+        kept = {name: _to_tensor(array).to(like.device) for name, array in moments.items()}
     fleet.optimizer.restore(kept)
     fleet.fits = [Fit(**fit) for fit in state["fits"]]
     for number, fit in enumerate(fleet.fits):
-        done = tensors.get(f"done.{number}")
-        fit.parameters = None if done is None else done.to(device)
+        done = arrays.get(f"done.{number}")
+        fit.parameters = None if done is None else _to_tensor(done, like, (size,))
+        if (done is None) != (number in running):
+            raise ValueError(f"model {number} is neither done nor running")
     for random, (shuffle, dropout) in zip(fleet.randoms, state["randoms"], strict=True):
         random.shuffle.bit_generator.state, random.dropout.bit_generator.state = shuffle, dropout
     if isinstance(fleet, ModuleFleet):
-        fleet.random_states = [tensors[f"random.{i}"] for i in range(len(fleet.random_states))]
-        fleet.put_buffers({name: tensors[f"buffer.{name}"] for name in fleet.best_buffers})
-        fleet.best_buffers = {name: tensors[f"best_buffer.{name}"].to(device) for name in fleet.best_buffers}
+        fleet.random_states = [_to_tensor(arrays[f"random.{i}"], own) for i, own in enumerate(fleet.random_states)]
+        buffers = fleet.best_buffers
+        fleet.put_buffers({name: _to_tensor(arrays[f"buffer.{name}"], own) for name, own in buffers.items()})
+        fleet.best_buffers = {name: _to_tensor(arrays[f"best_buffer.{name}"], own) for name, own in buffers.items()}
     if fleet.running:
         fleet.gather_settings()
 

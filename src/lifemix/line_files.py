@@ -1,0 +1,129 @@
+"""Files of JSON records, one a line, each with a checksum: appended to, read line by line, damaged lines told apart."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from .errors import InputError
+from .files import atomic_write, open_regular
+
+__all__ = ["LineFile"]
+
+Record = TypeVar("Record")
+
+_SEALED = re.compile(rb'(\{.*),"checksum":"([0-9a-f]{16})"\}', re.DOTALL)
+_MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+class LineFile(Generic[Record]):
+    """A file of records, read when it is opened.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it need not be there.
+    parse : callable
+        Gives the record of a JSON object; any error says that there is none in it.
+    older : bool, default False
+        Whether lines without a checksum, of older versions, count where ``parse`` takes them.
+
+    Attributes
+    ----------
+    records : list
+        What was read.
+    n_damaged : int
+        How many lines are neither whole records nor the last one, which a kill has cut off.
+    """
+
+    def __init__(self, path: Path, parse: Callable[[dict[str, Any]], Record], older: bool = False) -> None:
+        self.path, self._parse, self._older = path, parse, older
+        self.records: list[Record] = []
+        self.n_damaged = 0
+        self._kept: list[bytes] = []
+        self._whole = True  # what is on disk is the lines kept and nothing else
+        try:
+            with open_regular(path) as file:
+                *lines, rest = file.read().split(b"\n")
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error}. Give another folder.") from None
+        for line in lines:
+            self._take(line)
+        self._whole = not rest and not self.n_damaged
+
+    def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            self.records.append(self._parse(_opened(line, self._older)))
+            self._kept.append(line)
+        except _MALFORMED:
+            self.n_damaged += 1
+
+    def append(self, records: Iterable[dict[str, Any]]) -> None:
+        """Write records behind the others, flushed to disk; an ``InputError`` where that is not possible.
+
+        Lines that are damaged or cut off are left out then: the file is written anew.
+        """
+        new = [_sealed(record) for record in records]
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self._whole:
+                self._extend(new)
+            else:
+                with atomic_write(self.path) as partial:
+                    partial.write_bytes(_joined([*self._kept, *new]))
+        except (OSError, InputError) as error:
+            self._whole = False
+            reason = error if isinstance(error, OSError) else error.__cause__
+            raise InputError(
+                f"{self.path} cannot be written: {reason}. Check the folder and the space on disk; what is in the file "
+                "stays, and the next run goes on from there."
+            ) from error
+        self._kept += new
+        self._whole = True
+
+    def _extend(self, lines: list[bytes]) -> None:
+        with open(self.path, "ab") as file:
+            size = file.tell()
+            try:
+                file.write(_joined(lines))
+                file.flush()
+                os.fsync(file.fileno())
+            except OSError:
+                os.truncate(self.path, size)
+                raise
+
+
+def _joined(lines: list[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _sealed(record: dict[str, Any]) -> bytes:
+    """Return a record as a line of JSON that ends with its checksum."""
+    text = json.dumps(record, separators=(",", ":")).encode()[:-1]
+    return text + f',"checksum":"{_checksum(text)}"}}'.encode()
+
+
+def _opened(line: bytes, older: bool) -> dict[str, Any]:
+    """Return the record of a line; ``ValueError`` where it is not what was written."""
+    found = _SEALED.fullmatch(line)
+    if found is None and not older:
+        raise ValueError("a line without a checksum")
+    if found is not None and _checksum(found[1]) != found[2].decode():
+        raise ValueError("another checksum")
+    record = json.loads(line if found is None else found[1] + b"}")
+    if not isinstance(record, dict):
+        raise ValueError("no object")
+    return record
+
+
+def _checksum(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:16]
