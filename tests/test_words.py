@@ -50,31 +50,19 @@ def sources():
 
 
 def pages():
-    """Return the pages, examples and benchmarks beside the package; the changelog names what was renamed."""
-    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.rst")]
-    found += [*(ROOT / "examples").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
-    return sorted(path for path in found if path.name != "CHANGELOG.md")
-
-
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_the_package_uses_the_words_of_the_field(path):
-    assert not private_words(path.read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_pages_use_the_words_of_the_field(path):
-    assert not private_words(path.read_text(encoding="utf-8"))
-
-
-def pages():
-    """Return the pages of the documentation and the programs beside the package, where they are there."""
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/api/*.rst")]
+    """Return the pages and programs beside the package, where they are there; the changelog names what was renamed."""
+    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.rst")]
     programs = [
         path
         for folder in ("benchmarks", "docs/figures", "examples", "scripts")
         for path in ROOT.glob(f"{folder}/**/*.py")
     ]
-    return sorted(path for path in (*pages, *programs) if path.exists())
+    return sorted(path for path in (*texts, *programs) if path.name != "CHANGELOG.md")
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_package_uses_the_words_of_the_field(path):
+    assert not private_words(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(ROOT)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,15 +73,15 @@ def check_shares(values: ArrayLike, name: str) -> Floats:
     return np.atleast_1d(array)
 
 
-def check_event(event: Any, n_events: int | None = None) -> int:
+def check_event(event: object, n_events: int | None = None) -> int:
     """Return the event type as an integer from 1 on, up to ``n_events`` where that is known; 1.0 is 1."""
-    if not _is_whole(event) or event < 1 or (n_events is not None and event > n_events):
+    if not _is_whole(event) or not 1 <= float(event) <= (np.inf if n_events is None else n_events):
         known = ">= 1" if n_events is None else f"in 1..{n_events}, the event types seen in fit"
         raise InputError(f"event must be a whole number {known}; got {event!r}.")
-    return int(event)
+    return int(float(event))
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> TypeGuard[Real]:
     return not isinstance(value, (bool, np.bool_)) and isinstance(value, Real) and float(value).is_integer()
 
 
@@ -112,7 +112,7 @@ def check_same_rows(n_x: int, n_y: int, where: str = "") -> None:
         )
 
 
-def _numbers(values: Any, name: str) -> Floats:
+def _numbers(values: object, name: str) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -125,7 +125,7 @@ def _numbers(values: Any, name: str) -> Floats:
 class Rule(Protocol):
     """What the value of an option may be."""
 
-    def __call__(self, name: str, value: Any) -> Any:
+    def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
 
 
@@ -136,7 +136,7 @@ class Whole:
     least: int = 1
     optional: bool = False
 
-    def __call__(self, name: str, value: Any) -> Any:
+    def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
         if self.optional and value is None:
             return None
@@ -155,16 +155,17 @@ class Number:
     above: float | None = None
     optional: bool = False
 
-    def __call__(self, name: str, value: Any) -> Any:
+    def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
         if self.optional and value is None:
             return None
-        real = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
         low = self.least if self.above is None else self.above
-        if not real or not low <= float(value) <= self.most or (self.above is not None and float(value) == low):
+        real = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+        number = float(value) if isinstance(value, Real) else np.nan
+        if not real or not low <= number <= self.most or (self.above is not None and number == low):
             also = " or None" if self.optional else ""
             raise SettingError(f"{name} must be a number {self._span(low)}{also}; got {value!r}.")
-        return float(value)
+        return number
 
     def _span(self, low: float) -> str:
         if self.most == _HUGE:
@@ -175,10 +176,10 @@ class Number:
 class Choice:
     """One of some values, mostly names."""
 
-    def __init__(self, *values: Any) -> None:
+    def __init__(self, *values: object) -> None:
         self.values = values
 
-    def __call__(self, name: str, value: Any) -> Any:
+    def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
         if not (value is None or isinstance(value, (str, int, float))) or value not in self.values:
             raise SettingError(f"{name} must be one of {', '.join(map(repr, self.values))}; got {value!r}.")
@@ -188,7 +189,7 @@ class Choice:
 class Flag:
     """True or False."""
 
-    def __call__(self, name: str, value: Any) -> Any:
+    def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
         if not isinstance(value, (bool, np.bool_)):
             raise SettingError(f"{name} must be True or False; got {value!r}.")
@@ -198,7 +199,7 @@ class Flag:
 class Widths:
     """A sequence of whole numbers, such as the widths of hidden layers."""
 
-    def __call__(self, name: str, value: Any) -> Any:
+    def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
         if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
             raise SettingError(f"{name} must be a sequence of widths such as (100,) or (); got {value!r}.")
@@ -208,7 +209,7 @@ class Widths:
 class Seed:
     """A random seed: a whole number from 0 on, a NumPy generator, or None for a fresh one each time."""
 
-    def __call__(self, name: str, value: Any) -> Any:
+    def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
         if value is None or isinstance(value, (np.random.Generator, np.random.RandomState)):
             return value
@@ -220,7 +221,7 @@ class Seed:
 class Jobs:
     """How many processes or threads work at a time, as in joblib: a whole number other than 0, or None."""
 
-    def __call__(self, name: str, value: Any) -> Any:
+    def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
         if value is None:
             return None
@@ -235,7 +236,7 @@ class Check:
 
     function: Callable[[Any], Any]
 
-    def __call__(self, name: str, value: Any) -> Any:
+    def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
         try:
             self.function(value)

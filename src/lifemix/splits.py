@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .checks import check_event
 from .errors import SettingError, TargetError
-from .target import Target, as_target
+from .target import Target, TargetLike, as_target
 
 if TYPE_CHECKING:
     from sklearn.utils.metadata_routing import MetadataRequest
@@ -72,7 +72,7 @@ class EventStratifiedKFold:
     n_splits: int = 5
     random_state: Seed = 0
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+    def split(self, X: Any, y: TargetLike, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
         """Yield the row numbers of training and test part for each fold.
 
         Parameters
@@ -134,7 +134,7 @@ class EventStratifiedKFold:
 
 
 def train_validation_split(
-    y: Any, rows: ArrayLike | None = None, fraction: float = 0.2, random_state: Seed = 0
+    y: TargetLike, rows: ArrayLike | None = None, fraction: float = 0.2, random_state: Seed = 0
 ) -> tuple[Rows, Rows]:
     """Split rows into training and validation part with the same share of every event code.
 
@@ -193,7 +193,7 @@ def train_validation_split(
     return np.sort(chosen[~validation]), np.sort(chosen[validation])
 
 
-def horizons(y: Any, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int | None = 1) -> Floats:
+def horizons(y: TargetLike, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int | None = 1) -> Floats:
     """Return quantiles of the event times, censored rows left out: where the paper evaluates.
 
     Parameters
@@ -235,7 +235,7 @@ def horizons(y: Any, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int 
     return np.asarray(np.quantile(times[seen], levels), dtype=np.float64)
 
 
-def default_horizons(y: Any) -> Floats:
+def default_horizons(y: TargetLike) -> Floats:
     """Return the times at which a model is measured and shown where none are given.
 
     They are the quartiles of the times of events of any type, rounded to three significant digits; those that are not
@@ -266,7 +266,7 @@ def default_horizons(y: Any) -> Floats:
     return np.array(kept or [last], dtype=np.float64)
 
 
-def censor_artificially(y: Any, fraction: float, random_state: Seed = 0) -> NDArray[np.void]:
+def censor_artificially(y: TargetLike, fraction: float, random_state: Seed = 0) -> NDArray[np.void]:
     """Return the target with a random part of its events censored before they happened.
 
     ``round(fraction * n)`` of the n uncensored rows get event 0 and a time uniform between ``entry`` (0 where there was

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from .checks import Rule, check_event, check_settings, check_times
 from .functions import survival_functions
 from .metrics import mean_concordance
-from .preprocessing import apply_preprocessor, shape_of
+from .preprocessing import TableLike, apply_preprocessor, shape_of
 from .state import IfPresent, IntValue, JsonValue, NameArray, PreprocessorState, StateKind, TargetState
-from .target import Target, as_target
+from .target import Target, TargetLike, as_target
 
 __all__ = ["SurvivalModel"]
 
@@ -71,12 +71,12 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     # Prediction.
 
     @overload
-    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats: ...
+    def predict_survival_function(self, X: TableLike, times: ArrayLike) -> Floats: ...
 
     @overload
-    def predict_survival_function(self, X: Any, times: None = None) -> NDArray[np.object_]: ...
+    def predict_survival_function(self, X: TableLike, times: None = None) -> NDArray[np.object_]: ...
 
-    def predict_survival_function(self, X: Any, times: ArrayLike | None = None) -> Floats | NDArray[np.object_]:
+    def predict_survival_function(self, X: TableLike, times: ArrayLike | None = None) -> Floats | NDArray[np.object_]:
         """Return ``P(T > t | x)``, T the time of the first event of any type.
 
         Parameters
@@ -98,7 +98,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         at = check_times(times, warn_unsorted=True)
         return self._survival(self.preprocess(X), at)
 
-    def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
+    def predict_cumulative_incidence(self, X: TableLike, times: ArrayLike, event: int = 1) -> Floats:
         """Return the cumulative incidence: the probability that the event happens first, and by each time.
 
         For one event type, one minus survival.
@@ -121,7 +121,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         at, x = check_times(times, warn_unsorted=True), self.preprocess(X)
         return np.minimum(self._incidence(x, at, check_event(event, self.n_events_)), 1.0)  # above 1 only by rounding
 
-    def predict_cumulative_incidences(self, X: Any, times: ArrayLike) -> Floats:
+    def predict_cumulative_incidences(self, X: TableLike, times: ArrayLike) -> Floats:
         """Return the cumulative incidence of every event type.
 
         Parameters
@@ -141,7 +141,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         return np.minimum(self._incidences(x, at), 1.0)
 
     @available_if(lambda self: self._has_net_survival())  # type: ignore[untyped-decorator]
-    def predict_net_survival(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
+    def predict_net_survival(self, X: TableLike, times: ArrayLike, event: int = 1) -> Floats:
         """Return the net survival ``P(T_event > t | x)``, as if there were no other event types.
 
         Models of incidences alone, such as Fine-Gray and DeepHit, have no such method where there are several.
@@ -164,7 +164,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         at, x, event = check_times(times, warn_unsorted=True), self.preprocess(X), check_event(event, self.n_events_)
         return self._survival(x, at) if self.n_events_ == 1 else self._net_survival(x, at, event)
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: TableLike) -> Floats:
         """Return a risk score, higher for an earlier event of any type.
 
         Parameters
@@ -180,7 +180,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         """
         return self._risk(self.preprocess(X))
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: TableLike, y: TargetLike) -> float:
         """Return the mean concordance C^td at the quartiles of the training event times.
 
         Each event type counts alike, at its own quartiles; the censoring distribution is that of training.
@@ -199,7 +199,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         x = self.preprocess(X)
         return mean_concordance(lambda at, event: self._incidence(x, at, event), self.training_target_, as_target(y))
 
-    def preprocess(self, X: Any) -> Any:
+    def preprocess(self, X: TableLike) -> Any:
         """Return the matrix that the model works on: what the fitted preprocessor makes of a table.
 
         Parameters
@@ -260,7 +260,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
         self.__dict__.pop("event_times_", None)  # of an earlier fit
 
-    def _learn_columns(self, X: Any) -> None:
+    def _learn_columns(self, X: TableLike) -> None:
         self.n_features_in_ = shape_of(X)[1]
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)

@@ -11,7 +11,7 @@ belong together: no split, fold or resample separates them. Without ``subject`` 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import TargetError
 from .subjects import first_appearance, subject_codes
 
-__all__ = ["Target", "as_target", "make_target"]
+__all__ = ["Target", "TargetLike", "as_target", "make_target"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -132,6 +132,10 @@ class Target:
         return array
 
 
+# What ``as_target`` takes: a Target, a structured array, a DataFrame or a pair of vectors.
+TargetLike: TypeAlias = Target | pd.DataFrame | ArrayLike | tuple[ArrayLike, ArrayLike]
+
+
 def make_target(
     time: ArrayLike,
     event: ArrayLike,
@@ -193,7 +197,7 @@ def make_target(
     return _check(time, event, entry, upper, subject).to_array()
 
 
-def as_target(y: Any) -> Target:
+def as_target(y: TargetLike) -> Target:
     """Parse any accepted form of ``y``.
 
     Parameters
@@ -233,7 +237,7 @@ def as_target(y: Any) -> Target:
     raise TargetError(f"y must hold times and events; got {_describe(y)}. Give one of: {_FORMS}.")
 
 
-def _describe(y: Any) -> str:
+def _describe(y: TargetLike) -> str:
     if isinstance(y, (np.ndarray, pd.Series)):
         return f"{type(y).__name__} of shape {y.shape} and type {y.dtype}"
     return type(y).__name__

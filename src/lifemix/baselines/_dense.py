@@ -70,7 +70,7 @@ class ModuleState:
         state: dict[str, Tensor] = value.state_dict()
         return {name: writer.array(tensor.numpy(force=True), f"{place}.{name}") for name, tensor in state.items()}
 
-    def read(self, saved: Any, reader: Reader, place: str) -> nn.Module:
+    def read(self, saved: object, reader: Reader, place: str) -> nn.Module:
         """Return the network, ready to predict."""
         if not isinstance(saved, dict) or self.layers(reader.owner) > len(saved):
             raise malformed(place, "one array for each number of the network", saved)

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_same_rows, check_weight
 from ..errors import InputError, SettingError
 from ..metrics.predictions import take_rows
-from ..preprocessing import apply_preprocessor, learn_preprocessor, shape_of
+from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor, shape_of
 from ..survival_model import SurvivalModel
-from ..target import Target, as_target
+from ..target import Target, TargetLike, as_target
 from ._checks import Floats, check_target, leave_zero
 
 __all__ = ["Baseline", "WrappingModel", "chunks"]
@@ -32,7 +32,7 @@ class Baseline(SurvivalModel):
 
     preprocessor: Any
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Events at time 0 count as events at the smallest positive event time; rows censored at 0 and rows of weight 0
@@ -80,7 +80,7 @@ class Baseline(SurvivalModel):
     def _fit(self, x: Any, target: Target, weight: Floats) -> None:
         raise NotImplementedError
 
-    def _learn_matrix(self, X: Any) -> Any:
+    def _learn_matrix(self, X: TableLike) -> Any:
         self.preprocessor_ = learn_preprocessor(self.preprocessor, X)
         return apply_preprocessor(self.preprocessor_, X)
 
@@ -103,7 +103,7 @@ class WrappingModel(Baseline):
     _takes_weights = True
     _is_wrapper = True
 
-    def preprocess(self, X: Any) -> Any:
+    def preprocess(self, X: TableLike) -> Any:
         """Return the table unchanged: the estimators inside have preprocessors of their own.
 
         Parameters
@@ -119,11 +119,11 @@ class WrappingModel(Baseline):
         check_is_fitted(self, "n_events_")
         return _as_table(X)
 
-    def _learn_matrix(self, X: Any) -> Any:
+    def _learn_matrix(self, X: TableLike) -> Any:
         return _as_table(X)
 
 
-def _as_table(X: Any) -> Any:
+def _as_table(X: TableLike) -> Any:
     shape_of(X)
     return X if hasattr(X, "shape") else np.asarray(X, dtype=object)
 

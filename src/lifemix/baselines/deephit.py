@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..checks import Choice, Flag, Number, Rule, Seed, Whole
 from ..networks import ACTIVATIONS
+from ..preprocessing import TableLike
 from ..state import FloatArray, FloatList, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
@@ -221,7 +222,7 @@ class DeepHit(Baseline):
         Choice(*DEEPHIT_PAPER)("dataset", dataset)
         return cls(**{**DEEPHIT_PAPER[dataset], **settings})
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: TableLike) -> Floats:
         """Return the last hidden layers of all cause-specific networks, side by side.
 
         Parameters

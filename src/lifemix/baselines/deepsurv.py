@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ..checks import Check, Choice, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
 from ..networks import ACTIVATIONS, activation_module
+from ..preprocessing import TableLike
 from ..state import FloatArray, FloatList, FloatValue, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
@@ -178,7 +179,7 @@ class DeepSurv(Baseline):
         fixed = {"activation": "selu", "batch_norm": False, "batch_size": None, "max_epochs": 800, "patience": 50}
         return cls(**{**fixed, **DEEPSURV_PUBLISHED[dataset], **settings})
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: TableLike) -> Floats:
         """Return the last hidden layer.
 
         Parameters

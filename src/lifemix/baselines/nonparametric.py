@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CovariateError
-from ..preprocessing import shape_of
+from ..preprocessing import TableLike, shape_of
 from ..state import ByEvent, FloatArray, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
@@ -87,7 +87,7 @@ class AalenJohansen(Baseline):
     def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
         return np.tile(step_values(self.event_times_, self.net_survival_[event], times, 1.0), (len(x), 1))
 
-    def preprocess(self, X: Any) -> Floats:
+    def preprocess(self, X: TableLike) -> Floats:
         """Return a matrix without columns: only the number of rows matters.
 
         Parameters
@@ -108,8 +108,8 @@ class AalenJohansen(Baseline):
             )
         return np.empty((rows, 0))
 
-    def _learn_matrix(self, X: Any) -> Floats:
-        return np.empty((len(X), 0))
+    def _learn_matrix(self, X: TableLike) -> Floats:
+        return np.empty((shape_of(X)[0], 0))
 
 
 @register_model

@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 from ..errors import SettingError
 from ..metrics.predictions import take_rows
+from ..preprocessing import TableLike
 from ..splits import train_validation_split
-from ..target import as_target
+from ..target import TargetLike, as_target
 
 __all__ = ["Selection", "select_model"]
 
@@ -46,7 +47,11 @@ class Selection:
 
 
 def select_model(
-    candidates: Iterable[Any], X: Any, y: Any, fraction: float = 0.2, random_state: int | np.random.Generator | None = 0
+    candidates: Iterable[Any],
+    X: TableLike,
+    y: TargetLike,
+    fraction: float = 0.2,
+    random_state: int | np.random.Generator | None = 0,
 ) -> Selection:
     """Fit each candidate to a part of the rows and choose by ``score`` (mean C^td) on the other part.
 

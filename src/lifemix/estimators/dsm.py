@@ -18,11 +18,11 @@ from ..distribution import CompetingDistribution, MixtureDistribution
 from ..errors import InputError
 from ..metrics import mean_concordance
 from ..model import Architecture
-from ..preprocessing import TabularPreprocessor
+from ..preprocessing import TableLike, TabularPreprocessor
 from ..primitives import Primitive
 from ..state import IntValue, LeftOut, ListOf, StateKind, TableOf, register_model
 from ..survival_model import SurvivalModel
-from ..target import Target
+from ..target import Target, TargetLike
 from ..training import Callback, Fit
 from .fleets import train_plan
 from .inputs import check_known_events, read_target
@@ -277,8 +277,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: TableLike,
+        y: TargetLike,
         sample_weight: ArrayLike | None = None,
         validation_data: tuple[Any, Any] | None = None,
     ) -> Self:
@@ -310,7 +310,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         fits, architectures = train_plan(plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose))
         return self._learn(X, plan, fits, architectures)
 
-    def _learn(self, X: Any, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]) -> Self:
+    def _learn(self, X: TableLike, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]) -> Self:
         """Take over what was planned and trained."""
         parameters = torch.stack([fit.parameters for fit in fits if fit.parameters is not None]).cpu()
         self._learn_network(FittedNetwork(architectures, parameters, plan.scale))
@@ -333,7 +333,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
     # Prediction.
 
-    def predict_distribution(self, X: Any) -> MixtureDistribution | CompetingDistribution:
+    def predict_distribution(self, X: TableLike) -> MixtureDistribution | CompetingDistribution:
         """Return the predicted distribution of every row.
 
         Parameters
@@ -351,18 +351,18 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         return self.network_.distribution(matrix)
 
     @overload
-    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats: ...
+    def predict_survival_function(self, X: TableLike, times: ArrayLike) -> Floats: ...
 
     @overload
-    def predict_survival_function(self, X: Any, times: None = None) -> NDArray[np.object_]: ...
+    def predict_survival_function(self, X: TableLike, times: None = None) -> NDArray[np.object_]: ...
 
     @overload
     def predict_survival_function(
-        self, X: Any, times: ArrayLike, return_std: Literal[True]
+        self, X: TableLike, times: ArrayLike, return_std: Literal[True]
     ) -> tuple[Floats, Floats]: ...
 
     def predict_survival_function(
-        self, X: Any, times: ArrayLike | None = None, return_std: bool = False
+        self, X: TableLike, times: ArrayLike | None = None, return_std: bool = False
     ) -> Floats | NDArray[np.object_] | tuple[Floats, Floats]:
         """Return ``P(T > t | x)``, T the time of the first event of any type.
 
@@ -410,7 +410,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def _risk(self, x: Floats) -> Floats:
         return -self.network_.distribution(x).rmst(self.last_event_time_)
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: TableLike) -> Floats:
         """Return the learned representation.
 
         Parameters
@@ -446,7 +446,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         names = [f"dsm{i}" if members == 1 else f"dsm{m}_{i}" for m in range(members) for i in range(width)]
         return np.array(names, dtype=object)
 
-    def log_likelihood(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def log_likelihood(self, X: TableLike, y: TargetLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the sum over rows of the exact, undiscounted log-likelihood, in the user's unit of time.
 
         The likelihood of an ensemble is that of its averaged joint distribution.
@@ -468,7 +468,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         check_known_events(target, self.n_events_, "y")
         return self.network_.log_likelihood(matrix, target, check_weight(sample_weight, len(target)))
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: TableLike, y: TargetLike) -> float:
         """Return the mean concordance C^td at the quartiles of the training event times, over event types.
 
         Parameters

@@ -22,6 +22,7 @@ from ..errors import DivergedError
 from ..files import own_folder
 from ..likelihood import Observations
 from ..model import Architecture
+from ..preprocessing import TableLike
 from ..training import (
     Callback,
     Checkpoint,
@@ -115,7 +116,7 @@ class Planned:
 
     key: tuple[int, int]  # number of the candidate, number of the fold
     model: Any
-    X: Any
+    X: TableLike
     plan: Plan
     test: Any
 

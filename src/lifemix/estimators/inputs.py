@@ -12,8 +12,8 @@ from torch import Tensor
 
 from ..checks import check_same_rows, check_weight
 from ..errors import CovariateError, InputError, SettingError, TargetError
-from ..preprocessing import shape_of
-from ..target import Target, as_target
+from ..preprocessing import TableLike, shape_of
+from ..target import Target, TargetLike, as_target
 
 __all__ = [
     "check_known_events",
@@ -29,7 +29,9 @@ _ROWS_AT_ONCE = 2**12
 _LARGEST = 1e30  # leaves room below the largest float32 for sums over columns
 
 
-def training_rows(X: Any, y: Any, sample_weight: ArrayLike | None, t_max: float | None) -> tuple[Any, Target, Floats]:
+def training_rows(
+    X: TableLike, y: TargetLike, sample_weight: ArrayLike | None, t_max: float | None
+) -> tuple[Any, Target, Floats]:
     """Return the table, the target and the case weights of the rows that count: those of positive weight."""
     target = read_target(X, y)
     _check_event_types(target)
@@ -62,7 +64,7 @@ def validation_rows(validation_data: Any, n_events: int, t_max: float | None) ->
     return X, target
 
 
-def read_target(X: Any, y: Any, where: str = "") -> Target:
+def read_target(X: TableLike, y: TargetLike, where: str = "") -> Target:
     """Return the target of a table; both must have the same rows."""
     if y is None:
         raise TargetError("fit requires y to be passed, but the target y is None. Use make_target(time, event).")

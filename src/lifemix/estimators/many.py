@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import LifemixError
+from ..preprocessing import TableLike
+from ..target import TargetLike
 from .dsm import DeepSurvivalMachines
 from .fleets import Planned, check_finite, group, train_fleet
 from .plan import Memo, make_plan
@@ -20,8 +22,8 @@ class FitRequest:
     """A model and what it is to be fitted to; where several have the same objects, work on the rows is done once."""
 
     model: DeepSurvivalMachines
-    X: Any
-    y: Any
+    X: TableLike
+    y: TargetLike
     validation_data: tuple[Any, Any] | None = None
 
 

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from ..errors import SettingError
 from ..model import Architecture
-from ..preprocessing import apply_preprocessor, learn_preprocessor
+from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor
 from ..splits import train_validation_split
-from ..target import Target
+from ..target import Target, TargetLike
 from ..training import Data, Job, TrainConfig, warm_start
 from ..warning import warn_user
 from .encoders import copy_encoder
@@ -114,8 +114,8 @@ class Plan:
 
 def make_plan(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: TargetLike,
     sample_weight: ArrayLike | None = None,
     validation_data: tuple[Any, Any] | None = None,
     memo: Memo | None = None,

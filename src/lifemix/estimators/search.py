@@ -24,9 +24,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import Check, Flag, Jobs, Rule, Seed, Whole, check_settings, check_weight
 from ..errors import LifemixError, LifemixWarning, SettingError
-from ..preprocessing import apply_preprocessor
+from ..preprocessing import TableLike, apply_preprocessor
 from ..splits import EventStratifiedKFold
-from ..target import Target, as_target
+from ..target import Target, TargetLike, as_target
 from .dsm import DeepSurvivalMachines
 from .fleets import Planned, check_finite, group, train_fleet
 from .plan import Memo, make_plan
@@ -43,13 +43,13 @@ SCORES = ("concordance", "log_likelihood")
 class _Test:
     """The held-out fold of a plan."""
 
-    X: Any
-    y: Any
+    X: TableLike
+    y: TargetLike
     matrix: NDArray[np.float64]
     target: Target
 
     @classmethod
-    def of(cls, preprocessor: Any, X: Any, target: Target) -> _Test:
+    def of(cls, preprocessor: Any, X: TableLike, target: Target) -> _Test:
         """Preprocess the held-out table with the statistics of the training rows."""
         return cls(X, target.to_array(), apply_preprocessor(preprocessor, X, columns_required=False), target)
 
@@ -171,7 +171,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: ArrayLike | None = None) -> Self:
         """Score every candidate on every fold, and fit the best on all rows.
 
         Parameters
@@ -260,14 +260,14 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         model._check_settings()
         return model
 
-    def _folds(self, X: Any, target: Target) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    def _folds(self, X: TableLike, target: Target) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         splitter = EventStratifiedKFold(int(self.cv)) if isinstance(self.cv, Integral) else check_cv(self.cv)
         return [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, target.to_array())]
 
     def _plan(
         self,
         models: Sequence[DeepSurvivalMachines],
-        X: Any,
+        X: TableLike,
         target: Target,
         weight: NDArray[np.float64],
         folds: Sequence[Any],
@@ -301,7 +301,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise SettingError("refit=False: no model was fitted on all rows. Use refit=True, or fit best_params_.")
         return self.best_estimator_
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: TableLike) -> Any:
         """Return the best estimator's risk scores.
 
         Parameters
@@ -317,7 +317,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._best().predict(X)
 
-    def predict_distribution(self, X: Any) -> Any:
+    def predict_distribution(self, X: TableLike) -> Any:
         """Return the best estimator's distributions.
 
         Parameters
@@ -333,7 +333,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._best().predict_distribution(X)
 
-    def predict_survival_function(self, X: Any, times: Any = None, return_std: bool = False) -> Any:
+    def predict_survival_function(self, X: TableLike, times: Any = None, return_std: bool = False) -> Any:
         """Return the best estimator's survival curves.
 
         Parameters
@@ -353,7 +353,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._best().predict_survival_function(X, times, return_std)  # type: ignore[call-overload]
 
-    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def log_likelihood(self, X: TableLike, y: TargetLike, sample_weight: Any = None) -> float:
         """Return the best estimator's log-likelihood.
 
         Parameters
@@ -371,7 +371,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._best().log_likelihood(X, y, sample_weight)
 
-    def predict_cumulative_incidence(self, X: Any, times: Any, event: int = 1) -> Any:
+    def predict_cumulative_incidence(self, X: TableLike, times: Any, event: int = 1) -> Any:
         """Return the best estimator's cumulative incidences.
 
         Parameters
@@ -391,7 +391,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._best().predict_cumulative_incidence(X, times, event)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: TableLike) -> Any:
         """Return the best estimator's representation.
 
         Parameters
@@ -407,7 +407,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._best().transform(X)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: TableLike, y: TargetLike) -> float:
         """Return the best estimator's score, by the same measure as the search.
 
         Parameters

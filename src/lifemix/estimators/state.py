@@ -31,7 +31,7 @@ class EncoderOption:
         writer.encoder = writer.encoder or value
         return dict(_ENCODER)
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return the module that the user gave."""
         if saved is None:
             return None
@@ -50,7 +50,7 @@ class PrimitiveOption:
         """Return the name."""
         return primitive_class(value).name
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return the name; the check of the options tells whether there is such a primitive."""
         if not isinstance(saved, str):
             raise malformed(place, "the name of a primitive", saved)
@@ -73,7 +73,7 @@ class OptimizerOption:
         )
         return None
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return the name or the class."""
         if saved is None:
             return "adam"
@@ -93,7 +93,7 @@ class DeviceOption:
         """Return the text."""
         return str(value)
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return the text."""
         return saved
 
@@ -128,7 +128,7 @@ class FittedNetworkState:
             ],
         }
 
-    def read(self, saved: Any, reader: Reader, place: str) -> FittedNetwork:
+    def read(self, saved: object, reader: Reader, place: str) -> FittedNetwork:
         """Return the network of the model that is being read."""
         model, within = reader.owner, reader.inner()
         fields = read_fields(saved, _NETWORK, within, place)
@@ -148,7 +148,7 @@ class FittedNetworkState:
         return FittedNetwork(tuple(architectures), parameters, TimeScale(fields["unit"], fields["first_event"]))
 
 
-def _check_layout(saved: Any, architecture: Architecture) -> None:
+def _check_layout(saved: object, architecture: Architecture) -> None:
     """Refuse an encoder whose weights have other shapes than the saved ones."""
     if not isinstance(saved, dict):
         raise malformed("layout", "the shapes of the weights", saved)
@@ -162,7 +162,7 @@ def _check_layout(saved: Any, architecture: Architecture) -> None:
         )
 
 
-def _fill(architecture: Architecture, saved: Any, reader: Reader, place: str) -> None:
+def _fill(architecture: Architecture, saved: object, reader: Reader, place: str) -> None:
     """Give the module of an architecture the numbers that are not trained."""
     own: dict[str, Tensor] = architecture.module_state()
     if not isinstance(saved, dict) or set(saved) != set(own):

@@ -29,8 +29,9 @@ from ..baselines import CoxPH, DeepHit, DeepSurv
 from ..datasets.synthetic import synthetic_means
 from ..estimators import DeepSurvivalMachines
 from ..metrics import concordance
+from ..preprocessing import TableLike
 from ..splits import EventStratifiedKFold, train_validation_split
-from ..target import as_target, make_target
+from ..target import TargetLike, as_target, make_target
 from .protocol import INNER_FRACTION, DataSource, Protocol, Rows
 from .records import Key, Record, Setting, key_of, rounded
 from .representations import NNMF, KernelPCA
@@ -52,25 +53,25 @@ _RIDGE = 0.01  # keeps the Cox model finite where columns of a representation ar
 class _Learner(Interface):
     """What learns a representation."""
 
-    def fit(self, X: Any, y: Any) -> Any: ...
+    def fit(self, X: TableLike, y: TargetLike) -> Any: ...
 
-    def transform(self, X: Any) -> Floats: ...
+    def transform(self, X: TableLike) -> Floats: ...
 
 
 class _Covariates:
     """The covariates themselves as a representation."""
 
-    def fit(self, X: Any, y: Any) -> _Covariates:
+    def fit(self, X: TableLike, y: TargetLike) -> _Covariates:
         return self
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: TableLike) -> Floats:
         return np.asarray(X, dtype=np.float64)
 
 
 class _TrueMean(_Covariates):
     """The true mean time of event 2."""
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: TableLike) -> Floats:
         return synthetic_means(np.asarray(X, dtype=np.float64))[:, 1:]
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import check_times
 from ..errors import InputError
+from ..target import TargetLike
 from .concordance import order_key
 from .inputs import Floats, check_event, check_horizon, check_probabilities, observed, status, undefined
 from .tree import compare
@@ -17,7 +16,7 @@ __all__ = ["concordance_antolini"]
 
 
 def concordance_antolini(
-    y: Any, survival: ArrayLike, times: ArrayLike, event: int | None = 1, *, horizon: float | None = None
+    y: TargetLike, survival: ArrayLike, times: ArrayLike, event: int | None = 1, *, horizon: float | None = None
 ) -> float:
     """Antolini's time-dependent concordance of predicted survival curves.
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import check_times
 from ..errors import InputError
+from ..target import TargetLike
 from .concordance import SKSURV_TOLERANCE
 from .inputs import Bools, Floats, check_risk, undefined
 from .weights import HorizonWeights, horizon_weights
@@ -17,8 +18,8 @@ __all__ = ["auc_td"]
 
 
 def auc_td(
-    y_train: Any,
-    y_test: Any,
+    y_train: TargetLike,
+    y_test: TargetLike,
     risk: ArrayLike,
     horizons: ArrayLike,
     event: int | None = 1,

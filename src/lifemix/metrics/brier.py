@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import Choice, check_times
 from ..errors import InputError, SettingError
+from ..target import TargetLike
 from .inputs import Floats, check_probabilities
 from .weights import HorizonWeights, horizon_weights
 
@@ -18,8 +19,8 @@ _BLOCK = 1 << 15  # values handled at a time, so that the intermediate arrays st
 
 
 def brier_score(
-    y_train: Any,
-    y_test: Any,
+    y_train: TargetLike,
+    y_test: TargetLike,
     survival: ArrayLike,
     horizons: ArrayLike,
     event: int | None = None,
@@ -87,8 +88,8 @@ def brier_score(
 
 
 def integrated_brier_score(
-    y_train: Any,
-    y_test: Any,
+    y_train: TargetLike,
+    y_test: TargetLike,
     survival: ArrayLike,
     horizons: ArrayLike,
     event: int | None = None,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import Whole
+from ..target import TargetLike
 from .incidence import aalen_johansen
 from .inputs import (
     Floats,
@@ -50,7 +51,7 @@ class CalibrationCurve:
 
 
 def calibration_curve(
-    y: Any, risk: ArrayLike, horizon: float, event: int | None = 1, *, bins: int = 10, level: float = 0.95
+    y: TargetLike, risk: ArrayLike, horizon: float, event: int | None = 1, *, bins: int = 10, level: float = 0.95
 ) -> CalibrationCurve:
     """Predicted and observed risk at a horizon, by groups of predicted risk.
 
@@ -110,7 +111,7 @@ def calibration_curve(
 
 
 def integrated_calibration_index(
-    y: Any, risk: ArrayLike, horizon: float, event: int | None = 1, *, knots: int = 3
+    y: TargetLike, risk: ArrayLike, horizon: float, event: int | None = 1, *, knots: int = 3
 ) -> float:
     """Integrated calibration index: mean distance between predicted and smoothed observed risk at a horizon.
 

@@ -6,14 +6,14 @@ time of an event was still at risk; two subjects with the event at the same time
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import Choice
 from ..errors import SettingError
-from ..target import Target
+from ..target import Target, TargetLike
 from .censoring import CensoringCurve, censoring_curve
 from .inputs import (
     Floats,
@@ -36,7 +36,7 @@ Indices = NDArray[np.intp]
 
 
 def concordance(
-    y: Any,
+    y: TargetLike,
     risk: ArrayLike,
     event: int | None = 1,
     *,
@@ -94,8 +94,8 @@ def concordance(
 
 
 def concordance_td(
-    y_train: Any,
-    y_test: Any,
+    y_train: TargetLike,
+    y_test: TargetLike,
     risk: ArrayLike,
     horizon: float | None,
     event: int | None = 1,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +10,7 @@ from scipy.stats import chi2
 
 from ..checks import Whole
 from ..errors import InputError
+from ..target import TargetLike
 from .inputs import Floats, check_event, check_probabilities, observed, status
 
 __all__ = ["DCalibration", "d_calibration"]
@@ -35,7 +35,7 @@ class DCalibration:
     counts: Floats
 
 
-def d_calibration(y: Any, survival: ArrayLike, event: int | None = None, *, bins: int = 10) -> DCalibration:
+def d_calibration(y: TargetLike, survival: ArrayLike, event: int | None = None, *, bins: int = 10) -> DCalibration:
     """Pearson's test that predicted survival at the time of the event is uniform (D-calibration).
 
     A subject with an event counts in the bin that holds ``S_i(T_i)``. One censored at ``T_i`` would have had S uniform

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,15 @@ from ..checks import Choice, Whole, check_times
 from ..errors import LifemixWarning
 from ..protocols import FittedSurvivalModel
 from ..splits import horizons as event_quantiles
-from ..target import Target, as_target
+from ..target import Target, TargetLike, as_target
 from .concordance import concordance_td
 from .inputs import Floats, observed
 from .measures import Measure, measure_named, registered_measures
 from .predictions import predicted_risks, survival_at_own_time
 from .resampling import bootstrap
+
+if TYPE_CHECKING:
+    from ..preprocessing import TableLike  # imports scikit-learn
 
 __all__ = ["evaluate", "mean_concordance"]
 
@@ -29,9 +32,9 @@ _GRID = 101
 
 def evaluate(
     model: FittedSurvivalModel,
-    y_train: Any,
-    X_test: Any,
-    y_test: Any,
+    y_train: TargetLike,
+    X_test: TableLike,
+    y_test: TargetLike,
     horizons: ArrayLike,
     *,
     measures: Sequence[str] | None = None,
@@ -114,7 +117,7 @@ def evaluate(
     return pd.DataFrame(rows, columns=columns)
 
 
-def mean_concordance(risk: Callable[[Floats, int], ArrayLike], y_train: Any, y: Any) -> float:
+def mean_concordance(risk: Callable[[Floats, int], ArrayLike], y_train: TargetLike, y: TargetLike) -> float:
     """Return the mean C^td over event types and the quartiles of their training times: the ``score`` of every model.
 
     Parameters
@@ -154,7 +157,7 @@ class _Material:
 
     model: FittedSurvivalModel
     train: Target
-    X: Any
+    X: TableLike
     test: Target
     times: Floats
     options: dict[str, Any]

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import Whole, check_times
 from ..errors import InputError
+from ..target import TargetLike
 from .brier import brier_score
 from .inputs import Floats, observed
 
@@ -47,8 +48,8 @@ class PermutationImportance:
 def permutation_importance(
     predict: Callable[[Any], ArrayLike],
     X: Any,
-    y_train: Any,
-    y_test: Any,
+    y_train: TargetLike,
+    y_test: TargetLike,
     times: ArrayLike,
     event: int | None = None,
     *,

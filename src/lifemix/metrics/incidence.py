@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ..checks import Choice
+from ..target import TargetLike
 from .curve import Curve, RiskTable, limits, risk_table
 from .inputs import Floats, check_event, observed
 
@@ -16,7 +17,7 @@ _ROUNDING = 1e-13
 
 
 def aalen_johansen(
-    y: Any,
+    y: TargetLike,
     event: int | None = 1,
     *,
     level: float = 0.95,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
 from ..errors import InputError, LifemixWarning, SettingError, TargetError
-from ..target import Target, as_target
+from ..target import Target, TargetLike, as_target
 
 __all__ = [
     "Bools",
@@ -34,7 +33,7 @@ Bools = NDArray[np.bool_]
 _ROUNDING = 1e-6
 
 
-def observed(y: Any, name: str, truncation: bool = False) -> Target:
+def observed(y: TargetLike, name: str, truncation: bool = False) -> Target:
     """Read a target whose events are known exactly; left-truncated rows only where the metric can use them."""
     target = as_target(y)
     if target.interval.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,13 +11,16 @@ from ..errors import InputError
 from ..protocols import FittedSurvivalModel
 from ..target import Target
 
+if TYPE_CHECKING:
+    from ..preprocessing import TableLike  # imports scikit-learn
+
 __all__ = ["predicted_risk", "predicted_risks", "survival_at_own_time", "take_rows"]
 
 Floats = NDArray[np.float64]
 _BLOCK = 256
 
 
-def predicted_risk(model: FittedSurvivalModel, X: Any, times: ArrayLike, event: int, n_events: int) -> Floats:
+def predicted_risk(model: FittedSurvivalModel, X: TableLike, times: ArrayLike, event: int, n_events: int) -> Floats:
     """Return the predicted probability of an event by each time.
 
     Parameters
@@ -54,7 +57,7 @@ def predicted_risk(model: FittedSurvivalModel, X: Any, times: ArrayLike, event: 
     return _checked(model.predict_cumulative_incidence(X, times, event=event), X, times)
 
 
-def predicted_risks(model: FittedSurvivalModel, X: Any, times: ArrayLike, n_events: int) -> Floats:
+def predicted_risks(model: FittedSurvivalModel, X: TableLike, times: ArrayLike, n_events: int) -> Floats:
     """Return the predicted probability of every event type by each time.
 
     Parameters
@@ -89,7 +92,7 @@ def predicted_risks(model: FittedSurvivalModel, X: Any, times: ArrayLike, n_even
     return np.stack([predicted_risk(model, X, times, event, n_events) for event in range(1, n_events + 1)])
 
 
-def survival_at_own_time(model: FittedSurvivalModel, X: Any, target: Target) -> Floats:
+def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: Target) -> Floats:
     """Return the predicted survival of every row at its own time, given survival to its entry.
 
     Parameters
@@ -128,7 +131,7 @@ def survival_at_own_time(model: FittedSurvivalModel, X: Any, target: Target) -> 
     return values
 
 
-def take_rows(X: Any, rows: Any) -> Any:
+def take_rows(X: TableLike, rows: Any) -> Any:
     """Return some rows of a table or an array."""
     return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import Whole
 from ..errors import InputError, LifemixWarning
-from ..target import Target, as_target
+from ..target import Target, TargetLike, as_target
 from .inputs import Floats, check_level
 
 __all__ = ["BootstrapResult", "bootstrap", "bootstrap_difference"]
@@ -45,7 +45,7 @@ class BootstrapResult:
 
 def bootstrap(
     metric: Metric,
-    y: Any,
+    y: TargetLike,
     *predictions: ArrayLike,
     n_resamples: int = 500,
     level: float = 0.95,
@@ -117,7 +117,7 @@ def bootstrap(
 
 def bootstrap_difference(
     metric: Metric,
-    y: Any,
+    y: TargetLike,
     first: ArrayLike,
     second: ArrayLike,
     *,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from ..target import TargetLike
 from .curve import Curve, limits, risk_table
 from .inputs import Floats, check_event, observed
 
@@ -13,7 +14,7 @@ __all__ = ["kaplan_meier", "nelson_aalen"]
 
 
 def kaplan_meier(
-    y: Any,
+    y: TargetLike,
     event: int | None = None,
     *,
     level: float = 0.95,
@@ -69,7 +70,7 @@ def kaplan_meier(
 
 
 def nelson_aalen(
-    y: Any, event: int | None = None, *, level: float = 0.95, transform: Literal["log", "plain"] = "log"
+    y: TargetLike, event: int | None = None, *, level: float = 0.95, transform: Literal["log", "plain"] = "log"
 ) -> Curve:
     """Nelson-Aalen estimate of the cumulative hazard.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ..checks import Choice
 from ..errors import LifemixWarning
+from ..target import TargetLike
 from .censoring import censoring_curve
 from .inputs import Bools, Floats, check_event, observed, status
 
@@ -38,7 +39,7 @@ class HorizonWeights:
 
 
 def horizon_weights(
-    y_train: Any, y_test: Any, horizons: Floats, event: int | None, compat: Literal["sksurv"] | None
+    y_train: TargetLike, y_test: TargetLike, horizons: Floats, event: int | None, compat: Literal["sksurv"] | None
 ) -> HorizonWeights:
     """Estimate the weights: 1 / G(T-) for cases and rivals, 1 / G(t) for controls, with ``G`` from ``y_train``.
 

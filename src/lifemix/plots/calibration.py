@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..metrics import calibration_curve
+from ..target import TargetLike
 from .inputs import named
 from .style import colour, empty_axes
 
@@ -19,7 +20,7 @@ __all__ = ["calibration"]
 
 
 def calibration(
-    y: Any,
+    y: TargetLike,
     risk: ArrayLike | Mapping[str, ArrayLike],
     horizon: float,
     event: int | None = 1,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from ..metrics import d_calibration as test_of_calibration
+from ..target import TargetLike
 from .style import PALETTE, empty_axes
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ __all__ = ["d_calibration"]
 
 
 def d_calibration(
-    y: Any,
+    y: TargetLike,
     survival: ArrayLike,
     event: int | None = None,
     *,

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..errors import CovariateError, InputError
+from ..preprocessing import TableLike
 from .inputs import check_labels
 from .style import empty_axes
 
@@ -20,7 +21,7 @@ __all__ = ["phenotype_means", "phenotypes"]
 
 
 def phenotypes(
-    X: Any,
+    X: TableLike,
     weights: ArrayLike,
     *,
     features: int = 15,
@@ -82,7 +83,7 @@ def phenotypes(
     return axes
 
 
-def phenotype_means(X: Any, weights: ArrayLike) -> pd.DataFrame:
+def phenotype_means(X: TableLike, weights: ArrayLike) -> pd.DataFrame:
     """Return the weighted mean of each standardised feature in each component.
 
     ``m_jk = sum_i w_ik z_ij / sum_i w_ik`` with ``z`` the feature minus its mean, over its standard deviation.
@@ -128,14 +129,14 @@ def phenotype_means(X: Any, weights: ArrayLike) -> pd.DataFrame:
     return pd.DataFrame(means.T, index=table.columns, columns=range(1, gate.shape[1] + 1))
 
 
-def _numbers(X: Any) -> pd.DataFrame:
+def _numbers(X: TableLike) -> pd.DataFrame:
     """Return the table with one column per number and one per level of each category."""
     if not isinstance(X, pd.DataFrame):
         array = np.asarray(X)
         if array.ndim != 2:
             raise CovariateError(f"X must be a table of two dimensions; got shape {array.shape}.")
         X = pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
-    parts = []
+    parts: list[pd.DataFrame | pd.Series[float]] = []
     for name in X.columns:
         column = X[name]
         if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):

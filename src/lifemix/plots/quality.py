@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..metrics import aalen_johansen, brier_score, concordance_td, kaplan_meier
-from ..target import as_target
+from ..target import TargetLike, as_target
 from .inputs import Floats, check_curves, check_grid, named
 from .style import colour, empty_axes, legend_beside, line_style, time_axis
 
@@ -22,8 +22,8 @@ _GREY = "#888888"
 
 
 def brier_over_time(
-    y_train: Any,
-    y_test: Any,
+    y_train: TargetLike,
+    y_test: TargetLike,
     survival: ArrayLike | Mapping[str, ArrayLike],
     times: ArrayLike,
     event: int | None = None,
@@ -89,8 +89,8 @@ def brier_over_time(
 
 
 def concordance_over_time(
-    y_train: Any,
-    y_test: Any,
+    y_train: TargetLike,
+    y_test: TargetLike,
     risk: ArrayLike | Mapping[str, ArrayLike],
     times: ArrayLike,
     event: int = 1,
@@ -152,7 +152,7 @@ def concordance_over_time(
     return axes
 
 
-def _reference(y_train: Any, y_test: Any, grid: Floats, event: int | None) -> tuple[Floats, Floats]:
+def _reference(y_train: TargetLike, y_test: TargetLike, grid: Floats, event: int | None) -> tuple[Floats, Floats]:
     """Return the times that both samples reach, and the Brier score there of one curve for everyone."""
     train, test = as_target(y_train), as_target(y_test)
     known = grid[grid <= min(train.time.max(), test.time.max())]

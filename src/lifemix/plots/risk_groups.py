@@ -12,7 +12,7 @@ from ..checks import check_times
 from ..errors import InputError
 from ..metrics import aalen_johansen, kaplan_meier
 from ..metrics.inputs import check_risk, observed
-from ..target import Target
+from ..target import Target, TargetLike
 from .inputs import Floats, check_curves, check_grid, check_labels
 from .style import colour, empty_axes, legend_beside, line_style, probability_axis, time_axis
 
@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 
 
 def risk_groups(
-    y: Any,
+    y: TargetLike,
     risk: ArrayLike,
     groups: int = 4,
     *,
@@ -119,7 +119,7 @@ def group_by_risk(risk: Floats, groups: int | ArrayLike) -> Ints:
     return np.unique(np.searchsorted(cuts, risk, side="left"), return_inverse=True)[1].astype(np.int64)
 
 
-def number_at_risk(y: Any, times: ArrayLike) -> Ints:
+def number_at_risk(y: TargetLike, times: ArrayLike) -> Ints:
     """Return how many subjects are at risk just before each time: ``entry < t <= time``.
 
     Parameters

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .choice import Passthrough, apply_preprocessor, learn_preprocessor, shape_of
-from .reading import TableData
+from .reading import TableData, TableLike
 from .tabular import TabularPreprocessor
 
 __all__ = [
     "SUPPORT_NORMAL_VALUES",
     "Passthrough",
     "TableData",
+    "TableLike",
     "TabularPreprocessor",
     "apply_preprocessor",
     "learn_preprocessor",

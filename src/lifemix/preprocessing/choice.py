@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from ..errors import CovariateError, SettingError
 from .frames import as_frame, match_columns
-from .reading import TableData
+from .reading import TableData, TableLike
 from .tabular import TabularPreprocessor
 
 __all__ = ["Passthrough", "apply_preprocessor", "learn_preprocessor", "shape_of"]
@@ -41,7 +41,7 @@ class Passthrough:
         self.names, self.named = names, named
 
     @classmethod
-    def of(cls, X: Any) -> Passthrough:
+    def of(cls, X: TableLike) -> Passthrough:
         """Return the preprocessor of a training table.
 
         Parameters
@@ -72,7 +72,7 @@ class Passthrough:
         """
         return np.array(self.names, dtype=object)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: TableLike) -> Any:
         """Return the columns in the order of training.
 
         Parameters
@@ -89,7 +89,7 @@ class Passthrough:
         return match_columns(frame, named, self.names, self.named, "the model").to_numpy()
 
 
-def learn_preprocessor(preprocessor: Any, X: Any) -> Any:
+def learn_preprocessor(preprocessor: Any, X: TableLike) -> Any:
     """Return the preprocessor of a model, fitted to its training table.
 
     Parameters
@@ -131,7 +131,9 @@ def learn_preprocessor(preprocessor: Any, X: Any) -> Any:
     return clone(preprocessor).fit(_table_for(preprocessor, X))
 
 
-def apply_preprocessor(fitted: Any, X: Any, *, columns_required: bool = True, single: bool = False) -> NDArray[Any]:
+def apply_preprocessor(
+    fitted: Any, X: TableLike, *, columns_required: bool = True, single: bool = False
+) -> NDArray[Any]:
     """Return the matrix of finite numbers that a model works on.
 
     Parameters
@@ -191,13 +193,13 @@ def _refuse_not_finite(matrix: NDArray[Any]) -> None:
         )
 
 
-def _table_for(transformer: Any, X: Any) -> Any:
+def _table_for(transformer: Any, X: TableLike) -> Any:
     """Return the table as a transformer takes it: those of others know nothing of ``TableData``."""
     ours = isinstance(transformer, (TabularPreprocessor, Passthrough))
     return X.frame if isinstance(X, TableData) and not ours else X
 
 
-def shape_of(X: Any) -> tuple[int, int]:
+def shape_of(X: TableLike) -> tuple[int, int]:
     """Return the number of rows and columns of a table.
 
     Parameters

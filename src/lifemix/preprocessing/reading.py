@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CovariateError
 
 __all__ = [
     "ColumnData",
     "TableData",
+    "TableLike",
     "column_at",
     "holds_plain_numbers",
     "read_columns",
@@ -335,3 +336,7 @@ def _level_text(level: Any) -> str:
     if isinstance(level, (int, float, np.number)) and not isinstance(level, bool) and float(level).is_integer():
         return str(int(level))
     return str(level)
+
+
+# What every model takes as covariates: a table of its own, a DataFrame or an array of two dimensions.
+TableLike: TypeAlias = TableData | pd.DataFrame | ArrayLike

@@ -20,7 +20,7 @@ from .columns import Column, Floats
 from .encoding import Encoding
 from .frames import as_table, match_columns
 from .learning import learn_columns
-from .reading import TableData
+from .reading import TableData, TableLike
 
 __all__ = ["TabularPreprocessor"]
 
@@ -105,7 +105,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self.numbers = numbers
         self.bins = bins
 
-    def fit(self, X: Any, y: Any = None) -> TabularPreprocessor:
+    def fit(self, X: TableLike, y: Any = None) -> TabularPreprocessor:
         """Learn from the training table.
 
         Parameters
@@ -137,7 +137,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self._learn(columns, named)
         return self
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: TableLike) -> Floats:
         """Return the table as numbers.
 
         Parameters

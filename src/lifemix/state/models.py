@@ -22,7 +22,7 @@ class FittedModel:
         """Return the state of the model."""
         return write_model(value, writer, f"{place}.")
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return the model."""
         return read_model(saved, reader, f"{place}.")
 
@@ -52,7 +52,7 @@ def write_model(model: Any, writer: Writer, place: str = "") -> dict[str, Any]:
     return {"class": name, "options": write_options(model, writer, place), "fitted": fitted}
 
 
-def read_model(saved: Any, reader: Reader, place: str = "") -> Any:
+def read_model(saved: object, reader: Reader, place: str = "") -> Any:
     """Return the model whose state was written."""
     if not isinstance(saved, dict) or sorted(saved) != list(_PARTS) or not isinstance(saved["fitted"], dict):
         raise malformed(place or "the content", f"an object with {list(_PARTS)}", saved)

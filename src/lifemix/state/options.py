@@ -33,7 +33,7 @@ class LeftOut:
         """Not called."""
         raise NotImplementedError
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Not called but for a forged file."""
         raise malformed(place, "left out", saved)
 
@@ -51,7 +51,7 @@ def write_options(model: Any, writer: Writer, place: str) -> dict[str, Any]:
     return options
 
 
-def new_model(saved: Any, reader: Reader, place: str) -> Any:
+def new_model(saved: Mapping[str, Any], reader: Reader, place: str) -> Any:
     """Return a model that is not fitted, of a registered class with saved options; those not there have defaults."""
     model_class = class_named(saved["class"], reader)
     kinds, options = declared(model_class, "_option_state"), {}
@@ -90,7 +90,7 @@ def _write(value: Any, writer: Writer, place: str) -> Any:
     )
 
 
-def _read(saved: Any, reader: Reader, place: str) -> Any:
+def _read(saved: object, reader: Reader, place: str) -> Any:
     if isinstance(saved, list):
         return [_read(item, reader, place) for item in saved]
     if not isinstance(saved, dict):
@@ -101,7 +101,7 @@ def _read(saved: Any, reader: Reader, place: str) -> Any:
     return _TAGS[tag](value, reader, place)
 
 
-def _read_array(saved: Any, reader: Reader, place: str) -> Any:
+def _read_array(saved: object, reader: Reader, place: str) -> Any:
     if not isinstance(saved, str) or saved not in reader.arrays:
         raise malformed(place, "the name of an array in the file", saved)
     return reader.arrays[saved].copy()

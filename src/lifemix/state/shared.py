@@ -72,7 +72,7 @@ class TargetState:
         """Return the names of the columns."""
         return {name: kind.write(getattr(value, name), writer, f"{place}.{name}") for name, kind in _TARGET.items()}
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Target:
+    def read(self, saved: object, reader: Reader, place: str) -> Target:
         """Return the target."""
         target = Target(**read_fields(saved, _TARGET, reader.inner(), place))
         types = np.unique(target.event[target.event > 0])
@@ -97,7 +97,7 @@ class PreprocessorState:
             "preprocessor=None, or preprocessor='auto'; or pickle the model with joblib."
         )
 
-    def read(self, saved: Any, reader: Reader, place: str) -> TabularPreprocessor | Passthrough:
+    def read(self, saved: object, reader: Reader, place: str) -> TabularPreprocessor | Passthrough:
         """Return the fitted preprocessor."""
         kind = saved.get("kind") if isinstance(saved, dict) else None
         if kind == "passthrough":
@@ -122,12 +122,12 @@ class SettingsState:
         """Return the settings."""
         return {name: kind.write(getattr(value, name), writer, f"{place}.{name}") for name, kind in _SETTINGS.items()}
 
-    def read(self, saved: Any, reader: Reader, place: str) -> TabularPreprocessor:
+    def read(self, saved: object, reader: Reader, place: str) -> TabularPreprocessor:
         """Return the transformer."""
         return TabularPreprocessor(**read_fields(saved, _SETTINGS, reader, place))
 
 
-def _check_column(saved: Any, reader: Reader, place: str) -> None:
+def _check_column(saved: object, reader: Reader, place: str) -> None:
     """Refuse what ``Column`` could hold but ``transform`` could not use."""
     column = read_fields(saved, _COLUMN, reader, place)
     levels, knots, fill = column["levels"] or [], column["knots"], column["fill"]

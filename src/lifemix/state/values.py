@@ -42,7 +42,7 @@ class StateKind(Protocol):
     def write(self, value: Any, writer: Writer, place: str) -> Any:
         """Return the value in JSON's types; arrays go to the writer. ``place`` names the value in errors."""
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return the value that ``write`` gave; a ``ModelFileError`` or ``ValueError`` where it cannot be one."""
 
 
@@ -70,7 +70,7 @@ class FloatArray:
         """Return the name of the array."""
         return writer.array(np.asarray(value, dtype=self.dtype), place)
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return the array."""
         array = reader.array(saved, place, self.dtype, self.shape)
         bad = ~((array >= np.float64(self.least)) & (array <= np.float64(self.most)))
@@ -93,7 +93,7 @@ class IntArray:
         short = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
         return writer.array(array.astype(np.int32 if short else np.int64), place)
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return the array."""
         stored = reader.arrays.get(saved) if isinstance(saved, str) else None
         kind = "int64" if stored is not None and stored.dtype == np.int64 else "int32"
@@ -110,7 +110,7 @@ class FloatList:
         """Return the name of the array."""
         return writer.array(np.asarray(value, dtype=np.float64), place)
 
-    def read(self, saved: Any, reader: Reader, place: str) -> list[float]:
+    def read(self, saved: object, reader: Reader, place: str) -> list[float]:
         """Return the list."""
         values: list[float] = reader.array(saved, place, "float64", (None,)).tolist()
         return values
@@ -126,7 +126,7 @@ class NameArray:
         """Return the list of the names."""
         return [str(name) for name in value]
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return the array of objects."""
         return np.array(self.items.read(saved, reader, place), dtype=object)
 
@@ -146,13 +146,13 @@ class TableOf:
         }
         return {name: writer.array(column, f"{place}.{name}") for name, column in columns.items()}
 
-    def read(self, saved: Any, reader: Reader, place: str) -> list[dict[str, Any]]:
+    def read(self, saved: object, reader: Reader, place: str) -> list[dict[str, Any]]:
         """Return the records."""
         within = reader.inner()
         known = {int: "int64", float: "float64"}
-        _check_names(saved, self.fields, place)
+        arrays = _with_names(saved, self.fields, place)
         columns = [
-            within.array(saved[name], f"{place}.{name}", known[field], ("records",)).tolist()
+            within.array(arrays[name], f"{place}.{name}", known[field], ("records",)).tolist()
             for name, field in self.fields.items()
         ]
         return [dict(zip(self.fields, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -171,7 +171,7 @@ class IntValue:
         """Return the number."""
         return int(value)
 
-    def read(self, saved: Any, reader: Reader, place: str) -> int:
+    def read(self, saved: object, reader: Reader, place: str) -> int:
         """Return the number."""
         if type(saved) is not int or (self.least is not None and saved < self.least):
             raise malformed(place, "a whole number" if self.least is None else f"a whole number >= {self.least}", saved)
@@ -188,9 +188,9 @@ class FloatValue:
         """Return the number."""
         return float(value)
 
-    def read(self, saved: Any, reader: Reader, place: str) -> float:
+    def read(self, saved: object, reader: Reader, place: str) -> float:
         """Return the number."""
-        if type(saved) not in (int, float) or not self.least <= saved <= self.most:
+        if isinstance(saved, bool) or not isinstance(saved, (int, float)) or not self.least <= saved <= self.most:
             raise malformed(place, f"a number from {self.least:g} to {self.most:g}", saved)
         return float(saved)
 
@@ -202,7 +202,7 @@ class BoolValue:
         """Return it."""
         return bool(value)
 
-    def read(self, saved: Any, reader: Reader, place: str) -> bool:
+    def read(self, saved: object, reader: Reader, place: str) -> bool:
         """Return it."""
         if type(saved) is not bool:
             raise malformed(place, "true or false", saved)
@@ -216,7 +216,7 @@ class TextValue:
         """Return the text."""
         return str(value)
 
-    def read(self, saved: Any, reader: Reader, place: str) -> str:
+    def read(self, saved: object, reader: Reader, place: str) -> str:
         """Return the text."""
         if not isinstance(saved, str):
             raise malformed(place, "a text", saved)
@@ -230,7 +230,7 @@ class NumbersByName:
         """Return the dictionary."""
         return {str(name): float(number) for name, number in value.items()}
 
-    def read(self, saved: Any, reader: Reader, place: str) -> dict[str, float]:
+    def read(self, saved: object, reader: Reader, place: str) -> dict[str, float]:
         """Return the dictionary."""
         if not isinstance(saved, dict):
             raise malformed(place, "numbers by name", saved)
@@ -247,7 +247,7 @@ class OneOf:
         """Return the text."""
         return str(value)
 
-    def read(self, saved: Any, reader: Reader, place: str) -> str:
+    def read(self, saved: object, reader: Reader, place: str) -> str:
         """Return the text."""
         if not isinstance(saved, str) or saved not in self.values:
             raise malformed(place, f"one of {list(self.values)}", saved)
@@ -264,7 +264,7 @@ class JsonValue:
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"{place} must be of JSON's types, finite numbers: {error}. Convert it.") from None
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return it."""
         return saved
 
@@ -282,7 +282,7 @@ class ListOf:
         """Return the list of what is written of each."""
         return [self.item.write(one, writer, f"{place}.{i}") for i, one in enumerate(value)]
 
-    def read(self, saved: Any, reader: Reader, place: str) -> list[Any]:
+    def read(self, saved: object, reader: Reader, place: str) -> list[Any]:
         """Return the list."""
         if not isinstance(saved, list) or not reader.fits((len(saved),), (self.size,)):
             length = "" if self.size is None else f" of {reader.sizes.get(str(self.size), self.size)}"
@@ -302,7 +302,7 @@ class TupleOf:
             item.write(one, writer, f"{place}.{i}") for i, (item, one) in enumerate(zip(self.items, value, strict=True))
         ]
 
-    def read(self, saved: Any, reader: Reader, place: str) -> tuple[Any, ...]:
+    def read(self, saved: object, reader: Reader, place: str) -> tuple[Any, ...]:
         """Return the tuple."""
         if not isinstance(saved, list) or len(saved) != len(self.items):
             raise malformed(place, f"a list of {len(self.items)}", saved)
@@ -321,7 +321,7 @@ class ByEvent:
         """Return the list of what is written of each."""
         return [self.item.write(value[event], writer, f"{place}.{event}") for event in range(1, len(value) + 1)]
 
-    def read(self, saved: Any, reader: Reader, place: str) -> dict[int, Any]:
+    def read(self, saved: object, reader: Reader, place: str) -> dict[int, Any]:
         """Return the dictionary."""
         return dict(enumerate(ListOf(self.item, "events").read(saved, reader, place), 1))
 
@@ -336,7 +336,7 @@ class IfPresent:
         """Return what is written of the value."""
         return None if value is None else self.item.write(value, writer, place)
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return the value."""
         return None if saved is None else self.item.read(saved, reader, place)
 
@@ -351,17 +351,18 @@ class ObjectOf:
         """Return what is written of each field."""
         return {name: kind.write(getattr(value, name), writer, f"{place}.{name}") for name, kind in self.fields.items()}
 
-    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+    def read(self, saved: object, reader: Reader, place: str) -> Any:
         """Return the object."""
         return self.make(**read_fields(saved, self.fields, reader.inner(), place))
 
 
-def read_fields(saved: Any, fields: Mapping[str, StateKind], reader: Reader, place: str) -> dict[str, Any]:
+def read_fields(saved: object, fields: Mapping[str, StateKind], reader: Reader, place: str) -> dict[str, Any]:
     """Return the values of an object's fields; all of them must be there and no others."""
-    _check_names(saved, fields, place)
-    return {name: kind.read(saved[name], reader, f"{place}.{name}") for name, kind in fields.items()}
+    values = _with_names(saved, fields, place)
+    return {name: kind.read(values[name], reader, f"{place}.{name}") for name, kind in fields.items()}
 
 
-def _check_names(saved: Any, names: Mapping[str, Any], place: str) -> None:
+def _with_names(saved: object, names: Mapping[str, Any], place: str) -> dict[str, Any]:
     if not isinstance(saved, dict) or set(saved) != set(names):
         raise malformed(place, f"an object with {sorted(names)}", sorted(saved) if isinstance(saved, dict) else saved)
+    return saved

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from ...metrics import (
     predicted_risks,
     survival_at_own_time,
 )
+from ...preprocessing import TableLike
 from ...protocols import FittedSurvivalModel
 from ...target import Target
 from ..text import counted, p_value, percent
@@ -33,7 +33,7 @@ _AT_RISK = 20
 
 
 def check_calibration(
-    model: FittedSurvivalModel, X: Any, target: Target, horizons: Floats, names: Sequence[str]
+    model: FittedSurvivalModel, X: TableLike, target: Target, horizons: Floats, names: Sequence[str]
 ) -> Iterator[Finding]:
     """Yield where predicted and observed risks differ: on average, in groups by risk, or over all times.
 
@@ -80,7 +80,7 @@ def check_calibration(
         yield from _check_uniform(model, X, target)
 
 
-def _check_uniform(model: FittedSurvivalModel, X: Any, target: Target) -> Iterator[Finding]:
+def _check_uniform(model: FittedSurvivalModel, X: TableLike, target: Target) -> Iterator[Finding]:
     result = d_calibration(target, np.clip(survival_at_own_time(model, X, target), 0, 1))
     shares = result.counts / len(target)
     worst = int(np.abs(shares - 0.1).argmax())
@@ -96,7 +96,7 @@ def _check_uniform(model: FittedSurvivalModel, X: Any, target: Target) -> Iterat
         )
 
 
-def check_extrapolation(model: FittedSurvivalModel, X: Any, train: Target) -> Iterator[Finding]:
+def check_extrapolation(model: FittedSurvivalModel, X: TableLike, train: Target) -> Iterator[Finding]:
     """Yield how much of the predicted probability lies beyond the follow-up of the training data."""
     last = float(train.time.max())
     beyond = np.asarray(model.predict_survival_function(X, [last]))[:, 0]

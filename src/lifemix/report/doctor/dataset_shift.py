@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from ...preprocessing import TabularPreprocessor
+from ...preprocessing import TableLike, TabularPreprocessor
 from ...preprocessing.columns import Column
 from ...preprocessing.frames import as_table
 from ...preprocessing.reading import ColumnData
@@ -22,7 +21,7 @@ _FAR = 10.0
 _MANY = 0.01
 
 
-def check_dataset_shift(model: FittedSurvivalModel, X: Any) -> Iterator[Finding]:
+def check_dataset_shift(model: FittedSurvivalModel, X: TableLike) -> Iterator[Finding]:
     """Yield how the rows differ from the training data, as far as the model's preprocessor remembers these."""
     fitted = getattr(model, "preprocessor_", None)
     if not isinstance(fitted, TabularPreprocessor):

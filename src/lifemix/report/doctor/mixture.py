@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +18,7 @@ from torch import Tensor
 from ...checks import Floats
 from ...estimators import DeepSurvivalMachines
 from ...likelihood import contributions
+from ...preprocessing import TableLike
 from ...target import Target
 from ..text import listed
 from .findings import Finding
@@ -50,7 +50,7 @@ class MixtureFacts:
 
 
 @torch.no_grad()
-def describe_mixture(model: DeepSurvivalMachines, X: Any, target: Target) -> MixtureFacts:
+def describe_mixture(model: DeepSurvivalMachines, X: TableLike, target: Target) -> MixtureFacts:
     """Measure the gates of a fitted Deep Survival Machine on some rows."""
     network = model.network_
     mixtures = network.mixtures(model.preprocess(X))  # [members, rows, events, k]
@@ -115,7 +115,7 @@ def _numbers(values: tuple[float, ...], digits: int = 1) -> str:
     return listed([f"{value:.{digits}f}" for value in values])
 
 
-def check_members(model: DeepSurvivalMachines, X: Any, horizons: Floats) -> Iterator[Finding]:
+def check_members(model: DeepSurvivalMachines, X: TableLike, horizons: Floats) -> Iterator[Finding]:
     """Yield whether the members of an ensemble disagree, or one differs from all others."""
     members = model.network_.members()
     if len(members) < 2 or not len(horizons):

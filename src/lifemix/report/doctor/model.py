@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +12,9 @@ from ... import events
 from ...checks import check_same_rows
 from ...errors import LifemixWarning
 from ...metrics.predictions import take_rows
+from ...preprocessing import TableLike, shape_of
 from ...protocols import FittedSurvivalModel
-from ...target import Target, as_target
+from ...target import Target, TargetLike, as_target
 from ..inputs import best_model, horizons_within, measurable, mixture_of, n_event_types, training_target
 from ..text import counted
 from .calibration import check_calibration, check_extrapolation
@@ -29,8 +29,8 @@ _ENOUGH = 50
 
 def check_model(
     model: FittedSurvivalModel,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: TargetLike,
     *,
     horizons: ArrayLike | None = None,
     event_names: Mapping[int, str] | Sequence[str] | None = None,
@@ -85,7 +85,7 @@ def check_model(
     """
     model, target = best_model(model), as_target(y)
     names = events.event_names(event_names, n_event_types(model, target))
-    check_same_rows(len(X), len(target))
+    check_same_rows(shape_of(X)[0], len(target))
     rows = np.sort(np.random.default_rng(random_state).permutation(len(target))[:max_rows])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # what they say is among the findings
@@ -97,7 +97,7 @@ def check_model(
 
 
 def _findings(
-    model: FittedSurvivalModel, X: Any, target: Target, horizons: ArrayLike | None, names: Sequence[str]
+    model: FittedSurvivalModel, X: TableLike, target: Target, horizons: ArrayLike | None, names: Sequence[str]
 ) -> Iterator[Finding]:
     yield from check_dataset_shift(model, X)
     if target.n_events > len(names):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,10 @@ from numpy.typing import ArrayLike
 from ... import events
 from ...checks import check_same_rows
 from ...errors import InputError, LifemixWarning
+from ...preprocessing import TableLike
 from ...preprocessing.frames import as_table
 from ...preprocessing.reading import ColumnData, TableData
-from ...target import Target, as_target
+from ...target import Target, TargetLike, as_target
 from ..inputs import exact_times
 from ..text import capital, counted, listed, percent
 from .columns import check_column, check_constants, check_missing, readable_columns
@@ -30,8 +30,8 @@ _SAMPLE = 10_000
 
 
 def check_table(
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: TargetLike,
     *,
     horizons: ArrayLike | None = None,
     event_names: Mapping[int, str] | Sequence[str] | None = None,

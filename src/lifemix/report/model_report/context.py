@@ -14,9 +14,10 @@ from ... import events
 from ...checks import check_same_rows
 from ...errors import InputError, SettingError
 from ...metrics import predicted_risks
+from ...preprocessing import TableLike
 from ...preprocessing.frames import as_frame
 from ...protocols import FittedSurvivalModel
-from ...target import Target, as_target
+from ...target import Target, TargetLike, as_target
 from ..inputs import best_model, horizons_within, measurable, mixture_of, n_event_types, training_target
 
 if TYPE_CHECKING:
@@ -35,23 +36,23 @@ class _Predictor:
     """A model that is asked once for the evaluated rows at the same times; probabilities lie in [0, 1]."""
 
     model: FittedSurvivalModel
-    X: Any
+    X: TableLike
     n_events_: int
     _known: dict[bytes, Floats] = field(default_factory=dict)
 
-    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:
+    def predict_survival_function(self, X: TableLike, times: ArrayLike) -> Floats:
         """Return the survival, (n, n_times)."""
         return self._once(X, times, lambda: np.asarray(self.model.predict_survival_function(X, times)))
 
-    def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
+    def predict_cumulative_incidence(self, X: TableLike, times: ArrayLike, event: int = 1) -> Floats:
         """Return the risk of one event type, (n, n_times)."""
         return self.predict_cumulative_incidences(X, times)[event - 1]
 
-    def predict_cumulative_incidences(self, X: Any, times: ArrayLike) -> Floats:
+    def predict_cumulative_incidences(self, X: TableLike, times: ArrayLike) -> Floats:
         """Return the risk of every event type, (n_events, n, n_times)."""
         return self._once(X, times, lambda: predicted_risks(self.model, X, times, self.n_events_))
 
-    def _once(self, X: Any, times: ArrayLike, predict: Callable[[], Floats]) -> Floats:
+    def _once(self, X: TableLike, times: ArrayLike, predict: Callable[[], Floats]) -> Floats:
         key = np.asarray(times, dtype=np.float64).tobytes()
         if X is not self.X:
             return np.clip(predict(), 0, 1)
@@ -129,8 +130,8 @@ class ReportContext:
 
 def gather(
     model: FittedSurvivalModel,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: TargetLike,
     *,
     time_unit: str | None,
     event_names: Mapping[int, str] | Sequence[str] | None,

@@ -7,14 +7,15 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from numpy.typing import ArrayLike
 
 from ..._html import Html, Page, Section, bullets, joined, note, paragraph
 from ...checks import Whole
 from ...errors import LifemixWarning
+from ...preprocessing import TableLike
 from ...protocols import FittedSurvivalModel
+from ...target import TargetLike
 from ..doctor import LEVELS, Finding, check_model, check_table
 from ..text import capital, counted, listed
 from .appendix import checklist_section, describe_file, limits_section, reproduce_section
@@ -33,8 +34,8 @@ _LEVEL_NAMES = {"stop": "reason to stop", "warn": "warning", "note": "note"}
 
 def write_report(
     model: FittedSurvivalModel,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: TargetLike,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,

@@ -13,6 +13,7 @@ import pandas as pd
 from ..._html import Html, Section, TableColumn, figure, new_figure, paragraph, table
 from ...metrics import predicted_risk
 from ...plots import incidence_curves, survival_curves
+from ...preprocessing import TableLike
 from ..doctor.columns import readable_columns
 from ..text import percent, plain
 from .context import Floats, ReportContext
@@ -76,7 +77,7 @@ def _round_up(value: float) -> float:
     return min((top for top in (0.04, 0.1, 0.2, 0.4, 1.0) if top >= value), default=1.0)
 
 
-def _member_curves(report: ReportContext, X: Any, times: Floats, event: int) -> Floats:
+def _member_curves(report: ReportContext, X: TableLike, times: Floats, event: int) -> Floats:
     """Return the incidence of an event by each member of an ensemble, ``(members, rows, times)``."""
     model = report.mixture
     if model is None:
