@@ -8,7 +8,7 @@ from lifemix.errors import TargetError
 from lifemix.subjects import first_appearance, subject_codes
 
 LABELS = (
-    st.integers(-(2**62), 2**62)
+    st.integers(-(2**70), 2**70)
     | st.text(max_size=5)
     | st.tuples(st.integers(0, 3), st.text(max_size=2))
     | st.booleans()

@@ -61,12 +61,14 @@ def _label_codes(labels: Any) -> Ints:
     texts = np.array([str(label) for label in labels], dtype=object)
     codes = pd.util.hash_array(texts, categorize=False).view(np.int64)
     for i, label in enumerate(labels):
-        if isinstance(label, (int, np.integer)) or (
-            isinstance(label, (float, np.floating)) and _is_whole(float(label))
-        ):
+        if _is_whole(label):
             codes[i] = int(label)
     return codes
 
 
-def _is_whole(number: float) -> bool:
-    return abs(number) < _LARGEST_EXACT and number.is_integer()
+def _is_whole(label: Any) -> bool:
+    if isinstance(label, (int, np.integer)):
+        return abs(int(label)) < 2**63
+    if isinstance(label, (float, np.floating)):
+        return abs(float(label)) < _LARGEST_EXACT and float(label).is_integer()
+    return False

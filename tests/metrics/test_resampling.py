@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from lifemix import make_target
 from lifemix.errors import InputError, LifemixWarning, SettingError
@@ -104,3 +105,66 @@ def test_bad_arguments_are_refused(sample):
         bootstrap(concordance, y, risk, n_resamples=1)
     with pytest.raises(SettingError, match="level must lie between"):
         bootstrap(concordance, y, risk, level=1.0)
+
+
+def test_subjects_are_drawn_with_all_their_rows():
+    subject = np.array([5, 9, 5, 7, 9, 5])
+    y = make_target(np.arange(1.0, 7.0), np.ones(6, int), subject=subject)
+    drawn = []
+
+    def record(target, row):
+        counts = np.bincount(row.astype(int), minlength=6)
+        for one in (5, 7, 9):
+            assert len(set(counts[subject == one])) == 1
+        assert len(set(zip(target.subject, subject[row.astype(int)], strict=True))) == target.n_subjects
+        drawn.append((target.n_subjects, len(target)))
+        return float(len(row))
+
+    bootstrap(record, y, np.arange(6.0), n_resamples=50, random_state=0)
+    assert {count for count, _ in drawn[1:51]} == {3}  # a subject that was drawn twice counts twice
+    assert len({rows for _, rows in drawn[1:51]}) > 3
+    assert {count for count, _ in drawn[51:]} == {2}  # the jackknife leaves out one after the other
+
+
+def test_one_row_per_subject_gives_the_interval_of_rows(sample):
+    y, risk = sample
+    own = make_target(*y, subject=[f"p{i}" for i in range(300)])
+    one, other = (bootstrap(concordance, form, risk, n_resamples=20, random_state=0) for form in (y, own))
+    np.testing.assert_array_equal(one.replicates, other.replicates)
+    assert (one.lower, one.upper) == (other.lower, other.upper)
+
+
+def test_rows_that_repeat_a_subject_do_not_narrow_the_interval(sample):
+    y, risk = sample
+    once = bootstrap(concordance, y, risk, n_resamples=200, random_state=0)
+    copies = make_target(*(np.repeat(part, 4) for part in y), subject=np.repeat(np.arange(300), 4))
+    by_subject = bootstrap(concordance, copies, np.repeat(risk, 4), n_resamples=200, random_state=0)
+    by_row = bootstrap(
+        concordance, (copies["time"], copies["event"]), np.repeat(risk, 4), n_resamples=200, random_state=0
+    )
+    assert by_subject.standard_error == pytest.approx(once.standard_error, rel=0.02)
+    assert by_row.standard_error < 0.6 * once.standard_error
+
+
+def test_limits_agree_with_those_of_scipy(rng):
+    # SciPy leaves out single rows in the jackknife, and so do we up to 50 rows.
+    x = rng.lognormal(size=40)
+    y = (np.ones(40), np.ones(40, int))
+    ours = bootstrap(lambda y, x: [x.mean(), x.std()], y, x, n_resamples=4000, level=0.9, random_state=0)
+    for place, statistic in enumerate((np.mean, np.std)):
+        theirs = stats.bootstrap(
+            (x,), statistic, n_resamples=4000, confidence_level=0.9, method="BCa", rng=np.random.default_rng(1)
+        ).confidence_interval
+        width = theirs.high - theirs.low
+        assert ours.lower[place] == pytest.approx(theirs.low, abs=0.04 * width)
+        assert ours.upper[place] == pytest.approx(theirs.high, abs=0.06 * width)
+
+
+def test_limits_of_a_metric_that_hardly_varies():
+    y, x = (np.ones(30), np.ones(30, int)), np.arange(30.0)
+    constant = bootstrap(lambda y, x: 3.0, y, x, n_resamples=10, random_state=0)
+    assert (constant.lower, constant.upper, constant.standard_error) == (3.0, 3.0, 0.0)
+    highest = bootstrap(lambda y, x: x.max(), y, x, n_resamples=50, random_state=0)  # no resample is above the value
+    assert highest.lower <= highest.upper <= 29
+    single = bootstrap(lambda y, x: x.mean(), ([1.0], [1]), [2.0], n_resamples=5, random_state=0)
+    assert (single.lower, single.upper) == (2.0, 2.0)

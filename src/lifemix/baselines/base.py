@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,9 +31,13 @@ class Baseline(SurvivalModel):
     _takes_weights: ClassVar[bool] = False
     _is_wrapper: ClassVar[bool] = False  # hands all rows on to other estimators
 
+    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"groups": True}  # for scikit-learn: wanted if given
+
     preprocessor: Any
 
-    def fit(self, X: TableLike, y: TargetLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: TableLike, y: TargetLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Fit the model.
 
         Events at time 0 count as events at the smallest positive event time; rows censored at 0 and rows of weight 0
@@ -43,9 +48,12 @@ class Baseline(SurvivalModel):
         X : DataFrame or array of n rows
             Numbers, categories, missing values (see ``preprocessor``).
         y : target
-            n subjects, see ``lifemix.make_target``.
+            n rows, see ``lifemix.make_target``.
         sample_weight : array-like of shape (n,), optional
             Case weights, where the model takes them.
+        groups : array-like of shape (n,), optional
+            The subject of each row, where the target does not say it; rows held out for early stopping are those of
+            whole subjects.
 
         Returns
         -------
@@ -54,7 +62,7 @@ class Baseline(SurvivalModel):
         """
         self._check_settings()
         owner = type(self).__name__
-        target = as_target(y)
+        target = as_target(y).grouped(groups)
         check_target(target, owner, self._several_events, self._takes_entry)
         rows = shape_of(X)[0]
         check_same_rows(rows, len(target))

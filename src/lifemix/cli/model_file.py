@@ -96,7 +96,7 @@ def open_outcomes(
             "the model file does not name the columns of the outcome (it was made in Python). Add --time and --event."
         )
     table = read_table(data, options)
-    TableOptions(options.time, options.event, entry=options.entry, upper=options.upper).resolve(
+    TableOptions(options.time, options.event, entry=options.entry, upper=options.upper, id=given.id).resolve(
         list(table.frame.columns)
     )
     learn_codes = given.censored or (given.event and given.event != saved.options.event)

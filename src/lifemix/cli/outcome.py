@@ -104,6 +104,7 @@ def read_target(
         codes.encode(event[rows], options.event),
         None if options.entry is None else _numbers(frame, options.entry, "--entry")[rows],
         None if options.upper is None else _numbers(frame, options.upper, "--upper")[rows],
+        None if options.id not in frame.columns else _subjects(frame, options.id)[rows],
     )
     return rows, y, codes
 
@@ -123,6 +124,18 @@ def _numbers(frame: pd.DataFrame, column: str, option: str) -> NDArray[np.float6
             f"{bad[0] + 1} ({len(bad)} such rows). Correct them, or name another column."
         )
     return numbers
+
+
+def _subjects(frame: pd.DataFrame, column: str | None) -> NDArray[np.object_]:
+    """Return the identifier of each row's subject, as text; all rows must have one."""
+    values = frame[column]
+    missing = np.flatnonzero(values.isna().to_numpy())
+    if len(missing):
+        raise TargetError(
+            f"column {column!r} (--id) must say whose row it is; got no value in data row {missing[0] + 1} "
+            f"({len(missing)} such rows). Complete them; a subject that is unknown gets a value of its own."
+        )
+    return values.map(_label_text).to_numpy(dtype=object)
 
 
 def _refuse_negative(time: NDArray[np.float64], column: str) -> None:

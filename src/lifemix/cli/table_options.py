@@ -55,7 +55,9 @@ class TableOptions:
     upper: str | None = _option(
         "outcome", "Column with the upper end of the interval, where an event is known to lie between two times."
     )
-    id: str | None = _option("file", "Column that identifies the subject; never a covariate.", "--id")
+    id: str | None = _option(
+        "file", "Column that identifies the subject; its rows stay together, and it is never a covariate.", "--id"
+    )
     drop: tuple[str, ...] = _option(
         "covariates", "Columns to leave out: repeat the option, or separate by commas.", default=()
     )

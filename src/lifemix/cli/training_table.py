@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from ..errors import CovariateError, InputError, SettingError
 from ..preprocessing.reading import TableData
-from ..target import as_target
+from ..target import Target, as_target
 from .covariates import ColumnFacts, describe_columns, refuse_problems
 from .outcome import EventCodes, read_target
 from .output import Screen
@@ -136,8 +136,16 @@ def _show_outcome(screen: Screen, table: TrainingTable) -> None:
     for what, rows in (("with late entry", target.truncated), ("with an interval-censored event", target.interval)):
         if rows.any():
             screen.say(f"         {int(rows.sum()):,} rows {what}")
+    if target.subject is not None:
+        _show_subjects(screen, options.id or "", target)
     if table.skipped:
         screen.warn(f"{table.skipped} rows without time or event were left out.")
+
+
+def _show_subjects(screen: Screen, column: str, target: Target) -> None:
+    most = int(np.bincount(target.subject_numbers).max())
+    several = f"up to {most} rows each, which stay together in every split" if most > 1 else "one row each"
+    screen.say(f"  id     {escape(column)}: {target.n_subjects:,} subjects, {several}")
 
 
 def _show_columns(screen: Screen, facts: Sequence[ColumnFacts]) -> None:

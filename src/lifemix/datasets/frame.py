@@ -20,6 +20,7 @@ def from_frame(
     event: str,
     entry: str | None = None,
     upper: str | None = None,
+    subject: str | None = None,
     *,
     name: str = "own data",
     time_unit: str = "",
@@ -30,11 +31,13 @@ def from_frame(
     Parameters
     ----------
     frame : DataFrame
-        One row per subject.
+        One row per subject, or several with a column that says whose they are.
     time, event : str
         Columns of times and of event codes (0 for censored, 1..M for the event type, or booleans).
     entry, upper : str, optional
         Columns for left truncation and for interval-censored events, as in ``make_target``.
+    subject : str, optional
+        Column that identifies the subject, where one has several rows; as in ``make_target``.
     name : str, default "own data"
         Name of the data set.
     time_unit : str, default ""
@@ -60,11 +63,14 @@ def from_frame(
     >>> datasets.from_frame(frame, time="days", event="died", time_unit="days")
     <Dataset own data: 2 rows x 1 columns; 1 censored, 1 event 1; time in days>
     """
-    roles = [column for column in (time, event, entry, upper) if column is not None]
+    optional = {
+        name: column
+        for name, column in (("entry", entry), ("upper", upper), ("subject", subject))
+        if column is not None
+    }
+    roles = [time, event, *optional.values()]
     _check_columns(frame, roles)
-    y = make_target(
-        frame[time], frame[event], None if entry is None else frame[entry], None if upper is None else frame[upper]
-    )
+    y = make_target(frame[time], frame[event], **{name: frame[column] for name, column in optional.items()})
     X = frame.drop(columns=roles)
     n_events = as_target(y).n_events
     return Dataset(

@@ -22,7 +22,7 @@ from ..preprocessing import TableLike, TabularPreprocessor
 from ..primitives import Primitive
 from ..state import IntValue, LeftOut, ListOf, StateKind, TableOf, register_model
 from ..survival_model import SurvivalModel
-from ..target import Target, TargetLike
+from ..target import Target, TargetLike, as_target
 from ..training import Callback, Fit
 from .fleets import train_plan
 from .inputs import check_known_events, read_target
@@ -134,6 +134,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     """
 
     _rules = RULES
+    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"groups": True}  # for scikit-learn: wanted if given
     _needs_columns = False
     _state: ClassVar[Mapping[str, StateKind]] = {
         "network_": FittedNetworkState(),
@@ -281,6 +282,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         y: TargetLike,
         sample_weight: ArrayLike | None = None,
         validation_data: tuple[Any, Any] | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -293,7 +295,10 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         sample_weight : array-like of shape (n,), optional
             Case weights; a row of weight 0 is left out.
         validation_data : pair (X, y), optional
-            Rows for early stopping that are not in X; otherwise a share of the rows is held out.
+            Rows for early stopping that are not in X; otherwise a share of the rows is held out, or, where the target
+            has subjects, a share of the subjects.
+        groups : array-like of shape (n,), optional
+            The subject of each row, where the target does not say it; see ``subject`` of ``lifemix.make_target``.
 
         Returns
         -------
@@ -306,6 +311,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             Where no epoch has a finite loss.
 
         """
+        y = y if groups is None else as_target(y).grouped(groups)
         X, plan = make_plan(self, X, y, sample_weight, validation_data)
         fits, architectures = train_plan(plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose))
         return self._learn(X, plan, fits, architectures)

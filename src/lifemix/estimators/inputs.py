@@ -51,17 +51,29 @@ def training_rows(
     return X, target, weight
 
 
-def validation_rows(validation_data: Any, n_events: int, t_max: float | None) -> tuple[Any, Target]:
-    """Return the table and the target that the user gave to stop early on."""
+def validation_rows(validation_data: Any, training: Target, t_max: float | None) -> tuple[Any, Target]:
+    """Return the table and the target that the user gave to stop early on; no subject of training may be in it."""
     if not isinstance(validation_data, (tuple, list)) or len(validation_data) != 2:
         raise InputError(f"validation_data must be a pair (X, y); got {type(validation_data).__name__}.")
     X, y = validation_data
     target = read_target(X, y, "validation_data: ")
-    check_known_events(target, n_events, "validation_data")
+    check_known_events(target, training.n_events, "validation_data")
+    _check_other_subjects(target, training)
     if not ((target.time > 0) | (target.event > 0)).any():
         raise TargetError("validation_data has no row that says anything: all are censored at time 0. Give other rows.")
     _check_t_max(target, t_max)
     return X, target
+
+
+def _check_other_subjects(target: Target, training: Target) -> None:
+    if target.subject is None or training.subject is None:
+        return
+    shared = np.isin(target.subject, training.subject)
+    if shared.any():
+        raise InputError(
+            f"validation_data must have other subjects than X; got {target.take(shared).n_subjects} of its "
+            f"{target.n_subjects} subjects in both ({int(shared.sum())} rows). Leave their rows out of one of them."
+        )
 
 
 def read_target(X: TableLike, y: TargetLike, where: str = "") -> Target:

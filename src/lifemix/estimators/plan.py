@@ -62,7 +62,7 @@ class Sample:
         return bool(self.matrix.any())
 
     def split(self, fraction: float, seed: int) -> tuple[Rows, Rows]:
-        """Return the rows to train on and the rows to hold out, disjoint and stratified by event.
+        """Return the rows to train on and the rows to hold out, disjoint, stratified by event, each subject in one.
 
         A row censored at time 0 carries no information, so it is in neither. Where both parts cannot have every event
         type, nothing is held out, with a warning.
@@ -73,7 +73,8 @@ class Sample:
             return usable[usable < first], usable[usable >= first]
         if fraction == 0:
             return usable, usable[:0]
-        if 1 <= round(fraction * len(usable)) < len(usable):
+        n_subjects = self.target.take(usable).n_subjects
+        if 1 <= round(fraction * n_subjects) < n_subjects:
             train, held_out = train_validation_split(self.target, usable, fraction, seed)
             types = set(range(1, self.target.n_events + 1))
             if all(types <= set(self.target.event[part].tolist()) for part in (train, held_out)):
@@ -136,7 +137,7 @@ def make_plan(
         preprocessor = learn_preprocessor(estimator.preprocessor, X)
         sample = Sample(_inputs(preprocessor, X), target, weight)
         if validation_data is not None:
-            X_held, held = validation_rows(validation_data, target.n_events, estimator.t_max)
+            X_held, held = validation_rows(validation_data, target, estimator.t_max)
             sample = sample.with_held_out(_inputs(preprocessor, X_held), held)
         return preprocessor, sample
 

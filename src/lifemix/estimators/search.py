@@ -132,6 +132,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     """
 
+    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"groups": True}  # for scikit-learn: wanted if given
     _rules: ClassVar[Mapping[str, Rule]] = {
         "estimator": Check(_check_estimator),
         "n_iter": Whole(1, optional=True),
@@ -171,7 +172,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: TableLike, y: TargetLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: TableLike, y: TargetLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Score every candidate on every fold, and fit the best on all rows.
 
         Parameters
@@ -180,6 +183,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             As in ``DeepSurvivalMachines.fit``.
         sample_weight : array-like of shape (n,), optional
             Case weights; they count in training only.
+        groups : array-like of shape (n,), optional
+            The subject of each row, where the target does not say it (``subject`` of ``lifemix.make_target``). No
+            subject is on both sides of a fold or of early stopping.
 
         Returns
         -------
@@ -193,7 +199,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         score = _scorer(self.scoring)
         candidates = self._candidates()
         models = [self._model(candidate) for candidate in candidates]
-        target = as_target(y)
+        target = as_target(y).grouped(groups)
         folds = self._folds(X, target)
         _check_folds(target, folds)
         weight = check_weight(sample_weight, len(target))
@@ -208,7 +214,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.best_params_ = candidates[self.best_index_]
         if self.refit:
             start = time.perf_counter()
-            self.best_estimator_ = self._model(self.best_params_).fit(X, y, sample_weight)
+            self.best_estimator_ = self._model(self.best_params_).fit(X, target, sample_weight)
             self.refit_time_ = time.perf_counter() - start
         return self
 
@@ -262,7 +268,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _folds(self, X: TableLike, target: Target) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         splitter = EventStratifiedKFold(int(self.cv)) if isinstance(self.cv, Integral) else check_cv(self.cv)
-        return [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, target.to_array())]
+        parts = splitter.split(X, target.to_array(), target.subject)
+        return [(np.asarray(train), np.asarray(test)) for train, test in parts]
 
     def _plan(
         self,
@@ -473,15 +480,22 @@ def _name(scoring: Any) -> str:
 
 
 def _check_folds(target: Target, folds: Sequence[Any]) -> None:
-    """Refuse folds whose training part has not every event type."""
+    """Refuse folds whose training part has not every event type, or has subjects of the test part."""
     kinds = set(np.unique(target.event).tolist()) - {0}
-    for number, (train, _) in enumerate(folds):
+    for number, (train, test) in enumerate(folds):
         missing = sorted(kinds - set(target.event[train].tolist()))
         if missing:
             raise SettingError(
                 f"every training part must have every event type; fold {number} has none of {missing}. "
                 "Use fewer folds, or cv=EventStratifiedKFold(...)."
             )
+        if target.subject is not None:
+            shared = np.intersect1d(target.subject[train], target.subject[test])
+            if len(shared):
+                raise SettingError(
+                    f"a subject must be on one side of a fold; got {len(shared)} subjects on both sides of fold "
+                    f"{number}. Use cv=5, cv=EventStratifiedKFold(...) or scikit-learn's GroupKFold."
+                )
 
 
 def _check_scores(means: NDArray[np.float64]) -> None:

@@ -61,7 +61,8 @@ def evaluate(
     measures : sequence of str, optional
         Names of registered measures; by default all standard ones (see ``registered_measures``).
     n_bootstrap : int, default 0
-        With 2 or more, 95 % percentile intervals over that many resamples of the test rows, with the model fixed.
+        With 2 or more, 95 % intervals (``metrics.bootstrap``) over that many resamples of the test subjects, with the
+        model fixed.
     random_state : int, Generator or None, default 0
         Random seed of the resamples; every measure uses the same ones.
     competing : {"censored", "wolbers"}, default "censored"
@@ -208,7 +209,7 @@ def _rows(
 def _limits(
     function: Callable[..., Any], test: Target, prediction: Floats, values: Floats, n_bootstrap: int, seed: int
 ) -> tuple[Floats, Floats]:
-    """Return the limits of the percentile interval; NaN where the measure itself has no value."""
+    """Return the limits of the bootstrap interval; NaN where the measure itself has no value."""
     known = np.isfinite(values)
     lower, upper = np.full(values.shape, np.nan), np.full(values.shape, np.nan)
     if known.any() and n_bootstrap >= 2:

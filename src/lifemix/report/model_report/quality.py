@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..._html import Html, Section, TableColumn, Value, bullets, joined, paragraph, safe, table
 from ...metrics import Measure, evaluate, measure_named, registered_measures
+from ...target import Target
 from ..text import p_value
 from .context import Floats, ReportContext
 
@@ -52,13 +53,19 @@ def with_interval(quality: Measured, metric: str, event: int, place: int = 0) ->
     return f"{shown}{sign}{f' [{low}, {high}]' if np.isfinite(lower) else ''}".replace("-", "−")
 
 
+def _rows(target: Target) -> str:
+    """Return how many rows were measured, and of how many subjects."""
+    rows = f"{len(target):,} rows"
+    return rows if target.subject is None else f"{rows} of {target.n_subjects:,} subjects"
+
+
 def quality_section(report: ReportContext, quality: Measured) -> Section:
     """Return the tables, one for each event type, and how to read them."""
     section = Section("Quality on the evaluated rows")
     section.blocks.append(
         paragraph(
-            f"Measured on {len(report.y):,} rows. In brackets: 95 % percentile intervals from {report.n_bootstrap} "
-            "bootstrap samples of these rows, with the model kept fixed."
+            f"Measured on {_rows(report.y)}. In brackets: 95 % bootstrap intervals (BCa) from {report.n_bootstrap} "
+            f"samples of these {'rows' if report.y.subject is None else 'subjects'}, with the model kept fixed."
         )
     )
     section.blocks += [_by_horizon(report, quality, event) for event in range(1, report.n_events + 1)]
