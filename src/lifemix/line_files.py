@@ -1,4 +1,4 @@
-"""Files of JSON records, one a line, each with a checksum: appended to, read line by line, damaged lines told apart."""
+"""Files of JSON records, one per line, each with a checksum: appended, read line by line, damaged ones told apart."""
 
 from __future__ import annotations
 
