@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from lifemix import make_target
+from lifemix.baselines import FineGray
 from lifemix.errors import InputError, LifemixWarning, SettingError, TargetError
 from lifemix.metrics import aalen_johansen, calibration_curve, integrated_calibration_index, kaplan_meier
 from lifemix.metrics.smoothing import smooth_risk, spline_basis
@@ -79,6 +80,14 @@ class TestIntegratedIndex:
             risk = data.incidence(1, 3)[:, column]
             got = integrated_calibration_index(data.y, risk, horizons[column], event)
             assert got == pytest.approx(value, abs=1e-8)
+
+    def test_tied_times_are_treated_as_by_fine_gray(self, rng):
+        time, event = rng.integers(1, 9, 400).astype(float), rng.integers(0, 3, 400)
+        risk = rng.uniform(0.1, 0.8, 400)
+        basis = spline_basis(np.log(-np.log1p(-risk)), (0.1, 0.5, 0.9))
+        model = FineGray(coherent=False, preprocessor=None).fit(basis, make_target(time, event))
+        expected = model.predict_cumulative_incidence(basis, [5.0], event=1)[:, 0]
+        np.testing.assert_allclose(smooth_risk(as_target((time, event)), risk, 5.0, 1), expected, atol=1e-6)
 
     def test_a_true_model_has_a_small_index_and_a_wrong_one_its_distance(self, rng):
         y, own, any_event = draw(rng, 20_000, 0.7)

@@ -140,6 +140,10 @@ class TestDefinition:
         # At 2 only the third row was there (the second enters at 2, after the event); at 5 the third row.
         assert concordance(y, [1.0, 9.0, 5.0]) == pytest.approx(1 / 2)
 
+    def test_an_event_at_time_zero_is_compared_with_those_there_from_the_start(self):
+        y = make_target([0.0, 2.0, 3.0], [1, 0, 0], entry=[0.0, 0.0, 1.0])
+        assert concordance(y, [3.0, 1.0, 9.0]) == 1.0  # the third row entered later
+
 
 class TestProperties:
     @given(sample=samples())

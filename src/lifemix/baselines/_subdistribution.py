@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..metrics.censoring import censoring_curve
 from ..target import Target
 from ._checks import Floats
 from ._partial import LinearFit, Terms, fit_linear, hazard_increments, make_terms
@@ -36,7 +36,7 @@ def fit_cause(x: Floats, target: Target, event: int, penalty: float, max_iter: i
     time, happened, weight = target.time, target.event == event, np.ones(len(target))
     other = (target.event > 0) & ~happened
     times = np.unique(time[happened])
-    censoring = _censoring_before(target)
+    censoring = censoring_curve(time, target.event == 0, events_first=False).before
     at_exit = censoring(time)
     sets = SubdistributionRisk(times, time, other, censoring(times), at_exit)
     terms = make_terms(times, time, happened, weight, "breslow")
@@ -46,14 +46,6 @@ def fit_cause(x: Floats, target: Target, event: int, penalty: float, max_iter: i
     influence = _influence(x - fit.center, np.exp(eta), increments, target, sets, terms)
     errors = np.linalg.norm(influence @ fit.covariance, axis=0)  # of the sandwich, with no root of a rounded variance
     return Cause(fit, errors, times, np.cumsum(increments))
-
-
-def _censoring_before(target: Target) -> Callable[[Floats], Floats]:
-    """Return the function G(t-) of the Kaplan-Meier curve of the censoring."""
-    at, counts = np.unique(target.time[target.event == 0], return_counts=True)
-    at_risk = len(target) - np.searchsorted(np.sort(target.time), at, side="left")
-    curve = np.concatenate([[1.0], np.cumprod(1.0 - counts / at_risk)])
-    return lambda times: curve[np.searchsorted(at, times, side="left")]
 
 
 def _influence(x: Floats, r: Floats, hazard: Floats, target: Target, sets: SubdistributionRisk, terms: Terms) -> Floats:

@@ -14,16 +14,18 @@ from torch import Tensor
 
 from ..checks import check_shares, check_times
 from ..errors import InputError
-from .quadrature import integrate
+from ..primitives import Primitive
 from .root import invert
+from .scales import Scales
+from .survival_integral import integrate_survival
 
 __all__ = ["SurvivalDistribution"]
 
 Floats = NDArray[np.float64]
 _CHUNK = 1 << 21  # numbers in the largest temporary array
-# Cumulative hazards since the time of conditioning at which the panels of an integral end
-_LEVELS = [1e-3, 0.01, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 150.0, 300.0, 600.0]
-_MIDDLE = 5
+_LATEST = 300.0  # cumulative hazard of a component up to which it may matter to a mean
+_NEGLIGIBLE = 1e-9  # share of a mean
+_SEARCH_STEPS = 200
 _CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
 
 
@@ -83,20 +85,23 @@ class SurvivalDistribution(ABC):
     def _log_pdf(self, t: Tensor) -> Tensor: ...
 
     @abstractmethod
+    def _log_hazard(self, t: Tensor) -> Tensor: ...
+
+    @abstractmethod
+    def _log_survival_at(self, x: Tensor) -> Tensor:
+        """``log S`` at log times, which may be those of times too large for a number."""
+
+    @abstractmethod
     def _bracket(self, log_s: Tensor) -> tuple[Tensor, Tensor]:
         """Return two log times, ``[rows, values]``, between which ``log S`` passes the values ``log_s``."""
 
     @abstractmethod
-    def _rmst(self, t: Tensor) -> Tensor:
-        """The integral of S from 0 to t."""
+    def _all_components(self) -> Primitive:
+        """Return all components of each row, ``[rows, components]``."""
 
     @abstractmethod
     def _tail_index(self) -> Tensor:
         """The power with which S falls in the end, ``[rows, 1]``; infinite where it falls faster."""
-
-    @abstractmethod
-    def _mean_beyond(self, t: Tensor) -> Tensor:
-        """The integral of S from t, ``[rows, 1]``, to infinity."""
 
     # What a user asks.
 
@@ -173,7 +178,7 @@ class SurvivalDistribution(ABC):
 
         def rate(part: Self, times: Tensor) -> Tensor:
             at = part._no_earlier(times)
-            return part._zero_before(times, torch.exp(part._log_pdf(at) - part._log_survival(at)))
+            return part._zero_before(times, torch.exp(part._log_hazard(at)))
 
         return self._by_time(t, rate)
 
@@ -188,17 +193,19 @@ class SurvivalDistribution(ABC):
         Returns
         -------
         ndarray of shape (n_rows, n_levels)
-            Times; infinite for ``q = 1``.
+            Times, no earlier for higher levels; infinite for ``q = 1``, and for every q that is never reached.
         """
         shares = check_shares(q, "q")
-        levels = torch.log1p(-torch.as_tensor(shares))
+        order = np.argsort(shares, kind="stable")
+        levels = torch.log1p(-torch.as_tensor(shares[order]))
 
         def solve(part: Self) -> Tensor:
-            log_s = levels + part._log_survival_at_since()
-            t = part._invert(log_s.expand(len(part), -1))
-            return part._no_earlier(t)
+            t = part._invert(levels + part._log_survival_at_since())
+            return part._no_earlier(t).cummax(1).values  # where S is flat, rounding decides
 
-        return self._by_chunk(solve, len(shares))
+        result = np.empty((len(self), len(shares)))
+        result[:, order] = self._by_chunk(solve, len(shares))
+        return result
 
     def median(self) -> Floats:
         """Return the median of each row.
@@ -216,15 +223,9 @@ class SurvivalDistribution(ABC):
         Returns
         -------
         ndarray of shape (n_rows,)
-            Times; infinite where the mean of a component is.
+            Times; infinite where the integral of S is, or is beyond the largest number.
         """
-
-        def expect(part: Self) -> Tensor:
-            if part._since is None:
-                return part._mean_beyond(part._since_column())
-            return part._since_column() + part._mean_since()
-
-        return self._by_chunk(expect, 1)[:, 0]
+        return self._by_chunk(lambda part: part._mean(), 1)[:, 0]
 
     def rmst(self, t: ArrayLike) -> Floats:
         """Return the restricted mean survival time ``E min(T, t)``.
@@ -239,13 +240,7 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows,) or (n_rows, n_times)
             Times; the first shape for a number.
         """
-
-        def restricted(part: Self, times: Tensor) -> Tensor:
-            if part._since is None:
-                return part._rmst(times)
-            return torch.minimum(times, part._since_column()) + part._survival_since(part._no_earlier(times))
-
-        result = self._by_time(t, restricted)
+        result = self._by_time(t, lambda part, times: part._rmst(times))
         return result[:, 0] if np.ndim(t) == 0 else result
 
     def to_frame(self, t: ArrayLike, of: str = "survival", columns: Any = None) -> pd.DataFrame:
@@ -321,41 +316,78 @@ class SurvivalDistribution(ABC):
             value = value - self._log_survival_at_since()
         return torch.where(t <= self._since_column(), 0.0, value.clamp(max=0.0))
 
-    def _survival_since(self, t: Tensor) -> Tensor:
-        """Integrate the conditional survival from ``since`` to the times, ``[rows, times]``.
+    def _rmst(self, t: Tensor) -> Tensor:
+        """Return ``E min(T, t)``, ``[rows, times]``."""
+        log_t, order = torch.log(t).sort(dim=1)
+        inside = self._integral(Scales.of(self._all_components()), log_t)
+        sorted_ = torch.minimum(t.gather(1, order), self._since_column()) + inside
+        return torch.empty_like(t).scatter_(1, order, sorted_)
 
-        Relative to S(since), which may be too small for a number; the panels end at quantiles of those who are left.
-        """
-        since, base = self._since_column(), self._log_survival_at_since()
-        landmarks = torch.minimum(self._conditional_quantiles(), t.amax(1, keepdim=True))
-        edges = torch.log(torch.cat([since, landmarks, t], dim=1).clamp(min=1e-300)).sort(dim=1).values
-        place = torch.searchsorted(edges, torch.log(t.clamp(min=1e-300)))
-
-        def integrand(rows: Tensor, x: Tensor) -> Tensor:
-            part = self._take(rows)
-            return torch.exp(part._log_survival(torch.exp(x)) - base[rows] + x)[..., None]
-
-        tolerance = 1e-10 * (self._conditional_quantiles()[:, _MIDDLE] - since[:, 0]).clamp(min=1e-300)
-        parts = integrate(integrand, edges[:, :-1], edges[:, 1:], tolerance)[..., 0]
-        return torch.cat([torch.zeros_like(since), parts.cumsum(1)], dim=1).gather(1, place)
-
-    def _conditional_quantiles(self) -> Tensor:
-        """Return the times at which given shares of those alive at ``since`` are left, ``[rows, levels]``."""
-        log_s = self._log_survival_at_since() - torch.as_tensor(_LEVELS)
-        return torch.maximum(self._invert(log_s), self._since_column())
-
-    def _mean_since(self) -> Tensor:
-        """Return the mean time beyond ``since``, ``[rows, 1]``: to where next to nobody is left, and the tail."""
-        last = self._conditional_quantiles()[:, -1:].clamp(max=1e300)
-        left = torch.exp(self._log_survival(last) - self._log_survival_at_since())
+    def _mean(self) -> Tensor:
+        """Return the mean, ``[rows, 1]``."""
         index = self._tail_index()
-        tail = last * left / (index - 1)
-        return torch.where(index > 1, self._survival_since(last) + tail, torch.inf)
+        finite = (index > 1)[:, 0]
+        result = torch.full_like(index, torch.inf)
+        if bool(finite.any()):
+            part = self._take(finite)
+            scales = Scales.of(part._all_components(), _LATEST)
+            result[finite] = part._since_column() + part._integral(scales, part._way_out(index[finite]))[:, -1:]
+        return result
+
+    def _way_out(self, index: Tensor) -> Tensor:
+        """Return log times, ``[rows, steps]``, at the last of which what remains of the mean is negligible."""
+        scales = Scales.of(self._all_components())
+        start, base = self._start(scales), self._log_survival_at_since()
+        middle = self._middle()
+        known = torch.exp(middle) * -torch.expm1(start - middle)
+        enough = torch.log(_NEGLIGIBLE * known * (index[:, 0] - 1).clamp(max=1.0))
+        x = torch.maximum(scales.last.amax(1), start)
+        step = torch.where(torch.isfinite(scales.width), scales.width, 1.0).amax(1)
+        way = [x]
+        for _ in range(_SEARCH_STEPS):
+            more = x + (self._log_survival_at(x[:, None]) - base)[:, 0] > enough
+            if not bool(more.any()):
+                break
+            x = torch.where(more, x + step, x)
+            step = 1.5 * step
+            way.append(x)
+        return torch.stack(way, 1)
+
+    def _integral(self, scales: Scales, ends: Tensor) -> Tensor:
+        """Integrate the conditional survival from ``since`` to ascending log times, ``[rows, ends]``.
+
+        It is 1 up to where the first component begins.
+        """
+        start, since, base = self._start(scales), self._since_column(), self._log_survival_at_since()
+
+        def log_survival(rows: Tensor, x: Tensor) -> Tensor:
+            return self._take(rows)._log_survival_at(x) - base[rows]
+
+        if self._since is not None:
+            scales = scales.without_end()
+        inside = integrate_survival(log_survival, scales, start, self._middle(), torch.maximum(ends, start[:, None]))
+        before = torch.exp(torch.minimum(ends, start[:, None])) - since
+        return before.clamp(min=0) + inside
+
+    def _start(self, scales: Scales) -> Tensor:
+        return torch.maximum(scales.start, torch.log(self._since_column()[:, 0]))
+
+    def _middle(self) -> Tensor:
+        """Return the log times at which half of those alive at ``since`` are left, ``[rows]``."""
+        return torch.log(self._invert(self._log_survival_at_since() - np.log(2))[:, 0]).clamp(min=-744.0)
 
     def _invert(self, log_s: Tensor) -> Tensor:
         """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``."""
-        low, high = self._bracket(log_s)
-        return invert(self._log_survival, self._log_cdf, self._log_pdf, log_s, low, high)
+
+        def curve(rows: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+            part, t, x = self._take(rows), torch.exp(x)[:, None], x[:, None]
+            survival, cdf = part._log_survival(t), part._log_cdf(t)
+            # log H = log(-log S); where S is close to 1, H = -log1p(-F) keeps the digits
+            cumulative_hazard = torch.where(cdf < -1.0, -torch.log1p(-torch.exp(cdf)), -survival)
+            slope = torch.exp(part._log_pdf(t) - survival + x) / cumulative_hazard  # d log H / d log t
+            return torch.log(cumulative_hazard)[:, 0], slope[:, 0]
+
+        return invert(curve, log_s, *self._bracket(log_s))
 
     def _by_time(self, t: ArrayLike, function: Callable[[Self, Tensor], Tensor]) -> Floats:
         times = torch.as_tensor(check_times(t, "t"))[None]

@@ -14,17 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..checks import Seed, Whole, check_event, check_times
-from ..primitives import Mixture
+from ..primitives import Mixture, Primitive
+from ..primitives.stable import log_mean_of_survivors
 from .base import SurvivalDistribution
-from .quadrature import integrate
+from .incidence import NetCurves, adaptive_incidence
+from .scales import Scales
 from .single import MixtureDistribution
 
 __all__ = ["CompetingDistribution"]
 
 Floats = NDArray[np.float64]
-
-_TOLERANCE = 1e-9  # of one panel of an incidence
-_NEGLIGIBLE = -32.0  # log probability that is left out at the beginning of an integral
+_ORIGIN = -1e5  # stands for the logarithm of 0
 
 
 class CompetingDistribution(SurvivalDistribution):
@@ -127,7 +127,7 @@ class CompetingDistribution(SurvivalDistribution):
         """
         times = check_times(t, "t")
         n_values = len(times) * self.n_events
-        flat = self._by_chunk(lambda part: part._incidences(torch.as_tensor(times)).flatten(1), n_values)
+        flat = self._by_chunk(lambda part: part._adaptive_incidences(torch.as_tensor(times)).flatten(1), n_values)
         return np.moveaxis(flat.reshape(len(self), len(times), self.n_events), 2, 0)
 
     @torch.no_grad()
@@ -190,11 +190,17 @@ class CompetingDistribution(SurvivalDistribution):
         return self._average(self._by_event("log_survival", t).sum(2))
 
     def _log_cdf(self, t: Tensor) -> Tensor:
-        return torch.log(-torch.expm1(self._log_survival(t)))
+        survival, cdf = self._by_event("log_survival", t), self._by_event("log_cdf", t)
+        cumulative_hazard = torch.where(cdf < -1.0, -torch.log1p(-torch.exp(cdf)), -survival).sum(2)
+        return torch.log((-torch.expm1(-cumulative_hazard)).mean(0))
 
     def _log_pdf(self, t: Tensor) -> Tensor:
         survival, pdf = self._by_event("log_survival", t), self._by_event("log_pdf", t)
         return self._average(survival.sum(2) + torch.logsumexp(pdf - survival, dim=2))
+
+    def _log_hazard(self, t: Tensor) -> Tensor:
+        survival, hazard = self._by_event("log_survival", t), self._by_event("log_hazard", t)
+        return log_mean_of_survivors(survival.sum(2), torch.logsumexp(hazard, dim=2), dim=0)
 
     def _bracket(self, log_s: Tensor) -> tuple[Tensor, Tensor]:
         # One member: all events have S_j above the share below, so the minimum is later; and it is earlier than the
@@ -205,104 +211,36 @@ class CompetingDistribution(SurvivalDistribution):
         late = torch.log(components.inverse_log_survival(levels)).amax(-1).amin(2).amax(0)
         return early - 1e-6, late + 1e-6
 
-    def _incidences(self, times: Tensor) -> Tensor:
-        """Return ``[rows, times, events]``, given survival to ``since``.
+    def _adaptive_incidences(self, times: Tensor) -> Tensor:
+        """Return ``[rows, times, events]``, given survival to ``since``, every member integrated by itself.
 
-        Every member is integrated by itself, over panels between the times asked for and the components' medians, and
-        relative to the probability of survival to ``since``, however small that is.
+        Relative to the probability of survival to ``since``, however small that is. The first panel ends where the
+        first component begins.
         """
         members, n_rows, n_events, _ = self._mixtures.log_weights.shape
         mixtures = self._mixtures.map(lambda values: values.flatten(0, 1))  # [members x rows, events, k]
-        log_t = torch.log(self._no_earlier(times[None].expand(n_rows, -1))).repeat(members, 1)
-        since = torch.log(self._since_column()).repeat(members, 1)
+        scales = Scales.of(mixtures.components.map(lambda values: values.flatten(1)))
+        since = torch.log(self._since_column()).clamp(min=_ORIGIN).repeat(members, 1)
         base = self._log_survival_at_since()[:, 0].repeat(members)
-        edges, place = _panels(mixtures, log_t, since)
-
-        def integrand(rows: Tensor, x: Tensor) -> Tensor:
-            log_survival, hazard = _survival_and_hazard(mixtures, rows, x.T)
-            together = torch.exp(log_survival.sum(0) - base[rows])
-            return (hazard * together).permute(2, 1, 0)
-
-        def mass(rows: Tensor, low: Tensor, high: Tensor) -> Tensor:
-            here = mixtures.map(lambda values: values[rows][:, :, None])  # [p, events, 1, k]
-            at = torch.exp(torch.stack([low, high], -1))[:, None].expand(-1, n_events, -1)
-            log_s = here.log_survival(at).sum(1)
-            return torch.exp(log_s[:, 0] - base[rows]) * -torch.expm1(log_s[:, 1] - log_s[:, 0])
-
-        parts = integrate(integrand, edges[:, :-1], edges[:, 1:], _TOLERANCE, mass)
-        cumulative = torch.cat([torch.zeros_like(parts[:, :1]), parts.cumsum(1)], dim=1)  # [., edges, events]
-        found = cumulative.gather(1, place[..., None].expand(-1, -1, n_events))
+        log_t = torch.log(self._no_earlier(times[None].expand(n_rows, -1))).clamp(min=_ORIGIN)
+        ends, order = log_t.repeat(members, 1).sort(dim=1)
+        begin = torch.minimum(torch.maximum(scales.start[:, None], since), ends[:, :1])
+        edges = torch.cat([since, begin, ends], dim=1)
+        rows = torch.arange(members * n_rows).repeat_interleave(edges.shape[1] - 1)
+        lower, upper = edges[:, :-1].reshape(-1), edges[:, 1:].reshape(-1)
+        seen = scales if self._since is None else scales.without_end()
+        parts = adaptive_incidence(NetCurves(mixtures), seen, base, rows, lower, upper, n_events)
+        sums = parts.view(members * n_rows, -1, n_events).cumsum(1)[:, 1:]
+        found = torch.empty_like(sums).scatter_(1, order[..., None].expand_as(sums), sums)
         return found.view(members, n_rows, len(times), n_events).mean(0)
 
-    def _rmst(self, t: Tensor) -> Tensor:
-        return self._integrated_survival(t)
+    def _all_components(self) -> Primitive:
+        return self._mixtures.components.map(lambda values: values.transpose(0, 1).flatten(1))
 
-    def _integrated_survival(self, t: Tensor) -> Tensor:
-        """Integrate S from 0 to the times, ``[rows, times]``."""
-        mixtures = self._mixtures.map(
-            lambda values: values.transpose(0, 1).flatten(1, 2)
-        )  # [rows, members x events, k]
-        edges, place = _panels(mixtures, torch.log(t), torch.full_like(t[:, :1], -torch.inf))
-
-        def integrand(rows: Tensor, x: Tensor) -> Tensor:
-            part = self._take(rows)
-            return torch.exp(part._log_survival(torch.exp(x)) + x)[..., None]
-
-        half = mixtures.components.inverse_log_survival(torch.full_like(mixtures.log_weights, np.log(0.5)))
-        tolerance = 1e-10 * torch.minimum(t.amax(1), half.amin(-1).amin(-1)).clamp(min=1e-300)
-        parts = integrate(integrand, edges[:, :-1], edges[:, 1:], tolerance)[..., 0]
-        start = torch.exp(edges[:, :1])  # S is 1 up to the first edge
-        return torch.cat([torch.zeros_like(start), parts.cumsum(1)], dim=1).gather(1, place) + torch.minimum(start, t)
+    def _log_survival_at(self, x: Tensor) -> Tensor:
+        mixtures = self._mixtures.map(lambda values: values[:, :, :, None])  # [members, rows, events, 1, k]
+        of_components = mixtures.components.log_survival_and_slope(x[None, :, None, :, None])[0]
+        return self._average(mixtures.log_mix(of_components).sum(2))
 
     def _tail_index(self) -> Tensor:
         return self._mixtures.components.tail_index().amin(-1).sum(-1).amin(0)[:, None]  # of the slowest member
-
-    def _mean_beyond(self, t: Tensor) -> Tensor:
-        """Integrate S to where only its power-law tail is left, if it has one, and add that."""
-        components = self._mixtures.components
-        index = components.tail_index().amin(-1).sum(-1)[..., None]  # [members, rows, 1]
-        far = components.inverse_log_survival(torch.full_like(self._mixtures.log_weights, -600.0))
-        last = torch.maximum(far.amax(dim=(0, 2, 3))[:, None], 10 * t).clamp(max=1e300)
-        stops = [t, last]
-        if bool(torch.isfinite(index).any()):  # a long way to the end, on which the panels must find where S is
-            stops = [t, torch.minimum(torch.maximum(self._conditional_quantiles(), t), last), last]
-        inside = self._integrated_survival(torch.cat(stops, dim=1))
-        tail = (last * torch.exp(self._by_event("log_survival", last).sum(2)) / (index - 1)).mean(0)
-        return torch.where(index.amin(0) > 1, inside[:, -1:] - inside[:, :1] + tail, torch.inf)
-
-
-def _panels(mixtures: Mixture, log_t: Tensor, since: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the edges of the panels in log time, ``[rows, edges]``, and where the times stand among them.
-
-    mixtures: ``[rows, events, k]``; log_t: ``[rows, times]``; since: ``[rows, 1]``. The edges are the times, the
-    components' medians as far as they lie before the last time, and a beginning: ``since``, or where nothing has
-    happened yet.
-    """
-    levels = torch.full_like(mixtures.log_weights, np.log(0.5))
-    medians = torch.log(mixtures.components.inverse_log_survival(levels)).flatten(1)
-    nothing = torch.log(
-        mixtures.components.inverse_log_survival(torch.full_like(levels, -np.exp(_NEGLIGIBLE)))
-    ).flatten(1)
-    last = log_t.amax(1, keepdim=True).clamp(min=-700)
-    start = torch.minimum(torch.maximum(nothing.amin(1, keepdim=True), since), last)
-    inner = torch.minimum(torch.maximum(medians, start), last)
-    ends = torch.maximum(log_t, start)
-    edges = torch.cat([start, inner, ends], dim=1).sort(dim=1).values
-    return edges, torch.searchsorted(edges, ends)
-
-
-def _survival_and_hazard(mixtures: Mixture, rows: Tensor, log_t: Tensor) -> tuple[Tensor, Tensor]:
-    """Return ``log S`` and the hazard on the axis of log time of each event type by itself, ``[events, nodes, p]``.
-
-    The slope of a component's log survival in z is minus its hazard, so one pass gives both. The rows ``[p]`` are the
-    last axis, as that of the log times ``[nodes, p]``: sums over components run along memory.
-    """
-    log_weights, *parameters = (
-        values[rows].permute(1, 2, 0)[:, :, None]  # [events, k, 1, p]
-        for values in (mixtures.log_weights, *mixtures.components.parameters)
-    )
-    log_survival, slope = type(mixtures.components)(*parameters).log_survival_and_slope(log_t)
-    joint = log_survival.add_(log_weights)
-    total = torch.logsumexp(joint, dim=1)
-    share = joint.sub_(total[:, None]).exp_()
-    return total, share.mul_(slope).sum(1).neg_()

@@ -158,6 +158,13 @@ class MixtureDistribution(SurvivalDistribution):
     def _log_pdf(self, t: Tensor) -> Tensor:
         return self._over_times().log_pdf(t)
 
+    def _log_hazard(self, t: Tensor) -> Tensor:
+        return self._over_times().log_hazard(t)
+
+    def _log_survival_at(self, x: Tensor) -> Tensor:
+        mixture = self._over_times()
+        return mixture.log_mix(mixture.components.log_survival_and_slope(x[..., None])[0])
+
     @torch.no_grad()
     def survival(self, t: ArrayLike) -> Floats:  # noqa: D102, inherited
         if self._since is not None:
@@ -186,13 +193,19 @@ class MixtureDistribution(SurvivalDistribution):
         log_t = torch.log(self._over_times().components.inverse_log_survival(log_s[..., None]))
         return log_t.amin(-1) - 1e-6, log_t.amax(-1) + 1e-6
 
+    def _all_components(self) -> Primitive:
+        return self._mixture.components
+
     def _rmst(self, t: Tensor) -> Tensor:
+        if self._since is not None:
+            return super()._rmst(t)
         mixture = self._over_times()
         return mixture.expect(mixture.components.rmst(t[..., None]))
 
     def _tail_index(self) -> Tensor:
         return self._mixture.components.tail_index().amin(-1, keepdim=True)
 
-    def _mean_beyond(self, t: Tensor) -> Tensor:
-        mixture = self._over_times()
-        return mixture.expect(mixture.components.mean_beyond(t[..., None]))
+    def _mean(self) -> Tensor:
+        if self._since is not None:
+            return super()._mean()
+        return self._mixture.expect(self._mixture.components.mean())[:, None]

@@ -43,15 +43,18 @@ class CensoringCurve:
         return values
 
 
-def censoring_curve(time: Floats, censored: Bools) -> CensoringCurve:
+def censoring_curve(time: Floats, censored: Bools, *, events_first: bool = True) -> CensoringCurve:
     """Estimate ``G(t) = prod_{u <= t} (1 - c(u) / (Y(u) - d(u)))`` of one sample; all arguments shape (n,).
 
     ``c`` counts the censorings at ``u``, ``d`` the events at ``u``, ``Y`` the subjects with a time of at least ``u``.
+    Without ``events_first`` the events at ``u`` are still at risk, as in Fine and Gray's regression by R's ``crr``.
     """
     losses = np.sort(time[censored])
     events = np.sort(time[~censored])
     first = np.flatnonzero(np.diff(losses, prepend=-1.0))
     at, count = losses[first], np.diff(first, append=len(losses))
-    at_risk = (len(losses) - first) + (len(events) - np.searchsorted(events, at, side="right"))
+    at_risk = (len(losses) - first) + (
+        len(events) - np.searchsorted(events, at, side="right" if events_first else "left")
+    )
     values = np.concatenate([[1.0], np.cumprod(1 - count / at_risk)])
     return CensoringCurve(at, values, float(time.max()))

@@ -207,7 +207,8 @@ def _ratio(
         after = key[cases[near]] + np.uint64(1)
         concordant[near] = compare(key, risk, after, case_risk[near], tolerance=tolerance)[0]
     if target.truncated.any():  # those who enter at or after the event were not at risk
-        absent = compare(target.entry, risk, case_time, case_risk, tolerance=tolerance)
+        late = np.flatnonzero(target.entry > 0)  # the others were there from the start, also for an event at time 0
+        absent = compare(target.entry[late], risk[late], case_time, case_risk, tolerance=tolerance)
         concordant, comparable = concordant - absent[0], comparable - absent[1]
     agreeing, pairs = case_weight**2 @ concordant, case_weight**2 @ comparable
     rival = np.flatnonzero(kind == 2)

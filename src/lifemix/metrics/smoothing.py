@@ -1,6 +1,7 @@
 """The observed risk as a smooth function of the predicted risk: a flexible regression of the outcome on the prediction.
 
-A Fine-Gray model of one covariate, log(-log(1 - p)), as a restricted cubic spline; without other events, a Cox model.
+A Fine-Gray model of one covariate, log(-log(1 - p)), as a restricted cubic spline, with the censoring weights of
+``FineGray`` and R's ``crr``; without other events, a Cox model.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class _Sample:
 def _sort(time: Floats, kind: Ints, basis: Floats) -> _Sample:
     order = np.argsort(time, kind="stable")
     ordered, kind = time[order], kind[order]
-    curve = censoring_curve(ordered, kind == 0)
+    curve = censoring_curve(ordered, kind == 0, events_first=False)
     rival_weight = np.where(kind == 2, 1 / curve.before(ordered), 0.0)
     event_time, deaths = np.unique(ordered[kind == 1], return_counts=True)
     first = np.searchsorted(ordered, event_time, side="left")

@@ -309,9 +309,14 @@ class Primitive(ABC):
         tuple of Tensor
             Two new tensors, which the caller may overwrite.
         """
-        t = torch.exp(log_t)
+        near = log_t.clamp(max=numeric.LOG_TIMES[log_t.dtype])
+        t = torch.exp(near)
         log_survival = self.log_survival(t)
-        return log_survival, torch.exp(self.log_pdf(t) + log_t - log_survival).neg_()
+        slope = torch.exp(self.log_pdf(t) + near - log_survival).neg_()
+        if bool((log_t > near).any()):  # a time too large for a number
+            tail = log_survival - self.tail_index() * torch.where(log_t > near, log_t - near, 1.0)
+            log_survival = torch.where(log_t > near, tail, log_survival)
+        return log_survival, slope
 
     def survival_curve(self, log_t: Tensor, out: Tensor | None = None) -> Tensor:
         """Return S as a function of log time: the fast way to many curves, and what an exported program computes.

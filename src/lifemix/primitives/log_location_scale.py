@@ -251,6 +251,11 @@ class LogLocationScale(Primitive):
         at = torch.where(t > 0, t, torch.finfo(t.dtype).tiny)  # the density at the origin is that right beside it
         return self.log_jacobian(at) + self._log_standard(self.z(at), 1.0)
 
+    def log_hazard(self, t: Tensor) -> Tensor:
+        log_survival, slope = self.standard(self.z(torch.where(t > 0, t, 1.0)).detach(), t.new_zeros(()))
+        late = torch.log(-slope) + self.log_jacobian(t)  # no difference of two large numbers
+        return torch.where((t > 0) & (log_survival < -1), late, super().log_hazard(t))
+
     @classmethod
     def _log_standard(cls, z: Tensor, happened: float) -> Tensor:
         result: Tensor = _Standard.apply(z, cls, happened)  # type: ignore[no-untyped-call]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .base import Primitive
+from .stable import log_mean_of_survivors
 
 __all__ = ["Mixture"]
 
@@ -96,6 +97,22 @@ class Mixture:
             The log distribution function.
         """
         return self.log_mix(self.components.log_cdf(t[..., None]))
+
+    def log_hazard(self, t: Tensor) -> Tensor:
+        """``log f(t) / S(t)``: the mean of the components' hazards among those who survived.
+
+        Parameters
+        ----------
+        t : Tensor
+            Times, of the shape of the weights without their last axis.
+
+        Returns
+        -------
+        Tensor
+            The log hazard, without the difference of two large numbers.
+        """
+        survived = self.log_weights + self.components.log_survival(t[..., None])
+        return log_mean_of_survivors(survived, self.components.log_hazard(t[..., None]), dim=-1)
 
     def log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
         """``log sum_k w_k P_k(lower < T <= upper)``.

@@ -15,9 +15,17 @@ from .stable import log1mexp
 if TYPE_CHECKING:
     from .base import Primitive
 
-__all__ = ["bisect", "integral_of_survival", "inverse_log_survival", "log_cdf", "log_interval", "log_of_complement"]
+__all__ = [
+    "LOG_TIMES",
+    "bisect",
+    "integral_of_survival",
+    "inverse_log_survival",
+    "log_cdf",
+    "log_interval",
+    "log_of_complement",
+]
 
-_LOG_TIMES = {torch.float32: 85.0, torch.float64: 700.0}  # exp of it is a number, and so is one over it
+LOG_TIMES = {torch.float32: 85.0, torch.float64: 700.0}  # exp of it is a number, and so is one over it
 _BISECTIONS = 64
 _NARROW = 0.1  # a change of log S, or of log F, over which a density is smooth
 # -log S at the ends of the panels of an integral
@@ -71,7 +79,7 @@ def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
 
 def inverse_log_survival(primitive: Primitive, log_s: Tensor) -> Tensor:
     """Return the times at which ``log S`` is ``log_s``."""
-    limit = _LOG_TIMES[log_s.dtype]
+    limit = LOG_TIMES[log_s.dtype]
     like = torch.broadcast_tensors(log_s, *primitive.parameters)[0]
     x = bisect(lambda at: primitive.log_survival(torch.exp(at)) > log_s, torch.full_like(like, -limit), limit)
     t = torch.where(x < limit * (1 - 1e-6), torch.exp(x), torch.inf)
@@ -108,7 +116,7 @@ def integral_of_survival(primitive: Primitive, start: Tensor, stop: Tensor | Non
 def _integrate(primitive: Primitive, start: Tensor, stop: Tensor | None) -> Tensor:
     column = primitive.map(lambda parameter: parameter[:, None])
     quantiles = column.inverse_log_survival(-torch.tensor(_LEVELS).to(start))  # [n, levels]
-    edges = torch.log(quantiles).clamp(max=_LOG_TIMES[start.dtype])
+    edges = torch.log(quantiles).clamp(max=LOG_TIMES[start.dtype])
     low = torch.log(start)
     high = edges[:, -1] if stop is None else torch.log(stop)
     end = torch.exp(high)

@@ -8,7 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["LARGEST_LOG", "LOG_LIMIT", "log1mexp", "log_expm1", "log_ndtr", "saturate", "standardise"]
+__all__ = [
+    "LARGEST_LOG",
+    "LOG_LIMIT",
+    "log1mexp",
+    "log_expm1",
+    "log_mean_of_survivors",
+    "log_ndtr",
+    "saturate",
+    "standardise",
+]
 
 LARGEST_LOG = 600.0
 """The largest parameter of a component that predicts: exp of it is a float64, and so are its products with times."""
@@ -103,3 +112,14 @@ def log1mexp(x: Tensor, log_x: Tensor) -> Tensor:
 def log_expm1(x: Tensor, log_x: Tensor) -> Tensor:
     """``log(exp(x) - 1)`` for x > 0, from x and its logarithm; neither overflows for large x nor vanishes for small."""
     return x + log1mexp(x, log_x)
+
+
+def log_mean_of_survivors(log_survived: Tensor, log_values: Tensor, dim: int) -> Tensor:
+    """Return the log of the mean of ``exp(log_values)`` over groups, each weighted by how many of it survived.
+
+    Where nobody did, the group with the smallest hazard was the last.
+    """
+    log_share = torch.log_softmax(log_survived, dim=dim)
+    nobody = log_share == -torch.inf  # of a group, whose value may be infinite
+    mean = torch.logsumexp(torch.where(nobody, -torch.inf, log_share + log_values), dim=dim)
+    return torch.where(torch.isnan(log_share).any(dim), log_values.amin(dim), mean)

@@ -70,15 +70,15 @@ ici <- function(d, event, competing, column) {
   p <- pmin(pmax(d[[paste0("incidence", event)]][, column], 1e-8), 1 - 1e-8)
   x <- log(-log(1 - p))
   knots <- quantile(x, c(0.1, 0.5, 0.9), names = FALSE)
-  frame <- data.frame(time = d$time, x = x, event = factor(d$event, 0:2), any = d$event > 0)
+  frame <- data.frame(time = d$time, x = x, any = d$event > 0)
   if (competing) {
-    fg <- finegray(Surv(time, event) ~ ., data = frame, etype = event)
-    fit <- coxph(Surv(fgstart, fgstop, fgstatus) ~ ns(x, knots = knots[2], Boundary.knots = knots[c(1, 3)]),
-                 weights = fgwt, data = fg, ties = "breslow", control = coxph.control(eps = 1e-12, iter.max = 50))
-  } else {
-    fit <- coxph(Surv(time, any) ~ ns(x, knots = knots[2], Boundary.knots = knots[c(1, 3)]),
-                 data = frame, ties = "breslow", control = coxph.control(eps = 1e-12, iter.max = 50))
+    z <- ns(x, knots = knots[2], Boundary.knots = knots[c(1, 3)])
+    fit <- crr(d$time, d$event, scale(z), failcode = event, gtol = 1e-12, maxiter = 100)
+    hazard <- sum(fit$bfitj[fit$uftime <= horizons[column]])
+    return(mean(abs(p - (1 - exp(-hazard * exp(as.vector(scale(z) %*% fit$coef)))))))
   }
+  fit <- coxph(Surv(time, any) ~ ns(x, knots = knots[2], Boundary.knots = knots[c(1, 3)]),
+               data = frame, ties = "breslow", control = coxph.control(eps = 1e-12, iter.max = 50))
   at <- summary(survfit(fit, newdata = frame), times = horizons[column])$surv
   mean(abs(p - (1 - as.vector(at))))
 }
