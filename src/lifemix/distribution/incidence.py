@@ -50,7 +50,7 @@ class NetCurves:
 
 
 def shares_of_hazard(rises: Tensor) -> Tensor:
-    """Return the parts ``dH_m / dH``, ``[events, ...]``; infinite rises have equal parts, and so have all if none rises."""
+    """Return the parts ``dH_m / dH``, ``[events, ...]``; infinite rises have equal parts, as all have where none rises."""
     infinite = torch.isinf(rises)
     rises = torch.where(infinite.any(0), infinite.to(rises), rises)
     total = rises.sum(0)
@@ -66,7 +66,7 @@ def largest_error(rises: Tensor, survival: Tensor, mass: Tensor) -> Tensor:
 def adaptive_incidence(
     curves: NetCurves, scales: Scales, base: Tensor, rows: Tensor, lower: Tensor, upper: Tensor, n_events: int
 ) -> Tensor:
-    """Return what each event adds between two log times, ``[panels, events]``, relative to ``exp(base)``, ``[rows]``."""
+    """Return what each event adds between two log times, ``[panels, events]``, over ``exp(base)``, ``[rows]``."""
 
     def rule(rows: Tensor, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
         at_ends = curves.log_survival(rows, torch.stack([lower, upper]))  # [events, 2, p]
