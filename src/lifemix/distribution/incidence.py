@@ -50,7 +50,7 @@ class NetCurves:
 
 
 def shares_of_hazard(rises: Tensor) -> Tensor:
-    """Return the parts ``dH_m / dH``, ``[events, ...]``; infinite rises have equal parts, as all have where none rises."""
+    """Return the parts ``dH_m / dH``, ``[events, ...]``; equal ones of infinite rises, and where none rises."""
     infinite = torch.isinf(rises)
     rises = torch.where(infinite.any(0), infinite.to(rises), rises)
     total = rises.sum(0)
