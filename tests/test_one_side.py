@@ -8,11 +8,15 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
+from typer.testing import CliRunner
 
-from lifemix import DeepSurvivalMachines, FleetSearchCV, baselines, make_target, metrics, splits
+import lifemix.cli.settings_search  # noqa: F401, so that its splits are watched
+from lifemix import DeepSurvivalMachines, FleetSearchCV, baselines, datasets, load, make_target, metrics, splits
 from lifemix.baselines import select_model
+from lifemix.cli import app
 from lifemix.errors import InputError, SettingError
 from lifemix.estimators.plan import make_plan
+from lifemix.experiments import protocol
 
 ROWS, PER_SUBJECT = 240, 6
 RNG = np.random.default_rng(0)
@@ -155,3 +159,38 @@ def test_bootstrap_of_an_evaluation(watched):
         found = pd.Series(time).map(OWNER)
         counts = pd.crosstab(found, time)
         assert all(len(set(row[row > 0])) == 1 and (row > 0).sum() == PER_SUBJECT for row in counts.to_numpy())
+
+
+def test_folds_of_an_experiment(watched, monkeypatch):
+    data = datasets.from_frame(X.assign(time=TIME, event=EVENT, who=SUBJECT), "time", "event", subject="who")
+    monkeypatch.setattr(protocol, "_dataset", lambda source, rows: data)
+    protocol._fold.cache_clear()
+    fold = protocol.Protocol(protocol.DataSource("metabric"), 2).fold(0, 0.0)
+    protocol._fold.cache_clear()
+    assert (watched.folds, watched.validation) == (2, 1)
+    for one, other in ((fold.y_train, fold.y_test), (fold.inner_train[1], fold.inner_validation[1])):
+        assert not owners(one["time"]) & owners(other["time"])
+
+
+def test_commands(watched, tmp_path, monkeypatch):
+    monkeypatch.setattr("lifemix.cli.settings_search.SEARCH_ROWS", 120)
+    monkeypatch.setattr("lifemix.cli.quality._RESAMPLES", 5)
+    table, model, rest = tmp_path / "t.csv", tmp_path / "m.safetensors", tmp_path / "rest.csv"
+    X.assign(time=TIME, event=EVENT > 0, who=SUBJECT).to_csv(table, index=False)
+    columns = ["--time", "time", "--event", "event", "--id", "who"]
+
+    def run(*arguments):
+        before = watched.validation, watched.folds
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert result.exit_code == 0, result.stderr or result.exception
+        return watched.validation - before[0], watched.folds - before[1]
+
+    fit = ["fit", table, *columns, "-o", model, "--primitive", "weibull", "--epochs", "2", "--members", "2"]
+    # Held-out rows, a sample to search on, early stopping in its three folds, and of two members.
+    assert run(*fit, "--holdout-to", rest) == (1 + 1 + 3 + 2, 3)
+    assert not owners(load(model).training_target_.time) & owners(pd.read_csv(rest)["time"])
+    validation, folds = run("compare", table, *columns, "--folds", "2", "--rows", "200", "--models", "dsm,boosting")
+    assert (validation, folds) == (1 + 2 * (3 + 4 + 1), 2 + 2 * 3)  # of dsm and of boosting
+    run("evaluate", model, rest)
+    run("report", model, rest, "-o", tmp_path / "page.html")
+    run("doctor", rest, *columns, "--model", model)

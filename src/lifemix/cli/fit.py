@@ -234,13 +234,16 @@ def _measure(
     seed: int,
 ) -> list[ModelQuality]:
     """Evaluate a model on held-out rows."""
+    from ..target import as_target
     from .quality import measure_models, show_quality
     from .reference_models import fit_references
 
     X, y = training.X, training.y
     models = {"Deep Survival Machines": model} | fit_references(X.iloc[train], y[train])
     quality = measure_models(models, y[train], X.iloc[test], y[test], horizons, seed)
-    show_quality(screen, quality, training.codes.names, training.options.time_unit, " held out from the fit")
+    held_out = as_target(y[test])
+    whose = "" if held_out.subject is None else f" of {held_out.n_subjects:,} subjects"
+    show_quality(screen, quality, training.codes.names, training.options.time_unit, f"{whose} held out from the fit")
     return quality
 
 

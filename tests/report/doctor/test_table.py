@@ -98,6 +98,7 @@ CASES = {
     "row numbers": (with_column("record", lambda X, t, e: rng().permutation(len(X))), "warn", "identifier"),
     "names": (with_column("who", lambda X, t, e: [f"p{i}" for i in range(len(X))]), "warn", "identifier"),
     "visits": (with_column("patient_id", lambda X, t, e: np.arange(len(X)) // 4), "warn", "repeated subjects"),
+    "many visits": (with_column("subject", lambda X, t, e: np.arange(len(X)) // 15), "warn", "repeated subjects"),
     "copy of the time": (with_column("stay", lambda X, t, e: 7 * t + 1), "stop", "leak"),
     "time, falling": (with_column("left", lambda X, t, e: -np.log(t + 0.01)), "stop", "leak"),
     "copy of the event": (with_column("flag", lambda X, t, e: e), "stop", "leak"),

@@ -13,6 +13,7 @@ from ...errors import CovariateError
 from ...preprocessing.reading import ColumnData, TableData, read_columns
 from ..text import counted, listed, percent
 from .findings import Finding
+from .subjects import names_subjects
 
 __all__ = ["check_column", "check_constants", "check_missing", "readable_columns"]
 
@@ -24,11 +25,6 @@ _RARE = 5
 _MOSTLY_MISSING = 0.5
 _FAR = 20.0
 _NEARLY_CONSTANT = 0.998
-_SUBJECT = re.compile(
-    r"^(patient|subject|person|participant|animal|customer|machine|unit)s?([_.\- ]?(id|no|nr|number|key|code))?$|"
-    r"^(p?id|mrn|ssn)$",
-    re.IGNORECASE,
-)
 _IDENTIFIER = re.compile(
     r"(^|[_.\- ])(id|uuid|guid|mrn|ssn|nhs|pid|sno|identifier|rownames|index|unnamed)([_.\- ]|$|:)|"
     r"(patient|subject|person|record|case|study|row)[_.\- ]?(id|no|nr|num|number|key|code)s?$",
@@ -68,7 +64,7 @@ def _identifier(variable: ColumnData) -> Finding | None:
         return None
     named = bool(_IDENTIFIER.search(variable.name))
     unique = variable.distinct >= (1.0 if variable.numbers is not None else _ALL_DIFFERENT) * present
-    if not unique and not _names_subjects(variable, present, named):
+    if not unique and not (names_subjects(variable, present) or (named and variable.distinct > 0.1 * present)):
         return None
     seen = f"has {counted(variable.distinct, 'different value')} in {counted(present, 'row')}"
     if unique:
@@ -87,13 +83,6 @@ def _identifier(variable: ColumnData) -> Finding | None:
         "keeps the rows of a subject together; otherwise held-out rows of known subjects make a model look better than "
         "it is.",
     )
-
-
-def _names_subjects(variable: ColumnData, present: int, named: bool) -> bool:
-    """Tell whether a column with repeated values is named like an identifier, and has as many values as one would."""
-    if _SUBJECT.search(variable.name):
-        return variable.distinct >= _ENOUGH_ROWS and variable.distinct > 0.01 * present
-    return named and variable.distinct > 0.1 * present
 
 
 def _check_levels(variable: ColumnData) -> Iterator[Finding]:

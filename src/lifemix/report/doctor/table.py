@@ -22,6 +22,7 @@ from .columns import check_column, check_constants, check_missing, readable_colu
 from .findings import Finding, most_severe_first
 from .leaks import check_informative_missingness, check_leak, expected_events
 from .outcome import check_horizons, check_outcome
+from .subjects import check_subjects
 
 __all__ = ["check_table"]
 
@@ -100,8 +101,10 @@ def _findings(
     yield from unreadable
     yield from _check_sizes(variables, target, names)
     yield from _check_duplicates(variables, target)
-    for variable in variables:
-        yield from check_column(variable)
+    about_columns = [finding for variable in variables for finding in check_column(variable)]
+    yield from about_columns
+    named = [finding.topic for finding in about_columns if finding.topic == "repeated subjects"]
+    yield from check_subjects(variables, target, named)
     yield from check_constants(variables)
     yield from check_missing(variables)
     if (target.event > 0).any():
