@@ -116,7 +116,7 @@ def _numbers(values: object, name: str) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers; got {values!r:.60} ({error}).") from None
+        raise InputError(f"{name} must be numbers; got {values!r:.60} ({error}). Convert it to numbers first.") from None
 
 
 # Options.
@@ -202,7 +202,7 @@ class Widths:
     def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
         if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-            raise SettingError(f"{name} must be a sequence of widths such as (100,) or (); got {value!r}.")
+            raise SettingError(f"{name} must be a sequence of widths such as (100,) or (64, 32); got {value!r}.")
         return tuple(Whole(1)(f"each width in {name}", width) for width in value)
 
 
