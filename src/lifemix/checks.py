@@ -116,7 +116,9 @@ def _numbers(values: object, name: str) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers; got {values!r:.60} ({error}). Convert it to numbers first.") from None
+        raise InputError(
+            f"{name} must be numbers; got {values!r:.60} ({error}). Convert it to numbers first."
+        ) from None
 
 
 # Options.
