@@ -19,7 +19,7 @@ from lifemix.errors import InputError, LifemixError, SettingError, TargetError
 
 NAN, INF = float("nan"), float("inf")
 THING = object()  # what no option takes
-WHOLE = [0, -1, 1.5, "a", None, True, NAN, THING]
+WHOLE = [0, -1, 1.5, "a", None, True, NAN, THING, 10**30]
 OPTIONAL_WHOLE = [0, -1, 1.5, "a", True, THING]
 POSITIVE = [0, -1, "a", None, True, NAN, INF, THING]
 NOT_NEGATIVE = [-1, "a", None, True, NAN, INF, THING]

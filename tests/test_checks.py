@@ -125,3 +125,22 @@ def test_the_rules_of_an_estimator_are_all_applied():
     with pytest.raises(SettingError, match="b must be a whole number"):
         check_settings(Estimator())
     assert seen == ["x"]
+
+
+@pytest.mark.parametrize("rule", [Whole(1), Number(0.0), Number(above=0.0), Number(0.0, 1.0)])
+@pytest.mark.parametrize(
+    "value", [10**400, 10**5000, -(10**400), -(10**5000)], ids=["many", "thousands", "minus many", "minus thousands"]
+)
+def test_whole_numbers_beyond_all_bounds_are_refused_in_words(rule, value):
+    with pytest.raises(SettingError, match=r"k must be a .*; got .{1,70}\.$"):
+        rule("k", value)
+
+
+@pytest.mark.parametrize("value", [10**400, 10**5000], ids=["many", "thousands"])
+def test_times_and_events_beyond_all_bounds_are_refused_in_words(value):
+    with pytest.raises(InputError, match="times must be numbers"):
+        check_times([1.0, value])
+    with pytest.raises(InputError, match="event must be a whole number"):
+        check_event(value)
+    with pytest.raises(InputError, match="sample_weight must be numbers"):
+        check_weight([value], 1)

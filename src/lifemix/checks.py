@@ -39,6 +39,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 _HUGE = 1e30  # leaves room below the largest float32
+_MOST = 2**31 - 1  # of counts: beyond it there is no memory anyway
 
 
 # Data.
@@ -75,14 +76,14 @@ def check_shares(values: ArrayLike, name: str) -> Floats:
 
 def check_event(event: object, n_events: int | None = None) -> int:
     """Return the event type as an integer from 1 on, up to ``n_events`` where that is known; 1.0 is 1."""
-    if not _is_whole(event) or not 1 <= float(event) <= (np.inf if n_events is None else n_events):
+    if not _is_whole(event) or not 1 <= _as_float(event) <= (_MOST if n_events is None else n_events):
         known = ">= 1" if n_events is None else f"in 1..{n_events}, the event types seen in fit"
-        raise InputError(f"event must be a whole number {known}; got {event!r}.")
+        raise InputError(f"event must be a whole number {known}; got {_shown(event)}.")
     return int(float(event))
 
 
 def _is_whole(value: object) -> TypeGuard[Real]:
-    return not isinstance(value, (bool, np.bool_)) and isinstance(value, Real) and float(value).is_integer()
+    return not isinstance(value, (bool, np.bool_)) and isinstance(value, Real) and bool(value % 1 == 0)
 
 
 def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
@@ -115,10 +116,26 @@ def check_same_rows(n_x: int, n_y: int, where: str = "") -> None:
 def _numbers(values: object, name: str) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            f"{name} must be numbers; got {values!r:.60} ({error}). Convert it to numbers first."
+            f"{name} must be numbers; got {_shown(values)} ({error}). Convert it to numbers first."
         ) from None
+
+
+def _as_float(value: Real) -> float:
+    """Return a number in double precision; one beyond all bounds is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf  # type: ignore[operator]
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a message shows it; whole numbers of thousands of digits have no text."""
+    try:
+        return f"{value!r:.60}"
+    except ValueError:
+        return "a number of thousands of digits"
 
 
 # Options.
@@ -144,7 +161,9 @@ class Whole:
             return None
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or int(value) < self.least:
             also = " or None" if self.optional else ""
-            raise SettingError(f"{name} must be a whole number of at least {self.least}{also}; got {value!r}.")
+            raise SettingError(f"{name} must be a whole number of at least {self.least}{also}; got {_shown(value)}.")
+        if int(value) > _MOST:
+            raise SettingError(f"{name} must be a whole number of at most {_MOST:,}; got {_shown(value)}.")
         return int(value)
 
 
@@ -163,10 +182,10 @@ class Number:
             return None
         low = self.least if self.above is None else self.above
         real = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-        number = float(value) if isinstance(value, Real) else np.nan
+        number = _as_float(value) if isinstance(value, Real) else np.nan
         if not real or not low <= number <= self.most or (self.above is not None and number == low):
             also = " or None" if self.optional else ""
-            raise SettingError(f"{name} must be a number {self._span(low)}{also}; got {value!r}.")
+            raise SettingError(f"{name} must be a number {self._span(low)}{also}; got {_shown(value)}.")
         return number
 
     def _span(self, low: float) -> str:

@@ -14,11 +14,12 @@ from typing import Any
 
 from .errors import FolderInUseError, InputError, LifemixError
 
-__all__ = ["atomic_write", "open_regular", "own_folder", "remove_leftovers"]
+__all__ = ["atomic_write", "open_regular", "own_folder", "remove_leftovers", "remove_partials"]
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would make us wait for ever
 _BINARY = getattr(os, "O_BINARY", 0)
 _NUMBERS = itertools.count()  # of the temporary files of this process
+_PARTIALS: set[Path] = set()  # those that are being written
 
 
 @contextlib.contextmanager
@@ -43,6 +44,7 @@ def atomic_write(path: Path, refusal: type[LifemixError] = InputError, flush: bo
         The temporary path to write to.
     """
     partial = path.with_name(f".{path.stem}.{os.getpid()}-{next(_NUMBERS)}.part{path.suffix}")
+    _PARTIALS.add(partial)
     try:
         remove_leftovers(path)
         with open(partial, "wb") as mark:
@@ -56,6 +58,14 @@ def atomic_write(path: Path, refusal: type[LifemixError] = InputError, flush: bo
     except OSError as error:
         raise refusal(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
     finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        _PARTIALS.discard(partial)
+
+
+def remove_partials() -> None:
+    """Remove what this process is writing at the moment; only before it ends."""
+    for partial in tuple(_PARTIALS):
         with contextlib.suppress(OSError):
             partial.unlink()
 

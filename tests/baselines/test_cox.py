@@ -1,4 +1,5 @@
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -202,3 +203,35 @@ def test_huge_covariates_do_not_overflow():
 def test_bad_settings_are_refused(options, message):
     with pytest.raises(SettingError, match=message):
         CoxPH(**options).fit(DATA["x"], make_target(DATA["time"], DATA["event"]))
+
+
+def small_table(seed):
+    """Return few rows with columns that are collinear, separate the rows, or have nearly as many levels as rows."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(5, 40)), int(rng.integers(1, 12))
+    X = pd.DataFrame(rng.standard_normal((n, p)) * 10.0 ** rng.integers(-3, 4, p), columns=[f"c{i}" for i in range(p)])
+    if seed % 2:
+        X["level"] = [f"l{v}" for v in rng.integers(0, max(2, n - 1), n)]
+    if seed % 3 == 0:
+        X["twice"] = X["c0"] * 2
+    time = rng.exponential(1, n)
+    if seed % 5 == 0:
+        time = np.ceil(time * 3)
+    if seed % 7 == 0:
+        time = np.exp(-X["c0"].to_numpy() / X["c0"].std() * 3)
+    event = rng.integers(0, 2, n)
+    event[0] = 1
+    return X, make_target(time, event)
+
+
+# 0: eigenvalues did not converge; 7: "the weights differ"; 179 to 369: no finite hazard. Others at random.
+@pytest.mark.parametrize("seed", [0, 7, 179, 197, 264, 355, 369, *range(20, 40)])
+def test_small_separable_and_collinear_tables_are_fitted(seed):
+    X, y = small_table(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LifemixWarning)  # coefficients grow without end
+        model = CoxPH().fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert model.log_likelihood_ >= model.log_likelihood_null_
+    survival = model.predict_survival_function(X, [0.1, 1.0, 5.0])
+    assert ((survival >= 0) & (survival <= 1)).all()

@@ -200,3 +200,45 @@ def test_one_fit_reads_each_column_once(run, write, frame, monkeypatch):
     quick = ["--members", "2", "--epochs", "2"]  # with the search, Cox regression, both doctors and the fit to all rows
     fit(run, path, "--categorical", "ward", quick=quick)
     assert read == Counter(["age", "dose", "stage", "hospital", "ward"])
+
+
+def fails(*arguments, **options):
+    raise np.linalg.LinAlgError("eigenvalues did not converge")
+
+
+def test_a_baseline_that_cannot_be_fitted_is_a_line(run, write, frame, monkeypatch):
+    monkeypatch.setattr("lifemix.baselines.CoxPH.fit", fails)
+    outcome = fit(run, write(frame), "--json")
+    assert "Cox regression is left out of the comparison: LinAlgError: eigenvalues did not converge" in outcome.err
+    assert [one["model"] for one in outcome.json["held_out"]["quality"]] == ["Deep Survival Machines", "Kaplan-Meier"]
+
+
+def test_a_baseline_that_cannot_be_measured_is_a_line(run, write, frame, monkeypatch):
+    monkeypatch.setattr("lifemix.baselines.CoxPH._survival", fails)
+    outcome = fit(run, write(frame))
+    assert outcome.err.count("Cox regression is left out of the comparison: LinAlgError") == 1
+    assert "Kaplan-Meier" in outcome.out
+
+
+@pytest.mark.parametrize("place", ["lifemix.cli.quality.measure_models", "lifemix.report.check_model"])
+def test_the_model_is_saved_before_it_is_measured(place, run, write, frame, monkeypatch):
+    monkeypatch.setattr(place, fails)
+    path = write(frame)
+    outcome = fit(run, path)
+    assert outcome.err.count("LinAlgError: eigenvalues did not converge") == 1
+    assert "Wrote" in outcome.out
+    model = load(path.with_name("m.safetensors"))
+    assert model.metadata_["held_out"]["rows"] == 40
+    assert len(model.metadata_["held_out"]["quality"]) == (0 if "quality" in place else 3)
+
+
+def test_a_column_of_huge_numbers_is_fitted_and_measured(run, write, frame):
+    outcome = fit(run, write(frame.assign(huge=np.random.default_rng(0).standard_normal(200) * 1e160)))
+    assert "Error" not in outcome.err
+
+
+def test_a_column_with_nearly_as_many_levels_as_rows_is_fitted(run, write):
+    rng = np.random.default_rng(1)
+    few = make_table().head(30).assign(level=[f"l{i}" for i in [*range(29), 0]])
+    for seed in range(2):
+        fit(run, write(few.sample(frac=1, random_state=rng.integers(100))), "--force", "--seed", seed)

@@ -14,6 +14,7 @@ from lifelines import WeibullFitter
 from torch import nn
 
 from lifemix import DeepSurvivalMachines, make_target
+from lifemix.errors import SettingError
 from lifemix.estimators import dsm
 from lifemix.estimators.plan import Sample
 from lifemix.model import Architecture
@@ -641,3 +642,21 @@ def test_set_output_gives_a_frame_with_the_index_of_the_table(quick, mixed_table
     assert isinstance(frame, pd.DataFrame)
     assert frame.index.tolist() == X.index.tolist()
     assert frame.columns.tolist() == ["dsm0", "dsm1", "dsm2"]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"k": 10**9}, {"hidden": (10**8, 10**8)}, {"n_members": 2**31 - 1}, {"hidden": (2**31 - 1,) * 20}]
+)
+def test_a_model_beyond_all_memory_is_refused_at_once(settings):
+    rng = np.random.default_rng(0)
+    y = make_target(rng.exponential(size=40), np.ones(40, dtype=int))
+    with pytest.raises(SettingError, match="make [0-9,]+ weights, needing .* GB to train; there are .* Use fewer"):
+        DeepSurvivalMachines(**settings).fit(rng.standard_normal((40, 3)), y)
+
+
+@pytest.mark.parametrize("t_max", [4e38, 1e300, 10**400], ids=["single", "double", "beyond"])
+def test_a_t_max_beyond_single_precision_is_refused_in_words(t_max):
+    rng = np.random.default_rng(0)
+    y = make_target(rng.exponential(size=40), np.ones(40, dtype=int))
+    with pytest.raises(SettingError, match="t_max"):
+        DeepSurvivalMachines(t_max=t_max, max_epochs=1).fit(rng.standard_normal((40, 3)), y)

@@ -34,6 +34,7 @@ def maximise(objective: Callable[[Floats], tuple[float, Floats, Floats]], start:
     """Maximise ``objective``, which returns value, gradient and information.
 
     Directions without information (collinear columns) get no step, so that of all maxima the one of least norm results.
+    Where no step up can be found in the rounding errors, as far out with separable columns, the last point stays.
     """
     parameters, step, converged, iteration = start, np.zeros_like(start), False, 0
     value, gradient, information = objective(parameters)
@@ -43,14 +44,25 @@ def maximise(objective: Callable[[Floats], tuple[float, Floats, Floats]], start:
         step = pseudo_inverse(information) @ gradient
         slack = _ROUNDING * abs(value)
         converged = float(gradient @ step) / 2 < _GAIN + slack
-        for _ in range(_HALVINGS):
-            new = objective(parameters + step)
-            if new[0] >= value - slack:
-                break
-            step = step / 2
+        better = _uphill(objective, parameters, step, value - slack)
+        if better is None:
+            break
+        step, (value, gradient, information) = better
         parameters = parameters + step
-        value, gradient, information = new
     return Optimum(parameters, value, information, start_value, step, iteration, converged)
+
+
+def _uphill(
+    objective: Callable[[Floats], tuple[float, Floats, Floats]], start: Floats, step: Floats, least: float
+) -> tuple[Floats, tuple[float, Floats, Floats]] | None:
+    """Return the step, halved until the value is at least this, and what the objective is there; None: no such step."""
+    for _ in range(_HALVINGS):
+        with np.errstate(all="ignore"):  # far too long a step overflows, and is halved
+            new = objective(start + step)
+        if new[0] >= least and all(np.isfinite(part).all() for part in new):
+            return step, new
+        step = step / 2
+    return None
 
 
 def pseudo_inverse(information: Floats) -> Floats:

@@ -25,6 +25,7 @@ from ._risk_sets import RiskSets
 
 __all__ = ["LinearFit", "Terms", "fit_linear", "hazard_increments", "linear_predictor", "log_likelihood", "make_terms"]
 
+_FAR = 600.0  # of a linear predictor: its exponential, and sums of it, are numbers still
 _INFINITE = 1e-3  # a last step so large, in standard deviations, with no gain: the maximum is at infinity
 
 
@@ -72,7 +73,7 @@ def log_likelihood(
     r = weight * np.exp(eta - shift)
     rx = r[:, None] * x
     remaining = sets.over_rows(r)[terms.time] - terms.fraction * terms.of_events(r)[terms.time]
-    if not (remaining > 0).all():  # underflow, far from the maximum: Newton's step is halved
+    if shift > _FAR or not (remaining > 0).all():  # too far out to compute with: Newton's step is halved
         return -np.inf, np.zeros_like(beta), np.eye(len(beta))
     rows = terms.rows
     value = weight[rows] @ (eta[rows] - shift) - terms.weight @ np.log(remaining)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,6 +19,7 @@ from .fit import fit
 from .predict import predict
 from .report import report
 from .reproduce import reproduce
+from .signals import end_soon
 
 __all__ = ["app", "main"]
 
@@ -52,10 +52,5 @@ def _root(
 
 def main() -> None:
     """Run the program."""
-    signal.signal(signal.SIGTERM, _end)
+    end_soon()
     app()
-
-
-def _end(number: int, frame: Any) -> None:
-    """End like an exit, so that no half-written file stays behind."""
-    raise SystemExit(128 + number)

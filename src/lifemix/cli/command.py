@@ -70,7 +70,7 @@ def _errors_shown(screen: Screen, debug: bool) -> Iterator[None]:
     except LifemixError as error:
         _stop(screen, str(error), type(error).__name__, 2, debug)
     except KeyboardInterrupt:
-        _stop(screen, "stopped; no file was written.", "stopped", 130, debug)
+        _stop(screen, "stopped.", "stopped", 130, debug)
     except BrokenPipeError:
         raise  # typer ends quietly where the reader has gone
     except MemoryError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -130,24 +132,37 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
     everything = np.arange(len(training.y))
     saved_rows = everything if _uses_all_rows(choices, len(test), len(everything)) else train
     settings, candidates = _choose(screen, training, train, choices)
-    quality: list[ModelQuality] = []
-    if len(test):
-        model = _fit(screen, settings, training, train, choices)
-        horizons = default_horizons(training.y[saved_rows])
-        quality = _measure(screen, model, training, train, test, horizons.tolist(), choices.seed)
-        about = check_model(model, training.X.iloc[test], training.y[test], event_names=names, horizons=horizons)
-        show_findings(screen, about, "Findings about the model")
-        findings = [*findings, *about]
-    if not len(test) or len(saved_rows) > len(train):
+    model = evaluated = _fit(screen, settings, training, train, choices)
+    if len(saved_rows) > len(train):
         model = _fit(screen, settings, training, saved_rows, choices)
-    held_out = {"rows": len(test), "refitted": len(test) > 0 and len(saved_rows) > len(train), "quality": quality}
+    held_out: dict[str, Any] = {"rows": len(test), "refitted": model is not evaluated, "quality": []}
     model.metadata_ = _metadata(training, data.name, held_out)
+    save(model, output)  # whatever happens when it is measured
     if choices.holdout_to is not None:
         write_table(training.rows.iloc[test], choices.holdout_to)
-    save(model, output)
+    if len(test):
+        horizons = default_horizons(training.y[saved_rows])
+        with _shown_as_warning(screen, f"{output} is written, but its quality is not known"):
+            held_out["quality"] = _measure(screen, evaluated, training, train, test, horizons.tolist(), choices.seed)
+            model.metadata_ = _metadata(training, data.name, held_out)
+            save(model, output)
+        with _shown_as_warning(screen, "the doctor has not seen the model"):
+            part = training.X.iloc[test], training.y[test]
+            about = check_model(evaluated, *part, event_names=names, horizons=horizons)
+            show_findings(screen, about, "Findings about the model")
+            findings = [*findings, *about]
     _say_done(screen, data, output, held_out)
     result = {"output": str(output), "settings": settings, "candidates": candidates}
     screen.result({**result, "findings": finding_states(findings), **model.metadata_})
+
+
+@contextmanager
+def _shown_as_warning(screen: Screen, consequence: str) -> Iterator[None]:
+    """Show an error as one line: the model is fitted and written."""
+    try:
+        yield
+    except Exception as error:
+        screen.warn(f"{consequence}: {type(error).__name__}: {error}")
 
 
 def _read_settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -239,8 +254,16 @@ def _measure(
     from .reference_models import fit_references
 
     X, y = training.X, training.y
-    models = {"Deep Survival Machines": model} | fit_references(X.iloc[train], y[train])
-    quality = measure_models(models, y[train], X.iloc[test], y[test], horizons, seed)
+    part = y[train], X.iloc[test], y[test], horizons
+    quality = measure_models({"Deep Survival Machines": model}, *part, seed)
+    references, left_out = fit_references(X.iloc[train], y[train])
+    for name, reference in references.items():
+        try:
+            quality += measure_models({name: reference}, *part)
+        except Exception as error:
+            left_out[name] = f"{type(error).__name__}: {error}"
+    for name, reason in left_out.items():
+        screen.warn(f"{name} is left out of the comparison: {reason}")
     held_out = as_target(y[test])
     whose = "" if held_out.subject is None else f" of {held_out.n_subjects:,} subjects"
     show_quality(screen, quality, training.codes.names, training.options.time_unit, f"{whose} held out from the fit")

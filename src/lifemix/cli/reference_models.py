@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from ..errors import LifemixError, LifemixWarning
@@ -56,15 +55,23 @@ def marginal_curve(X: Any, y: Any) -> dict[str, Any]:
     return {"Kaplan-Meier" if target.n_events == 1 else "Aalen-Johansen": make_reference("curve", y).fit(X, y)}
 
 
-def fit_references(X: Any, y: Any) -> dict[str, Any]:
-    """Return the fitted models that a fit is shown beside, by name: Cox regression and the marginal curve."""
+def fit_references(X: Any, y: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the fitted models that a fit is shown beside, by name: Cox regression and the marginal curve.
+
+    Also, by name, why models are not among them: a table that another model cannot take is no reason to end.
+    """
     from ..target import as_target
 
     target = as_target(y)
-    fitted = {}
+    fitted: dict[str, Any] = {}
+    left_out: dict[str, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # about the same rows and columns as those of the model itself
         if not target.interval.any() and len(target) <= _MOST_ROWS:
-            with suppress(LifemixError):  # a model that cannot be fitted is left out of the table
+            try:
                 fitted[MODEL_NAMES["cox"]] = make_reference("cox", y).fit(X, y)
-        return fitted | marginal_curve(X, y)
+            except LifemixError as error:
+                left_out[MODEL_NAMES["cox"]] = str(error)
+            except Exception as error:
+                left_out[MODEL_NAMES["cox"]] = f"{type(error).__name__}: {error}"
+        return fitted | marginal_curve(X, y), left_out

@@ -25,7 +25,7 @@ from ..training import Data, Job, TrainConfig, warm_start
 from ..warning import warn_user
 from .encoders import copy_encoder
 from .inputs import in_units, single_precision, training_rows, validation_rows
-from .settings import choose_device, root_seed
+from .settings import check_memory, choose_device, root_seed
 from .timescale import TimeScale
 
 __all__ = ["Memo", "Plan", "Sample", "architecture_of", "make_plan"]
@@ -144,6 +144,7 @@ def make_plan(
     preprocessor, sample = memo.get(("sample", option), read)
     scale = memo.get("scale", lambda: TimeScale.learn(target))
     architecture = architecture_of(estimator, torch.from_numpy(sample.matrix[:2]), target.n_events)
+    check_memory(estimator, architecture.n_inputs, architecture.layout.size)
     settled = _is_settled(estimator, sample)
     device = choose_device(estimator.device)
 

@@ -19,8 +19,9 @@ from ..primitives import primitive_class
 from ..training import check_callbacks, check_optimizer
 from ..warning import warn_user
 
-__all__ = ["RULES", "check_combinations", "choose_device", "root_seed"]
+__all__ = ["RULES", "check_combinations", "check_memory", "choose_device", "root_seed"]
 
+_BYTES_PER_WEIGHT = 20  # the weight, its best value, its gradient and two moments
 
 RULES: Mapping[str, Rule] = {
     "primitive": Check(primitive_class),
@@ -65,6 +66,18 @@ def check_combinations(estimator: Any) -> None:
         warn_user(
             f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop units "
             "from. Put nn.Dropout into the encoder, or set dropout=0."
+        )
+
+
+def check_memory(estimator: Any, n_inputs: int, n_weights: int) -> None:
+    """Refuse a model whose weights alone are more than the memory of the machine."""
+    needed = n_weights * int(estimator.n_members) * _BYTES_PER_WEIGHT
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 2**44
+    if needed > memory:
+        raise SettingError(
+            f"k={estimator.k}, hidden={tuple(estimator.hidden)} and n_members={estimator.n_members} with {n_inputs} "
+            f"inputs make {n_weights * int(estimator.n_members):,} weights, needing {needed / 1e9:,.0f} GB to train; "
+            f"there are {memory / 1e9:,.0f} GB. Use fewer components, narrower layers or fewer members."
         )
 
 

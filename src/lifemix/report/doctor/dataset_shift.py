@@ -43,7 +43,7 @@ def _check_far(pairs: list[tuple[ColumnData, Column]]) -> Iterator[Finding]:
         far = np.abs(variable.numbers - column.mean) > _FAR * column.scale
         if (column.mean, column.scale) == (0.0, 1.0):  # was not scaled: nothing is known
             far[:] = False
-        elif np.isclose(column.scale**2, column.mean * (1 - column.mean)):  # held 0 and 1 only
+        elif np.isclose(column.scale * column.scale, column.mean * (1 - column.mean)):  # held 0 and 1 only
             far &= ~np.isin(variable.numbers, (0.0, 1.0))
         if far.any():
             names.append(f"{variable.name} ({counted(int(far.sum()), 'row')})")
