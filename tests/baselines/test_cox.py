@@ -1,4 +1,5 @@
 import json
+import time
 import warnings
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from lifemix import make_target
 from lifemix.baselines import CoxPH
-from lifemix.baselines._partial import log_likelihood, make_terms
+from lifemix.baselines._partial import fit_linear, log_likelihood, make_terms
 from lifemix.baselines._risk_sets import ObservedRisk
 from lifemix.errors import LifemixWarning, SettingError
 
@@ -235,3 +236,39 @@ def test_small_separable_and_collinear_tables_are_fitted(seed):
     assert model.log_likelihood_ >= model.log_likelihood_null_
     survival = model.predict_survival_function(X, [0.1, 1.0, 5.0])
     assert ((survival >= 0) & (survival <= 1)).all()
+
+
+@pytest.fixture(scope="module")
+def wide():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(40, 90)) @ np.diag(rng.uniform(0.1, 3, 90)) + 2
+    return X, make_target(rng.exponential(np.exp(-0.3 * X[:, 0])) + 0.01, rng.integers(0, 2, 40))
+
+
+def test_a_wide_table_has_the_ridge_maximum_and_its_errors(wide):
+    X, y = wide
+    model = CoxPH(penalty=2.0, preprocessor=None).fit(X, y)
+    spread = X.std(axis=0)
+    z, weight = (X - X.mean(axis=0)) / spread, np.ones(40)
+    terms = make_terms(model.event_times_, y["time"], y["event"] > 0, weight, "efron")
+    sets = ObservedRisk(model.event_times_, y["time"], np.zeros(40))
+    beta = model.coef_ * spread
+    value, gradient, information = log_likelihood(beta, z, weight, sets, terms)
+    np.testing.assert_allclose(gradient, 2.0 * beta, atol=1e-6)
+    covariance = np.linalg.inv(information + 2.0 * np.eye(90))
+    np.testing.assert_allclose(model.standard_errors_, np.sqrt(np.diag(covariance)) / spread, rtol=1e-6)
+    assert model.log_likelihood_ == pytest.approx(value)
+    influence = np.random.default_rng(0).normal(size=(7, 90))
+    fit = fit_linear(X, weight, sets, terms, 2.0, 100, "CoxPH")
+    expected = influence @ (covariance / np.outer(spread, spread))
+    np.testing.assert_allclose(fit.covariance.after(influence), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_thousands_of_columns_take_seconds():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 7399))
+    y = make_target(rng.exponential(size=240) + 0.01, rng.integers(0, 2, 240))
+    start = time.process_time()
+    model = CoxPH(penalty=100.0, preprocessor=None).fit(X, y)
+    assert time.process_time() - start < 10
+    assert np.isfinite(model.predict_survival_function(X[:5], [0.5, 1.0])).all()

@@ -240,6 +240,38 @@ def test_interval_probability_keeps_its_digits(family, dtype, tolerance, locatio
     np.testing.assert_allclose(ours.item(), exact_log_interval(p, lower, upper), rtol=tolerance, atol=tolerance)
 
 
+@LOG_LOCATION_SCALE
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-7), (torch.float32, 2e-3)])
+@given(z=st.floats(-9, 3.5), log_width=st.floats(-5, 1))
+def test_standard_form_of_intervals_has_value_and_slopes_in_sixty_digits(family, dtype, tolerance, z, log_width):
+    z, width = float(np.float32(z)), float(np.float32(10**log_width))
+    p = make(family, 0.0, 0.0)  # z is log t
+    at, wide = torch.tensor(z, dtype=dtype), torch.tensor(width, dtype=dtype)
+    with mpmath.workdps(60):
+        times = [mpmath.exp(mpmath.mpf(z)), mpmath.exp(mpmath.mpf(z) + mpmath.mpf(width))]
+        (low, cdf_low, density_low), (high, cdf_high, density_high) = (EXACT[p.name](p, t) for t in times)
+        probability = low - high if low < 0.5 else cdf_high - cdf_low
+        if beyond(p, float(times[0])) or beyond(p, float(times[1])) or probability < mpmath.mpf("1e-300"):
+            return
+        first, last = density_low * times[0] / probability, density_high * times[1] / probability
+        before = [float(mpmath.log(cdf_low)), float(density_low * times[0] / cdf_low)]
+        between = [float(mpmath.log(probability)), float(last - first), float(width * last)]
+    ours = family.standard_between(at, wide, torch.log(wide))
+    np.testing.assert_allclose([part.item() for part in ours], between, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose([part.item() for part in family.standard_before(at)], before, rtol=2e-3, atol=tolerance)
+    assert at.item() == z
+    assert wide.item() == width
+
+
+@LOG_LOCATION_SCALE
+@settings(max_examples=300)
+@given(log_z=st.floats(-20, 36), sign=st.sampled_from([-1.0, 1.0]), log_width=st.floats(-20, 36))
+def test_standard_forms_are_finite_in_float32_everywhere(family, log_z, sign, log_width):
+    z, width = torch.tensor(sign * 10**log_z), torch.tensor(10.0**log_width)
+    for part in (*family.standard_before(z), *family.standard_between(z, width, torch.log(width))):
+        assert torch.isfinite(part)
+
+
 @ALL
 def test_interval_from_the_origin_is_the_cdf(family):
     p = make(family, 0.3, 0.2)

@@ -271,16 +271,3 @@ def test_a_held_out_loss_that_is_no_number_is_never_the_best():
     assert fit.best_epoch == 1
     assert len(fit.train_loss) == 4
     assert torch.equal(fit.parameters, best[0])
-
-
-@pytest.mark.parametrize("primitive", LOG_LOCATION_SCALE)
-def test_closed_form_of_the_warm_start_equals_autograd(primitive):
-    module = importlib.import_module("lifemix.training.warm_start")
-    observed, point = sample().observed, torch.tensor([0.3, -0.2], dtype=torch.float64)
-    rows = [module._PlainRows.of(observed)]
-    ours = module._plain_derivatives(PRIMITIVES[primitive], rows, observed.weight.sum(), point)
-    family = PRIMITIVES[primitive]
-    reference = module._derivatives(lambda at: family.from_location(at[0], at[1]), observed, point)
-    for one, other in zip(ours[:2], reference[:2], strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(ours[2](), reference[2](), rtol=1e-6, atol=1e-6)

@@ -13,20 +13,35 @@ of the information is ``X' diag(r_i a_i) X``, a_i the sum of c / (S - f D) over 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, LifemixWarning
 from ._checks import Floats
+from ._interruptible import interruptible
 from ._newton import Optimum, maximise, pseudo_inverse
 from ._risk_sets import RiskSets
 
-__all__ = ["LinearFit", "Terms", "fit_linear", "hazard_increments", "linear_predictor", "log_likelihood", "make_terms"]
+__all__ = [
+    "Covariance",
+    "LinearFit",
+    "Terms",
+    "fit_linear",
+    "hazard_increments",
+    "linear_predictor",
+    "log_likelihood",
+    "make_terms",
+]
 
+_Result = TypeVar("_Result")
 _FAR = 600.0  # of a linear predictor: its exponential, and sums of it, are numbers still
 _INFINITE = 1e-3  # a last step so large, in standard deviations, with no gain: the maximum is at infinity
+_SPANNED = 1e-10  # an axis along which the rows differ by less, of the longest, is none
+_LONG = 1e8  # multiplications of one matrix product, from which on a fit must be interruptible
 
 
 @dataclass(frozen=True)
@@ -95,12 +110,43 @@ def hazard_increments(eta: Floats, weight: Floats, sets: RiskSets, terms: Terms)
 
 
 @dataclass(frozen=True)
+class Covariance:
+    """The covariance matrix of the coefficients, one row and column for each column of the table.
+
+    Of a table with more columns than rows it is not formed: inside the space that the rows span it is ``inner`` in
+    the coordinates ``axes``, and ``outer`` times the unit matrix outside of it.
+    """
+
+    inner: Floats  # [r, r]
+    spread: Floats  # [columns]: of the columns
+    axes: Floats | None  # [columns, r], orthonormal; None: the columns themselves
+    outer: float
+
+    def diagonal(self) -> Floats:
+        """Return the variances."""
+        if self.axes is None:
+            return np.diag(self.inner / np.outer(self.spread, self.spread))
+        inside = ((self.axes @ self.inner) * self.axes).sum(1)
+        outside = self.outer * np.maximum(1 - (self.axes**2).sum(1), 0)
+        return np.asarray((inside + outside) / self.spread**2)
+
+    def after(self, left: Floats) -> Floats:
+        """Return ``left @ covariance``."""
+        if self.axes is None:
+            return np.asarray(left @ (self.inner / np.outer(self.spread, self.spread)))
+        left = left / self.spread
+        along = left @ self.axes
+        rest = left - along @ self.axes.T
+        return np.asarray((along @ self.inner @ self.axes.T + self.outer * rest) / self.spread)
+
+
+@dataclass(frozen=True)
 class LinearFit:
     """The maximum of a partial likelihood, in the user's columns."""
 
     coef: Floats
     center: Floats
-    covariance: Floats
+    covariance: Covariance
     log_likelihood: float
     log_likelihood_null: float
     n_iter: int
@@ -122,33 +168,55 @@ def fit_linear(
     center = np.average(x, axis=0, weights=weight)
     spread = np.sqrt(np.average((x - center) ** 2, axis=0, weights=weight))
     spread[spread <= 1e-12 * np.abs(center)] = 1.0  # a constant column, zero included: coefficient 0
-    z = (x - center) / spread
+    run = interruptible if x.size * min(x.shape) > _LONG else _at_once
+    z, axes = run(lambda: _coordinates((x - center) / spread))
 
     def objective(beta: Floats) -> tuple[float, Floats, Floats]:
         value, gradient, information = log_likelihood(beta, z, weight, sets, terms)
         ridge = penalty * np.eye(len(beta))
         return value - float(beta @ ridge @ beta) / 2, gradient - ridge @ beta, information + ridge
 
-    optimum = maximise(objective, np.zeros(z.shape[1]), max_iter)
+    def fit() -> tuple[Optimum, Floats]:
+        optimum = maximise(objective, np.zeros(z.shape[1]), max_iter)
+        return optimum, pseudo_inverse(optimum.information)
+
+    optimum, inner = run(fit)
     if not np.isfinite(optimum.value):
         raise InputError(
             f"{owner}: the weights differ too much to add them up; got from {weight.min()} to {weight.max()}. "
             "Leave out the rows that weigh next to nothing."
         )
-    _warn_about(optimum, max_iter, owner)
-    beta = optimum.parameters
+    _warn_about(optimum, axes, max_iter, owner)
+    beta = optimum.parameters if axes is None else axes @ optimum.parameters
     return LinearFit(
         coef=beta / spread,
         center=center,
-        covariance=pseudo_inverse(optimum.information) / np.outer(spread, spread),
+        covariance=Covariance(inner, spread, axes, 1 / penalty if penalty > 0 else 0.0),
         log_likelihood=float(optimum.value + penalty / 2 * float(beta @ beta)),
         log_likelihood_null=optimum.start_value,
         n_iter=optimum.n_iter,
     )
 
 
-def _warn_about(optimum: Optimum, max_iter: int, owner: str) -> None:
-    infinite = np.flatnonzero(np.abs(optimum.last_step) > _INFINITE)
+def _at_once(call: Callable[[], _Result]) -> _Result:
+    return call()
+
+
+def _coordinates(z: Floats) -> tuple[Floats, Floats | None]:
+    """Return the rows of a table with more columns than rows in the axes of the space that they span, and the axes.
+
+    Neither a ridge penalty nor the choice of least norm lets the coefficients leave that space.
+    """
+    if z.shape[1] <= z.shape[0]:
+        return z, None
+    left, lengths, axes = np.linalg.svd(z, full_matrices=False)
+    kept = lengths > _SPANNED * max(lengths.max(initial=0.0), np.finfo(np.float64).tiny)
+    return left[:, kept] * lengths[kept], axes[kept].T
+
+
+def _warn_about(optimum: Optimum, axes: Floats | None, max_iter: int, owner: str) -> None:
+    last_step = optimum.last_step if axes is None else axes @ optimum.last_step
+    infinite = np.flatnonzero(np.abs(last_step) > _INFINITE)
     if optimum.converged and len(infinite) == 0:
         return
     what = f"the coefficients of columns {infinite.tolist()} grow without end" if len(infinite) else "no convergence"

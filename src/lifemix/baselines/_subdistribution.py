@@ -44,7 +44,9 @@ def fit_cause(x: Floats, target: Target, event: int, penalty: float, max_iter: i
     eta = fit.linear_predictor(x)
     increments = hazard_increments(eta, weight, sets, terms)
     influence = _influence(x - fit.center, np.exp(eta), increments, target, sets, terms)
-    errors = np.linalg.norm(influence @ fit.covariance, axis=0)  # of the sandwich, with no root of a rounded variance
+    errors = np.linalg.norm(
+        fit.covariance.after(influence), axis=0
+    )  # of the sandwich, with no root of a rounded variance
     return Cause(fit, errors, times, np.cumsum(increments))
 
 

@@ -113,7 +113,7 @@ class CoxPH(Baseline):
         baseline_terms = make_terms(times, target.time, happened, weight, self.baseline or self.ties)
         increments = hazard_increments(fit.linear_predictor(x), weight, sets, baseline_terms)
         self.coef_, self.center_ = fit.coef, fit.center
-        self.standard_errors_ = np.sqrt(np.diag(fit.covariance))
+        self.standard_errors_ = np.sqrt(fit.covariance.diagonal())
         self.log_likelihood_ = fit.log_likelihood
         self.log_likelihood_null_ = fit.log_likelihood_null
         self.n_iter_ = fit.n_iter

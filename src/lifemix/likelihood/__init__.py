@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .censored import OBJECTIVES, Contributions, check_objective, contributions
-from .competing import log_incidence_between
+from .competing import incidence_nodes, log_incidence_between
 from .loss import Loss, combined_loss, prior_loss
 from .observations import Observations
 from .prior import base_penalty, head_penalty
@@ -18,6 +18,7 @@ __all__ = [
     "combined_loss",
     "contributions",
     "head_penalty",
+    "incidence_nodes",
     "log_incidence_between",
     "prior_loss",
 ]

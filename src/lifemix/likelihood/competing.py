@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..primitives import Mixture
 
-__all__ = ["log_incidence_between"]
+__all__ = ["incidence_nodes", "log_incidence_between"]
 
 # How far below the upper end, in log time, an interval from the origin begins: as far as the numbers reach.
 _FROM_ORIGIN = {torch.float32: 70.0, torch.float64: 300.0}
@@ -30,7 +30,7 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
 
     mixtures: ``[rows, events, components]``; lower (0: from the origin), upper and event (1..M): ``[rows]``.
     """
-    log_time, log_width = _nodes(mixtures, lower, upper)  # [rows, nodes]
+    log_time, log_width = incidence_nodes(mixtures, lower, upper)  # [rows, nodes]
     at_nodes = mixtures.map(lambda values: values[:, None])  # [rows, 1, events, k]
     every = torch.exp(log_time)[..., None].expand(*log_time.shape, mixtures.log_weights.shape[-2])
     happened = (event[:, None] == torch.arange(1, every.shape[-1] + 1, device=event.device))[:, None]
@@ -39,7 +39,7 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
 
 
 @torch.no_grad()
-def _nodes(mixtures: Mixture, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+def incidence_nodes(mixtures: Mixture, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
     """Return where the integrand is evaluated on the axis of log time, and the logarithms of the weights."""
     from_origin = lower <= 0
     span = torch.log1p((upper - lower) / torch.where(from_origin, upper, lower))

@@ -51,6 +51,18 @@ class LogLogistic(LogLocationScale, name="loglogistic", label="log-logistic"):
         times = 1 + happened
         return happened * z + times * logsigmoid(-z), happened - times * torch.sigmoid(z)
 
+    @classmethod
+    def standard_before(cls, z: Tensor) -> tuple[Tensor, Tensor]:
+        return logsigmoid(z), torch.sigmoid(-z)
+
+    @classmethod
+    def standard_between(cls, z: Tensor, width: Tensor, log_width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        upper, width = z + width, width.clamp(min=1e-30)
+        left = torch.sigmoid(-upper)
+        value = logsigmoid(upper).add_(logsigmoid(-z)).add_(log_width)
+        value += torch.expm1(-width).div_(width).neg_().log_()
+        return value, left - torch.sigmoid(z), left.mul(width).add_(width / torch.expm1(width))
+
     @staticmethod
     def standard_survival(z: Tensor) -> Tensor:
         return z.neg_().sigmoid_()

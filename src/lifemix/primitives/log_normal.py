@@ -17,6 +17,8 @@ __all__ = ["LogNormal"]
 _Z_LIMIT = 3e17  # z**2 / 2 is then exp(80), where the log cumulative hazard saturates
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 _ROOT_HALF = math.sqrt(0.5)
+_ROOT_TWO_BY_PI = math.sqrt(2 / math.pi)
+_NARROW = 0.1  # a width, times one more than the distance of the middle from 0, for which the series below is exact
 _FAR = 12.0  # beyond it Phi(-z) nears the end of float32, and a few terms of its asymptotic series are exact
 
 
@@ -64,6 +66,28 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
             log_survival = torch.where(far, log_density - hazard.log(), log_survival)
         return torch.lerp(log_survival, log_density, happened), torch.lerp(hazard, z, happened).neg_()
 
+    @classmethod
+    def standard_before(cls, z: Tensor) -> tuple[Tensor, Tensor]:
+        value, slope = cls.standard(-z, z.new_zeros(()))
+        return value, slope.neg_()
+
+    @classmethod
+    def standard_between(cls, z: Tensor, width: Tensor, log_width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        width = width.clamp(max=_Z_LIMIT)
+        z = z.clamp(-_Z_LIMIT, _Z_LIMIT)
+        middle = torch.add(z, width, alpha=0.5)
+        distance = middle.abs()
+        value, near, far = _between(distance, width)
+        # By symmetry the middle lies to the right of 0 there; where it does not, the ends change places.
+        at_end = torch.where(middle > 0, far, near)
+        slope, by_width = at_end * 2 - near.add_(far), at_end * width
+        narrow = distance.add_(1).mul_(width) < _NARROW
+        if bool(narrow.any()):
+            found = _by_series(torch.where(narrow, middle, 0.0), torch.where(narrow, width, _NARROW), log_width)
+            wide = (value, slope, by_width)
+            value, slope, by_width = (torch.where(narrow, *both) for both in zip(found, wide, strict=True))
+        return value, slope, by_width
+
     @staticmethod
     def standard_survival(z: Tensor) -> Tensor:
         return z.mul_(math.sqrt(0.5)).erfc_().mul_(0.5)
@@ -92,7 +116,7 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
         # By symmetry the interval may lie to the left of 0, where log Phi keeps its digits.
         left = torch.where(middle > 0, -(z + width), z)
         right = torch.where(middle > 0, -z, z + width)
-        narrow = width * (1 + middle.abs()) < 0.1
+        narrow = width * (1 + middle.abs()) < _NARROW
         by_series = log_width + _log_mean_density(torch.where(narrow, middle, 0.0), torch.where(narrow, width, 0.01))
         return torch.where(narrow, by_series, _log_wide(left, right, narrow))
 
@@ -144,6 +168,41 @@ def _log_wide(left: Tensor, right: Tensor, narrow: Tensor) -> Tensor:
     direct = log_ndtr(right) - log_ndtr(left)
     difference = torch.where(near, direct, stable).clamp(min=1e-30)
     return log_ndtr(right) + log1mexp(difference, torch.log(difference))
+
+
+def _between(middle: Tensor, width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the log probability of intervals whose middle is at or right of 0, and the densities at both ends over it.
+
+    With the scaled ``erfcx``, ``S(x) = erfcx(x / sqrt 2) exp(-x**2 / 2) / 2`` and the hazard is one over it: neither
+    underflows, and the difference of the squares is a product.
+    """
+    first, last = torch.sub(middle, width, alpha=0.5), torch.add(middle, width, alpha=0.5)
+    across = first < -1  # a long way: nothing cancels, and erfcx would overflow
+    start = first.clamp(min=-1)
+    bend, end_bend = (torch.special.erfcx(x * _ROOT_HALF) for x in (start, last))
+    log_survival = (bend * 0.5).log_().sub_(torch.square(start).mul_(0.5))
+    fall = torch.div(bend, end_bend).log_().addcmul_(middle, width)
+    hazard, end_hazard = torch.reciprocal(bend).mul_(_ROOT_TWO_BY_PI), torch.reciprocal(end_bend).mul_(_ROOT_TWO_BY_PI)
+    if bool(across.any()):
+        direct = torch.erfc(first * _ROOT_HALF).mul_(0.5).log_()
+        at_end = (end_bend * 0.5).log_().sub_(torch.square(last).mul_(0.5))
+        log_survival, fall = torch.where(across, direct, log_survival), torch.where(across, direct - at_end, fall)
+        ahead = torch.square(first).mul_(-0.5).sub_(_HALF_LOG_2PI).sub_(direct).exp_()
+        hazard = torch.where(across, ahead, hazard)
+    fall.clamp_(min=1e-30)
+    share = torch.expm1(-fall).neg_()
+    return log_survival.add_(share.log()), hazard.div_(share), end_hazard.div_(torch.expm1(fall))
+
+
+def _by_series(middle: Tensor, width: Tensor, log_width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the log probability of narrow intervals and its slopes, as ``LogNormal.standard_between``."""
+    w2 = torch.square(width)
+    u = torch.square(middle * width)
+    first, second = (u - w2) / 24, (u**2 - 6 * u * w2 + 3 * w2**2) / 1920
+    mean = 1 + first + second  # of the density, by that at the middle
+    slope = middle * (w2 * (1 / 12 + (u - 3 * w2) / 480) / mean - 1)
+    value = log_width - 0.5 * middle**2 - _HALF_LOG_2PI + torch.log(mean)
+    return value, slope, 1 + (2 * first + 4 * second) / mean + 0.5 * width * slope
 
 
 def _far_hazard(z: Tensor) -> Tensor:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOG_TIMES",
+    "NARROW_CHANGE",
     "bisect",
+    "gauss_legendre",
     "integral_of_survival",
     "inverse_log_survival",
     "log_cdf",
@@ -27,13 +29,13 @@ __all__ = [
 
 LOG_TIMES = {torch.float32: 85.0, torch.float64: 700.0}  # exp of it is a number, and so is one over it
 _BISECTIONS = 64
-_NARROW = 0.1  # a change of log S, or of log F, over which a density is smooth
+NARROW_CHANGE = 0.1  # a change of log S, or of log F, over which a density is smooth
 # -log S at the ends of the panels of an integral
 _LEVELS = [*np.exp(np.linspace(-37, 0, 19)), 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 300.0, 600.0]
 _AT_ONCE = 1 << 14  # distributions that are integrated at once
 
 
-def _gauss_legendre(n: int, like: Tensor) -> tuple[Tensor, Tensor]:
+def gauss_legendre(n: int, like: Tensor) -> tuple[Tensor, Tensor]:
     """Return nodes and weights on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(n)
     return tuple(torch.from_numpy(part).to(like) for part in ((nodes + 1) / 2, weights / 2))  # type: ignore[return-value]
@@ -66,11 +68,11 @@ def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
     larger = torch.where(early, by_cdf, primitive.log_survival(low))
     smaller = torch.where(early, primitive.log_cdf(low), primitive.log_survival(upper))
     change = larger - smaller
-    narrow = change < _NARROW
+    narrow = change < NARROW_CHANGE
     change = torch.where(narrow, 1.0, change)
     wide = larger + log1mexp(change, torch.log(change))
     span = torch.where(narrow, torch.log1p((upper - low) / low), 0.01)
-    nodes, weights = _gauss_legendre(5, span)
+    nodes, weights = gauss_legendre(5, span)
     x = torch.log(low)[..., None] + span[..., None] * nodes
     at_nodes = primitive.map(lambda parameter: parameter[..., None]).log_pdf(torch.exp(x)) + x
     inside = torch.logsumexp(at_nodes + torch.log(weights), dim=-1) + torch.log(span)
@@ -121,7 +123,7 @@ def _integrate(primitive: Primitive, start: Tensor, stop: Tensor | None) -> Tens
     high = edges[:, -1] if stop is None else torch.log(stop)
     end = torch.exp(high)
     total = (torch.minimum(quantiles[:, 0], end) - start).clamp(min=0)
-    nodes, weights = _gauss_legendre(20, start)
+    nodes, weights = gauss_legendre(20, start)
     bounded = torch.minimum(torch.maximum(edges, low[:, None]), high[:, None])
     for a, b in zip(bounded.unbind(1)[:-1], bounded.unbind(1)[1:], strict=True):
         if bool((b > a).any()):

@@ -13,6 +13,8 @@ from .stable import LOG_LIMIT, log1mexp, log_expm1, saturate
 
 __all__ = ["Weibull"]
 
+_LEAST = 1e-30  # below it (1 - exp(-x)) / x is 1
+
 
 @dataclass(frozen=True, eq=False)
 class Weibull(LogLocationScale, name="weibull", label="Weibull"):
@@ -50,6 +52,25 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
         z = z.clamp(max=LOG_LIMIT)
         cumulative_hazard = z.exp()
         return z.mul_(happened).sub_(cumulative_hazard), happened - cumulative_hazard
+
+    @classmethod
+    def standard_before(cls, z: Tensor) -> tuple[Tensor, Tensor]:
+        z = z.clamp(max=LOG_LIMIT)
+        cumulative_hazard = z.exp().clamp_(min=_LEAST)
+        return z.add_(_log_mean_decay(cumulative_hazard)), cumulative_hazard / torch.expm1(cumulative_hazard)
+
+    @classmethod
+    def standard_between(cls, z: Tensor, width: Tensor, log_width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        # H grows by H(z) * (exp(width) - 1); 1 / mean_decay(x) is x / (1 - exp(-x))
+        width = width.clamp(min=_LEAST)
+        log_decay = _log_mean_decay(width)
+        log_growth = (z + width).add_(log_decay).add_(log_width).clamp_(max=LOG_LIMIT)
+        growth = log_growth.exp().clamp_(min=_LEAST)
+        slope = growth / torch.expm1(growth)
+        by_width = torch.exp(-log_decay).mul_(slope)
+        cumulative_hazard = z.clamp(max=LOG_LIMIT).exp_()
+        value = log_growth.add_(_log_mean_decay(growth)).sub_(cumulative_hazard)
+        return value, slope.sub_(cumulative_hazard), by_width
 
     @staticmethod
     def standard_survival(z: Tensor) -> Tensor:
@@ -119,3 +140,8 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
     def mean_beyond(self, t: Tensor) -> Tensor:
         order, h = torch.broadcast_tensors(torch.exp(-self.log_shape), self.log_cumulative_hazard(t).exp())
         return torch.exp(self._log_mean() + torch.log(torch.special.gammaincc(order, h)))
+
+
+def _log_mean_decay(x: Tensor) -> Tensor:
+    """``log[(1 - exp(-x)) / x]`` for x > 0."""
+    return torch.expm1(-x).div_(x).neg_().log_()

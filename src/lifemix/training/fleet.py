@@ -66,7 +66,7 @@ class Fleet:
         self.best = torch.stack(starts).to(data.x)  # [models, parameters]
         self.values = architecture.layout.pack(self.best)  # all models in one vector
         self.optimizer = make_optimizer(config.optimizer, self.values)
-        written_out = Fused.usable(architecture, config, data.observed)
+        written_out = Fused.usable(architecture)
         self.gradient: Gradient = (Fused if written_out else Autograd)(architecture, config)
         self.gather_settings()
 

@@ -1,4 +1,4 @@
-"""The training step with its gradient written out: log-location-scale families, exact and right-censored rows.
+"""The training step with its gradient written out, for log-location-scale families.
 
 It minimises ``likelihood.combined_loss``, and ``Autograd`` computes the same numbers; a test holds the two together. A
 step of a small network is ruled by call overhead: here it is some forty calls for all models of a fleet, into memory
@@ -7,6 +7,8 @@ that is set aside once, without the bookkeeping of automatic differentiation.
 With ``v_k = happened * log_precision_k + standard(z_k)`` the log-likelihood of a row is ``log sum_k w_k exp v_k``
 (exact) or ``sum_k w_k v_k`` (elbo), up to terms without parameters. Its derivative by ``v_k`` is the responsibility
 ``r_k``, or the weight ``w_k``; by the gate's logits it is ``r_k - w_k``, or ``w_k (v_k - mean v)``.
+
+So it is for exact and right-censored rows; ``odd_rows`` has what differs for the others.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from ..primitives import LogLocationScale
 from ..primitives.stable import LOG_LIMIT
 from .config import TrainConfig
 from .gradients import Parameters, Settings
+from .odd_rows import Correction, OddRows, odd_rows
 
 __all__ = ["Fused"]
 
@@ -33,10 +36,11 @@ _LIMIT = 1e12  # of a derivative, so that float32 can hold the squares of their 
 class _Target:
     """What the likelihood must know of its rows; rows are the last axis: sums over components run along memory."""
 
-    log_time: Tensor  # [models, 1, 1, rows]
-    happened: Tensor  # [models, events, 1, rows], 1 or 0
+    log_time: Tensor  # [models, 1, 1, rows]; of an interval its lower end, or the upper one where that is 0
+    happened: Tensor  # [models, events, 1, rows], 1 or 0; 0 for an event in an interval
     share: Tensor  # [models, events, 1, rows]: minus the weight of the term in the loss
     constant: Tensor  # [models]: the part of the loss without parameters
+    odd: OddRows | None = None
 
 
 class _Workspace:
@@ -96,33 +100,34 @@ def _location_index(architecture: Architecture) -> int:
 
 
 class Fused:
-    """Exact and right-censored rows, a multilayer perceptron; see ``usable``."""
+    """A log-location-scale family and a multilayer perceptron; see ``usable``."""
 
     def __init__(self, architecture: Architecture, config: TrainConfig) -> None:
-        self.architecture, self.exact = architecture, config.objective == "exact"
+        self.architecture, self.exact, self.t_max = architecture, config.objective == "exact", config.t_max
         self.activation, self.act = architecture.encoder_activation, architecture.act
         # Location and log precision are the primitive's parameters up to order and sign, and so are their derivatives.
         assert issubclass(architecture.family, LogLocationScale)
         self.family = architecture.family
         self.subtracted = architecture.shift_signs[_location_index(architecture)] < 0
+        self.location_sign = 1 if self.subtracted else -1  # of the derivative by the shift of the location, in by_z
         self.precision_falls = self.family.precision_sign < 0
         self._workspaces: dict[int, _Workspace] = {}
 
     @staticmethod
-    def usable(architecture: Architecture, config: TrainConfig, observed: Observations) -> bool:
-        """Tell whether all rows, the primitive and the encoder are of the sort that is written out."""
-        plain_rows = observed.interval is None and observed.truncated is None and config.t_max is None
+    def usable(architecture: Architecture) -> bool:
+        """Tell whether primitive and encoder are of the sort that is written out."""
         activations = (architecture.encoder_activation, architecture.act)
         known = all(one.in_place is not None for one in activations) and architecture.module is None
-        return plain_rows and known and issubclass(architecture.family, LogLocationScale)
+        return known and issubclass(architecture.family, LogLocationScale)
 
     def targets(self, observed: Observations, settings: Settings) -> list[_Target]:
         """Prepare an epoch, ``[models, steps, rows]``."""
-        weight = observed.weight / observed.weight.sum(-1, keepdim=True)
-        parts = self._target_parts(observed, weight, settings)
-        return [_Target(*step) for step in zip(*(part.unbind(1) for part in parts), strict=True)]
+        observed = observed.reweighted(observed.weight / observed.weight.sum(-1, keepdim=True))
+        parts = [part.unbind(1) for part in self._target_parts(observed, settings)]
+        return [_Target(*step) for step in zip(*parts, self._odd_rows(observed), strict=True)]
 
-    def _target_parts(self, observed: Observations, weight: Tensor, settings: Settings) -> tuple[Tensor, ...]:
+    def _target_parts(self, observed: Observations, settings: Settings) -> tuple[Tensor, ...]:
+        weight = observed.weight
         types = torch.arange(1, self.architecture.n_events + 1, device=weight.device)[:, None, None]
         happened = (observed.event[..., None, None, :] == types).to(weight)
         discount = settings.discount.view(-1, *[1] * (happened.dim() - 1))
@@ -130,7 +135,31 @@ class Fused:
         log_time = torch.log(observed.time)
         # The part of the log-likelihood that has no parameter is log dz/dt without the precision.
         known = torch.where(observed.event > 0, weight * (observed.log_width - log_time), 0.0)
+        if observed.interval is not None:
+            known = torch.where(observed.interval, 0.0, known)
+            log_time, happened, share = self._of_intervals(observed, log_time, happened, share)
         return log_time[..., None, None, :], happened, share, -known.sum(-1)
+
+    def _of_intervals(
+        self, observed: Observations, log_time: Tensor, happened: Tensor, share: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Prepare the rows of intervals for what ``odd_rows`` does to them."""
+        assert observed.interval is not None
+        assert observed.upper is not None
+        interval = observed.interval[..., None, None, :]
+        if self.exact and self.architecture.n_events > 1:
+            share = torch.where(interval, 0.0, share)  # all of the row is computed there
+        if observed.at_origin is not None:
+            first = observed.interval & observed.at_origin
+            log_time = torch.where(first, torch.log(observed.upper), log_time)
+            share = torch.where(first[..., None, None, :] & (happened == 0), 0.0, share)  # S(0) = 1
+        return log_time, torch.where(interval, 0.0, happened), share
+
+    def _odd_rows(self, observed: Observations) -> list[OddRows | None]:
+        """Find the odd rows of every step."""
+        if observed.interval is None and observed.truncated is None and self.t_max is None:
+            return [None] * observed.weight.shape[1]
+        return odd_rows(observed, self.architecture.n_events, self.architecture.k, self.exact, self.t_max)
 
     def loss_and_gradient(
         self,
@@ -145,22 +174,26 @@ class Fused:
         work = self._workspace(values, gradient, x)
         hidden = self._encode(work, x, masks)
         self._parameters(work, hidden[-1])
-        value, slope = self._values(work, target)
-        by_value, loss = (self._mix_exactly if self.exact else self._mix_by_bound)(work, value, target.share)
+        value, slope, correction = self._values(work, target)
+        by_value, terms = (self._mix_exactly if self.exact else self._mix_by_bound)(work, value, target.share)
+        loss = terms.sum((1, 2, 3)).add_(target.constant)
         torch.mul(by_value, target.happened, out=work.by_precision)
         by_z = slope.mul_(by_value)
         work.by_precision.addcmul_(by_z, work.z)
+        # by_location is the derivative by the shift: that by the base has the other sign where the shift is subtracted.
+        torch.addcmul(work.zero, by_z, work.precision, value=self.location_sign, out=work.by_location)
+        if correction is not None:
+            correction.after_mixing(by_value, self.location_sign)
+            correction.add_joint(loss, self.location_sign)
         if self.precision_falls:
             work.by_precision.neg_()
-        # by_location is the derivative by the shift: that by the base has the other sign where the shift is subtracted.
-        torch.addcmul(work.zero, by_z, work.precision, value=1 if self.subtracted else -1, out=work.by_location)
         work.by_out.clamp_(-_LIMIT, _LIMIT)
         self._backward(work, hidden, masks)
         from_centre = torch.sub(work.base, settings.prior_centre[..., None], out=work.from_centre)
         work.base_slopes.addcmul_(from_centre, settings.twice_prior)
         if settings.any_head_prior:
             work.head_slopes.addcmul_(work.heads, settings.head_prior.view(-1, 1, 1))
-        return loss.sum((1, 2, 3)).add_(target.constant)
+        return loss
 
     def _workspace(self, values: Parameters, slopes: Parameters, x: Tensor) -> _Workspace:
         work = self._workspaces.get(x.shape[1])
@@ -194,12 +227,17 @@ class Fused:
         if self.precision_falls:
             work.log_precision.neg_()
 
-    def _values(self, work: _Workspace, target: _Target) -> tuple[Tensor, Tensor]:
-        """Return v and the slope of its last term in z, ``[models, events, k, rows]``; write z and the precision."""
+    def _values(self, work: _Workspace, target: _Target) -> tuple[Tensor, Tensor, Correction | None]:
+        """Return v and its slope in z, ``[models, events, k, rows]``, and what is left to do; write z and precision."""
         torch.clamp(work.log_precision, max=LOG_LIMIT, out=work.precision).exp_()
         torch.sub(target.log_time, work.location, out=work.z).mul_(work.precision)
         value, slope = self.family.standard(work.z, target.happened)
-        return value.addcmul_(target.happened, work.log_precision), slope
+        value.addcmul_(target.happened, work.log_precision)
+        if target.odd is None:
+            return value, slope, None
+        correction = Correction(target.odd, self.family, work)
+        correction.before_mixing(value, slope)
+        return value, slope, correction
 
     def _mix_exactly(self, work: _Workspace, value: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
         """Write the derivative by the logits; return that by the values, and terms that add up to the loss."""
@@ -243,15 +281,20 @@ class Fused:
 
     def held_out_target(self, observed: Observations, settings: Settings) -> _Target:
         """Prepare rows whose terms are added up."""
-        return _Target(*self._target_parts(observed, observed.weight, settings))
+        log_time, happened, share, constant = self._target_parts(observed, settings)
+        (odd,) = self._odd_rows(observed.take((slice(None), None)))
+        return _Target(log_time, happened, share, constant, odd)
 
     def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: _Target) -> Tensor:
         """Return minus the weighted sum of the objective."""
         work = self._workspace(values, values, x)
         self._parameters(work, self._encode(work, x, None)[-1])
-        value, _ = self._values(work, target)
+        value, _, correction = self._values(work, target)
         _, terms = (self._mix_exactly if self.exact else self._mix_by_bound)(work, value, target.share)
-        return terms.flatten(1).double().sum(1) + target.constant
+        loss = terms.flatten(1).double().sum(1) + target.constant
+        if correction is not None:
+            correction.add_joint(loss)
+        return loss
 
 
 def _activate(activation: Activation, x: Tensor, kept: Tensor) -> None:

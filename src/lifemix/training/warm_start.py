@@ -64,18 +64,15 @@ def _fit(family: type[Primitive], observed: Observations) -> Tensor:
 
 def _by_location(family: type[LogLocationScale], observed: Observations) -> _Problem:
     """Return the problem in location and log precision."""
-    plain = observed.interval is None and observed.truncated is None and observed.at_origin is None
 
     def primitive(point: Tensor) -> Primitive:
         return family.from_location(point[0], point[1])
 
-    rows = [_PlainRows.of(part) for part in _blocks(observed)] if plain else []
+    rows = [_Rows.of(part) for part in _blocks(observed)]
     weight = observed.weight.sum()
 
     def derivatives(point: Tensor) -> Derivatives:
-        if plain:
-            return _plain_derivatives(family, rows, weight, point)
-        return _derivatives(primitive, observed, point)
+        return _written_out(family, rows, weight, point)
 
     least, most = _LOG_PRECISION_RANGE
     low, high = torch.tensor([-torch.inf, least]), torch.tensor([torch.inf, most])
@@ -155,20 +152,6 @@ def _ascent_step(gradient: Tensor, curvature: Tensor) -> Tensor:
     return step * torch.clamp(2.0 / step.abs().max().clamp(min=1e-300), max=1.0)
 
 
-def _derivatives(primitive: Callable[[Tensor], Primitive], observed: Observations, point: Tensor) -> Derivatives:
-    """Return all by automatic differentiation, summed over blocks of rows."""
-    value, gradient, curvature = torch.zeros(()).double(), torch.zeros(2).double(), torch.zeros(2, 2).double()
-    for part in _blocks(observed):
-        at = point.detach().requires_grad_()
-        here = _block(primitive(at), part)
-        (slope,) = torch.autograd.grad(here, at, create_graph=True)
-        rows = [torch.autograd.grad(entry, at, retain_graph=True)[0] for entry in slope]
-        value, gradient, curvature = value + here.detach(), gradient + slope.detach(), curvature + torch.stack(rows)
-    weight = observed.weight.sum()
-    curvature = curvature / weight
-    return value / weight, gradient / weight, lambda: curvature
-
-
 def _slopes(primitive: Callable[[Tensor], Primitive], observed: Observations, point: Tensor) -> tuple[Tensor, Tensor]:
     """Return value and gradient by automatic differentiation; a primitive need not have second derivatives."""
     value, gradient = torch.zeros(()).double(), torch.zeros_like(point)
@@ -181,30 +164,64 @@ def _slopes(primitive: Callable[[Tensor], Primitive], observed: Observations, po
 
 
 @dataclass(frozen=True)
-class _PlainRows:
-    """Some exact and right-censored rows: what does not depend on the point is worked out once."""
+class _Places:
+    """Where some rows stand, and what is known of them."""
 
-    log_time: Tensor
-    happened: Tensor  # 1 or 0
+    rows: Tensor
+    numbers: Tensor
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Some rows: what does not depend on the point is worked out once."""
+
+    log_time: Tensor  # of an interval its lower end, or the upper one where that is 0
+    happened: Tensor  # 1 or 0; 0 in an interval
     weight: Tensor
     log_width: Tensor
     events: Tensor  # the sum of the weights of those that happened
+    inside: _Places | None  # intervals: log(upper / lower)
+    first: Tensor | None  # rows of events before a time
+    late: _Places | None  # delayed entries: their logarithms
 
     @classmethod
-    def of(cls, observed: Observations) -> _PlainRows:
+    def of(cls, observed: Observations) -> _Rows:
         """Read some rows."""
-        happened = (observed.event > 0).double()
-        weight = observed.weight
-        return cls(torch.log(observed.time), happened, weight, observed.log_width, (weight * happened).sum())
+        happened, weight = (observed.event > 0).double(), observed.weight
+        log_time, inside, first = torch.log(observed.time), None, None
+        if observed.at_origin is not None:
+            weight = torch.where(observed.at_origin & (observed.event == 0), 0.0, weight)  # S(0) = 1
+        if observed.interval is not None:
+            happened = torch.where(observed.interval, 0.0, happened)
+            log_time, inside, first = _intervals(observed, log_time)
+        late = None if observed.truncated is None else _entries(observed, observed.truncated)
+        events = (weight * happened).sum()
+        return cls(log_time, happened, weight, observed.log_width, events, inside, first, late)
 
 
-def _plain_derivatives(
-    family: type[LogLocationScale], rows: list[_PlainRows], weight: Tensor, point: Tensor
-) -> Derivatives:
-    """Return the same for exact and right-censored times, with slopes in closed form."""
+def _intervals(observed: Observations, log_time: Tensor) -> tuple[Tensor, _Places | None, Tensor | None]:
+    """Return the log times with the upper ends of intervals from the origin, and both sorts of intervals."""
+    assert observed.interval is not None
+    assert observed.upper is not None
+    at_origin = torch.zeros_like(observed.interval) if observed.at_origin is None else observed.at_origin
+    first, inside = ((observed.interval & which).nonzero()[:, 0] for which in (at_origin, ~at_origin))
+    lower, upper = observed.time[inside], observed.upper[inside]
+    log_time = torch.where(observed.interval & at_origin, torch.log(observed.upper), log_time)
+    places = _Places(inside, torch.log1p((upper - lower) / lower))
+    return log_time, places if len(inside) else None, first if len(first) else None
+
+
+def _entries(observed: Observations, truncated: Tensor) -> _Places | None:
+    assert observed.entry is not None
+    rows = truncated.nonzero()[:, 0]
+    return _Places(rows, torch.log(observed.entry[rows])) if len(rows) else None
+
+
+def _written_out(family: type[LogLocationScale], rows: list[_Rows], weight: Tensor, point: Tensor) -> Derivatives:
+    """Return all with slopes in closed form."""
 
     def slopes(at: Tensor) -> tuple[Tensor, Tensor]:
-        sums = torch.stack([_plain_block(family, part, at) for part in rows]).sum(0) / weight
+        sums = torch.stack([_log_time_block(family, part, at) for part in rows]).sum(0) / weight
         return sums[0], sums[1:]
 
     return _differenced(slopes, point)
@@ -223,15 +240,33 @@ def _differenced(slopes: Callable[[Tensor], tuple[Tensor, Tensor]], point: Tenso
     return value, gradient, curvature
 
 
-def _plain_block(family: type[LogLocationScale], rows: _PlainRows, point: Tensor) -> Tensor:
+def _log_time_block(family: type[LogLocationScale], rows: _Rows, point: Tensor) -> Tensor:
     """Return the weighted sum of the log-likelihood of some rows and its two slopes."""
     precision = point[1].exp()
     z = (rows.log_time - point[0]).mul_(precision)
     value, slope = family.standard(z, rows.happened)
     value += rows.happened * (point[1] + rows.log_width).sub_(rows.log_time)
+    by_precision = rows.events
+    if rows.first is not None:
+        value[rows.first], slope[rows.first] = family.standard_before(z[rows.first])
+    if rows.inside is not None:
+        at, ratio = rows.inside.rows, rows.inside.numbers
+        found = family.standard_between(z[at], ratio * precision, torch.log(ratio) + point[1])
+        value[at], slope[at] = found[:2]
+        by_precision = by_precision + rows.weight[at] @ found[2]
     by_z = rows.weight * slope
     total, by_location = (rows.weight * value).sum(), -by_z.sum() * precision
-    return torch.stack([total, by_location, rows.events + by_z.mul_(z).sum()])
+    sums = torch.stack([total, by_location, by_precision + by_z.mul_(z).sum()])
+    return sums if rows.late is None else sums - _survived(family, rows.late, rows.weight, point)
+
+
+def _survived(family: type[LogLocationScale], late: _Places, weight: Tensor, point: Tensor) -> Tensor:
+    """Return the weighted sum of the log survival to the entry of rows that have one, and its two slopes."""
+    precision = point[1].exp()
+    z = (late.numbers - point[0]).mul_(precision)
+    value, slope = family.standard(z, z.new_zeros(()))
+    by_z = weight[late.rows] * slope
+    return torch.stack([weight[late.rows] @ value, -by_z.sum() * precision, by_z.mul_(z).sum()])
 
 
 def _blocks(observed: Observations) -> Iterator[Observations]:

@@ -1,0 +1,96 @@
+"""What rows that are neither exact nor right-censored cost: whole fits against that of the plain table.
+
+python -m benchmarks.odd [--quick]
+
+A simulated table of 20 columns, a fixed number of epochs, one thread; the kinds take turns, and the ratio is of their
+best CPU seconds. Sizes: 600 rows (20 epochs), 8,000 rows (4 epochs); one model and eight members.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lifemix import DeepSurvivalMachines, make_target
+
+from .harness import alternate, main_of, one_thread
+from .tables import Table
+
+__all__ = ["plot", "run", "tables"]
+
+KINDS = ("plain", "one event at 0", "one late", "one interval", "all late", "all intervals", "t_max")
+EPOCHS = {600: 20, 8_000: 4}
+
+
+def table_of(kind: str, n: int, events: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns and target."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 20))
+    time = rng.weibull(1.3, n) * 10 * np.exp(0.5 * X[:, 0]) + 0.01
+    event, entry, upper = rng.integers(0, events + 1, n), np.zeros(n), np.full(n, np.nan)
+    if kind == "one event at 0":
+        time[0], event[0] = 0, 1
+    elif kind == "one late":
+        entry[0] = time[0] / 2
+    elif kind == "one interval":
+        event[0], upper[0] = 1, 1.5 * time[0]
+    elif kind == "all late":
+        entry = time * rng.uniform(0.1, 0.9, n)
+    elif kind == "all intervals":
+        event, upper = rng.integers(1, events + 1, n), 1.5 * time
+    return X, make_target(time, event, entry=entry, upper=upper)
+
+
+def fit(primitive: str, members: int, kind: str, X: np.ndarray, y: np.ndarray) -> None:
+    """Fit a model for a fixed number of epochs."""
+    limit = 1e4 if kind == "t_max" else None
+    settings = {"n_members": members, "max_epochs": EPOCHS[len(X)], "patience": 99, "batch_size": 100}
+    DeepSurvivalMachines(primitive, k=4, hidden=(100,), t_max=limit, **settings).fit(X, y)
+
+
+def run(quick: bool) -> dict[str, Any]:
+    """Return the seconds of every kind, by case."""
+    one_thread()
+    results = {}
+    for n in EPOCHS:
+        for primitive in ("weibull",) if quick else ("weibull", "lognormal"):
+            for members, events in ((1, 1), (8, 1), (1, 2)):
+                kinds = [kind for kind in KINDS if events == 1 or kind != "all intervals"]
+                calls = {kind: partial(fit, primitive, members, kind, *table_of(kind, n, events)) for kind in kinds}
+                case = f"{n:,} rows, {primitive}, {members} member(s), {events} event(s)"
+                results[case] = alternate(calls, repeats=2 if quick else 5)
+    return results
+
+
+def tables(results: dict[str, Any]) -> list[Table]:
+    """Return the ratios, one row per case."""
+    rows = [
+        [
+            case,
+            times["plain"]["cpu"],
+            *[times[k]["cpu"] / times["plain"]["cpu"] if k in times else None for k in KINDS[1:]],
+        ]
+        for case, times in results.items()
+    ]
+    note = "All intervals of two risks are left out: the likelihood of such a row is an integral."
+    return [Table("Odd rows: times the plain table", ["", "plain, s", *KINDS[1:]], rows, note)]
+
+
+def plot(results: dict[str, Any], figure: Any) -> None:
+    """Show the ratios as bars."""
+    axes = figure.subplots()
+    (table,) = tables(results)
+    for place, row in enumerate(table.rows):
+        ratios = [np.nan if ratio is None else ratio for ratio in row[2:]]
+        axes.bar(
+            np.arange(len(ratios)) + place / (len(table.rows) + 1), ratios, 1 / (len(table.rows) + 1), label=row[0]
+        )
+    axes.set(xticks=np.arange(len(KINDS) - 1) + 0.4, ylabel="CPU seconds, times the plain table")
+    axes.set_xticklabels(KINDS[1:])
+    axes.legend(fontsize=6)
+
+
+if __name__ == "__main__":
+    main_of("odd", __doc__)
