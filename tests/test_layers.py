@@ -19,6 +19,7 @@ LEVELS = {
     "files": 1,
     "tensor_files": 2,
     "line_files": 2,
+    "event_coding": 1,
     "datasets": 3,
     "events": 3,
     "preprocessing": 3,

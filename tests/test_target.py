@@ -1,4 +1,5 @@
 import pickle
+from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifemix import make_target
-from lifemix.errors import TargetError
+from lifemix.errors import LifemixWarning, TargetError
 from lifemix.target import Target, as_target
 
 TIME = np.array([1.0, 2.5, 4.0])
@@ -123,6 +124,7 @@ def test_unknown_forms_are_refused(y, message):
     )
 )
 def test_round_trip_through_the_array_keeps_every_field(rows):
+    rows = [*rows, (0, 1.0, 0.0, None)]  # a censored row, without which several event types give a warning
     event = np.array([row[0] for row in rows])
     time = np.array([row[1] for row in rows])
     entry = time * np.array([row[2] for row in rows])
@@ -184,3 +186,61 @@ def test_groups_become_subjects_where_they_keep_subjects_together():
 def test_a_subject_for_each_row_is_needed():
     with pytest.raises(TargetError, match="subject must have one value per row; got 2 values for 3 times"):
         make_target(TIME, EVENT, subject=[1, 2])
+
+
+SWAPPED = {
+    "booleans": (np.array([True, False, True]), [5.0, 3.0, 8.0]),
+    "0 and 1, months": ([1, 0, 1, 1, 0, 1], [5, 3, 8, 2, 12, 7]),
+    "0 and 1, fractions": ([1, 0, 1, 1, 0, 1], [5.5, 3, 8, 2, 12, 7]),
+    "0 and 1, few months": ([1, 0, 1, 0, 1, 0], [1, 2, 3, 1, 2, 3]),
+    "all events, months": ([1, 1, 1, 1], [5, 3, 8, 2]),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), SWAPPED.values(), ids=SWAPPED.keys())
+def test_event_before_time_is_refused_with_the_likely_fix(first, second):
+    with pytest.raises(TargetError, match=r"make_target\(time, event\).*swap"):
+        make_target(first, second)
+    with pytest.raises(TargetError, match="swap"):
+        as_target((first, second))
+
+
+def test_times_of_0_and_1_are_fine_where_events_are_too():
+    assert as_target(([0, 1, 1], [1, 0, 1])).time.tolist() == [0, 1, 1]
+    assert as_target(make_target([0.0, 1.0, 1.5], [1, 0, 2])).n_events == 2
+
+
+@pytest.mark.parametrize("name", ["entry", "upper"])
+def test_booleans_are_no_times(name):
+    with pytest.raises(TargetError, match=f"{name} must be numbers; got booleans"):
+        make_target([1.0, 2.0], [1, 0], **{name: [True, False]})
+
+
+@pytest.mark.parametrize("codes", [[1, 2, 2, 1], np.array([1.0, 2, 2, 2])])
+def test_the_status_of_r_gives_a_warning_with_the_fix(codes):
+    with pytest.warns(LifemixWarning, match="no row is censored.*1 = censored, 2 = event.*event=status == 2"):
+        make_target([5.0, 3.0, 8.0, 2.0], codes)
+
+
+def test_several_causes_and_nobody_censored_give_a_warning():
+    with pytest.warns(LifemixWarning, match="no row is censored, while there are 3 event types"):
+        make_target([5.0, 3.0, 8.0, 2.0], [1, 2, 3, 1])
+
+
+@pytest.mark.parametrize("codes", [[1, 1, 1], [0, 1, 2], [1]])
+def test_usual_codes_give_no_warning(codes):
+    make_target(np.arange(1, len(codes) + 1), codes)  # warnings are errors
+
+
+def test_minus_one_for_censored_is_explained():
+    with pytest.raises(TargetError, match="event=status == 1"):
+        make_target([1.0, 2.0, 3.0], [-1, 1, 1])
+
+
+@pytest.mark.parametrize("largest", [1001, 10**6, 10**9, 2**62, 1e300])
+def test_event_codes_that_are_no_event_types_are_refused_at_once_and_briefly(largest):
+    start = perf_counter()
+    with pytest.raises(TargetError, match="event types are numbered 1, 2, ... up to 1000") as caught:
+        make_target(np.arange(1.0, 101.0), [largest, *[0, 1] * 49, 1])
+    assert len(str(caught.value)) < 300
+    assert perf_counter() - start < 0.5

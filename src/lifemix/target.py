@@ -18,7 +18,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import TargetError
+from .event_coding import no_censored_row, refuse_large_codes, refuse_swapped
 from .subjects import first_appearance, subject_codes
+from .warning import warn_user
 
 __all__ = ["Target", "TargetLike", "as_target", "make_target"]
 
@@ -173,7 +175,13 @@ def make_target(
     ------
     TargetError
         For times that are negative or not finite, event codes that are not whole numbers, an ``upper`` below ``time``,
-        an ``entry`` after ``time``, a missing ``subject``, or arguments of different length.
+        an ``entry`` after ``time``, a missing ``subject``, arguments of different length, or times and events that look
+        swapped.
+
+    Warns
+    -----
+    LifemixWarning
+        Where there are several event types and no row is censored: one of the codes may stand for censored.
 
     Examples
     --------
@@ -194,7 +202,12 @@ def make_target(
     >>> y["subject"]
     array([17, 17, 42])
     """
-    return _check(time, event, entry, upper, subject).to_array()
+    refuse_swapped(time, event)
+    target = _check(time, event, entry, upper, subject)
+    suspicious = no_censored_row(target.event)
+    if suspicious:
+        warn_user(suspicious)
+    return target.to_array()
 
 
 def as_target(y: TargetLike) -> Target:
@@ -233,6 +246,7 @@ def as_target(y: TargetLike) -> Target:
     if isinstance(y, np.ndarray) and y.dtype.names:
         return _from_structured(y)
     if isinstance(y, (tuple, list)) and len(y) == 2 and all(np.ndim(part) == 1 for part in y):
+        refuse_swapped(y[0], y[1])
         return _check(y[0], y[1])
     raise TargetError(f"y must hold times and events; got {_describe(y)}. Give one of: {_FORMS}.")
 
@@ -319,6 +333,8 @@ def _numbers(values: ArrayLike, name: str) -> Floats:
     array = np.asarray(values)
     if array.ndim != 1:
         raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}.")
+    if array.dtype.kind == "b":
+        raise TargetError(f"{name} must be numbers; got booleans. Are the arguments in the order (time, event)?")
     if array.dtype.kind in "mM":
         raise TargetError(f"{name} must be numbers; got {array.dtype}. Divide the differences by a unit, say a day.")
     try:
@@ -341,9 +357,10 @@ def _event_codes(values: ArrayLike) -> Ints:
         array = numbers
     if array.ndim != 1:
         raise TargetError(f"event must be one-dimensional; got shape {array.shape}.")
-    codes = array.astype(np.int64)
-    _refuse(codes < 0, codes, "event must be >= 0 (0 censored, 1..M event types)", "Map the labels to codes first")
-    return codes
+    fix = "Where -1 means censored, give event=status == 1" if array.min(initial=0) == -1 else "Map labels to codes"
+    _refuse(array < 0, array, "event must be >= 0 (0 censored, 1..M event types)", fix)
+    refuse_large_codes(array)
+    return array.astype(np.int64)
 
 
 def _refuse(bad: NDArray[np.bool_], values: NDArray[Any], expected: str, fix: str) -> None:

@@ -254,9 +254,9 @@ def test_bad_targets_are_refused(name, kinds):
             model.fit(X[:2], make_target([1.0, 2.0], [1, 1], upper=[1.0, 3.0]))
     with pytest.raises(InputError, match="same rows; got 260 in X and 259 in y"):
         model.fit(X, y[:-1])
-    with pytest.raises(TargetError, match=r"must happen in some row; got the counts \[0\]|all 260 rows are censored"):
+    with pytest.raises(TargetError, match=r"must happen in some row; got none with 1|all 260 rows are censored"):
         model.fit(X, make_target(y["time"], np.zeros(len(y), int)))
-    with pytest.raises(TargetError, match=r"got the counts \[\d+, 0, 1\]|no row with \[2\]"):
+    with pytest.raises(TargetError, match="(got none|no row) with 2"):
         model.fit(X, make_target(y["time"], np.r_[3, np.minimum(y["event"][1:], 1)]))
     with pytest.raises(TargetError, match="Give one of"):
         model.fit(X, np.zeros(len(X)))

@@ -68,7 +68,7 @@ def test_a_model_is_checked_on_its_columns(run, model, write):
 
 
 def test_no_findings_are_said(run, data, monkeypatch):
-    monkeypatch.setattr("lifemix.report.check_table", lambda *arguments, **options: [], raising=False)
+    monkeypatch.setattr("lifemix.cli.findings.check_table", lambda *arguments, **options: [], raising=False)
     outcome = run("doctor", data, *COLUMNS)
     assert "Nothing was found" in outcome.out
     assert run("doctor", data, *COLUMNS, "--json").json == []
@@ -76,7 +76,7 @@ def test_no_findings_are_said(run, data, monkeypatch):
 
 def test_a_fit_stops_where_a_finding_says_stop(run, refused, data, tmp_path, monkeypatch):
     finding = Finding("stop", "leak", "age knows the outcome.", "Leave age out.")
-    monkeypatch.setattr("lifemix.report.check_table", lambda X, y, **options: [finding], raising=False)
+    monkeypatch.setattr("lifemix.cli.findings.check_table", lambda X, y, **options: [finding], raising=False)
     call = ["fit", data, *COLUMNS, *QUICK, "-o", tmp_path / "m.safetensors"]
     assert "age knows the outcome. Leave age out." in refused(*call)
     assert not list(tmp_path.iterdir())

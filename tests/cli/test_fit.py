@@ -10,6 +10,7 @@ from commands import COLUMNS, QUICK, make_table
 from lifemix import load
 from lifemix.cli.settings_search import candidates
 from lifemix.preprocessing import reading
+from lifemix.report import check_table
 
 
 def fit(run, path, *options, quick=QUICK, columns=COLUMNS):
@@ -241,4 +242,51 @@ def test_a_column_with_nearly_as_many_levels_as_rows_is_fitted(run, write):
     rng = np.random.default_rng(1)
     few = make_table().head(30).assign(level=[f"l{i}" for i in [*range(29), 0]])
     for seed in range(2):
-        fit(run, write(few.sample(frac=1, random_state=rng.integers(100))), "--force", "--seed", seed)
+        fit(
+            run, write(few.sample(frac=1, random_state=rng.integers(100))), "--force", "--seed", seed, "--keep", "level"
+        )
+
+
+ASKED = {
+    "the event first": (("dead", "in care"), "--censored 'in care'", "--censored 'dead'"),
+    "the event last": (("in care", "relapse"), "--censored 'in care'", "--censored 'relapse'"),
+    "unknown words": (("a", "b"), "--censored 'a' or --censored 'b'", None),
+    "R's codes": ((2, 1), "--censored 1", "--censored 2"),
+}
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_the_example_of_a_censored_value_is_not_the_event(case, refused, write, frame, tmp_path):
+    (event, other), expected, wrong = ASKED[case]
+    path = write(frame.assign(died=frame["died"].map({1: event, 0: other})))
+    message = refused("fit", path, *COLUMNS, *QUICK, "-o", tmp_path / "m.safetensors")
+    assert expected in message
+    assert wrong is None or wrong not in message
+
+
+def test_what_the_doctor_calls_an_identifier_is_left_out_with_how_to_keep_it(run, write, frame):
+    table = frame.assign(
+        pid=np.random.default_rng(1).permutation(10**6)[:200],  # by its name
+        number=np.arange(200) + 1000,  # counts the rows
+        place=np.random.default_rng(2).permutation(200),  # all differ, which by chance they would not
+        subject_id=np.arange(200) // 2,
+        platelets=np.random.default_rng(3).permutation(10**6)[:200],  # all differ, which by chance they may
+    )
+    path = write(table)
+    outcome = fit(run, path)
+    facts = {one["name"]: one for one in load(path.with_name("m.safetensors")).metadata_["columns"]}
+    left_out = {name: one["kind"] for name, one in facts.items() if "--keep" in one["action"]}
+    assert left_out == {
+        "pid": "identifier",
+        "number": "row numbers",
+        "place": "identifier",
+        "subject_id": "repeated subjects",
+    }
+    assert facts["platelets"]["used"]
+    assert "--keep" in outcome.out
+    named = {
+        one.text.split()[0] for one in check_table(table, (table["days"], table["died"])) if "identifier" in one.text
+    }
+    assert named == {*left_out, "patient"}
+    fit(run, path, "--keep", "pid,place")
+    assert {"pid", "place"} <= set(load(path.with_name("m.safetensors")).feature_names_in_)

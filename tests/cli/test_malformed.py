@@ -75,8 +75,16 @@ def test_what_the_cases_damage_is_good(tmp_path, run):
 
 FILES = {
     "missing": (None, "there is no file"),
-    "sheet.xlsx": (b"PK", "Save the sheet as CSV"),
-    "data.txt": (GOOD.encode(), "must end in .csv"),
+    "sheet.xlsx": (b"PK", "cannot be read as Excel"),
+    "sheet.xls": (b"\xd0\xcf", "Save it as .xlsx first"),
+    "data.rds": (b"\x1f\x8b", "write.csv"),
+    "data.doc": (GOOD.encode(), "no extension that tells how to read it"),
+    "data.sav": (GOOD.encode(), "cannot be read as SPSS"),
+    "data.dta": (GOOD.encode(), "cannot be read as Stata"),
+    "data.feather": (GOOD.encode(), "cannot be read as Arrow"),
+    "data.jsonl": (GOOD.encode(), "cannot be read as JSON"),
+    "nested.json": (b'[{"a": [1], "days": 1, "died": 1}]', "holds lists or objects"),
+    "data.zip": (b"PK\x03\x04", "cannot be read"),
     "data.parquet": (GOOD.encode(), "cannot be read as Parquet"),
     "data.csv.gz": (GOOD.encode(), "cannot be read"),
     "cut.csv.gz": (gzip.compress(GOOD.encode())[:40], "cannot be read"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lifemix import make_target
-from lifemix.errors import TargetError
+from lifemix.errors import LifemixWarning, TargetError
 from lifemix.estimators.timescale import TimeScale
 from lifemix.target import as_target
 
@@ -29,3 +29,23 @@ def test_unit_and_first_event(columns, unit, first):
 def test_events_at_time_0_alone_are_refused():
     with pytest.raises(TargetError, match="all events happened at time 0; got no positive event time"):
         TimeScale.learn(as_target(make_target([0.0, 1.0], [1, 0])))
+
+
+@pytest.mark.parametrize("event", [0, 1])
+@pytest.mark.parametrize("far", [1e32, 1e39, 1e300])
+def test_a_time_beyond_single_precision_is_refused_with_its_row(far, event, quick, mixed_table):
+    y = mixed_table.y.copy()
+    y["time"][7], y["event"][7] = far, event
+    expected = f"time must be at most .* got {far:g} at row 7 .*code for unknown".replace("+", r"\+")
+    with pytest.raises(TargetError, match=expected):
+        quick().fit(mixed_table.X, y)
+    with pytest.raises(TargetError, match="code for unknown"):
+        quick().fit(mixed_table.X, mixed_table.y, validation_data=(mixed_table.X, y))
+
+
+def test_a_time_far_beyond_all_others_gives_a_warning_and_finite_losses(quick, mixed_table):
+    y = mixed_table.y.copy()
+    y["time"][7], y["event"][7] = 1e20, 1
+    with pytest.warns(LifemixWarning, match="one time, 1e\\+20, is more than 1e\\+08 times the median event time"):
+        model = quick().fit(mixed_table.X, y)
+    assert np.isfinite([record["train_loss"] for record in model.history_]).all()

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from torch import nn
 
-from lifemix import load, save
+from lifemix import DeepSurvivalMachines, load, make_target, save
 from lifemix.errors import LifemixError, ModelFileError
 from saved_models import MODELS, TIMES, content_of, data, fitted, forge
 
@@ -263,3 +264,16 @@ def test_the_error_says_which_array_is_wrong(name, array, place, value, message,
     forge(tmp_path / "model", content, arrays)
     with pytest.raises(ModelFileError, match=message):
         load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_an_encoder_did_not_train_must_be_finite_too(value, tmp_path):
+    encoder = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(60, 3)), make_target(generator.exponential(size=60), np.arange(60) % 2)
+    save(DeepSurvivalMachines(encoder=encoder, max_epochs=1).fit(X, y), tmp_path / "model")
+    content, arrays = content_of(tmp_path / "model")
+    arrays["network_.0.1.running_mean"][2] = value
+    forge(tmp_path / "model", content, arrays)
+    with pytest.raises(ModelFileError, match="running_mean must be finite numbers"):
+        load(tmp_path / "model", encoder=encoder)

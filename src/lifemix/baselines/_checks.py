@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TargetError
+from ..event_coding import missing_codes, no_censored_row
 from ..target import Target
+from ..warning import warn_user
 
 __all__ = ["Floats", "check_target", "leave_zero"]
 
@@ -27,17 +29,20 @@ def check_target(target: Target, owner: str, several_events: bool, entry: bool) 
             f"{owner} cannot use late entry (left truncation); got {int(target.truncated.sum())} rows with entry > 0. "
             "Use CoxPH or DeepSurvivalMachines, or leave entry out if every subject was observed from the origin."
         )
-    counts = np.bincount(target.event, minlength=2)[1:]
-    if not counts.all():
+    missing = missing_codes(target.event) or ("1" if target.n_events == 0 else "")
+    if missing:
         raise TargetError(
-            f"every event type 1..{len(counts)} must happen in some row; got the counts {counts.tolist()}. "
+            f"every event type 1..{max(1, target.n_events)} must happen in some row; got none with {missing}. "
             "Number the event types that are there from 1 on, or fit on more rows."
         )
+    suspicious = no_censored_row(target.event)
     if target.n_events > 1 and not several_events:
         raise TargetError(
             f"{owner} models one event type; got the types 1..{target.n_events}. Wrap it as CauseSpecific({owner}()), "
-            "or set the event to 0 where another one happened."
+            f"or set the event to 0 where another one happened.{f' Note that {suspicious}' if suspicious else ''}"
         )
+    if suspicious:
+        warn_user(suspicious)
 
 
 def leave_zero(target: Target) -> Target:

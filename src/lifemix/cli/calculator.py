@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from .options import Model, Page, Times, parse_times
+from .options import Model, Page, Times
 from .output import Screen
 from .paths import PAGES, check_model_path, check_output
 from .table_options import LabelOptions
+from .time_units import TimeList
 
 __all__ = ["calculator"]
 
@@ -26,7 +27,7 @@ def calculator(
 
     [bold]lifemix calculator model.safetensors -o calculator.html[/]
     """
-    at = parse_times(times)
+    at = TimeList.parse(times)
     check_model_path(model)
     check_output(output, PAGES, (model,))
     from ..files import atomic_write
@@ -38,7 +39,7 @@ def calculator(
         write_calculator(
             saved.model,
             partial,
-            horizons=at or saved.horizons,
+            horizons=at.within(labels.time_unit or saved.options.time_unit) or saved.horizons,
             title=title,
             time_unit=labels.time_unit or saved.options.time_unit or None,
             event_names=saved.event_names,

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError, SettingError
-from .options import Data, Seed, Times, parse_times, split_names
+from .options import Data, Seed, Times, split_names
 from .output import Screen, at_times, shown_number
 from .paths import check_table_path
 from .reference_models import MODEL_NAMES, make_reference
 from .table_options import AllOptions
+from .time_units import TimeList
 
 if TYPE_CHECKING:
     from .quality import ModelQuality, ShownMeasure
@@ -76,14 +77,14 @@ def compare(
 
     [bold]lifemix compare patients.csv --time days --event died[/]
     """
-    at = parse_times(times)
+    at = TimeList.parse(times)
     check_table_path(data)
     from ..splits import EventStratifiedKFold, default_horizons
     from .training_table import open_training_table
 
     chosen = _chosen(models)
     training = _sample(screen, open_training_table(screen, data, table), rows, seed)
-    horizons = at or default_horizons(training.y).tolist()
+    horizons = at.within(training.options.time_unit) or default_horizons(training.y).tolist()
     choices = _DsmChoices(search, members, seed)
     lines = {name: _Line(MODEL_NAMES[name]) for name in chosen}
     splits = list(EventStratifiedKFold(folds, seed).split(training.X, training.y))

@@ -6,17 +6,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import CovariateError
+from ..preprocessing.identifiers import identifier_kind
 from ..preprocessing.reading import ColumnData, TableData
+from .dates import holds_dates
+from .number_formats import NumberColumns, looks_like_number
 from .table_files import ROW_NAMES
 from .table_options import TableOptions
 
 __all__ = ["ColumnFacts", "describe_columns", "refuse_problems"]
 
-_FEW = 20  # rows below which all values of a column may differ by chance
 _MOST_LEVELS = 1000
 _SHOWN = 3
 
@@ -41,9 +42,9 @@ class ColumnFacts:
         return asdict(self)
 
 
-def describe_columns(table: TableData, options: TableOptions) -> list[ColumnFacts]:
-    """Describe every covariate."""
-    return [_describe(column, options) for column in table.data]
+def describe_columns(table: TableData, options: TableOptions, numbers: NumberColumns) -> list[ColumnFacts]:
+    """Describe every covariate; ``numbers`` tells of which it is unclear how they are written."""
+    return [_describe(column, options, numbers.problems.get(column.name, "")) for column in table.data]
 
 
 def refuse_problems(facts: list[ColumnFacts]) -> None:
@@ -62,47 +63,66 @@ def drop_option(name: str) -> str:
     return f"--drop '{name}'" if " " in name else f"--drop {name}"
 
 
-def _describe(column: ColumnData, options: TableOptions) -> ColumnFacts:
+def _describe(column: ColumnData, options: TableOptions, unclear: str) -> ColumnFacts:
     name = column.name
     missing = float(column.missing.mean())
+    if unclear:
+        return ColumnFacts(name, "unusable", missing, _examples(column), "", False, unclear)
     if missing == 1:
         return ColumnFacts(name, "empty", missing, "", "left out: no values", False)
-    if _is_date(column):
+    if holds_dates(column.values):
         example = str(column.values.dropna().iloc[0])
-        problem = f"column {name!r} holds dates such as {example!r}; expected numbers, such as days since a start"
+        problem = f"column {name!r} holds dates such as {example!r}"
+        if options.origin is None:
+            problem += "; to use them as years before a start, add --origin with a column of dates or one date"
+        else:
+            problem += (
+                f", some of them after the origin {options.origin!r}, where the outcome lies (--keep {name} uses it)"
+            )
         return ColumnFacts(name, "dates", missing, _examples(column), "", False, problem)
     try:
-        if column.kind == "numeric":
-            return _describe_numbers(column, missing, options)
+        problem = "" if column.kind == "numeric" or name in options.categorical else _mixed_column(column)
+        identifier = None if problem or name in options.keep else _describe_identifier(column, missing)
     except CovariateError as error:
         return ColumnFacts(name, "unusable", missing, _examples(column), "", False, str(error).rstrip("."))
-    return _describe_labels(column, missing, options)
+    if identifier is not None:
+        return identifier
+    return (
+        _describe_numbers(column, missing) if column.kind == "numeric" else _describe_labels(column, missing, problem)
+    )
 
 
-def _describe_numbers(column: ColumnData, missing: float, options: TableOptions) -> ColumnFacts:
+def _describe_identifier(column: ColumnData, missing: float) -> ColumnFacts | None:
+    """Return the facts of a column that identifies rows or subjects; None of a covariate."""
+    kind = identifier_kind(column)
+    if not kind:
+        return None
+    name = column.name
+    if name == ROW_NAMES:
+        return ColumnFacts(name, "row names", missing, _examples(column), "left out", False)
+    why = f"{column.distinct:,} different values" if kind == "repeated subjects" else "all values differ"
+    if kind == "row numbers":
+        why = "they count the rows"
+    keep = f"--keep '{name}'" if " " in name else f"--keep {name}"
+    return ColumnFacts(name, kind, missing, _examples(column), f"left out: {why} ({keep} to use)", False)
+
+
+def _describe_numbers(column: ColumnData, missing: float) -> ColumnFacts:
     name, seen = column.name, column.seen
     low, high = seen.min(), seen.max()
     if low == high:
         return ColumnFacts(name, "constant", missing, f"{low:g}", "left out: one value", False)
     span = f"{low:g} to {high:g}, mean {seen.mean():.4g}"
-    if _are_row_numbers(column) and name not in options.keep:
-        how = "left out" if name == ROW_NAMES else f"left out (--keep {name} to use)"
-        return ColumnFacts(name, "row numbers", missing, span, how, False)
     kind = "0 / 1" if column.distinct == 2 and (low, high) == (0, 1) else "numbers"
     return ColumnFacts(name, kind, missing, span, "scaled" + _filled(missing, "mean"), True)
 
 
-def _describe_labels(column: ColumnData, missing: float, options: TableOptions) -> ColumnFacts:
+def _describe_labels(column: ColumnData, missing: float, problem: str) -> ColumnFacts:
     name, levels = column.name, column.levels
     if len(levels) == 1:
         return ColumnFacts(name, "constant", missing, levels[0], "left out: one value", False)
-    codes = column.coded[0]
-    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+    counts = _level_counts(column)
     present = int(counts.sum())
-    problem = "" if name in options.categorical else _mixed_column(name, levels, counts)
-    if not problem and present >= _FEW and len(levels) == present and name not in options.keep:
-        kind = "row names" if name == ROW_NAMES else "identifier"
-        return ColumnFacts(name, kind, missing, _examples(column), "left out: all values differ", False)
     if not problem and len(levels) > _MOST_LEVELS:
         problem = (
             f"column {name!r} has {len(levels)} different texts, such as {levels[0]!r}; at most {_MOST_LEVELS} can be "
@@ -119,9 +139,15 @@ def _filled(missing: float, by: str) -> str:
     return f"; missing: {by}, and an indicator" if missing else ""
 
 
-def _mixed_column(name: str, levels: tuple[str, ...], counts: NDArray[np.intp]) -> str:
+def _level_counts(column: ColumnData) -> NDArray[np.intp]:
+    codes = column.coded[0]
+    return np.bincount(codes[codes >= 0], minlength=len(column.levels))
+
+
+def _mixed_column(column: ColumnData) -> str:
     """Return what is wrong with a column that holds numbers in most rows, and text in others."""
-    is_text = pd.to_numeric(pd.Series(levels, dtype=str), errors="coerce").isna().to_numpy()
+    name, levels, counts = column.name, column.levels, _level_counts(column)
+    is_text = np.array([not looks_like_number(level) for level in levels])
     rows = int(counts[is_text].sum())
     if not 0 < rows < counts.sum() / 2:
         return ""
@@ -130,22 +156,6 @@ def _mixed_column(name: str, levels: tuple[str, ...], counts: NDArray[np.intp]) 
         f"column {name!r} holds numbers, but text in {rows} rows: {', '.join(texts)[:60]} (where it means missing, add "
         f"--missing {texts[0]}; where the numbers are codes, --categorical {name})"
     )
-
-
-def _is_date(column: ColumnData) -> bool:
-    dtype = column.values.dtype
-    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        return True
-    if not pd.api.types.is_object_dtype(dtype) and not pd.api.types.is_string_dtype(dtype):
-        return False
-    sample = column.values.dropna().iloc[:50].astype(str)
-    return bool(sample.str.fullmatch(r"\d{4}-\d\d?-\d\d?([ T].*)?|\d\d?[./]\d\d?[./]\d{4}").all())
-
-
-def _are_row_numbers(column: ColumnData) -> bool:
-    steps = np.arange(len(column.missing))
-    x = column.numbers
-    return x is not None and len(x) >= _FEW and bool(np.array_equal(x, steps) or np.array_equal(x, steps + 1))
 
 
 def _examples(column: ColumnData) -> str:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -16,47 +13,35 @@ from ..errors import InputError
 
 __all__ = ["CsvLayout", "read_layout"]
 
-_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-_LOOK = 200  # rows looked at to tell a decimal comma
-_COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+")
-_POINT_NUMBER = re.compile(r"[+-]?\d+\.\d+")
+_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """How a text table is written: its column names, delimiter, decimal mark and encoding."""
+    """How a text table is written: its column names, delimiter and encoding."""
 
     header: list[str]
     delimiter: str
-    decimal: str
     encoding: str
 
     def __str__(self) -> str:
-        comma = ", decimal comma" if self.decimal == "," else ""
-        return f"separated by {_NAMES.get(self.delimiter, repr(self.delimiter))}{comma}"
+        return f"separated by {_NAMES.get(self.delimiter, repr(self.delimiter))}"
 
 
 def read_layout(path: Path, encoding: str | None) -> CsvLayout:
     """Read through a text table once; refuse what cannot be read as one, with the line where that shows."""
     encoding = encoding or "utf-8-sig"
     try:
-        with _opened(path, encoding) as file:
+        with open(path, encoding=encoding, newline="") as file:
             delimiter = _delimiter(path, file)
-        with _opened(path, encoding) as file:
+        with open(path, encoding=encoding, newline="") as file:
             return _walk(path, file, delimiter, encoding)
     except UnicodeError as error:
         raise InputError(_not_in_encoding(path, encoding, error)) from None
     except LookupError:
         raise InputError(f"unknown encoding {encoding!r}; expected a name such as utf-8, latin-1 or cp1252.") from None
-    except (csv.Error, EOFError, gzip.BadGzipFile) as error:
+    except csv.Error as error:
         raise InputError(f"{path.name} cannot be read as a table of text: {error}. Save it as CSV again.") from None
-
-
-@contextmanager
-def _opened(path: Path, encoding: str) -> Iterator[IO[str]]:
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding=encoding, newline="") as file:
-        yield file
 
 
 def _not_in_encoding(path: Path, encoding: str, error: UnicodeError) -> str:
@@ -65,7 +50,7 @@ def _not_in_encoding(path: Path, encoding: str, error: UnicodeError) -> str:
     with open(path, "rb") as file:
         start = file.read(4)
     if start[:2] == b"PK":
-        return f"{path.name} looks like an Excel or zip file, not a table of text. Save it as CSV first."
+        return f"{path.name} looks like an Excel or zip file, not a table of text. Rename it to .xlsx or .zip."
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return f"{path.name} is not UTF-8 but UTF-16. Add --encoding utf-16."
     return (
@@ -76,11 +61,13 @@ def _not_in_encoding(path: Path, encoding: str, error: UnicodeError) -> str:
 
 def _delimiter(path: Path, file: IO[str]) -> str:
     """Return what separates the names in the header."""
-    if path.name.lower().removesuffix(".gz").endswith(".tsv"):
+    if path.name.lower().endswith((".tsv", ".tab")):
         return "\t"
     line = next((line for line in file if line.strip()), "")
     outside = re.sub(r'"[^"]*"', "", line)
-    return max(_NAMES, key=lambda mark: (outside.count(mark), mark == ","))
+    marks = [mark for mark in _NAMES if mark != " "]
+    found = max(marks, key=lambda mark: (outside.count(mark), mark == ","))
+    return " " if not outside.count(found) and path.suffix.lower() in (".txt", ".dat") else found
 
 
 def _walk(path: Path, file: IO[str], delimiter: str, encoding: str) -> CsvLayout:
@@ -89,30 +76,19 @@ def _walk(path: Path, file: IO[str], delimiter: str, encoding: str) -> CsvLayout
     if not any(header):
         raise InputError(f"{path.name} is empty; expected a line of column names and one line per subject.")
     _check_names(path, header)
-    ragged, first, styles, count = 0, (0, 0), Counter[str](), 0
+    ragged, first, count = 0, (0, 0), 0
     for row in rows:
         if not row:
             continue
         if len(row) != len(header):
             first = first if ragged else (rows.line_num, len(row))
             ragged += 1
-        if count < _LOOK:
-            styles.update(_styles(row))
         count += 1
     if ragged:
         raise InputError(_ragged(path, len(header), ragged, count, *first))
     if not count:
         raise InputError(f"{path.name} has column names but no rows; expected one line per subject.")
-    decimal = "," if delimiter != "," and styles["comma"] and not styles["point"] else "."
-    return CsvLayout(header, delimiter, decimal, encoding)
-
-
-def _styles(row: list[str]) -> Iterator[str]:
-    for value in row:
-        if _COMMA_NUMBER.fullmatch(value):
-            yield "comma"
-        elif _POINT_NUMBER.fullmatch(value):
-            yield "point"
+    return CsvLayout(header, delimiter, encoding)
 
 
 def _check_names(path: Path, header: list[str]) -> None:

@@ -46,9 +46,9 @@ def doctor(
 
 def _check_table(screen: Screen, data: Path, table: TableOptions) -> list[Finding]:
     """Return the findings about a table to learn from; columns that a fit would refuse are among them."""
-    from ..report import check_table
     from ..report.doctor import Finding
     from .covariates import drop_option
+    from .findings import training_findings
     from .training_table import open_training_table
 
     training = open_training_table(screen, data, table, check=False)
@@ -59,7 +59,7 @@ def _check_table(screen: Screen, data: Path, table: TableOptions) -> list[Findin
         for fact in training.facts
         if fact.problem
     ]
-    return unusable + check_table(training.X, training.y, event_names=training.codes.names)
+    return unusable + training_findings(training)
 
 
 def _check_model(screen: Screen, model: Path, data: Path, table: TableOptions) -> list[Finding]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from .options import Data, Model, Seed, Times, parse_times
+from .options import Data, Model, Seed, Times
 from .output import Screen
 from .paths import check_model_path, check_table_path
 from .table_options import OutcomeOptions
+from .time_units import TimeList
 
 __all__ = ["evaluate"]
 
@@ -19,7 +20,7 @@ def evaluate(
 
     [bold]lifemix evaluate model.safetensors test.csv[/]
     """
-    at = parse_times(times)
+    at = TimeList.parse(times)
     check_model_path(model)
     check_table_path(data)
     import numpy as np
@@ -31,7 +32,7 @@ def evaluate(
     from .reference_models import marginal_curve
 
     saved, X, y = open_outcomes(screen, model, data, table)
-    horizons = at or saved.horizons
+    horizons = at.within(saved.options.time_unit) or saved.horizons
     findings = check_table(X, y, event_names=saved.event_names)
     findings += check_model(saved.model, X, y, event_names=saved.event_names, horizons=horizons)
     training = saved.model.training_target_.to_array()

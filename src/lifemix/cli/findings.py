@@ -8,10 +8,14 @@ from typing import Any
 from rich.markup import escape
 
 from ..errors import InputError
+from ..report import check_table
 from ..report.doctor import Finding
+from ..report.doctor.columns import identifier_finding
+from ..report.doctor.findings import most_severe_first
 from .output import Screen
+from .training_table import TrainingTable
 
-__all__ = ["finding_states", "refuse_stops", "show_findings"]
+__all__ = ["finding_states", "refuse_stops", "show_findings", "training_findings"]
 
 _MARKS = {"stop": "[bold red]stop[/]", "warn": "[yellow]warn[/]", "note": "[blue]note[/]"}
 
@@ -19,6 +23,16 @@ _MARKS = {"stop": "[bold red]stop[/]", "warn": "[yellow]warn[/]", "note": "[blue
 def finding_states(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Return findings in JSON's types."""
     return [{name: str(getattr(each, name)) for name in ("level", "topic", "text", "action")} for each in findings]
+
+
+def training_findings(training: TrainingTable) -> list[Finding]:
+    """Return the findings about a table to learn from; columns left out that tell of repeated subjects are among them.
+
+    Without ``--id`` such a column says that rows of one subject are about to be separated.
+    """
+    about = check_table(training.X, training.y, event_names=training.codes.names)
+    subjects = [identifier_finding(column) for column in training.repeated_subjects.data]
+    return most_severe_first([*(finding for finding in subjects if finding is not None), *about])
 
 
 def show_findings(screen: Screen, findings: Sequence[Finding], title: str, *, result: bool = False) -> None:

@@ -116,15 +116,15 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
     import numpy as np
 
     from ..persistence import save
-    from ..report import check_model, check_table
+    from ..report import check_model
     from ..splits import default_horizons
-    from .findings import finding_states, refuse_stops, show_findings
+    from .findings import finding_states, refuse_stops, show_findings, training_findings
     from .table_files import write_table
     from .training_table import open_training_table
 
     training = open_training_table(screen, data, table)
     names = training.codes.names
-    findings = check_table(training.X, training.y, event_names=names)
+    findings = training_findings(training)
     if not choices.force:
         refuse_stops(findings)
     show_findings(screen, findings, "Findings about the table")

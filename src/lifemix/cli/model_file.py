@@ -18,6 +18,7 @@ from ..events import event_names
 from ..persistence import load
 from ..preprocessing.reading import TableData
 from ..splits import default_horizons
+from .dates import dates_as_ages
 from .outcome import EventCodes, read_target
 from .output import Screen
 from .table_files import TableFile, read_table
@@ -41,6 +42,11 @@ class SavedModel:
     def event_names(self) -> tuple[str, ...]:
         """The name of each event type."""
         return event_names(None, self.model.n_events_) if self.codes is None else self.codes.names
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """The decimal marks of the columns of the table that it was fitted to."""
+        return dict(self.metadata.get("decimal_marks", {}))
 
     @property
     def horizons(self) -> list[float]:
@@ -72,7 +78,10 @@ class SavedModel:
         extra = [name for name in given if name not in known]
         if extra:
             screen.warn(f"not used, as the model does not know {_it(extra)}: {_some(extra)}.")
-        return table.frame[columns]
+        unclear = [table.numbers.problems[name] for name in columns if name in table.numbers.problems]
+        if unclear:
+            raise CovariateError(f"{'; '.join(unclear)}. Correct {'it' if len(unclear) == 1 else 'them'}.")
+        return dates_as_ages(table.frame, columns, self.options)[0][columns]
 
 
 def open_model(path: Path) -> SavedModel:
@@ -95,7 +104,7 @@ def open_outcomes(
         raise SettingError(
             "the model file does not name the columns of the outcome (it was made in Python). Add --time and --event."
         )
-    table = read_table(data, options)
+    table = read_table(data, options, saved.marks)
     TableOptions(options.time, options.event, entry=options.entry, upper=options.upper, id=given.id).resolve(
         list(table.frame.columns)
     )

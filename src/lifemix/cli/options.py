@@ -9,21 +9,25 @@ import typer
 
 from ..errors import SettingError
 
-__all__ = ["Data", "Model", "Page", "Seed", "Times", "parse_numbers", "parse_times", "split_names"]
+__all__ = ["Data", "Model", "Page", "Seed", "Times", "parse_numbers", "split_names"]
 
-Data = Annotated[Path, typer.Argument(help="A table, one row per subject: .csv, .tsv or .parquet.", show_default=False)]
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="A table, one row per subject: .csv, .xlsx, .dta, .sav, .parquet, ...; - is the standard input.",
+        show_default=False,
+    ),
+]
 Model = Annotated[Path, typer.Argument(help="A model file written by lifemix fit: .safetensors.", show_default=False)]
 Page = Annotated[Path, typer.Option("--output", "-o", help="Where to write the page: .html.")]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Times = Annotated[
     list[str] | None,
-    typer.Option(help="Times to predict at: repeat, or separate by commas. Default: quartiles of the event times."),
+    typer.Option(
+        help="Times to predict at, such as 12,24 or 30d,1y: repeat, or separate by commas. Default: quartiles of the "
+        "event times."
+    ),
 ]
-
-
-def parse_times(texts: list[str] | None) -> list[float]:
-    """Return the times of ``--times``, sorted and each once; none where the default is meant."""
-    return parse_numbers(texts, "--times", 0, 1e300)
 
 
 def parse_numbers(texts: list[str] | None, option: str, low: float, high: float) -> list[float]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..errors import SettingError, TargetError
 from ..events import event_names
 from ..target import make_target
+from .dates import holds_dates, time_since_origin
 from .table_files import TableFile
 from .table_options import TableOptions
 
@@ -37,6 +38,10 @@ _CENSORED_WORDS = {
     "survived",
 }
 _YES = {"true", "yes", "event"}
+_EVENT_PARTS = (
+    *("dead", "death", "died", "deceas", "event", "relaps", "recur", "progress", "fail", "yes", "true", "transplant"),
+    *("churn", "cancel", "default", "infarct", "stroke", "diagnos", "expired", "exitus", "mort", "décès", "tod"),
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,10 @@ def read_target(
     if options.time is None or options.event is None:
         raise SettingError("name the columns of the time and the event: --time and --event.")
     frame = table.frame
-    time, event = _numbers(frame, options.time, "--time"), frame[options.event]
+    for column in options.outcome.values():
+        if column in table.numbers.problems:
+            raise TargetError(f"{table.numbers.problems[column]}. Correct it.")
+    time, event = _times(frame, options.time, "--time", options), frame[options.event]
     rows = np.asarray(~np.isnan(time) & event.notna().to_numpy())
     if not rows.all() and not options.skip_incomplete:
         first = int(np.flatnonzero(~rows)[0]) + 1
@@ -102,20 +110,20 @@ def read_target(
     y = make_target(
         time[rows],
         codes.encode(event[rows], options.event),
-        None if options.entry is None else _numbers(frame, options.entry, "--entry")[rows],
-        None if options.upper is None else _numbers(frame, options.upper, "--upper")[rows],
+        None if options.entry is None else _times(frame, options.entry, "--entry", options)[rows],
+        None if options.upper is None else _times(frame, options.upper, "--upper", options)[rows],
         None if options.id not in frame.columns else _subjects(frame, options.id)[rows],
     )
     return rows, y, codes
 
 
-def _numbers(frame: pd.DataFrame, column: str, option: str) -> NDArray[np.float64]:
-    """Return a column of the outcome as numbers, NaN where missing."""
+def _times(frame: pd.DataFrame, column: str, option: str, options: TableOptions) -> NDArray[np.float64]:
+    """Return a column of the outcome as numbers, NaN where missing; dates count from the origin."""
     values = frame[column]
-    if pd.api.types.is_datetime64_any_dtype(values.dtype) or pd.api.types.is_timedelta64_dtype(values.dtype):
-        raise TargetError(
-            f"column {column!r} ({option}) holds dates; expected numbers, such as days since each subject's start."
-        )
+    if pd.api.types.is_timedelta64_dtype(values.dtype):
+        raise TargetError(f"column {column!r} ({option}) holds durations; expected numbers. Divide them by a unit.")
+    if holds_dates(values):
+        return time_since_origin(frame, column, option, options)
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
     if len(bad):
@@ -179,16 +187,24 @@ def _guess(labels: list[str], column: str) -> list[str]:
     if all(label.lstrip("-").replace(".", "", 1).isdecimal() for label in labels):
         raise TargetError(
             f"the event column {column!r} has the values {_some(labels)}; expected 0 for censored and 1, 2, ... for "
-            f"event types. Name the value that means censored, for example --censored {labels[0]}"
+            f"event types. {_ask(labels)}"
         )
     several = (
         f"several of which may mean censored: {_some(found)}" if found else "none of which is known to mean censored"
     )
-    example = (found or labels)[0]
-    raise TargetError(
-        f"the event column {column!r} has the values {_some(labels)}, {several}. Name it, for example "
-        f"--censored '{example}' (may be repeated); every other value is an event type."
-    )
+    raise TargetError(f"the event column {column!r} has the values {_some(labels)}, {several}. {_ask(found or labels)}")
+
+
+def _ask(labels: Sequence[str]) -> str:
+    """Return how to say which value means censored; as an example one that does not sound like an event."""
+    calm = [label for label in labels if not any(part in _word(label) for part in _EVENT_PARTS)]
+    if labels == ["1", "2"]:
+        return "Say which means censored: as in R, where 1 is censored and 2 an event, --censored 1"
+    if len(calm) == 1 and len(labels) > 1:
+        return f"Say which means censored, for example --censored '{calm[0]}'; every other value is an event type."
+    each = " or ".join(f"--censored '{label}'" for label in (calm or labels)[:4])
+    more = " (may be repeated)" if len(labels) > 2 else ""
+    return f"Say which means censored: {each}{more}; every other value is an event type."
 
 
 def _word(label: str) -> str:

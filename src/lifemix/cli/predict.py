@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Data, Model, Times, parse_numbers, parse_times
+from .options import Data, Model, Times, parse_numbers
 from .output import Screen, shown_number
 from .paths import TABLES, check_model_path, check_output, check_table_path
 from .table_options import FileOptions, TableOptions
+from .time_units import TimeList
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +44,7 @@ def predict(
 
     [bold]lifemix predict model.safetensors new.csv --times 365,730 -o predictions.csv[/]
     """
-    at = parse_times(times)
+    at = TimeList.parse(times)
     levels = parse_numbers(quantiles, "--quantiles", 0, 1)
     check_model_path(model)
     check_table_path(data)
@@ -62,7 +63,7 @@ def predict(
 
 
 def _predict_table(
-    screen: Screen, model: Path, data: Path, given: TableOptions, times: list[float], quantiles: list[float]
+    screen: Screen, model: Path, data: Path, given: TableOptions, at: TimeList, quantiles: list[float]
 ) -> pd.DataFrame:
     import pandas as pd
 
@@ -72,11 +73,11 @@ def _predict_table(
 
     saved = open_model(model)
     options = saved.options.override(given)
-    table = read_table(data, options)
+    table = read_table(data, options, saved.marks)
     if given.id is not None:
         check_columns(list(table.frame.columns), [("--id", given.id)])
     X = saved.covariates(table, screen, options.apart)
-    times = times or saved.horizons
+    times = at.within(options.time_unit) or saved.horizons
     blocks = []
     with screen.bar("predicting", len(X)) as advance:
         for start in range(0, len(X), _BLOCK):

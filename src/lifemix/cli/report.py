@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from .options import Data, Model, Page, Seed, Times, parse_times
+from .options import Data, Model, Page, Seed, Times
 from .output import Screen
 from .paths import PAGES, check_model_path, check_output, check_table_path
 from .table_options import OutcomeOptions
+from .time_units import TimeList
 
 __all__ = ["report"]
 
@@ -17,7 +18,7 @@ def report(
 
     [bold]lifemix report model.safetensors test.csv -o report.html[/]
     """
-    at = parse_times(times)
+    at = TimeList.parse(times)
     check_model_path(model)
     check_table_path(data)
     check_output(output, PAGES, (model, data))
@@ -35,7 +36,7 @@ def report(
             partial,
             time_unit=saved.options.time_unit or None,
             event_names=saved.event_names,
-            horizons=at or saved.horizons,
+            horizons=at.within(saved.options.time_unit) or saved.horizons,
             random_state=seed,
             model_file=model,
         )

@@ -1,17 +1,20 @@
-"""Reading and writing tables: CSV, TSV and Parquet, told apart by their extension."""
+"""Reading and writing tables; their extension tells what they are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from importlib.util import find_spec
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from ..errors import InputError, MissingExtraError
+from ..errors import InputError
 from ..files import atomic_write
 from .csv_layout import CsvLayout, read_layout
+from .number_formats import NumberColumns, read_numbers
+from .paths import STANDARD_INPUT
+from .table_formats import need, read_typed, unpacked
 from .table_options import TableOptions
 
 __all__ = ["ROW_NAMES", "TableFile", "read_table", "write_table"]
@@ -22,27 +25,50 @@ ROW_NAMES = "(row names)"
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table and where it came from."""
+    """A table, where it came from, and how its numbers were written."""
 
     frame: pd.DataFrame
     name: str
     layout: str
+    numbers: NumberColumns = field(default_factory=NumberColumns)
 
     def __str__(self) -> str:
         rows, columns = self.frame.shape
-        return f"{self.name}: {rows:,} rows, {columns} columns ({self.layout})"
+        return f"{self.name}: {rows:,} rows, {columns} columns ({self.layout}{self.numbers})"
 
 
-def read_table(path: Path, options: TableOptions) -> TableFile:
-    """Read a table; what is wrong with it is said in one message. Identifiers stay as they are written."""
-    name = path.name.lower()
+def read_table(path: Path, options: TableOptions, usual_marks: Mapping[str, str] | None = None) -> TableFile:
+    """Read a table; what is wrong with it is said in one message. Identifiers stay as they are written.
+
+    usual_marks: the decimal marks of the columns in an earlier table, for where the values do not tell.
+    """
+    name = "standard input" if path == STANDARD_INPUT else path.name
     try:
-        if name.endswith((".parquet", ".pq")):
-            return TableFile(_read_parquet(path), path.name, "Parquet")
-        layout = read_layout(path, options.encoding)
-        return TableFile(_read_text(path, layout, options), path.name, str(layout))
+        with unpacked(path) as file:
+            typed = read_typed(file, options.sheet)
+            if typed is not None:
+                frame, numbers = read_numbers(_as_missing(typed[0], options), options, usual_marks or {})
+                return TableFile(frame, name, typed[1], numbers)
+            layout = read_layout(file, options.encoding)
+            read = partial(_read_text, file, layout, options)
+            frame, numbers = read_numbers(read(), options, usual_marks or {}, read)
+            return TableFile(frame, name, str(layout), numbers)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}.") from None
+
+
+def _as_missing(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
+    """Return a table whose values have types with the user's marks of missing values, and empty texts, as missing."""
+    marks = ["", *options.missing]
+    numbers = [number for number in map(_as_number, options.missing) if number is not None]
+    return frame.replace([*marks, *numbers], None) if options.missing else frame.replace("", None)
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
@@ -50,7 +76,7 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
     name = path.name.lower()
     with atomic_write(path) as partial:
         if name.endswith((".parquet", ".pq")):
-            _need_pyarrow()
+            need("pyarrow", "writing Parquet")
             frame.to_parquet(partial, index=False)
         else:
             packed = "gzip" if name.endswith(".gz") else None
@@ -58,43 +84,22 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
             frame.to_csv(partial, sep=separator, index=False, compression=packed)  # type: ignore[arg-type]
 
 
-def _read_text(path: Path, layout: CsvLayout, options: TableOptions) -> pd.DataFrame:
+def _read_text(path: Path, layout: CsvLayout, options: TableOptions, as_text: list[str] | None = None) -> pd.DataFrame:
+    """Read a table of text; ``as_text`` asks for these columns only, as they are written."""
     names = [name or ROW_NAMES for name in layout.header]
     try:
         return pd.read_csv(
             path,
             sep=layout.delimiter,
-            decimal=layout.decimal,
             encoding=layout.encoding,
             header=0,
             names=names,
             index_col=False,
-            dtype={options.id: "str"} if options.id else None,
+            usecols=as_text,
+            dtype="str" if as_text is not None else {options.id: "str"} if options.id else None,
             na_values=list(options.missing),
             skipinitialspace=True,
             low_memory=False,
         )
     except (ValueError, pd.errors.ParserError) as error:
         raise InputError(f"{path.name} cannot be read as a table: {error}. Save it as CSV again.") from None
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    _need_pyarrow()
-    try:
-        frame: Any = pd.read_parquet(path)
-    except ValueError as error:  # pyarrow's own errors among them
-        raise InputError(f"{path.name} cannot be read as Parquet: {error}. Write it again.") from None
-    if isinstance(frame.index, pd.MultiIndex) or frame.index.name is not None:
-        frame = frame.reset_index()
-    frame.columns = [str(name) for name in frame.columns]
-    twice = sorted(set(frame.columns[frame.columns.duplicated()]))
-    if twice:
-        raise InputError(f"{path.name} has columns of the same name: {', '.join(map(repr, twice))}. Rename them.")
-    if not len(frame):
-        raise InputError(f"{path.name} has no rows; expected one per subject.")
-    return pd.DataFrame(frame)
-
-
-def _need_pyarrow() -> None:
-    if find_spec("pyarrow") is None:
-        raise MissingExtraError("pyarrow", "tables", "reading and writing Parquet")

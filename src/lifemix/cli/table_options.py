@@ -8,6 +8,7 @@ use. Those that describe the columns are remembered in the model's file.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -24,6 +25,7 @@ __all__ = [
     "OutcomeOptions",
     "TableOptions",
     "check_columns",
+    "is_date_text",
     "option_parameters",
     "options_from",
 ]
@@ -55,6 +57,14 @@ class TableOptions:
     upper: str | None = _option(
         "outcome", "Column with the upper end of the interval, where an event is known to lie between two times."
     )
+    origin: str | None = _option(
+        "file",
+        "Where the time begins, if --time holds dates: a column of dates, or one date such as 2020-01-31. Other "
+        "columns of dates become years before it.",
+    )
+    date_order: str | None = _option(
+        "file", "The order of dates such as 3/4/2020, where it cannot be told: dmy or mdy.", panel=_TABLE
+    )
     id: str | None = _option(
         "file", "Column that identifies the subject; its rows stay together, and it is never a covariate.", "--id"
     )
@@ -68,6 +78,23 @@ class TableOptions:
     time_unit: str = _option("labels", "The unit of the times, such as days; for labels only.", "--unit", default="")
     missing: tuple[str, ...] = _option(
         "file", "Another text that marks a missing value, such as ? or -9; may be repeated.", default=(), panel=_TABLE
+    )
+    sheet: str | None = _option(
+        "file", "The sheet of an Excel file. Default: the first.", panel=_TABLE, remembered=False
+    )
+    decimal: tuple[str, ...] = _option(
+        "file",
+        "The decimal mark, where it cannot be told: a point or a comma; of one column as in 'weight=,'.",
+        default=(),
+        panel=_TABLE,
+        remembered=False,
+    )
+    thousands: tuple[str, ...] = _option(
+        "file",
+        "The mark between thousands, where it cannot be told; of one column as in 'weight=.'.",
+        default=(),
+        panel=_TABLE,
+        remembered=False,
     )
     encoding: str | None = _option(
         "file", "The encoding of the text, where it is not UTF-8; such as cp1252.", panel=_TABLE, remembered=False
@@ -90,7 +117,8 @@ class TableOptions:
     @property
     def apart(self) -> list[str]:
         """The columns that are no covariates."""
-        return [*self.outcome.values(), *([self.id] if self.id else []), *self.drop]
+        origin = [] if self.origin is None or is_date_text(self.origin) else [self.origin]
+        return [*self.outcome.values(), *origin, *([self.id] if self.id else []), *self.drop]
 
     def override(self, given: TableOptions) -> TableOptions:
         """Return these options with those replaced that the user has given."""
@@ -102,9 +130,13 @@ class TableOptions:
         lists = {name: _split(getattr(self, name), set(columns)) for name in ("drop", "keep", "categorical")}
         options: TableOptions = replace(self, **lists)  # type: ignore[arg-type]
         named = [*options.outcome.items(), *([("--id", options.id)] if options.id else [])]
+        if options.origin and not is_date_text(options.origin):
+            named.append(("--origin", options.origin))
         named += [(f"--{name}", column) for name in lists for column in lists[name]]
         check_columns(columns, named)
         _check_different(options)
+        if options.date_order not in (None, "dmy", "mdy"):
+            raise SettingError(f"--date-order must be dmy or mdy; got {options.date_order!r}.")
         return options
 
     def to_state(self) -> dict[str, Any]:
@@ -162,6 +194,11 @@ def options_from(values: Mapping[str, Any]) -> TableOptions:
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if value is not None
     }
     return TableOptions(**given)
+
+
+def is_date_text(text: str) -> bool:
+    """Tell whether a text is a date such as 2020-01-31."""
+    return bool(re.fullmatch(r"\d{4}-\d\d?-\d\d?", text))
 
 
 def check_columns(columns: Sequence[str], named: Sequence[tuple[str, str]]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,11 @@ from ..errors import CovariateError, InputError, SettingError
 from ..preprocessing.reading import TableData
 from ..target import Target, as_target
 from .covariates import ColumnFacts, describe_columns, refuse_problems
+from .dates import dates_as_ages, holds_dates
 from .outcome import EventCodes, read_target
 from .output import Screen
+from .paths import STANDARD_INPUT
+from .start_stop import refuse_start_stop
 from .table_files import TableFile, read_table
 from .table_options import TableOptions
 
@@ -37,7 +40,8 @@ class TrainingTable:
     """What a model is fitted to.
 
     ``X`` are the columns that are used, ``rows`` all columns of the same rows as they were read, and ``skipped`` is the
-    number of rows without outcome that were left out.
+    number of rows without outcome that were left out. ``marks`` are the decimal marks of its columns;
+    ``repeated_subjects`` are columns that seem to identify subjects with several rows, where ``--id`` names none.
     """
 
     X: TableData
@@ -47,6 +51,8 @@ class TrainingTable:
     facts: list[ColumnFacts]
     rows: pd.DataFrame
     skipped: int
+    marks: Mapping[str, str]
+    repeated_subjects: TableData
 
     def to_state(self) -> dict[str, Any]:
         """Return what a model file remembers, in JSON's types."""
@@ -55,12 +61,13 @@ class TrainingTable:
             "censored": list(self.codes.censored),
             "events": list(self.codes.types),
             "columns": [fact.to_state() for fact in self.facts],
+            "decimal_marks": dict(self.marks),
         }
 
 
 def open_training_table(screen: Screen, path: Path, options: TableOptions, *, check: bool = True) -> TrainingTable:
     """Read a table to learn from and show how it was understood; ``check`` refuses what no model could be fitted to."""
-    size = path.stat().st_size
+    size = 0 if path == STANDARD_INPUT else path.stat().st_size
     if size > _MANY_BYTES:
         screen.say(f"Reading {escape(path.name)}, {size / 1e6:.0f} MB ...")
     file = read_table(path, options)
@@ -85,16 +92,29 @@ def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
     if options.time is None or options.event is None:
         raise SettingError(f"name the columns of the time and the event: --time and --event. {_suggest(names)}")
     options = options.resolve(names)
+    if holds_dates(file.frame[options.time or ""]) and not options.time_unit:
+        options = replace(options, time_unit="days")
     complete, y, codes = read_target(file, options)
+    refuse_start_stop(file.frame, options)
     rows = file.frame if complete.all() else file.frame[complete]
-    frame = rows.drop(columns=options.apart)
+    names = [name for name in rows.columns if name not in options.apart]
+    aged, ages = dates_as_ages(rows, names, options)
+    frame = aged[names]
     if frame.shape[1] == 0:
         raise CovariateError(f"no covariates are left besides {', '.join(options.apart)}. Add at least one column.")
     labels = {name: frame[name].astype("category") for name in options.categorical if name in frame}
     table = TableData(frame.assign(**labels).reset_index(drop=True))
-    facts = describe_columns(table, options)
+    facts = [
+        replace(fact, kind="dates", action=f"years before {options.origin}, {fact.action}")
+        if fact.name in ages
+        else fact
+        for fact in describe_columns(table, options, file.numbers)
+    ]
     used = table[[fact.name for fact in facts if fact.used and not fact.problem]]
-    return TrainingTable(used, y, codes, options, facts, rows, int((~complete).sum()))
+    subjects = [fact.name for fact in facts if fact.kind == "repeated subjects" and not options.id]
+    return TrainingTable(
+        used, y, codes, options, facts, rows, int((~complete).sum()), file.numbers.marks, table[subjects]
+    )
 
 
 def _suggest(names: Sequence[str]) -> str:

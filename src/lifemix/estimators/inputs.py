@@ -12,8 +12,10 @@ from torch import Tensor
 
 from ..checks import check_same_rows, check_weight
 from ..errors import CovariateError, InputError, SettingError, TargetError
+from ..event_coding import missing_codes, no_censored_row
 from ..preprocessing import TableLike, shape_of
 from ..target import Target, TargetLike, as_target
+from ..warning import warn_user
 
 __all__ = [
     "check_known_events",
@@ -92,12 +94,15 @@ def _check_event_types(target: Target) -> None:
         raise TargetError(
             f"all {len(target)} rows are censored; expected some events (codes 1..M). Check how events are coded."
         )
-    missing = [code for code, count in enumerate(counts, 1) if count == 0]
+    missing = missing_codes(target.event)
     if missing:
         raise TargetError(
             f"event types must be 1..M without gaps; got codes up to {len(counts)} but no row with {missing}. "
             "Number the event types anew, or add rows."
         )
+    suspicious = no_censored_row(target.event)
+    if suspicious:
+        warn_user(suspicious)
 
 
 def check_known_events(target: Target, n_events: int, where: str) -> None:

@@ -143,6 +143,7 @@ def make_plan(
 
     preprocessor, sample = memo.get(("sample", option), read)
     scale = memo.get("scale", lambda: TimeScale.learn(target))
+    scale.check(sample.target)
     architecture = architecture_of(estimator, torch.from_numpy(sample.matrix[:2]), target.n_events)
     check_memory(estimator, architecture.n_inputs, architecture.layout.size)
     settled = _is_settled(estimator, sample)

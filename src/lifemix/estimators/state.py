@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -178,4 +179,6 @@ def _fill(architecture: Architecture, saved: object, reader: Reader, place: str)
                 f"{name} of the encoder has shape {tuple(values.shape)}; the file has {array.shape}. Give a module of "
                 "the shape that was saved."
             )
+        if not np.isfinite(array).all():
+            raise malformed(f"{place}.{name}", "finite numbers", array[~np.isfinite(array)][0])
         values.copy_(torch.from_numpy(array))

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 from ..errors import TargetError
 from ..likelihood import Observations
 from ..target import Target
+from ..warning import warn_user
 
 __all__ = ["TimeScale"]
+
+_LARGEST = 1e30  # leaves room below the largest float32
+_FAR = 1e8
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,24 @@ class TimeScale:
         exact = target.time[(target.event > 0) & (target.time > 0) & ~target.interval]
         first = exact.min() if len(exact) else positive.min()
         return cls(float(np.quantile(positive, 0.5, method="lower")), float(first))
+
+    def check(self, target: Target) -> None:
+        """Refuse times that the network cannot compute with, and warn of those that would rule the fit."""
+        far = np.maximum(target.time, np.where(target.interval, target.upper, 0)) / self.unit
+        row = int(far.argmax())
+        time = far[row] * self.unit
+        if far[row] > _LARGEST:
+            raise TargetError(
+                f"time must be at most {_LARGEST:g} times the median event time, {self.unit:g}; got {time:g} at row "
+                f"{row} ({int((far > _LARGEST).sum())} such rows). Is it a code for unknown? Correct these rows."
+            )
+        count = int((far > _FAR).sum())
+        if count:
+            which = f"one time, {time:g}, is" if count == 1 else f"{count} times, up to {time:g}, are"
+            warn_user(
+                f"{which} more than {_FAR:g} times the median event time, {self.unit:g}, and will rule the fit. "
+                "Check for a code for unknown, and for different units of time."
+            )
 
     def observe(
         self, target: Target, weight: NDArray[np.float64] | None = None, dtype: torch.dtype = torch.float64

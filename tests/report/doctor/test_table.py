@@ -315,7 +315,7 @@ def test_large_tables_are_checked_in_seconds():
 @given(st.lists(st.tuples(st.floats(0.01, 10), st.integers(0, 2), st.floats(0, 0.9)), min_size=1, max_size=30))
 def test_expected_events_sum_to_the_observed(rows):
     times, event = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    target = as_target(make_target(times, event))
+    target = as_target((times, event))
     assert expected_events(target).sum() == pytest.approx((event > 0).sum())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,26 +9,20 @@ import pandas as pd
 
 from ...checks import Floats
 from ...errors import CovariateError
+from ...preprocessing.identifiers import identifier_kind
 from ...preprocessing.reading import ColumnData, TableData, read_columns
 from ..text import counted, listed, percent
 from .findings import Finding
-from .subjects import names_subjects
 
-__all__ = ["check_column", "check_constants", "check_missing", "readable_columns"]
+__all__ = ["check_column", "check_constants", "check_missing", "identifier_finding", "readable_columns"]
 
 _ENOUGH_ROWS = 20
-_ALL_DIFFERENT = 0.95
 _MANY_LEVELS = 30
 _MOST_LEVELS = 1000  # of the automatic preprocessing
 _RARE = 5
 _MOSTLY_MISSING = 0.5
 _FAR = 20.0
 _NEARLY_CONSTANT = 0.998
-_IDENTIFIER = re.compile(
-    r"(^|[_.\- ])(id|uuid|guid|mrn|ssn|nhs|pid|sno|identifier|rownames|index|unnamed)([_.\- ]|$|:)|"
-    r"(patient|subject|person|record|case|study|row)[_.\- ]?(id|no|nr|num|number|key|code)s?$",
-    re.IGNORECASE,
-)
 
 
 def readable_columns(table: pd.DataFrame | TableData) -> tuple[list[ColumnData], list[Finding]]:
@@ -49,7 +42,7 @@ def check_column(variable: ColumnData) -> Iterator[Finding]:
     """Yield what stands out in one column that varies."""
     if variable.distinct < 2:
         return
-    identifier = _identifier(variable)
+    identifier = identifier_finding(variable)
     if identifier is not None:
         yield identifier
     elif variable.numbers is None:
@@ -58,16 +51,14 @@ def check_column(variable: ColumnData) -> Iterator[Finding]:
         yield from _check_outliers(variable.name, variable.numbers[~variable.missing])
 
 
-def _identifier(variable: ColumnData) -> Finding | None:
+def identifier_finding(variable: ColumnData) -> Finding | None:
+    """Return what to say of a column that identifies rows or subjects; None of a covariate."""
+    kind = identifier_kind(variable)
+    if not kind:
+        return None
     present = int((~variable.missing).sum())
-    if present < _ENOUGH_ROWS or not (variable.numbers is None or variable.whole):
-        return None
-    named = bool(_IDENTIFIER.search(variable.name))
-    unique = variable.distinct >= (1.0 if variable.numbers is not None else _ALL_DIFFERENT) * present
-    if not unique and not (names_subjects(variable, present) or (named and variable.distinct > 0.1 * present)):
-        return None
     seen = f"has {counted(variable.distinct, 'different value')} in {counted(present, 'row')}"
-    if unique:
+    if kind != "repeated subjects":
         return Finding(
             "warn" if variable.numbers is not None or variable.distinct <= _MOST_LEVELS else "stop",
             "identifier",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,24 +12,12 @@ from ...target import Target
 from ..text import counted, listed
 from .findings import Finding
 
-__all__ = ["check_subjects", "names_subjects"]
+__all__ = ["check_subjects"]
 
 _LEAST_VALUES = 20
-_LEAST_SHARE = 0.01  # of different values among the rows, for a name that says subject
 _ROWS = 20_000
 _MISSING = -1e300  # a value like any other
 _ENOUGH_FIXED = 2  # columns that are the same in all rows of a value
-_SUBJECT = re.compile(
-    r"^(patient|subject|person|participant|animal|customer|machine|unit)s?([_.\- ]?(id|no|nr|number|key|code))?$|"
-    r"^(p?id|mrn|ssn)$",
-    re.IGNORECASE,
-)
-
-
-def names_subjects(variable: ColumnData, present: int) -> bool:
-    """Tell whether a column has a name for subjects, and repeats as many values as subjects would have."""
-    enough = variable.distinct >= _LEAST_VALUES and variable.distinct > _LEAST_SHARE * present
-    return enough and bool(_SUBJECT.search(variable.name))
 
 
 def check_subjects(variables: Sequence[ColumnData], target: Target, known: Sequence[str]) -> list[Finding]:
