@@ -8,7 +8,7 @@ import pandas as pd
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from lifemix import DeepSurvivalMachines, baselines, make_target
+from lifemix import DeepSurvivalMachines, LifeMix, baselines, make_target
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.tensor_files import checksum
 
@@ -43,6 +43,7 @@ MODELS = {  # by name: a model, and for how many event types
         baselines.ModelAverage([DSM, BOOSTING, baselines.AalenJohansen()], weights=np.array([2.0, 2.0, 1.0])),
         2,
     ),
+    "LifeMix": (LifeMix({"networks": DSM, "trees": BOOSTING}, n_folds=2), 2),
     "ModelAverage of averages": (
         baselines.ModelAverage((baselines.ModelAverage([baselines.KaplanMeier()]), baselines.CoxPH()), discount=0.5),
         1,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from lifemix import DeepSurvivalMachines, FleetSearchCV, baselines, make_target, metrics
+from lifemix import DeepSurvivalMachines, FleetSearchCV, LifeMix, baselines, make_target, metrics
 from lifemix.checks import check_event
 from lifemix.errors import InputError, LifemixError, SettingError, TargetError
 
@@ -62,6 +62,7 @@ NETWORK = {
 NEWTON = {"penalty": NOT_NEGATIVE, "max_iter": WHOLE, "preprocessor": TRANSFORMER}
 QUICK = {"hidden": (4,), "k": 2, "max_epochs": 2}
 
+BOOSTING = baselines.GradientBoosting(max_iter=10, n_intervals=3)
 ESTIMATORS = {
     "DeepSurvivalMachines": Entry(
         DeepSurvivalMachines,
@@ -192,7 +193,19 @@ ESTIMATORS = {
             "discount": [0, *SHARE],
             "weights": [3, "a", [1.0], [1.0, -1.0], [1.0, "a"], [0.0, 0.0], [1.0, NAN], [1.0, INF], THING],
         },
-        needed={"estimators": [baselines.AalenJohansen(), baselines.GradientBoosting(max_iter=10, n_intervals=3)]},
+        needed={"estimators": [baselines.AalenJohansen(), BOOSTING]},
+        several=True,
+        weights=True,
+    ),
+    "LifeMix": Entry(
+        LifeMix,
+        {
+            "parts": [3, "cox", {}, {"Cox": baselines.CoxPH}, {"Cox": 3}],
+            "n_folds": [0, 1, -1, 2.5, "a", True, NAN, THING],
+            "random_state": SEED,
+            "n_jobs": [0, 1.5, "a", True, THING],
+        },
+        quick={"parts": {"trees": BOOSTING, "marginal": baselines.AalenJohansen()}, "n_folds": 2},
         several=True,
         weights=True,
     ),
@@ -247,7 +260,7 @@ def refusal(call, *arguments, **options):
 
 def test_every_estimator_and_every_option_is_in_the_registry():
     ours = {name for name in baselines.__all__ if hasattr(getattr(baselines, name), "fit")}
-    assert {"DeepSurvivalMachines", "FleetSearchCV", *ours} == set(ESTIMATORS)
+    assert {"DeepSurvivalMachines", "FleetSearchCV", "LifeMix", *ours} == set(ESTIMATORS)
     for entry in ESTIMATORS.values():
         assert set(inspect.signature(entry.make).parameters) == set(entry.bad), entry.make
 
@@ -292,7 +305,8 @@ TAKEN = {
         "max_fleet": [1],
         "n_jobs": [1],
     },
-    "CoxPH": {"baseline": [None, "breslow"], "penalty": [0, np.float64(1)], "max_iter": [np.int64(50)]},
+    "LifeMix": {"n_folds": [None, 3], "n_jobs": [None, 1]},
+    "CoxPH": {"baseline": [None, "breslow"], "penalty": [0, np.float64(1), "auto"], "max_iter": [np.int64(50)]},
     "FineGray": {"coherent": [False], "penalty": [0]},
     "GradientBoosting": {"max_features": [1], "l2": [0], "max_leaf_nodes": [2], "random_state": [None]},
     "RandomSurvivalForest": {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import baselines, datasets, export, metrics, plots, report, splits
     from .estimators import DeepSurvivalMachines, FleetSearchCV
+    from .mix import LifeMix
     from .persistence import load, save
     from .target import make_target
 
@@ -18,6 +19,7 @@ __version__ = "0.2.0"
 __all__ = [
     "DeepSurvivalMachines",
     "FleetSearchCV",
+    "LifeMix",
     "baselines",
     "datasets",
     "export",
@@ -33,6 +35,7 @@ __all__ = [
 _HOMES = {
     "DeepSurvivalMachines": ".estimators",
     "FleetSearchCV": ".estimators",
+    "LifeMix": ".mix",
     "load": ".persistence",
     "make_target": ".target",
     "save": ".persistence",

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
-from lifemix import DeepSurvivalMachines, baselines, make_target
+from lifemix import DeepSurvivalMachines, LifeMix, baselines, make_target
 from lifemix.errors import CovariateError, InputError, LifemixWarning, SettingError, TargetError
 from lifemix.metrics import concordance, concordance_td
 
@@ -24,6 +24,8 @@ BOOSTING = baselines.GradientBoosting(n_intervals=5, max_iter=20, min_samples_le
 FOREST = baselines.RandomSurvivalForest(n_trees=8, max_depth=4)
 
 OURS = DeepSurvivalMachines(k=2, hidden=(8,), max_epochs=30, learning_rate=1e-2, n_members=2, validation_fraction=0)
+
+MIX = LifeMix({"trees": BOOSTING, "networks": OURS}, n_folds=2)
 
 ONE_KIND = {
     "CoxPH": baselines.CoxPH(),
@@ -39,6 +41,7 @@ ONE_KIND = {
     "DeepSurvivalMachines": OURS,
     "CauseSpecific DeepSurvivalMachines": baselines.CauseSpecific(OURS),
     "ModelAverage Boosting DeepSurvivalMachines": baselines.ModelAverage([BOOSTING, OURS], discount=0.5),
+    "LifeMix": MIX,
 }
 SEVERAL_KINDS = {
     "FineGray": baselines.FineGray(),
@@ -51,6 +54,7 @@ SEVERAL_KINDS = {
     "CauseSpecific DeepSurv": baselines.CauseSpecific(DEEPSURV),
     "DeepSurvivalMachines": OURS,
     "ModelAverage Boosting DeepSurvivalMachines": baselines.ModelAverage([BOOSTING, OURS], discount=0.5),
+    "LifeMix": MIX,
 }
 CASES = [
     *(pytest.param(name, 1, id=f"{name}-1") for name in ONE_KIND),
@@ -249,7 +253,7 @@ def test_numbers_need_no_preprocessor_and_any_transformer_will_do(name, kinds, p
 def test_bad_targets_are_refused(name, kinds):
     X, y = data(kinds)
     model = model_of(name, kinds)
-    if name != "DeepSurvivalMachines":  # which takes intervals
+    if name not in ("DeepSurvivalMachines", "LifeMix"):  # which take intervals
         with pytest.raises(TargetError, match="needs exact or right-censored times; got 1 rows with an upper bound"):
             model.fit(X[:2], make_target([1.0, 2.0], [1, 1], upper=[1.0, 3.0]))
     with pytest.raises(InputError, match="same rows; got 260 in X and 259 in y"):
@@ -291,7 +295,7 @@ def test_weights_count_like_copies_or_are_refused(name, kinds):
     for bad, message in ((weight[:-1], "one value per row"), (-weight, r"finite and >= 0; got -1\.0 at row 1")):
         with pytest.raises(InputError, match=message):
             model.fit(X, y, sample_weight=bad)
-    if "Boosting" in name or "DeepSurvivalMachines" in name:  # rows in bins and batches know nothing of weights
+    if any(part in name for part in ("Boosting", "DeepSurvivalMachines", "LifeMix")):  # bins and batches of rows
         return
     numbers = np.column_stack([X["b"], X["yes"].astype(float)])
     simple = {"preprocessor": None, "ties": "breslow"}  # Efron's rule tells tied copies from a weight

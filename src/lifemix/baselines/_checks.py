@@ -17,9 +17,9 @@ __all__ = ["Floats", "check_target", "leave_zero"]
 Floats = NDArray[np.float64]
 
 
-def check_target(target: Target, owner: str, several_events: bool, entry: bool) -> None:
+def check_target(target: Target, owner: str, several_events: bool, entry: bool, intervals: bool) -> None:
     """Refuse observations that the model cannot use: interval-censored, truncated or competing ones."""
-    if target.interval.any():
+    if target.interval.any() and not intervals:
         raise TargetError(
             f"{owner} needs exact or right-censored times; got {int(target.interval.sum())} rows with an upper bound. "
             "Use DeepSurvivalMachines for them, or set time to one point of each interval and leave upper out."

@@ -150,6 +150,7 @@ class LinearFit:
     log_likelihood: float
     log_likelihood_null: float
     n_iter: int
+    degrees_of_freedom: float  # the number of columns, less what the penalty takes away
 
     def linear_predictor(self, x: Floats) -> Floats:
         """Return ``(x - center)'coef`` of shape (n,)."""
@@ -195,6 +196,7 @@ def fit_linear(
         log_likelihood=float(optimum.value + penalty / 2 * float(beta @ beta)),
         log_likelihood_null=optimum.start_value,
         n_iter=optimum.n_iter,
+        degrees_of_freedom=float(len(inner) - penalty * np.trace(inner)),
     )
 
 

@@ -28,6 +28,7 @@ class Baseline(SurvivalModel):
 
     _several_events: ClassVar[bool] = False
     _takes_entry: ClassVar[bool] = False
+    _takes_intervals: ClassVar[bool] = False
     _takes_weights: ClassVar[bool] = False
     _is_wrapper: ClassVar[bool] = False  # hands all rows on to other estimators
 
@@ -63,7 +64,7 @@ class Baseline(SurvivalModel):
         self._check_settings()
         owner = type(self).__name__
         target = as_target(y).grouped(groups)
-        check_target(target, owner, self._several_events, self._takes_entry)
+        check_target(target, owner, self._several_events, self._takes_entry, self._takes_intervals)
         rows = shape_of(X)[0]
         check_same_rows(rows, len(target))
         if sample_weight is not None and not self._takes_weights:

@@ -7,16 +7,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..checks import Choice, Number, Rule, Whole
-from ..state import FloatArray, FloatValue, IntValue, StateKind, register_model
+from ..checks import Check, Choice, Number, Rule, Whole
+from ..state import FloatArray, FloatValue, IfPresent, IntValue, StateKind, register_model
 from ..target import Target
 from ._checks import Floats
-from ._partial import fit_linear, hazard_increments, linear_predictor, make_terms
+from ._partial import LinearFit, Terms, fit_linear, hazard_increments, linear_predictor, make_terms
 from ._risk_sets import ObservedRisk
 from ._steps import proportional_survival, step_values
 from .base import Baseline
 
 __all__ = ["CoxPH"]
+
+_PENALTIES = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0)
+_QUICK = 10_000_000  # numbers in an information matrix times rows, up to which all penalties are tried
+
+
+def _check_penalty(penalty: Any) -> None:
+    if penalty != "auto":
+        Number(0.0)("penalty", penalty)
 
 
 @register_model
@@ -32,9 +40,11 @@ class CoxPH(Baseline):
         Treatment of tied event times in the partial likelihood.
     baseline : {"efron", "breslow"}, optional
         The same for H0; None: as ``ties``. R's ``survfit`` calls them ``ctype`` 2 and 1.
-    penalty : float, default 0.0
+    penalty : float or "auto", default 0.0
         Ridge penalty: half of it times the squared coefficients of the standardised columns is subtracted from the
-        log-likelihood.
+        log-likelihood. ``"auto"`` takes the one of 1, 4, 16, ..., 4096 with the best corrected information criterion of
+        Akaike: the log-likelihood less ``d (1 + (d + 1) / (e - d - 1))`` for e events and d effective degrees of
+        freedom.
     max_iter : int, default 100
         Maximum number of Newton steps.
     preprocessor : "auto", None or transformer, default "auto"
@@ -50,6 +60,8 @@ class CoxPH(Baseline):
         Partial log-likelihood at the maximum and at zero, without the penalty.
     n_iter_ : int
         Number of Newton steps.
+    penalty_ : float
+        The penalty that was used.
     baseline_cumulative_hazard_ : float array of shape (n_event_times,)
         H0 at ``event_times_`` for the mean subject.
 
@@ -77,7 +89,7 @@ class CoxPH(Baseline):
     _rules: ClassVar[Mapping[str, Rule]] = {
         "ties": Choice("efron", "breslow"),
         "baseline": Choice(None, "efron", "breslow"),
-        "penalty": Number(0.0),
+        "penalty": Check(_check_penalty),
         "max_iter": Whole(1),
     }
 
@@ -88,6 +100,7 @@ class CoxPH(Baseline):
         "log_likelihood_": FloatValue(),
         "log_likelihood_null_": FloatValue(),
         "n_iter_": IntValue(0),
+        "penalty_": IfPresent(FloatValue(least=0.0)),
         "baseline_cumulative_hazard_": FloatArray("event_times", least=0.0, most=np.inf),
     }
 
@@ -95,7 +108,7 @@ class CoxPH(Baseline):
         self,
         ties: str = "efron",
         baseline: str | None = None,
-        penalty: float = 0.0,
+        penalty: float | str = 0.0,
         max_iter: int = 100,
         preprocessor: Any = "auto",
     ) -> None:
@@ -109,7 +122,7 @@ class CoxPH(Baseline):
         times, happened = self.event_times_, target.event > 0
         sets = ObservedRisk(times, target.time, target.entry)
         terms = make_terms(times, target.time, happened, weight, self.ties)
-        fit = fit_linear(x, weight, sets, terms, self.penalty, self.max_iter, type(self).__name__)
+        self.penalty_, fit = self._best_fit(x, weight, sets, terms)
         baseline_terms = make_terms(times, target.time, happened, weight, self.baseline or self.ties)
         increments = hazard_increments(fit.linear_predictor(x), weight, sets, baseline_terms)
         self.coef_, self.center_ = fit.coef, fit.center
@@ -119,9 +132,32 @@ class CoxPH(Baseline):
         self.n_iter_ = fit.n_iter
         self.baseline_cumulative_hazard_ = np.cumsum(increments)
 
+    def _best_fit(self, x: Floats, weight: Floats, sets: ObservedRisk, terms: Terms) -> tuple[float, LinearFit]:
+        """Return the fit with the given penalty, or with the best of several."""
+        owner = type(self).__name__
+        if not isinstance(self.penalty, str):
+            return float(self.penalty), fit_linear(x, weight, sets, terms, self.penalty, self.max_iter, owner)
+        found: list[tuple[float, float, LinearFit]] = []
+        for penalty in _PENALTIES:
+            fit = fit_linear(x, weight, sets, terms, penalty, self.max_iter, owner)
+            found.append((_information_criterion(fit, len(terms.rows)), penalty, fit))
+            declined = len(found) > 1 and found[-1][0] < found[-2][0]
+            if declined and x.shape[0] * x.shape[1] ** 2 > _QUICK:  # it has one maximum
+                break
+        _, penalty, fit = max(found, key=lambda one: one[:2])
+        return penalty, fit
+
     def _survival(self, x: Floats, times: Floats) -> Floats:
         baseline = step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)
         return proportional_survival(baseline, self._risk(x))
 
     def _risk(self, x: Floats) -> Floats:
         return linear_predictor(x, self.center_, self.coef_)
+
+
+def _information_criterion(fit: LinearFit, n_events: int) -> float:
+    """Return Akaike's criterion with its correction for small samples; minus infinity where it has no value."""
+    room = n_events - fit.degrees_of_freedom - 1
+    if room <= 0:
+        return -np.inf
+    return fit.log_likelihood - fit.degrees_of_freedom * (1 + (fit.degrees_of_freedom + 1) / room)

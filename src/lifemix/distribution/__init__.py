@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from .average import AverageDistribution
 from .base import SurvivalDistribution
 from .competing import CompetingDistribution
+from .grid import GridDistribution
 from .single import MixtureDistribution
 
-__all__ = ["CompetingDistribution", "MixtureDistribution", "SurvivalDistribution"]
+__all__ = [
+    "AverageDistribution",
+    "CompetingDistribution",
+    "GridDistribution",
+    "MixtureDistribution",
+    "SurvivalDistribution",
+]

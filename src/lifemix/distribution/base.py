@@ -14,18 +14,12 @@ from torch import Tensor
 
 from ..checks import check_shares, check_times
 from ..errors import InputError
-from ..primitives import Primitive
 from .root import invert
-from .scales import Scales
-from .survival_integral import integrate_survival
 
 __all__ = ["SurvivalDistribution"]
 
 Floats = NDArray[np.float64]
 _CHUNK = 1 << 21  # numbers in the largest temporary array
-_LATEST = 300.0  # cumulative hazard of a component up to which it may matter to a mean
-_NEGLIGIBLE = 1e-9  # share of a mean
-_SEARCH_STEPS = 200
 _CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
 
 
@@ -64,6 +58,43 @@ class SurvivalDistribution(ABC):
 
     @property
     @abstractmethod
+    def n_events(self) -> int:
+        """The number of event types."""
+
+    @abstractmethod
+    def net(self, event: int) -> SurvivalDistribution:
+        """Return the distribution of one event type by itself, as if the others did not exist.
+
+        Parameters
+        ----------
+        event : int
+            The event type, from 1 on.
+
+        Returns
+        -------
+        SurvivalDistribution
+            The net distribution.
+        """
+
+    @abstractmethod
+    def sample(self, n: int, random_state: int | None = None) -> Any:
+        """Draw times, and event types where there are several.
+
+        Parameters
+        ----------
+        n : int
+            How many for each row.
+        random_state : int, optional
+            The random seed; None for a fresh one.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n), or a pair of such arrays
+            Times, and event types.
+        """
+
+    @property
+    @abstractmethod
     def _width(self) -> int:
         """How many components are evaluated for one row and one time."""
 
@@ -88,20 +119,16 @@ class SurvivalDistribution(ABC):
     def _log_hazard(self, t: Tensor) -> Tensor: ...
 
     @abstractmethod
-    def _log_survival_at(self, x: Tensor) -> Tensor:
-        """``log S`` at log times, which may be those of times too large for a number."""
-
-    @abstractmethod
     def _bracket(self, log_s: Tensor) -> tuple[Tensor, Tensor]:
         """Return two log times, ``[rows, values]``, between which ``log S`` passes the values ``log_s``."""
 
     @abstractmethod
-    def _all_components(self) -> Primitive:
-        """Return all components of each row, ``[rows, components]``."""
+    def _rmst(self, t: Tensor) -> Tensor:
+        """``E min(T, t)`` given survival to ``since``, ``[rows, times]``."""
 
     @abstractmethod
-    def _tail_index(self) -> Tensor:
-        """The power with which S falls in the end, ``[rows, 1]``; infinite where it falls faster."""
+    def _mean(self) -> Tensor:
+        """The mean given survival to ``since``, ``[rows, 1]``."""
 
     # What a user asks.
 
@@ -315,66 +342,6 @@ class SurvivalDistribution(ABC):
         if self._since is not None:
             value = value - self._log_survival_at_since()
         return torch.where(t <= self._since_column(), 0.0, value.clamp(max=0.0))
-
-    def _rmst(self, t: Tensor) -> Tensor:
-        """Return ``E min(T, t)``, ``[rows, times]``."""
-        log_t, order = torch.log(t).sort(dim=1)
-        inside = self._integral(Scales.of(self._all_components()), log_t)
-        sorted_ = torch.minimum(t.gather(1, order), self._since_column()) + inside
-        return torch.empty_like(t).scatter_(1, order, sorted_)
-
-    def _mean(self) -> Tensor:
-        """Return the mean, ``[rows, 1]``."""
-        index = self._tail_index()
-        finite = (index > 1)[:, 0]
-        result = torch.full_like(index, torch.inf)
-        if bool(finite.any()):
-            part = self._take(finite)
-            scales = Scales.of(part._all_components(), _LATEST)
-            result[finite] = part._since_column() + part._integral(scales, part._way_out(index[finite]))[:, -1:]
-        return result
-
-    def _way_out(self, index: Tensor) -> Tensor:
-        """Return log times, ``[rows, steps]``, at the last of which what remains of the mean is negligible."""
-        scales = Scales.of(self._all_components())
-        start, base = self._start(scales), self._log_survival_at_since()
-        middle = self._middle()
-        known = torch.exp(middle) * -torch.expm1(start - middle)
-        enough = torch.log(_NEGLIGIBLE * known * (index[:, 0] - 1).clamp(max=1.0))
-        x = torch.maximum(scales.last.amax(1), start)
-        step = torch.where(torch.isfinite(scales.width), scales.width, 1.0).amax(1)
-        way = [x]
-        for _ in range(_SEARCH_STEPS):
-            more = x + (self._log_survival_at(x[:, None]) - base)[:, 0] > enough
-            if not bool(more.any()):
-                break
-            x = torch.where(more, x + step, x)
-            step = 1.5 * step
-            way.append(x)
-        return torch.stack(way, 1)
-
-    def _integral(self, scales: Scales, ends: Tensor) -> Tensor:
-        """Integrate the conditional survival from ``since`` to ascending log times, ``[rows, ends]``.
-
-        It is 1 up to where the first component begins.
-        """
-        start, since, base = self._start(scales), self._since_column(), self._log_survival_at_since()
-
-        def log_survival(rows: Tensor, x: Tensor) -> Tensor:
-            return self._take(rows)._log_survival_at(x) - base[rows]
-
-        if self._since is not None:
-            scales = scales.without_end()
-        inside = integrate_survival(log_survival, scales, start, self._middle(), torch.maximum(ends, start[:, None]))
-        before = torch.exp(torch.minimum(ends, start[:, None])) - since
-        return before.clamp(min=0) + inside
-
-    def _start(self, scales: Scales) -> Tensor:
-        return torch.maximum(scales.start, torch.log(self._since_column()[:, 0]))
-
-    def _middle(self) -> Tensor:
-        """Return the log times at which half of those alive at ``since`` are left, ``[rows]``."""
-        return torch.log(self._invert(self._log_survival_at_since() - np.log(2))[:, 0]).clamp(min=-744.0)
 
     def _invert(self, log_s: Tensor) -> Tensor:
         """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``."""

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..checks import Seed, Whole, check_event, check_times
 from ..primitives import Mixture, Primitive
 from ..primitives.stable import log_mean_of_survivors
-from .base import SurvivalDistribution
+from .components import ComponentDistribution
 from .incidence import NetCurves, adaptive_incidence
 from .scales import Scales
 from .single import MixtureDistribution
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 _ORIGIN = -1e5  # stands for the logarithm of 0
 
 
-class CompetingDistribution(SurvivalDistribution):
+class CompetingDistribution(ComponentDistribution):
     """The distribution of the time and the type of the first of several events, for each row.
 
     Parameters

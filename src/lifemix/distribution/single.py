@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..checks import Seed, Whole, check_event, check_times
 from ..primitives import Mixture, Primitive
-from .base import SurvivalDistribution
+from .components import ComponentDistribution
 
 __all__ = ["MixtureDistribution"]
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 _FAST_CHUNK = 1 << 17  # numbers that stay in the processor's cache
 
 
-class MixtureDistribution(SurvivalDistribution):
+class MixtureDistribution(ComponentDistribution):
     """``S(t) = sum_k w_k S_k(t)`` for each row; the members of an ensemble are components side by side.
 
     Parameters

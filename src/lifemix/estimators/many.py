@@ -25,6 +25,7 @@ class FitRequest:
     X: TableLike
     y: TargetLike
     validation_data: tuple[Any, Any] | None = None
+    sample_weight: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +43,12 @@ def fit_many(requests: Sequence[FitRequest], max_fleet: int = 32) -> Iterator[Fi
 
     Which models train together depends on the requests alone, so the same list gives the same numbers.
     """
-    memos: dict[tuple[int, int, int], Memo] = {}
+    memos: dict[tuple[int, int, int, int], Memo] = {}
     planned = []
     for number, one in enumerate(requests):
-        place = (id(one.X), id(one.y), id(one.validation_data))
+        place = (id(one.X), id(one.y), id(one.validation_data), id(one.sample_weight))
         memo = memos.setdefault(place, Memo())
-        kept, plan = make_plan(one.model, one.X, one.y, None, one.validation_data, memo)
+        kept, plan = make_plan(one.model, one.X, one.y, one.sample_weight, one.validation_data, memo)
         planned.append(Planned((number, list(memos).index(place)), one.model, kept, plan, None))
     for fleet in group(planned, max_fleet):
         start = time.process_time()

@@ -179,3 +179,5 @@ def _import(name: str) -> None:
         getattr(baselines, name)
     elif name == "DeepSurvivalMachines":
         import_module("..estimators", __package__)
+    elif name == "LifeMix":
+        import_module("..mix", __package__)

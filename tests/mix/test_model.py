@@ -1,0 +1,154 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from lifemix import DeepSurvivalMachines, LifeMix, load, make_target, save
+from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, GradientBoosting
+from lifemix.errors import InputError, LifemixWarning, SettingError
+
+NETWORK = DeepSurvivalMachines(hidden=(4,), activation="tanh", k=2, max_epochs=5, n_members=2)
+TREES = GradientBoosting(n_intervals=4, max_iter=10, min_samples_leaf=10)
+ONE = {"networks": NETWORK, "Cox": CoxPH(penalty="auto"), "trees": TREES}
+TWO = {"networks": NETWORK, "Cox": CauseSpecific(CoxPH(penalty=1.0)), "trees": TREES}
+TIMES = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 8.0, 100.0])
+
+
+def data(kinds=1, n=150, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"age": rng.standard_normal(n), "dose": rng.standard_normal(n), "sex": rng.choice(["f", "m"], n)})
+    time = rng.weibull(1.5, n) * np.exp(-0.7 * X["age"].to_numpy()) + 0.01
+    return X, make_target(time, rng.integers(0, kinds + 1, n))
+
+
+@pytest.fixture(scope="module")
+def one():
+    return LifeMix(ONE, n_folds=3).fit(*data())
+
+
+@pytest.fixture(scope="module")
+def two():
+    return LifeMix(TWO, n_folds=3).fit(*data(2))
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_incidences_and_survival_add_up_to_1_at_all_times(name, request):
+    model = request.getfixturevalue(name)
+    X, _ = data()
+    total = model.predict_cumulative_incidences(X, TIMES).sum(0) + model.predict_survival_function(X, TIMES)
+    np.testing.assert_allclose(total, 1.0, atol=1e-12)
+
+
+def test_the_curve_is_the_weighted_mean_of_the_parts_at_the_steps(one):
+    X, _ = data()
+    at = one.steps_[::5]
+    mean = 0
+    for number, share in enumerate(one.shares_):
+        own = [m for m, part in zip(one.models_, one.part_of_, strict=True) if part == number]
+        mean = mean + share * np.mean([m.predict_survival_function(X, at) for m in own], axis=0)
+    np.testing.assert_allclose(one.predict_survival_function(X, at), mean, atol=1e-12)
+
+
+def test_weights_tell_what_counts(one):
+    assert set(one.weights_) | set(one.dropped_) == set(ONE)
+    assert sum(one.weights_.values()) == pytest.approx(1)
+    assert sum(isinstance(m, CoxPH) for m in one.models_) in (0, 1)  # fitted to all rows
+
+
+def test_a_part_without_merit_is_dropped_and_named():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 1))
+    y = make_target(rng.exponential(np.exp(-2 * X[:, 0])), np.ones(6000, dtype=int))
+    model = LifeMix({"Cox": CoxPH(), "marginal": AalenJohansen()}, n_folds=2).fit(X, y)
+    assert list(model.part_names_) == ["Cox"]
+    assert list(model.dropped_) == ["marginal"]
+
+
+def test_a_part_that_cannot_be_fitted_is_left_out_with_a_warning():
+    X, y = data()
+    intervals = make_target(y["time"], y["event"], upper=np.where(y["event"] > 0, y["time"] + 0.5, np.nan))
+    with pytest.warns(LifemixWarning, match="goes on without (Cox|trees)"):
+        model = LifeMix(ONE, n_folds=2).fit(X, intervals)
+    assert list(model.weights_.items()) == [("networks", 1.0)]
+    with pytest.raises(InputError, match="no part of LifeMix could be fitted; Cox"):
+        LifeMix({"Cox": CoxPH()}, n_folds=2).fit(X, intervals)
+
+
+def test_late_entry_leaves_the_weights_equal():
+    X, y = data()
+    late = make_target(y["time"], y["event"], entry=y["time"] / 4)
+    model = LifeMix({"Cox": CoxPH(), "trees": TREES}, n_folds=2).fit(X, late)
+    assert model.weights_ == {"Cox": 0.5, "trees": 0.5}
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_save_and_load_give_the_same_predictions(name, request, tmp_path):
+    model = request.getfixturevalue(name)
+    X, y = data(len({"one": 1}) + (name == "two"))
+    save(model, tmp_path / "mix.safetensors")
+    again = load(tmp_path / "mix.safetensors")
+    np.testing.assert_array_equal(
+        again.predict_cumulative_incidences(X, TIMES), model.predict_cumulative_incidences(X, TIMES)
+    )
+    assert again.weights_ == model.weights_
+    assert again.score(X, y) == pytest.approx(model.score(X, y), abs=1e-3)
+
+
+def test_the_same_seed_gives_the_same_model_in_any_number_of_processes(one):
+    X, y = data()
+    again = clone(one).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(again.shares_, one.shares_)
+    np.testing.assert_array_equal(again.predict(X), one.predict(X))
+    other = clone(one).set_params(random_state=1).fit(X, y)
+    assert not np.array_equal(other.predict(X), one.predict(X))
+
+
+def test_case_weights_reach_the_parts():
+    X, y = data(n=120)
+    weight = np.where(np.arange(120) < 60, 1.0, 0.0)
+    model = LifeMix({"Cox": CoxPH()}, n_folds=2).fit(X, y, sample_weight=weight)
+    alone = LifeMix({"Cox": CoxPH()}, n_folds=2).fit(X[:60], y[:60])
+    np.testing.assert_allclose(model.predict(X), alone.predict(X), rtol=1e-9)
+
+
+def test_folds_keep_the_rows_of_a_subject_together(monkeypatch):
+    X, y = data(n=120)
+    subject = np.arange(120) // 4
+    seen = []
+
+    class Watching(CoxPH):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(set(y["subject"].tolist()) if "subject" in y.dtype.names else None)
+            return super().fit(X, y, sample_weight)
+
+    target = make_target(y["time"], y["event"], subject=subject)
+    LifeMix({"Cox": Watching()}, n_folds=2).fit(X, target)
+    first, second = seen[:2]
+    assert not first & second
+
+
+def test_the_defaults_beat_the_marginal_curve_by_far():
+    X, y = data(n=400)
+    model = LifeMix().fit(X, y)
+    X_new, y_new = data(n=400, seed=1)
+    assert model.score(X_new, y_new) > 0.65
+    assert set(model.weights_) | set(model.dropped_) == {
+        "networks",
+        "networks on encoded numbers",
+        "Cox",
+        "boosted trees",
+    }
+
+
+@pytest.mark.parametrize("parts", [{}, [CoxPH()], {"Cox": CoxPH}, {1: CoxPH()}])
+def test_parts_that_cannot_be_used_are_refused(parts):
+    with pytest.raises(SettingError, match="parts must be"):
+        LifeMix(parts).fit(*data())
+
+
+def test_too_few_events_are_refused():
+    X, y = data(n=30)
+    y["event"] = 0
+    y["event"][0] = 1
+    with pytest.raises(InputError, match="at least 2 events"):
+        LifeMix(ONE).fit(X, y)
