@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lifemix import DeepSurvivalMachines
+from lifemix import DeepSurvivalMachines, LifeMix
 from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, GradientBoosting, RandomSurvivalForest
 
 __all__ = ["MODELS"]
@@ -18,12 +18,13 @@ def _cause_specific(model: Any, competing: bool) -> Any:
 MODELS: dict[str, Callable[[bool, int], Any]] = {
     "marginal": lambda competing, seed: AalenJohansen(),
     "cox": lambda competing, seed: _cause_specific(CoxPH(), competing),
-    "ridge": lambda competing, seed: _cause_specific(CoxPH(penalty=10.0), competing),
+    "ridge": lambda competing, seed: _cause_specific(CoxPH(penalty="auto"), competing),
     "boosting": lambda competing, seed: GradientBoosting(random_state=seed),
     "forest": lambda competing, seed: _cause_specific(
         RandomSurvivalForest(n_estimators=200, split_times=100, random_state=seed), competing
     ),
     "dsm": lambda competing, seed: DeepSurvivalMachines(random_state=seed),
     "paper": lambda competing, seed: DeepSurvivalMachines.paper(random_state=seed),
+    "lifemix": lambda competing, seed: LifeMix(random_state=seed),
     "tuned": lambda competing, seed: DeepSurvivalMachines.tuned(competing=competing, random_state=seed),
 }

@@ -272,3 +272,20 @@ def test_thousands_of_columns_take_seconds():
     model = CoxPH(penalty=100.0, preprocessor=None).fit(X, y)
     assert time.process_time() - start < 10
     assert np.isfinite(model.predict_survival_function(X[:5], [0.5, 1.0])).all()
+
+
+@pytest.mark.parametrize("columns", [3, 400])
+def test_the_automatic_penalty_has_the_best_information_criterion(columns):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, columns))
+    y = make_target(rng.exponential(np.exp(-X[:, 0])), (rng.random(120) < 0.7).astype(int))
+    model = CoxPH(penalty="auto", preprocessor=None).fit(X, y)
+    found = {}
+    for penalty in (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0):
+        one = CoxPH(penalty=penalty, preprocessor=None).fit(X, y)
+        spread = X.std(axis=0)
+        d = columns - penalty * np.sum(one.standard_errors_**2 * spread**2)
+        room = (y["event"] > 0).sum() - d - 1
+        found[penalty] = one.log_likelihood_ - d * (1 + (d + 1) / room) if room > 0 else -np.inf
+    assert model.penalty_ == max(found, key=lambda penalty: (found[penalty], penalty))
+    np.testing.assert_array_equal(model.coef_, CoxPH(penalty=model.penalty_, preprocessor=None).fit(X, y).coef_)
