@@ -20,6 +20,7 @@ LEVELS = {
     "tensor_files": 2,
     "line_files": 2,
     "event_coding": 1,
+    "target_summary": 3,
     "datasets": 3,
     "events": 3,
     "preprocessing": 3,

@@ -20,10 +20,13 @@ from references.model_files.make import (
     run,
     settings,
 )
+from saved_models import data, predictions
 
 FOLDER = Path(__file__).parent / "references" / "model_files"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 CASES = EXPECTED["cases"]
+LATER_FOLDER = Path(__file__).parent / "references" / "model_files_0_2_0"
+LATER = json.loads((LATER_FOLDER / "expected.json").read_text())
 
 
 def assert_same(found, expected, where=""):
@@ -58,7 +61,24 @@ def test_a_file_of_version_0_1_0_predicts_what_it_predicted(name):
     case = dict(CASES[name])
     X = read_rows(case.pop("rows"))
     y = {field: np.array(values, dtype=float) for field, values in case.pop("y").items()}
-    assert_same(describe(loaded(name), X, make_target(**y)), case)
+    found, times = describe(loaded(name), X, make_target(**y)), case.pop("event_times")
+    kept = found.pop("event_times")
+    assert_same(found, case)
+    assert kept[-1] == times[-1]  # the file holds every time, of which cells of ten rows are counted
+    assert kept == sorted(kept)
+    assert times[0] <= kept[0]
+    assert len(kept) <= len(times)
+
+
+@pytest.mark.parametrize("name", LATER["cases"])
+def test_a_file_of_version_0_2_0_predicts_what_it_predicted(name):
+    expected = dict(LATER["cases"][name])
+    model = load(LATER_FOLDER / f"{name}.safetensors".replace(" ", "_"))
+    X, y = data(model.n_events_)
+    assert model.score(X, y) == pytest.approx(expected.pop("score"), abs=3e-3)
+    assert model.last_event_time_ == model.event_times_[-1] == expected.pop("last_event_time")
+    assert len(model.training_target_) == expected.pop("rows")
+    assert_same(predictions(model, X.iloc[:4]), expected)
 
 
 @pytest.mark.parametrize("name", ["single_risk_table", "competing_members", "lognormal_piecewise"])

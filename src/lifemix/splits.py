@@ -226,13 +226,7 @@ def horizons(y: TargetLike, quantiles: Sequence[float] = (0.25, 0.5, 0.75), even
     levels = np.asarray(quantiles, dtype=np.float64)
     if not ((levels >= 0) & (levels <= 1)).all():
         raise SettingError(f"quantiles must lie between 0 and 1; got {list(quantiles)}.")
-    target = as_target(y)
-    seen = target.event > 0 if event is None else target.event == check_event(event)
-    if not seen.any():
-        what = "an event" if event is None else f"event {event}"
-        raise TargetError(f"horizons need rows with {what}; got none among the codes {np.unique(target.event)}.")
-    times = np.where(target.interval, (target.time + target.upper) / 2, target.time)
-    return np.asarray(np.quantile(times[seen], levels), dtype=np.float64)
+    return as_target(y).event_quantiles(levels.tolist(), None if event is None else check_event(event))
 
 
 def default_horizons(y: TargetLike) -> Floats:

@@ -17,8 +17,9 @@ from .checks import Rule, check_event, check_settings, check_times
 from .functions import survival_functions
 from .metrics import mean_concordance
 from .preprocessing import TableLike, apply_preprocessor, shape_of
-from .state import IfPresent, IntValue, JsonValue, NameArray, PreprocessorState, StateKind, TargetState
+from .state import SUMMARY, IfPresent, IntValue, JsonValue, NameArray, PreprocessorState, StateKind
 from .target import Target, TargetLike, as_target
+from .target_summary import SummarisedTarget, TargetSummary
 
 __all__ = ["SurvivalModel"]
 
@@ -38,7 +39,10 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     n_events_ : int
         The number of event types.
     training_target_ : Target
-        The times and events of the training rows.
+        The times and events of the training rows; of a loaded model, rows that stand for them (see
+        ``lifemix.target_summary``).
+    training_summary_ : TargetSummary
+        What ``save`` writes of them: counts in cells of time.
     event_times_ : array
         The distinct times of events of any type among the training rows, ascending; intervals count at their ends.
     last_event_time_ : float
@@ -54,16 +58,16 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     _rules: ClassVar[Mapping[str, Rule]] = {}
     _state: ClassVar[Mapping[str, StateKind]] = {
-        "training_target_": TargetState(),
+        "training_summary_": SUMMARY,
         "n_features_in_": IntValue(0),
         "feature_names_in_": IfPresent(NameArray()),
         "preprocessor_": IfPresent(PreprocessorState()),
         "metadata_": IfPresent(JsonValue()),
     }  # what all models save; a class adds its own (see lifemix.state)
+    _needs_event_times: ClassVar[bool] = True  # whether predictions of a loaded model depend on every event time
     _needs_columns: ClassVar[bool] = True  # whether a table without any column that varies is refused
 
     n_events_: int
-    training_target_: Target
     last_event_time_: float
     n_features_in_: int
     preprocessor_: Any
@@ -218,10 +222,27 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     @cached_property
     def event_times_(self) -> Floats:
-        """The distinct times of events among the training rows, ascending; intervals count at their upper ends."""
+        """The distinct times of events among the training rows, ascending; intervals count at their upper ends.
+
+        A loaded model has all of them where its curves jump there, else the ends of cells of time.
+        """
         check_is_fitted(self, "n_events_")
-        target = self.training_target_
-        return np.unique(np.fmax(target.time, target.upper)[target.event > 0])
+        if "training_target_" in vars(self) and not isinstance(self.training_target_, SummarisedTarget):
+            return self.training_target_.event_times
+        known = self.training_summary_.event_times
+        return self.training_summary_.grid if known is None else known
+
+    @cached_property
+    def training_target_(self) -> Target:
+        """The training rows, or for a loaded model rows that stand for them."""
+        check_is_fitted(self, "n_events_")
+        return self.training_summary_.to_target()
+
+    @cached_property
+    def training_summary_(self) -> TargetSummary:
+        """What ``save`` writes of the training rows."""
+        check_is_fitted(self, "n_events_")
+        return TargetSummary.of(self.training_target_, self._needs_event_times)
 
     # What a model knows of itself.
 
@@ -255,10 +276,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         check_settings(self)
 
     def _learn_target(self, target: Target) -> None:
+        for name in ("event_times_", "training_summary_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self.training_target_ = replace(target, subject=None)  # who the subjects were stays with the user
         self.n_events_ = target.n_events
         self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
-        self.__dict__.pop("event_times_", None)  # of an earlier fit
 
     def _learn_columns(self, X: TableLike) -> None:
         self.n_features_in_ = shape_of(X)[1]
@@ -274,7 +296,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{len(names)} names for {self.n_features_in_} columns")
         if hasattr(self, "preprocessor") and not hasattr(self, "preprocessor_"):
             raise ValueError("preprocessor_ is missing")
-        self._learn_target(self.training_target_)
+        self.n_events_ = self.training_summary_.n_events
+        self.last_event_time_ = self.training_summary_.last_event_time
         sizes["events"], sizes["event_times"] = self.n_events_, len(self.event_times_)
         if hasattr(self, "preprocessor_"):
             sizes["inputs"] = len(self.preprocessor_.get_feature_names_out())

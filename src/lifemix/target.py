@@ -10,6 +10,7 @@ belong together: no split, fold or resample separates them. Without ``subject`` 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -87,6 +88,20 @@ class Target:
     def n_subjects(self) -> int:
         """The number of different subjects; without subjects, the number of rows."""
         return len(self) if self.subject is None else first_appearance(self.subject)[1]
+
+    @property
+    def event_times(self) -> Floats:
+        """The distinct times of events of any type, ascending; intervals count at their upper ends."""
+        return np.unique(np.fmax(self.time, self.upper)[self.event > 0])
+
+    def event_quantiles(self, levels: Sequence[float], event: int | None) -> Floats:
+        """Return quantiles of the times of an event type, None for all; an interval counts at its middle."""
+        seen = self.event > 0 if event is None else self.event == event
+        if not seen.any():
+            what = "an event" if event is None else f"event {event}"
+            raise TargetError(f"horizons need rows with {what}; got none among the codes {np.unique(self.event)}.")
+        times = np.where(self.interval, (self.time + self.upper) / 2, self.time)
+        return np.asarray(np.quantile(times[seen], levels), dtype=np.float64)
 
     def take(self, rows: Any) -> Target:
         """Return some of the rows, by index or mask."""

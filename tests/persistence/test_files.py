@@ -49,7 +49,7 @@ def test_every_altered_byte_is_noticed(saved):
             load(saved)
 
 
-@pytest.mark.parametrize(("old", "new"), [(b'"F64"', b'"I64"'), (b'"lifemix":"2"', b'"lifemix":"0"')])
+@pytest.mark.parametrize(("old", "new"), [(b'"F64"', b'"I64"'), (b'"lifemix":"3"', b'"lifemix":"0"')])
 def test_altered_types_and_versions_are_noticed(saved, old, new):
     whole = saved.read_bytes()
     assert whole.count(old) >= 1
@@ -60,7 +60,7 @@ def test_altered_types_and_versions_are_noticed(saved, old, new):
 
 def test_altered_shapes_are_noticed(saved):
     header, arrays = parts(saved)
-    arrays["training_target_.time"] = arrays["training_target_.time"][:, None]
+    arrays["training_summary_.times.left"] = arrays["training_summary_.times.left"][:, None]
     save_file(arrays, saved, header)
     with pytest.raises(ModelFileError, match="altered or damaged"):
         load(saved)
@@ -71,7 +71,7 @@ def test_an_array_more_or_less_is_noticed(saved):
     save_file(arrays | {"more": np.zeros(3)}, saved, header)
     with pytest.raises(ModelFileError, match="altered or damaged"):
         load(saved)
-    arrays.pop("training_target_.time")
+    arrays.pop("training_summary_.times.left")
     save_file(arrays, saved, header)
     with pytest.raises(ModelFileError, match="altered or damaged"):
         load(saved)
@@ -110,9 +110,9 @@ def test_a_type_of_numbers_that_numpy_does_not_have_is_refused(tmp_path):
 
 def test_a_newer_version_says_update(saved):
     header, arrays = parts(saved)
-    save_file(arrays, saved, header | {"lifemix": "3"})
-    assert FORMAT_VERSION == 2
-    with pytest.raises(ModelFileError, match="has format 3; this version reads up to 2. Update lifemix"):
+    save_file(arrays, saved, header | {"lifemix": "4"})
+    assert FORMAT_VERSION == 3
+    with pytest.raises(ModelFileError, match="has format 4; this version reads up to 3. Update lifemix"):
         load(saved)
 
 

@@ -193,7 +193,7 @@ FORGED = {
     "array of another": (
         "CoxPH",
         ("fitted", "coef_"),
-        "training_target_.time",
+        "training_summary_.times.left",
         r"coef_ must be .* of shape \(7,\)",
     ),
     "text for a number": ("CoxPH", ("fitted", "log_likelihood_"), "x", "log_likelihood_ must be a number"),
@@ -248,8 +248,16 @@ FORGED_ARRAYS = {
     "leaf without a curve": ("RandomSurvivalForest", "_curves.keys", 0, -1, "every leaf must have a curve"),
     "tree of boosting": ("GradientBoosting", "_hazard.trees.children", (0, 1), 0, "the trees are malformed"),
     "outcome of boosting": ("GradientBoosting", "_hazard.classes", 2, 7, "outcomes that there are not"),
-    "event type without rows": ("CoxPH", "training_target_.event", 0, 9, "event types 1..M without gaps"),
-    "negative time": ("CoxPH", "training_target_.time", 0, -1.0, "time must be numbers from 0"),
+    "event type without rows": (
+        "CoxPH",
+        "training_summary_.times.counts",
+        (slice(None), 1),
+        0,
+        "last value must be known",
+    ),
+    "negative time": ("CoxPH", "training_summary_.times.left", 0, -1.0, "times.left must be numbers from 0"),
+    "cells that turn back": ("CoxPH", "training_summary_.times.left", 0, 1e9, "cells of time must follow each other"),
+    "event times that turn back": ("CoxPH", "training_summary_.event_times", 0, 1e9, "event times must ascend"),
     "weights of an average": ("ModelAverage", "shares_", 0, 0.0, "shares that add up to 1"),
     "grid that turns back": ("DeepHit", "grid_", 0, 1e9, "the ends of the intervals must ascend"),
 }

@@ -254,7 +254,8 @@ def _measure(
     from .reference_models import fit_references
 
     X, y = training.X, training.y
-    part = y[train], X.iloc[test], y[test], horizons
+    known = model.training_summary_.to_target().to_array()  # as ``evaluate`` has it from the file
+    part = known, X.iloc[test], y[test], horizons
     quality = measure_models({"Deep Survival Machines": model}, *part, seed)
     references, left_out = fit_references(X.iloc[train], y[train])
     for name, reference in references.items():

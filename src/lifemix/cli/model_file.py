@@ -18,6 +18,7 @@ from ..events import event_names
 from ..persistence import load
 from ..preprocessing.reading import TableData
 from ..splits import default_horizons
+from ..target import as_target
 from .dates import dates_as_ages
 from .outcome import EventCodes, read_target
 from .output import Screen
@@ -112,7 +113,7 @@ def open_outcomes(
     rows, y, _ = read_target(table, options, None if learn_codes else saved.codes)
     X = saved.covariates(table, screen, options.apart)
     screen.say(f"[bold]{escape(str(table))}[/]")
-    if np.array_equal(np.sort(y["time"]), np.sort(saved.model.training_target_.time)):
+    if saved.model.training_summary_.matches(as_target(y)):
         screen.warn("these look like the training rows of the model: its quality on other rows will be lower.")
     complete = (X if rows.all() else X[rows]).reset_index(drop=True)
     return replace(saved, options=options), TableData(complete), y

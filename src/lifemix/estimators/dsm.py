@@ -136,6 +136,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     _rules = RULES
     __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"groups": True}  # for scikit-learn: wanted if given
     _needs_columns = False
+    _needs_event_times = False
     _state: ClassVar[Mapping[str, StateKind]] = {
         "network_": FittedNetworkState(),
         "best_epoch_": ListOf(IntValue(0)),

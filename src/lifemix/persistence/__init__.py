@@ -1,8 +1,8 @@
 """One safe file for every fitted model: safetensors with a JSON header. Loading never runs code.
 
 The header holds the format version, the class, its options and what was learned apart from arrays; the tensors are
-weights, trees, curves, and the training times and events that ``score`` needs. A checksum over all of it tells a
-damaged or altered file. What of a model is written is declared by its class: see ``lifemix.state``.
+weights, trees, curves, and counts of the training times and events, which ``score`` needs. A checksum over all of it
+tells a damaged or altered file. What of a model is written is declared by its class: see ``lifemix.state``.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from ..tensor_files import Arrays, checksum, read_tensor_file, write_tensor_file
 
 __all__ = ["FORMAT_VERSION", "Arrays", "check_key", "read_file", "write_file"]
 
-FORMAT_VERSION = 2
-_READABLE = ("1", "2")
+FORMAT_VERSION = 3
+_READABLE = ("1", "2", "3")
 _PARTS = {"lifemix", "content", "checksum", "signature"}
 _LEAST_KEY = 16  # bytes: shorter ones can be tried out
 

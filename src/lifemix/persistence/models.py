@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from .. import baselines
 from ..errors import LifemixError, ModelFileError
 from ..state import Reader, Writer, read_model, write_model
+from . import version1, version2
 from .files import FORMAT_VERSION, Arrays, check_key, read_file, write_file
-from .version1 import upgrade
 
 if TYPE_CHECKING:
     from torch import nn
@@ -35,8 +35,9 @@ _MALFORMED = (
 def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = None) -> None:
     """Write a fitted model to one file, as numbers and JSON; a kill while writing leaves no half file under that name.
 
-    The file holds the options, what was learned, and the times and events of training, which ``score`` needs. The
-    weights of an encoder of your own are written, its code is not: ``load(path, encoder=...)`` brings the two together.
+    The file holds the options, what was learned, and counts of the times and events of training, which ``score`` needs
+    (see ``lifemix.target_summary``), but no row. The weights of an encoder of your own are written, its code is not:
+    ``load(path, encoder=...)`` brings the two together.
     A dictionary of JSON's types under ``model.metadata_`` goes along.
 
     Parameters
@@ -103,7 +104,7 @@ def load(path: str | os.PathLike[str], encoder: nn.Module | None = None, *, key:
     Parameters
     ----------
     path : str or path
-        The file. Files of release 0.1.0 are read as well.
+        The file. Files of the releases 0.1.0 and 0.2.0 are read as well.
     encoder : nn.Module, optional
         For a model with an encoder of your own, a module of the same shape; a copy of it gets the saved weights.
     key : bytes or str, optional
@@ -149,7 +150,9 @@ def _restore(version: int, content: Any, arrays: Arrays, encoder: Any) -> Any:
     """Return the model of a file's content; a ``ModelFileError`` says what is wrong with it."""
     try:
         if version == 1:
-            content, arrays = upgrade(content, dict(arrays))
+            content, arrays = version1.upgrade(content, dict(arrays))
+        if version <= 2:
+            content, arrays = version2.upgrade(content, arrays)
         reader = Reader(arrays, encoder, _import)
         model = read_model(content, reader)
     except LifemixError:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from .models import FittedModel, read_model, write_model
 from .options import LeftOut
 from .registry import register_model, registered_models
-from .shared import PreprocessorState, TargetState
+from .shared import SUMMARY, PreprocessorState, TargetState
 from .store import Reader, Writer, malformed
 from .values import (
     BoolValue,
@@ -36,6 +36,7 @@ from .values import (
 )
 
 __all__ = [
+    "SUMMARY",
     "BoolValue",
     "ByEvent",
     "FittedModel",

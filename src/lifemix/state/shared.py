@@ -10,7 +10,8 @@ import numpy as np
 from ..errors import CovariateError, ModelFileError
 from ..preprocessing import Passthrough, TabularPreprocessor
 from ..target import Target
-from .store import Reader, Writer, malformed
+from ..target_summary import Cells, TargetSummary
+from .store import Reader, Size, Writer, malformed
 from .values import (
     BoolValue,
     FloatArray,
@@ -21,13 +22,37 @@ from .values import (
     JsonValue,
     ListOf,
     NumbersByName,
+    ObjectOf,
     OneOf,
     StateKind,
     TextValue,
     read_fields,
 )
 
-__all__ = ["PreprocessorState", "SettingsState", "TargetState"]
+__all__ = ["SUMMARY", "PreprocessorState", "SettingsState", "TargetState"]
+
+
+def _cells(codes: Size) -> StateKind:
+    return ObjectOf(
+        Cells,
+        left=FloatArray("cells", least=0.0),
+        right=FloatArray("cells", least=0.0),
+        counts=IntArray("cells", codes, least=0),
+        last=FloatArray(codes, least=0.0, missing=True),
+    )
+
+
+SUMMARY: StateKind = ObjectOf(
+    TargetSummary,
+    times=_cells("codes"),
+    lower=_cells("codes"),
+    upper=_cells(1),
+    entry=_cells(1),
+    quartiles=FloatArray("codes", 3, least=0.0),
+    last_event_time=FloatValue(least=0.0),
+    event_times=IfPresent(FloatArray(None, least=0.0)),
+)
+"""What is written of a training target."""
 
 _TARGET: Mapping[str, StateKind] = {
     "event": IntArray("rows", least=0),
@@ -66,7 +91,7 @@ _COLUMN: Mapping[str, StateKind] = {
 
 
 class TargetState:
-    """A training target: every event type up to the last happens in some row."""
+    """A training target, as files of formats 1 and 2 have it: every event type up to the last happens in some row."""
 
     def write(self, value: Any, writer: Writer, place: str) -> Any:
         """Return the names of the columns."""
