@@ -89,6 +89,8 @@ def test_lines_without_a_checksum_count_where_older_ones_do(path):
     path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
     assert LineFile(path, known, older=True).records == RECORDS
     assert LineFile(path, known).n_damaged == len(RECORDS)
+    LineFile(path, known, older=True).append([RECORDS[0]])
+    assert LineFile(path, known).records == [*RECORDS, RECORDS[0]]  # all have one now
 
 
 def test_a_full_disk_leaves_what_was_there_and_the_next_write_succeeds(path, monkeypatch):

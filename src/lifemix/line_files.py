@@ -31,7 +31,8 @@ class LineFile(Generic[Record]):
     parse : callable
         Gives the record of a JSON object; any error says that there is none in it.
     older : bool, default False
-        Whether lines without a checksum, of older versions, count where ``parse`` takes them.
+        Whether a file without any checksum, of an older version, counts where ``parse`` takes its lines. With the next
+        write all its lines get one.
 
     Attributes
     ----------
@@ -54,23 +55,23 @@ class LineFile(Generic[Record]):
             return
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error}. Give another folder.") from None
-        for line in lines:
-            self._take(line)
-        self._whole = not rest and not self.n_damaged
+        older = self._older and not any(_is_sealed(line) for line in lines)
+        for line in filter(bytes.strip, lines):
+            self._take(line, older)
+        self._whole = not (rest or self.n_damaged or (older and lines))
 
-    def _take(self, line: bytes) -> None:
-        if not line.strip():
-            return
+    def _take(self, line: bytes, older: bool) -> None:
         try:
-            self.records.append(self._parse(_opened(line, self._older)))
-            self._kept.append(line)
+            content = json.loads(line) if older else _opened(line)
+            self.records.append(self._parse(content))
+            self._kept.append(_sealed(content) if older else line)
         except _MALFORMED:
             self.n_damaged += 1
 
     def append(self, records: Iterable[dict[str, Any]]) -> None:
         """Write records behind the others, flushed to disk; an ``InputError`` where that is not possible.
 
-        Lines that are damaged or cut off are left out then: the file is written anew.
+        Where lines are damaged, cut off or without a checksum, the file is written anew, with the whole ones alone.
         """
         new = [_sealed(record) for record in records]
         try:
@@ -112,16 +113,18 @@ def _sealed(record: dict[str, Any]) -> bytes:
     return text + f',"checksum":"{_checksum(text)}"}}'.encode()
 
 
-def _opened(line: bytes, older: bool) -> dict[str, Any]:
-    """Return the record of a line; ``ValueError`` where it is not what was written."""
+def _is_sealed(line: bytes) -> bool:
+    """Tell whether a line ends with its checksum."""
     found = _SEALED.fullmatch(line)
-    if found is None and not older:
-        raise ValueError("a line without a checksum")
-    if found is not None and _checksum(found[1]) != found[2].decode():
-        raise ValueError("another checksum")
-    record = json.loads(line if found is None else found[1] + b"}")
-    if not isinstance(record, dict):
-        raise ValueError("no object")
+    return found is not None and _checksum(found[1]) == found[2].decode()
+
+
+def _opened(line: bytes) -> dict[str, Any]:
+    """Return the record of a line; ``ValueError`` where it is not what was written."""
+    if not _is_sealed(line):
+        raise ValueError("not the line that was written")
+    record: dict[str, Any] = json.loads(line)
+    record.pop("checksum")
     return record
 
 

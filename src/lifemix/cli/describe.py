@@ -50,9 +50,10 @@ def _facts(saved: SavedModel) -> dict[str, Any]:
         "censored": int(counts[0]),
         "last_time": float(np.fmax(target.time, target.upper).max()),
         "roles": saved.options.to_state(),
-        "settings": {name: getattr(model, name) for name in _SETTINGS},
-        "parameters": model.n_parameters_,
-        "best_epochs": model.best_epoch_,
+        "model": type(model).__name__,
+        "settings": {name: getattr(model, name) for name in _SETTINGS if hasattr(model, name)},
+        "parameters": getattr(model, "n_parameters_", None),
+        "best_epochs": getattr(model, "best_epoch_", None),
         "columns": _columns(model),
         "held_out": saved.metadata.get("held_out"),
         "lifemix": saved.metadata.get("lifemix"),
@@ -62,6 +63,8 @@ def _facts(saved: SavedModel) -> dict[str, Any]:
 def _columns(model: Any) -> list[dict[str, Any]]:
     from ..preprocessing import TabularPreprocessor
 
+    if not hasattr(model, "preprocessor_"):
+        return [{"name": str(name), "kind": "any"} for name in getattr(model, "feature_names_in_", ())]
     if not isinstance(model.preprocessor_, TabularPreprocessor):
         return [{"name": str(name), "kind": "numeric"} for name in model.preprocessor_.get_feature_names_out()]
     return model.preprocessor_.to_state()["columns"]
@@ -73,7 +76,9 @@ def _show(screen: Screen, path: Path, saved: SavedModel, facts: dict[str, Any]) 
     unit = f" {saved.options.time_unit}" if saved.options.time_unit else ""
     events = ", ".join(f"{name} {count:,}" for name, count in facts["events"].items())
     source = f" of {facts['table']}" if facts["table"] else ""
-    screen.show(f"[bold]{escape(path.name)}[/]: Deep Survival Machines, {facts['parameters']:,} parameters per member")
+    size = f", {facts['parameters']:,} parameters per member" if facts["parameters"] is not None else ""
+    kind = "Deep Survival Machines" if facts["model"] == "DeepSurvivalMachines" else facts["model"]
+    screen.show(f"[bold]{escape(path.name)}[/]: {kind}{size}")
     lines = {
         "fitted to": f"{facts['rows']:,} rows{source}: {events}, censored {facts['censored']:,}",
         "times": f"up to {facts['last_time']:g}{unit}",

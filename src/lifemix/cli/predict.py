@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import SettingError
 from .options import Data, Model, Times, parse_numbers
 from .output import Screen, shown_number
 from .paths import TABLES, check_model_path, check_output, check_table_path
@@ -101,20 +104,32 @@ def _subjects(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
 def _predict_block(saved: SavedModel, X: pd.DataFrame, times: list[float], quantiles: list[float]) -> pd.DataFrame:
     import pandas as pd
 
-    distribution: Any = saved.model.predict_distribution(X)
-    columns: dict[str, Any] = {}
-    survival = distribution.survival(times)
-    columns |= {f"survival_{t:.10g}": survival[:, i] for i, t in enumerate(times)}
-    if saved.model.n_events_ > 1:
-        for event, name in enumerate(saved.event_names, 1):
-            word = "_".join(name.removeprefix("event ").split())
-            incidence = distribution.cumulative_incidence(times, event)
-            columns |= {f"incidence_{word}_{t:.10g}": incidence[:, i] for i, t in enumerate(times)}
+    model: Any = saved.model
+    if not hasattr(model, "predict_distribution"):
+        if quantiles:
+            raise SettingError(f"a {type(model).__name__} has no quantiles. Leave out --quantiles.")
+        incidence = partial(model.predict_cumulative_incidence, X)
+        return pd.DataFrame(_curves(saved, times, model.predict_survival_function(X, times), incidence))
+    distribution: Any = model.predict_distribution(X)
+    columns = _curves(saved, times, distribution.survival(times), distribution.cumulative_incidence)
     columns["median"] = distribution.median()
     if quantiles:
         values = distribution.quantile(quantiles)
         columns |= {f"quantile_{q:g}": values[:, i] for i, q in enumerate(quantiles)}
     return pd.DataFrame(columns)
+
+
+def _curves(
+    saved: SavedModel, times: list[float], survival: Any, incidence_of: Callable[[list[float], int], Any]
+) -> dict[str, Any]:
+    """Return the columns of survival and, for several event types, of their cumulative incidences."""
+    columns = {f"survival_{t:.10g}": survival[:, i] for i, t in enumerate(times)}
+    if saved.model.n_events_ > 1:
+        for event, name in enumerate(saved.event_names, 1):
+            word = "_".join(name.removeprefix("event ").split())
+            incidence = incidence_of(times, event)
+            columns |= {f"incidence_{word}_{t:.10g}": incidence[:, i] for i, t in enumerate(times)}
+    return columns
 
 
 def _warn_beyond(screen: Screen, saved: SavedModel, times: list[float], result: pd.DataFrame) -> None:
@@ -125,7 +140,7 @@ def _warn_beyond(screen: Screen, saved: SavedModel, times: list[float], result: 
         screen.warn(
             f"times beyond the last training time, {last:g}, are extrapolated: {', '.join(f'{t:g}' for t in far)}."
         )
-    beyond = int((result["median"] > last).sum())
+    beyond = int((result["median"] > last).sum()) if "median" in result else 0
     if beyond:
         screen.warn(f"{beyond:,} of {len(result):,} medians lie beyond the last training time, {last:g}: extrapolated.")
 

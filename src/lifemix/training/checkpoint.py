@@ -140,8 +140,10 @@ def _put_back(fleet: Fleet, state: Mapping[str, Any], arrays: Arrays) -> None:
     running, size = list(state["running"]), fleet.architecture.layout.size
     if not set(running) <= set(range(len(fleet.jobs))) or len(state["fits"]) != len(fleet.jobs):
         raise ValueError(f"models {running}, of {len(fleet.jobs)}")
+    if not all(type(state[name]) is int and 0 <= state[name] < 2**53 for name in ("epoch", "steps")):
+        raise ValueError("an epoch that never was")
     like = fleet.values
-    fleet.epoch, fleet.running, fleet.optimizer.steps = int(state["epoch"]), running, int(state["steps"])
+    fleet.epoch, fleet.running, fleet.optimizer.steps = state["epoch"], running, state["steps"]
     fleet.values = _to_tensor(arrays["values"], like, (len(running) * size,))
     fleet.best = _to_tensor(arrays["best"], like, (len(running), size))
     moments = {name.removeprefix("moment."): array for name, array in arrays.items() if name.startswith("moment.")}
@@ -150,7 +152,7 @@ def _put_back(fleet: Fleet, state: Mapping[str, Any], arrays: Arrays) -> None:
     else:  # of a class of torch.optim: whatever it keeps
         kept = {name: _to_tensor(array).to(like.device) for name, array in moments.items()}
     fleet.optimizer.restore(kept)
-    fleet.fits = [Fit(**fit) for fit in state["fits"]]
+    fleet.fits = [_fit_of(fit) for fit in state["fits"]]
     for number, fit in enumerate(fleet.fits):
         done = arrays.get(f"done.{number}")
         fit.parameters = None if done is None else _to_tensor(done, like, (size,))
@@ -165,6 +167,17 @@ def _put_back(fleet: Fleet, state: Mapping[str, Any], arrays: Arrays) -> None:
         fleet.best_buffers = {name: _to_tensor(arrays[f"best_buffer.{name}"], own) for name, own in buffers.items()}
     if fleet.running:
         fleet.gather_settings()
+
+
+def _fit_of(saved: Mapping[str, Any]) -> Fit:
+    """Return the record of one model; ``ValueError`` where it is none."""
+    fit = Fit(**saved)
+    numbers = [fit.best_loss, *fit.train_loss, *fit.validation_loss]
+    if type(fit.best_epoch) is not int or any(type(number) not in (int, float) for number in numbers):
+        raise ValueError("losses that are no numbers")
+    if not len(fit.train_loss) == len(fit.validation_loss) >= fit.best_epoch >= 0:
+        raise ValueError(f"{len(fit.train_loss)} and {len(fit.validation_loss)} losses")
+    return fit
 
 
 def _fingerprint(fleet: Fleet) -> str:

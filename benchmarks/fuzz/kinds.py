@@ -1,0 +1,326 @@
+"""The kinds of cases; each is a function of a random generator and a folder that returns what is wrong, or None."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lifemix import DeepSurvivalMachines, baselines, load, make_target, save
+from lifemix.errors import InputError, ModelFileError
+from lifemix.estimators.score_store import ScoreStore
+from lifemix.experiments.records import Record, RecordStore
+from lifemix.tensor_files import checksum, read_tensor_file, write_tensor_file
+from lifemix.training import Callback
+
+from .guard import watched
+from .mutations import altered_array, altered_bytes, change_somewhere, odd_value
+
+__all__ = ["FILES", "KINDS", "OTHERS"]
+
+_TIMES = [0.0, 0.5, 2.0, 50.0]
+_CHECKPOINT = "lifemix-checkpoint-0.safetensors"
+Random = np.random.Generator
+
+
+@cache
+def _data(n_events: int = 2) -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.standard_normal((90, 2)), columns=["a", "b"])
+    X["group"] = rng.choice(["low", "high", "none"], 90)
+    time = rng.weibull(1.5, 90) * np.exp(X["a"]) + 0.01
+    return X, make_target(time.round(2) + 0.01, rng.integers(0, n_events + 1, 90))
+
+
+@cache
+def _models() -> list[tuple[bytes, Any, Any]]:
+    """Return small models of several classes: the bytes of the file, the table and the predictions."""
+    small = DeepSurvivalMachines(k=2, hidden=(4,), max_epochs=2)
+    boosting = baselines.GradientBoosting(n_intervals=4, max_iter=5, min_samples_leaf=10)
+    models = [
+        (small, 2),
+        (baselines.CoxPH(), 1),
+        (baselines.KaplanMeier(), 1),
+        (baselines.FineGray(), 2),
+        (boosting, 2),
+        (baselines.CauseSpecific(baselines.CoxPH()), 2),
+        (baselines.ModelAverage([small, boosting]), 2),
+    ]
+    folder, found = Path(mkdtemp()), []
+    for model, n_events in models:
+        X, y = _data(n_events)
+        save(model.fit(X, y), folder / "model")
+        again = load(folder / "model")  # whatever is imported late is imported now
+        found.append(((folder / "model").read_bytes(), X[:5], again.predict_survival_function(X[:5], _TIMES)))
+    shutil.rmtree(folder)
+    return found
+
+
+def _damaged_model(rng: Random, folder: Path) -> str | None:
+    data, X, expected = _models()[int(rng.integers(len(_models())))]
+    changed = altered_bytes(rng, data)
+    (folder / "model").write_bytes(changed)
+
+    def case() -> None:
+        found = load(folder / "model").predict_survival_function(X, _TIMES)
+        if not np.array_equal(found, expected):
+            raise AssertionError("a wrong number")
+
+    return watched(case, len(changed))
+
+
+def _forged_model(rng: Random, folder: Path) -> str | None:
+    """A file that anybody could make: with a right checksum it is refused, or its model predicts probabilities."""
+    data, X, _ = _models()[int(rng.integers(len(_models())))]
+    (folder / "model").write_bytes(data)
+    header, arrays = read_tensor_file(folder / "model")
+    content, arrays = json.loads(header["content"]), dict(arrays)
+    for _ in range(int(rng.integers(1, 3))):
+        if rng.random() < 0.6 or not arrays:
+            change_somewhere(rng, content)
+        else:
+            name = sorted(arrays)[int(rng.integers(len(arrays)))]
+            arrays[name] = np.ascontiguousarray(altered_array(rng, arrays[name]))
+    text = json.dumps(content)
+    forged = {"lifemix": "2", "content": text, "checksum": checksum("2", text, arrays=arrays)}
+    write_tensor_file(folder / "model", forged, arrays)
+
+    def case() -> None:
+        found = load(folder / "model").predict_survival_function(X, _TIMES)
+        if found.shape != (len(X), len(_TIMES)) or not ((found >= 0) & (found <= 1 + 1e-9)).all():
+            raise AssertionError(f"no probabilities: {found.min()} to {found.max()}")
+
+    return watched(case, (folder / "model").stat().st_size)
+
+
+class _Stop(Callback):
+    def on_epoch_end(self, state: Any) -> None:
+        """Break off after the second epoch."""
+        if state.epoch == 2:
+            raise InterruptedError
+
+
+def _checkpointed(folder: Path, **options: Any) -> DeepSurvivalMachines:
+    return DeepSurvivalMachines(k=2, hidden=(3,), max_epochs=3, batch_size=45, checkpoint=folder, **options)
+
+
+@cache
+def _checkpoint() -> tuple[bytes, Any]:
+    """Return a checkpoint after two of three epochs, and the predictions at the end."""
+    X, y = _data()
+    folder = Path(mkdtemp())
+    try:
+        _checkpointed(folder, callbacks=[_Stop()]).fit(X, y)
+    except InterruptedError:
+        data = (folder / _CHECKPOINT).read_bytes()
+    shutil.rmtree(folder)
+    return data, DeepSurvivalMachines(k=2, hidden=(3,), max_epochs=3, batch_size=45).fit(X, y).predict(X)
+
+
+def _damaged_checkpoint(rng: Random, folder: Path) -> str | None:
+    data, expected = _checkpoint()
+    changed = altered_bytes(rng, data)
+    (folder / _CHECKPOINT).write_bytes(changed)
+
+    def case() -> None:
+        if not np.array_equal(_checkpointed(folder).fit(*_data()).predict(_data()[0]), expected):
+            raise AssertionError("another model")
+
+    return watched(case, len(changed))
+
+
+def _forged_checkpoint(rng: Random, folder: Path) -> str | None:
+    (folder / _CHECKPOINT).write_bytes(_checkpoint()[0])
+    header, arrays = read_tensor_file(folder / _CHECKPOINT)
+    state, arrays = json.loads(header["state"]), dict(arrays)
+    if rng.random() < 0.5:
+        change_somewhere(rng, state)
+    else:
+        name = sorted(arrays)[int(rng.integers(len(arrays)))]
+        arrays[name] = np.ascontiguousarray(altered_array(rng, arrays[name]))
+    header["state"] = json.dumps(state)
+    header["checksum"] = checksum(header["format"], header["fingerprint"], header["state"], arrays=arrays)
+    write_tensor_file(folder / _CHECKPOINT, header, arrays)
+
+    def case() -> None:
+        _checkpointed(folder).fit(*_data())
+
+    return watched(case, (folder / _CHECKPOINT).stat().st_size)
+
+
+@cache
+def _scores() -> tuple[bytes, dict[str, Any]]:
+    folder = Path(mkdtemp())
+    store = ScoreStore(folder, 1)
+    for fold in range(6):
+        result = {"test_score": 0.5 + fold / 13, "fit_time": 0.1, "score_time": 0.2}
+        store.put(DeepSurvivalMachines(), {"k": 4}, fold, result)
+    data = (folder / "scores.jsonl").read_bytes()
+    known = ScoreStore(folder, 1).known
+    shutil.rmtree(folder)
+    return data, known
+
+
+def _damaged_scores(rng: Random, folder: Path) -> str | None:
+    data, known = _scores()
+    changed = altered_bytes(rng, data)
+    (folder / "scores.jsonl").write_bytes(changed)
+
+    def case() -> None:
+        store = ScoreStore(folder, 1)
+        _subset(store.known, known)
+        store.put(DeepSurvivalMachines(), {"k": 4}, 9, {"test_score": 0.1, "fit_time": 0.1, "score_time": 0.2})
+        again = ScoreStore(folder, 1).known
+        if len(again) != len(store.known) + 1:
+            raise AssertionError("a score was lost")
+
+    return watched(case, len(changed))
+
+
+def _subset(found: dict[Any, Any], known: dict[Any, Any]) -> None:
+    if not all(repr(known.get(key)) == repr(value) for key, value in found.items()):
+        raise AssertionError("a wrong number")
+
+
+def _record(fold: int) -> Record:
+    return Record("support", "dsm", {"k": 4}, 0.25, fold, 0, "full", {"ctd": [[0.5 + fold / 13]]}, seconds=1.5)
+
+
+@cache
+def _records() -> tuple[bytes, dict[Any, Any]]:
+    folder = Path(mkdtemp())
+    RecordStore(folder).add(_record(fold) for fold in range(6))
+    data = (folder / "records-dsm.jsonl").read_bytes()
+    known: dict[Any, Any] = RecordStore(folder).known
+    shutil.rmtree(folder)
+    return data, known
+
+
+def _damaged_records(rng: Random, folder: Path) -> str | None:
+    data, known = _records()
+    changed = altered_bytes(rng, data)
+    (folder / "records-dsm.jsonl").write_bytes(changed)
+
+    def case() -> None:
+        store = RecordStore(folder)
+        _subset(store.known, known)
+        store.add(_record(fold) for fold in range(6))
+        _subset(RecordStore(folder).known, known)
+        if len(RecordStore(folder)) != len(known):
+            raise AssertionError("a record was lost")
+
+    return watched(case, len(changed))
+
+
+@cache
+def _table() -> bytes:
+    X, y = _data(1)
+    return X.assign(time=y["time"], event=y["event"]).to_csv(index=False).encode()
+
+
+def _command(arguments: list[str]) -> None:
+    """Run a command inside of this process; only its own refusals are right."""
+    from typer.testing import CliRunner
+
+    from lifemix.cli import app
+
+    result = CliRunner().invoke(app, arguments)
+    if result.exit_code not in (0, 2) or "something went wrong" in result.stderr:
+        raise AssertionError(f"exit code {result.exit_code}: {result.stderr[-200:]} {result.exception!r}")
+
+
+def _damaged_table(rng: Random, folder: Path) -> str | None:
+    name = str(rng.choice(["t.csv", "t.tsv", "t.csv.gz", "t.parquet"]))
+    (folder / name).write_bytes(altered_bytes(rng, _table()))
+    columns = ["--time", "time", "--event", "event"]
+    return watched(lambda: _command(["doctor", str(folder / name), *columns]), memory=False)
+
+
+def _command_line(rng: Random, folder: Path) -> str | None:
+    (folder / "t.csv").write_bytes(_table())
+    (folder / "m.safetensors").write_bytes(_models()[1][0])
+    names = [
+        "--time",
+        "--event",
+        "--times",
+        "--unit",
+        "--id",
+        "--entry",
+        "--drop",
+        "--seed",
+        "--numeric",
+        "-o",
+        "--json",
+    ]
+    values = ["time", "event", "a", "group", "1,2", "1d", "", "nan", "-1", "1e400", "[/red]", "$x$", "0", "é", "t.csv"]
+    command = str(rng.choice(["doctor", "predict", "evaluate", "describe"]))
+    arguments = [command] + ([] if command == "doctor" else [str(folder / "m.safetensors")])
+    arguments += [] if command == "describe" else [str(folder / "t.csv")]
+    for _ in range(int(rng.integers(0, 4))):
+        arguments += [str(rng.choice(names)), str(rng.choice(values))][: int(rng.integers(1, 3))]
+    return watched(lambda: _command(arguments), memory=False)
+
+
+@cache
+def _fitted() -> list[Any]:
+    X, y = _data()
+    return [DeepSurvivalMachines(k=2, hidden=(4,), max_epochs=1).fit(X, y), baselines.AalenJohansen().fit(X, y)]
+
+
+def _odd_times(rng: Random, folder: Path) -> str | None:
+    model, X = _fitted()[int(rng.integers(2))], _data()[0][:4]
+    odd = [odd_value(rng) for _ in range(int(rng.integers(0, 3)))] + [1e-320, 1e308, 0.0, 2][: int(rng.integers(5))]
+    times = odd[0] if len(odd) == 1 and rng.random() < 0.5 else odd
+
+    def case() -> None:
+        found = model.predict_cumulative_incidence(X, times, event=odd_value(rng) if rng.random() < 0.3 else 1)
+        if not ((found >= 0) & (found <= 1 + 1e-6)).all():
+            raise AssertionError(f"no probabilities at {times}: {found}")
+
+    return watched(case)
+
+
+def _odd_settings(rng: Random, folder: Path) -> str | None:
+    defaults = DeepSurvivalMachines(k=1, hidden=(2,), max_epochs=1)
+    names = sorted(set(defaults.get_params()) - {"verbose", "callbacks", "checkpoint"})
+    for _ in range(int(rng.integers(1, 3))):
+        defaults.set_params(**{str(rng.choice(names)): copy.deepcopy(odd_value(rng))})
+    if isinstance(defaults.max_epochs, int) and defaults.max_epochs > 100:
+        defaults.set_params(max_epochs=1)  # allowed, and long
+    return watched(lambda: _fit_and_predict(defaults), memory=False)
+
+
+def _fit_and_predict(model: DeepSurvivalMachines) -> None:
+    X, y = _data()
+    try:
+        found = model.fit(X, y).predict_survival_function(X[:3], _TIMES)
+    except (InputError, ModelFileError):
+        return
+    if not ((found >= 0) & (found <= 1 + 1e-6)).all():
+        raise AssertionError("no probabilities")
+
+
+Kind = Callable[[Random, Path], str | None]
+FILES: dict[str, Kind] = {
+    "damaged-model": _damaged_model,
+    "forged-model": _forged_model,
+    "damaged-checkpoint": _damaged_checkpoint,
+    "forged-checkpoint": _forged_checkpoint,
+    "damaged-scores": _damaged_scores,
+    "damaged-records": _damaged_records,
+}
+OTHERS: dict[str, Kind] = {
+    "table": _damaged_table,
+    "command-line": _command_line,
+    "times": _odd_times,
+    "settings": _odd_settings,
+}
+KINDS = FILES | OTHERS
