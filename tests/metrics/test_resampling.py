@@ -168,3 +168,14 @@ def test_limits_of_a_metric_that_hardly_varies():
     assert highest.lower <= highest.upper <= 29
     single = bootstrap(lambda y, x: x.mean(), ([1.0], [1]), [2.0], n_resamples=5, random_state=0)
     assert (single.lower, single.upper) == (2.0, 2.0)
+
+
+def test_limits_hold_a_skewed_metric_more_often_than_percentiles(rng):
+    y, hits = (np.ones(30), np.ones(30, int)), np.zeros(2)
+    for seed in range(150):
+        found = bootstrap(lambda y, x: x.var(), y, rng.normal(size=30), n_resamples=80, random_state=seed)
+        lower, upper = np.quantile(found.replicates, [0.025, 0.975])
+        hits += [lower <= 1 <= upper, found.lower <= 1 <= found.upper]
+    percentile, accelerated = hits / 150
+    assert accelerated > percentile + 0.02
+    assert accelerated > 0.83
