@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.fuzz.guard import watched
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -285,3 +286,45 @@ def test_what_an_encoder_did_not_train_must_be_finite_too(value, tmp_path):
     forge(tmp_path / "model", content, arrays)
     with pytest.raises(ModelFileError, match="running_mean must be finite numbers"):
         load(tmp_path / "model", encoder=encoder)
+
+
+HUGE = {
+    "inputs": lambda content: content["fitted"].update(n_features_in_=10**9),
+    "components": lambda content: content["options"].update(k=10**9),
+    "widths": lambda content: content["options"].update(hidden={"$tuple": [10**9]}),
+    "layers": lambda content: content["options"].update(hidden={"$tuple": [1] * 10**4}),
+    "members": lambda content: content["options"].update(n_members=10**9),
+    "layout": lambda content: content["fitted"]["network_"]["layout"].update(heads=[10**9, 10**9]),
+    "digits": lambda content: content["fitted"]["network_"].update(unit=10**400),
+}
+
+
+@pytest.mark.parametrize("change", HUGE.values(), ids=HUGE.keys())
+def test_a_small_file_does_not_ask_for_more_memory_than_it_has(change, tmp_path):
+    content, arrays = copy.deepcopy(written("DeepSurvivalMachines"))
+    change(content)
+    forge(tmp_path / "model", content, arrays)
+
+    def case():
+        load(tmp_path / "model").predict(data(2)[0])
+
+    assert watched(case, (tmp_path / "model").stat().st_size) is None
+
+
+WEIGHTS = {
+    "DeepSurvivalMachines": "network_.parameters",
+    "DeepSurv": "network_.output.weight",
+    "CoxPH": "coef_",
+    "GradientBoosting": "_hazard.trees.value",
+}
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_weights_that_are_no_numbers_are_refused(name, number, tmp_path):
+    content, arrays = copy.deepcopy(written(name))
+    array = np.array(arrays[WEIGHTS[name]])
+    array.flat[0] = number
+    forge(tmp_path / "model", content, arrays | {WEIGHTS[name]: array})
+    with pytest.raises(ModelFileError):
+        load(tmp_path / "model")

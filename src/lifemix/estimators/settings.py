@@ -88,7 +88,7 @@ def choose_device(device: str | torch.device) -> torch.device:
     try:
         chosen = torch.device(device)
         torch.empty(0, device=chosen)
-    except (RuntimeError, AssertionError, TypeError) as error:
+    except (RuntimeError, AssertionError, TypeError, ValueError, OverflowError) as error:
         raise SettingError(f"device {device!r} cannot be used: {error}. Try 'auto' or 'cpu'.") from None
     return chosen
 
