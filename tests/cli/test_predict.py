@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from commands import COLUMNS, QUICK
 from lifemix import load
+from lifemix.cli.output import Screen
 
 
 def test_numbers_are_those_of_python(run, model, data, frame, tmp_path):
@@ -106,3 +108,54 @@ def test_a_file_that_is_no_model(content, tmp_path, data, refused):
     for command in (["predict", path, data], ["evaluate", path, data], ["describe", path]):
         refused(*command)
     assert "is a folder" in refused("describe", tmp_path)
+
+
+def test_many_columns_are_shown_in_parts_that_can_be_read(run, competing):
+    table, model = competing
+    out = run("predict", model, table, "--times", "50,100,200,400,800").out
+    assert max(len(line) for line in out.splitlines()) <= 120
+    lines = out.splitlines()
+    for title in ("survival", "incidence_cancer", "incidence_other_cause"):
+        assert lines[lines.index(title) + 1].split() == ["patient", "50", "100", "200", "400", "800"]
+
+
+def test_texts_that_a_spreadsheet_would_run_are_escaped_when_asked(run, model, frame, write, tmp_path):
+    path, output = write(frame.assign(patient=["=1+1", "@x", "-2", "+3", "safe"] * 40)), tmp_path / "p.csv"
+    assert run("predict", model, path, "--id", "patient", "-o", output).code == 0
+    assert pd.read_csv(output, dtype=str)["patient"].tolist()[:5] == ["=1+1", "@x", "-2", "+3", "safe"]
+    assert run("predict", model, path, "--id", "patient", "--escape-formulas", "-o", output).code == 0
+    assert pd.read_csv(output, dtype=str)["patient"].tolist()[:5] == ["'=1+1", "'@x", "'-2", "'+3", "safe"]
+
+
+def test_progress_is_lines_where_no_bar_can_be_drawn(capsys, monkeypatch):
+    monkeypatch.setattr("lifemix.cli.output._SECONDS_PER_LINE", 0.0)
+    with Screen().bar("predicting", 30) as advance:
+        advance(10)
+        advance(20)
+    assert capsys.readouterr().err == "predicting: 10 of 30\npredicting: 30 of 30\n"
+    with Screen(quiet=True).bar("predicting", 30) as advance:
+        advance(10)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_piped_fit_tells_its_epochs(run, data, tmp_path, monkeypatch):
+    monkeypatch.setattr("lifemix.cli.output._SECONDS_PER_LINE", 0.0)
+    done = run("fit", data, *COLUMNS, *QUICK, "--holdout", "0", "-o", tmp_path / "m.safetensors")
+    assert "epoch: 1 of 2\nepoch: 2 of 2\n" in done.err
+    assert "NEW_ROWS.csv" in done.out
+    assert "--holdout-to" in done.out
+
+
+def test_names_with_dollars_and_units_with_brackets_go_through_every_page(run, frame, write, tmp_path):
+    odd = frame.rename(columns={"age": "$age$ $", "stage": "cost $\\frac{"}).replace({"I": "$x_1$", "II": "a$\\b"})
+    path, output, page = write(odd), tmp_path / "m.safetensors", tmp_path / "r.html"
+    done = run("fit", path, *COLUMNS, *QUICK, "--unit", "[/red]", "-o", output)
+    assert done.code == 0, done.err
+    assert "at ([/red])" in done.out
+    reported = run("report", output, path, "-o", page)
+    assert reported.code == 0, reported.err
+    assert "$age$ $" in page.read_text()
+    for command in (["describe", output], ["evaluate", output, path]):
+        assert run(*command).code == 0
+    compared = run("compare", path, *COLUMNS, "--unit", "[/red]", "--models", "curve", "--folds", "2")
+    assert "[/red]" in compared.out

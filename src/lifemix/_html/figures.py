@@ -57,12 +57,15 @@ def figure(
 
 
 def _address(drawing: Figure, kind: Literal["svg", "png"]) -> str:
-    """Return a figure as a data URI."""
+    """Return a figure as a data URI; names of columns may have dollar signs, which are no formulas."""
     from matplotlib import rc_context
+    from matplotlib.text import Text
 
+    for text in drawing.findobj(Text):
+        text.set_parse_math(False)  # type: ignore[attr-defined]
     stream = io.BytesIO()
     stamp = {"Date": None} if kind == "svg" else {"Software": None}
-    with rc_context({"svg.hashsalt": "lifemix"}):
+    with rc_context({"svg.hashsalt": "lifemix", "text.parse_math": False}):
         drawing.savefig(stream, format=kind, dpi=150, facecolor="white", bbox_inches="tight", metadata=stamp)
     media = {"svg": "image/svg+xml", "png": "image/png"}[kind]
     return f"data:{media};base64,{base64.b64encode(stream.getvalue()).decode()}"

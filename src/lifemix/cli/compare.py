@@ -162,7 +162,7 @@ def _show(screen: Screen, lines: list[_Line], training: TrainingTable, horizons:
     values = {name: lists for line in lines for each in line.quality for name, lists in each.values.items()}
     where = at_times(horizons, training.options.time_unit)
     for event, name in enumerate(training.codes.names, 1):
-        screen.show(f"\n[bold]{escape(name)}[/]: mean over {where}; mean and standard deviation over the folds")
+        screen.show(f"\n[bold]{escape(name)}[/]: mean over {escape(where)}; mean and standard deviation over the folds")
         for first in range(0, len(lines), _MODELS_PER_TABLE):
             _show_table(screen, lines[first : first + _MODELS_PER_TABLE], shown_measures(values, event), event)
     show_directions(screen, shown_measures(values, 1))

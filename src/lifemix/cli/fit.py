@@ -151,7 +151,7 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
             about = check_model(evaluated, *part, event_names=names, horizons=horizons)
             show_findings(screen, about, "Findings about the model")
             findings = [*findings, *about]
-    _say_done(screen, data, output, held_out)
+    _say_done(screen, data, output, held_out, choices.holdout_to)
     result = {"output": str(output), "settings": settings, "candidates": candidates}
     screen.result({**result, "findings": finding_states(findings), **model.metadata_})
 
@@ -222,6 +222,7 @@ def _fit(
     screen: Screen, settings: dict[str, Any], training: TrainingTable, rows: Any, choices: _FitChoices
 ) -> DeepSurvivalMachines:
     from ..estimators import DeepSurvivalMachines
+    from .epoch_lines import EpochLines
     from .settings_search import batch_size, ensemble_size
 
     members = choices.members or ensemble_size(len(training.y))
@@ -232,11 +233,12 @@ def _fit(
         batch_size=batch_size(len(rows)),
         random_state=choices.seed,
         verbose=screen.progress,
+        callbacks=[] if screen.progress or screen.quiet else [EpochLines(screen)],
     )
     which = "all " if len(rows) == len(training.y) else ""
     screen.say(f"Fitting to {which}{len(rows):,} rows{f', {members} members' if members > 1 else ''} ...")
     model.fit(training.X.iloc[rows], training.y[rows])
-    return model.set_params(verbose=False)
+    return model.set_params(verbose=False, callbacks=None)
 
 
 def _measure(
@@ -288,7 +290,7 @@ def _metadata(training: TrainingTable, table: str, held_out: dict[str, Any]) -> 
     return found
 
 
-def _say_done(screen: Screen, data: Path, output: Path, held_out: dict[str, Any]) -> None:
+def _say_done(screen: Screen, data: Path, output: Path, held_out: dict[str, Any], rest: Path | None) -> None:
     rows = held_out["rows"]
     if held_out["refitted"]:
         how = "fitted to all rows, with the settings evaluated above"
@@ -296,4 +298,12 @@ def _say_done(screen: Screen, data: Path, output: Path, held_out: dict[str, Any]
         how = f"fitted without the {rows:,} held-out rows" if rows else "fitted to all rows, not evaluated"
     screen.say()
     screen.wrote(output, f" ({output.stat().st_size / 1e6:.1f} MB): {how}.")
-    screen.say(f"Next: lifemix predict {output} {data} -o predictions.csv", markup=False)
+    if rest is not None:
+        screen.say(f"Next: lifemix report {output} {rest} -o report.html, on the rows held out.", markup=False)
+        return
+    screen.say(f"Next: lifemix predict {output} NEW_ROWS{data.suffix} -o predictions.csv", markup=False)
+    screen.say(
+        f"For a report on rows that the model has not seen, fit with --holdout-to held_out.csv, then: lifemix report "
+        f"{output} held_out.csv -o report.html",
+        markup=False,
+    )

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Screen", "at_times", "plain", "settings_text", "shown_number"]
 
+_SECONDS_PER_LINE = 10.0  # of progress, where no bar can be drawn
 _WIDTH = 120  # of a pipe or a file, which has none of its own
 
 
@@ -69,15 +71,28 @@ class Screen:
 
     @contextmanager
     def bar(self, title: str, total: int) -> Iterator[Callable[[int], None]]:
-        """Yield a function to call with how much was just done; draws a bar where someone is watching."""
+        """Yield a function to call with how much was just done: a bar where someone is watching, else lines."""
         if not self.progress:
-            yield lambda done: None
+            yield self.lines(title, total)
             return
         from rich.progress import Progress
 
         with Progress(console=self._err, transient=True) as progress:
             task = progress.add_task(title, total=total)
             yield lambda done: progress.advance(task, done)
+
+    def lines(self, title: str, total: int) -> Callable[[int], None]:
+        """Return a function that writes a line to stderr every few seconds; none with ``quiet``."""
+        done, last = 0, monotonic()
+
+        def advance(more: int) -> None:
+            nonlocal done, last
+            done += more
+            if not self.quiet and monotonic() - last >= _SECONDS_PER_LINE:
+                last = monotonic()
+                self._err.print(f"{title}: {done:,} of {total:,}", highlight=False, markup=False)
+
+        return advance
 
     def wrote(self, path: Path, note: str) -> None:
         """Say that a file was written."""

@@ -25,6 +25,7 @@ __all__ = ["predict"]
 
 _BLOCK = 20_000  # rows predicted at once, so that long tables need little memory
 _SHOWN = 20
+_MOST_COLUMNS = 8  # that can be read beside each other
 
 
 def predict(
@@ -39,6 +40,13 @@ def predict(
     quantiles: Annotated[
         list[str] | None, typer.Option(help="Quantiles of the time besides the median, such as 0.1,0.9.")
     ] = None,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas",
+            help="Put an apostrophe before texts that begin with = + - @, which a spreadsheet would run as formulas.",
+        ),
+    ] = False,
 ) -> None:
     """Predict survival for the rows of a table.
 
@@ -54,6 +62,8 @@ def predict(
     if output is not None:
         check_output(output, TABLES, (model, data))
     result = _predict_table(screen, model, data, table, at, levels)
+    if escape_formulas:
+        result = _without_formulas(result)
     if output is None:
         _show(screen, result)
         screen.result(result.to_dict("records"))
@@ -145,17 +155,42 @@ def _warn_beyond(screen: Screen, saved: SavedModel, times: list[float], result: 
         screen.warn(f"{beyond:,} of {len(result):,} medians lie beyond the last training time, {last:g}: extrapolated.")
 
 
+def _without_formulas(result: pd.DataFrame) -> pd.DataFrame:
+    """Return a table in which no text, names of columns included, begins like a formula of a spreadsheet."""
+
+    def plain(value: Any) -> Any:
+        return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+
+    texts = {name: result[name].map(plain) for name in result.columns if result[name].dtype.kind not in "fi"}
+    return result.assign(**texts).rename(columns=plain)
+
+
 def _show(screen: Screen, result: pd.DataFrame) -> None:
+    """Show the first rows; where there are many columns, survival and the incidence of each event apart."""
+    first, *names = result.columns
+    parts: dict[str, list[str]] = {}
+    for name in names:
+        curve = name.startswith(("survival_", "incidence_"))
+        parts.setdefault(name.rsplit("_", 1)[0] if curve else "", []).append(name)
+    for title, part in ({"": names} if len(names) <= _MOST_COLUMNS else parts).items():
+        _show_part(screen, title, result[[first, *part]])
+    if len(result) > _SHOWN:
+        screen.say(f"  ... {len(result) - _SHOWN:,} more rows; -o predictions.csv writes all of them.")
+
+
+def _show_part(screen: Screen, title: str, result: pd.DataFrame) -> None:
     from rich.markup import escape
 
-    heads = ["\n".join(name.rsplit("_", 1)) for name in result.columns[1:]]  # narrow, so that many columns fit
+    if title:
+        screen.show(f"\n[bold]{escape(title)}[/]")
+        heads = [name.removeprefix(f"{title}_") for name in result.columns[1:]]
+    else:
+        heads = ["\n".join(name.rsplit("_", 1)) for name in result.columns[1:]]  # narrow, so that many columns fit
     table = screen.table(result.columns[0], *heads, right=range(1, len(result.columns)))
     for row in result.head(_SHOWN).itertuples(index=False):
         values = zip(result.columns[1:], row[1:], strict=True)
         table.add_row(escape(str(row[0])), *(_cell(name, value) for name, value in values))
     screen.show(table)
-    if len(result) > _SHOWN:
-        screen.say(f"  ... {len(result) - _SHOWN:,} more rows; -o predictions.csv writes all of them.")
 
 
 def _cell(name: str, value: float) -> str:

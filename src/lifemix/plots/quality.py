@@ -145,7 +145,7 @@ def concordance_over_time(
         axes.plot(grid, scores, color=colour(number), linestyle=line_style(number), linewidth=1.8, label=name)
     axes.axhline(0.5, color=_GREY, linestyle="--", linewidth=1.2, zorder=1, label="by chance")
     time_axis(axes, float(grid[-1]), time_unit)
-    axes.set_ylabel(r"concordance $C^{\mathrm{td}}$ (higher is better)")
+    axes.set_ylabel("concordance Cᵗᵈ (higher is better)")
     low, high = axes.get_ylim()
     axes.set_ylim(min(low, 0.48), min(max(high, 0.52), 1.0))
     legend_beside(axes)

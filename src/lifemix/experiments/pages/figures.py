@@ -100,7 +100,7 @@ def error_lines(
     style = {**_HOLLOW, "ls": (0, (3, 3)), "lw": 0.9, "ms": 4.5, "elinewidth": 0.8}
     _error_line(axes, theirs, steps, step, offsets[-1], style)
     axes.set_xlim(-0.5, len(steps) - 0.5)
-    axes.set_ylabel("$C^{td}$" if cells[0].measure == "ctd" else measure_of(cells[0].measure).title, fontsize=9)
+    axes.set_ylabel("Cᵗᵈ" if cells[0].measure == "ctd" else measure_of(cells[0].measure).title, fontsize=9)
 
 
 def _error_line(
