@@ -21,6 +21,8 @@ LEVELS = {
     "line_files": 2,
     "event_coding": 1,
     "target_summary": 3,
+    "other_frames": 1,
+    "other_names": 4,
     "datasets": 3,
     "events": 3,
     "preprocessing": 3,

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .checks import Rule, check_event, check_settings, check_times
+from .errors import SettingError
 from .functions import survival_functions
 from .metrics import mean_concordance
+from .other_names import OTHER_NAMES, with_column_names, with_return_array
 from .preprocessing import TableLike, apply_preprocessor, shape_of
 from .state import SUMMARY, IfPresent, IntValue, JsonValue, NameArray, PreprocessorState, StateKind
 from .target import Target, TargetLike, as_target
@@ -244,6 +247,98 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "n_events_")
         return TargetSummary.of(self.training_target_, self._needs_event_times)
 
+    def predict_median(self, X: TableLike) -> Floats:
+        """Return the median time to the first event of each row, of a model that predicts distributions.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+
+        Returns
+        -------
+        array of shape (n,)
+            Times; the same as ``predict_distribution(X).median()``.
+
+        """
+        return self._distribution(X).median()
+
+    def predict_expectation(self, X: TableLike) -> Floats:
+        """Return the mean time to the first event of each row, of a model that predicts distributions.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+
+        Returns
+        -------
+        array of shape (n,)
+            Times; the same as ``predict_distribution(X).mean()``.
+
+        """
+        return self._distribution(X).mean()
+
+    def predict_cumulative_hazard_function(self, X: TableLike, times: ArrayLike) -> Floats:
+        """Return the cumulative hazard ``-log P(T > t | x)``, T the time of the first event of any type.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+        times : array-like of shape (n_times,)
+            Times from the origin.
+
+        Returns
+        -------
+        array of shape (n, n_times)
+            Cumulative hazards; infinite where the survival is 0.
+
+        """
+        with np.errstate(divide="ignore"):
+            return -np.log(self.predict_survival_function(X, times)) + 0.0  # no -0.0
+
+    def predict_surv_df(self, X: TableLike, times: ArrayLike | None = None) -> pd.DataFrame:
+        """Return survival curves as pycox lays them out: one row per time (the index), one column per subject.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training.
+        times : array-like of shape (n_times,), optional
+            Times from the origin; ``event_times_`` where none are given.
+
+        Returns
+        -------
+        DataFrame
+            Probabilities.
+
+        """
+        at = self.event_times_ if times is None else np.atleast_1d(np.asarray(times, dtype=np.float64))
+        return pd.DataFrame(self.predict_survival_function(X, at).T, index=pd.Index(at, name="time"))
+
+    def _distribution(self, X: TableLike) -> Any:
+        predict = getattr(self, "predict_distribution", None)
+        if predict is None:
+            raise SettingError(
+                f"{type(self).__name__} predicts curves, not distributions, and so no median or mean. Use "
+                "predict_survival_function(X, times), or DeepSurvivalMachines."
+            )
+        return predict(X)
+
+    if not TYPE_CHECKING:  # with it, mypy would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name in OTHER_NAMES:
+                raise AttributeError(f"{type(self).__name__} has no {name}; use {OTHER_NAMES[name]}.")
+            return object.__getattribute__(self, name)  # raises what it has to
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, wrap in (("fit", with_column_names), ("predict_survival_function", with_return_array)):
+            if name in cls.__dict__:
+                setattr(cls, name, wrap(cls.__dict__[name]))
+
     # What a model knows of itself.
 
     def _survival(self, x: Any, times: Floats) -> Floats:
@@ -301,3 +396,6 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         sizes["events"], sizes["event_times"] = self.n_events_, len(self.event_times_)
         if hasattr(self, "preprocessor_"):
             sizes["inputs"] = len(self.preprocessor_.get_feature_names_out())
+
+
+SurvivalModel.predict_survival_function = with_return_array(SurvivalModel.predict_survival_function)  # type: ignore[method-assign]

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import TargetError
 from .event_coding import no_censored_row, refuse_large_codes, refuse_swapped
+from .other_frames import as_pandas
 from .subjects import first_appearance, subject_codes
 from .warning import warn_user
 
@@ -102,6 +103,16 @@ class Target:
             raise TargetError(f"horizons need rows with {what}; got none among the codes {np.unique(self.event)}.")
         times = np.where(self.interval, (self.time + self.upper) / 2, self.time)
         return np.asarray(np.quantile(times[seen], levels), dtype=np.float64)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how many rows of which kind, and the first of them."""
+        codes, counts = np.unique(self.event, return_counts=True)
+        kinds = (
+            f"{count:,} {'censored' if code == 0 else f'event {code}'}"
+            for code, count in zip(codes, counts, strict=True)
+        )
+        first = pd.DataFrame(self.take(slice(0, 5)).to_array())
+        return f"<p>Target of {len(self):,} rows: {', '.join(kinds)}</p>{first.to_html()}"
 
     def take(self, rows: Any) -> Target:
         """Return some of the rows, by index or mask."""
@@ -256,6 +267,7 @@ def as_target(y: TargetLike) -> Target:
     """
     if isinstance(y, Target):
         return y
+    y = as_pandas(y)
     if isinstance(y, pd.DataFrame):
         return _from_frame(y)
     if isinstance(y, np.ndarray) and y.dtype.names:

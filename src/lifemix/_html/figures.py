@@ -62,7 +62,7 @@ def _address(drawing: Figure, kind: Literal["svg", "png"]) -> str:
     from matplotlib.text import Text
 
     for text in drawing.findobj(Text):
-        text.set_parse_math(False)  # type: ignore[attr-defined]
+        text.set_parse_math(False)
     stream = io.BytesIO()
     stamp = {"Date": None} if kind == "svg" else {"Software": None}
     with rc_context({"svg.hashsalt": "lifemix", "text.parse_math": False}):

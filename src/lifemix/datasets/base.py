@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from html import escape
 from importlib import import_module, resources
 from typing import Any
 
@@ -65,6 +66,11 @@ class Dataset:
     def counts(self) -> dict[int, int]:
         """How many rows are censored (0) and how many have each event type (1..M)."""
         return {code: int((self.y["event"] == code).sum()) for code in (0, *self.event_names)}
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the summary and the first rows."""
+        first = self.X.head().assign(time=self.y["time"][:5], event=self.y["event"][:5])
+        return f"<p>{escape(repr(self)[1:-1])}</p>{first.to_html()}"
 
     def __repr__(self) -> str:
         kinds = {0: "censored", **self.event_names}

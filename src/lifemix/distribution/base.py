@@ -139,6 +139,14 @@ class SurvivalDistribution(ABC):
         index = np.arange(len(self))[rows]
         return self._take(torch.as_tensor(index))
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: quantiles of the first rows."""
+        shares = (0.1, 0.25, 0.5, 0.75, 0.9)
+        first = self[: min(5, len(self))]
+        table = pd.DataFrame(first.quantile(shares), columns=[f"{share:.0%}" for share in shares])
+        title = f"{type(self).__name__} of {len(self):,} rows; the times by which these shares have had the event:"
+        return f"<p>{title}</p>{table.to_html()}"
+
     def survival(self, t: ArrayLike) -> Floats:
         """Return the survival function ``S(t)``, the probability of no event up to t.
 

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import sparse
 
 from ..errors import CovariateError, LifemixWarning
+from ..other_frames import as_pandas
 from .reading import TableData
 
 __all__ = ["as_frame", "as_table", "match_columns"]
@@ -29,6 +30,7 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
     """
     if isinstance(X, TableData):
         return X.frame, X.named
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         names = X.columns.map(str)
         if not names.is_unique:
@@ -36,7 +38,7 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
             raise CovariateError(f"columns must have different names; got {twice} more than once. Rename them.")
         return (X if names.equals(X.columns) else X.set_axis(names, axis=1)), True
     if sparse.issparse(X):
-        raise CovariateError(f"sparse matrices are not supported; got shape {X.shape}. Use X.toarray().")
+        X = X.toarray()
     array = np.asarray(X)
     if array.ndim != 2:
         raise CovariateError(

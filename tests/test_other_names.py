@@ -1,0 +1,111 @@
+"""Habits of users of lifelines, scikit-survival, pycox, polars and scipy."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from lifemix import DeepSurvivalMachines, baselines, datasets, make_target
+from lifemix.errors import InputError, SettingError
+from lifemix.other_names import OTHER_NAMES
+from lifemix.target import as_target
+
+QUICK = DeepSurvivalMachines(k=2, hidden=(), max_epochs=1)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=150), "b": rng.choice(["x", "y"], 150)})
+    return X.assign(T=rng.exponential(np.exp(X["a"])) + 0.01, E=rng.integers(0, 2, 150))
+
+
+@pytest.fixture(scope="module")
+def fitted(table):
+    return QUICK.fit(table[["a", "b"]], make_target(table["T"], table["E"]))
+
+
+@pytest.mark.parametrize("make", [lambda: DeepSurvivalMachines(k=2, hidden=(), max_epochs=1), baselines.CoxPH])
+def test_fit_takes_the_columns_of_lifelines(make, table):
+    X, y = table[["a", "b"]], make_target(table["T"], table["E"])
+    expected = make().fit(X, y).predict(X)
+    np.testing.assert_array_equal(make().fit(table, duration_col="T", event_col="E").predict(X), expected)
+    with pytest.raises(InputError, match="no column 'time'"):
+        make().fit(table, duration_col="time", event_col="E")
+
+
+def test_predictions_under_the_names_of_others(fitted, table):
+    X, times = table[["a", "b"]].head(5), [0.5, 1.0, 2.0]
+    distribution = fitted.predict_distribution(X)
+    np.testing.assert_array_equal(fitted.predict_median(X), distribution.median())
+    np.testing.assert_array_equal(fitted.predict_expectation(X), distribution.mean())
+    hazard = fitted.predict_cumulative_hazard_function(X, times)
+    np.testing.assert_allclose(hazard, distribution.cumulative_hazard(times))
+    survival = fitted.predict_survival_function(X, return_array=True)
+    np.testing.assert_array_equal(survival, fitted.predict_survival_function(X, fitted.event_times_))
+    frame = fitted.predict_surv_df(X)
+    np.testing.assert_array_equal(frame.to_numpy().T, survival)
+    np.testing.assert_array_equal(frame.index, fitted.event_times_)
+
+
+def test_a_model_of_curves_says_that_it_has_no_median(table):
+    model = baselines.CoxPH().fit(table, duration_col="T", event_col="E")
+    with pytest.raises(SettingError, match="CoxPH predicts curves"):
+        model.predict_median(table[["a", "b"]])
+    assert model.predict_survival_function(table[["a", "b"]], return_array=True).shape == (150, len(model.event_times_))
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_other_names_name_ours(name, fitted):
+    with pytest.raises(AttributeError, match=f"DeepSurvivalMachines has no {name}; use "):
+        getattr(fitted, name)
+    ours = OTHER_NAMES[name].split("(")[0].split(",")[0]
+    assert ours.startswith("lifemix.") or hasattr(fitted, ours)
+
+
+def test_unknown_names_are_unknown_and_models_can_be_copied(fitted):
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        fitted.nonsense  # noqa: B018
+    with pytest.raises(AttributeError, match="not fitted"):
+        DeepSurvivalMachines().event_times_  # noqa: B018
+    assert pickle.loads(pickle.dumps(fitted)).n_events_ == 1
+
+
+def test_notebooks_show_distributions_targets_and_data_sets_as_tables(fitted, table):
+    dataset = datasets.load_metabric()
+    shown = (fitted.predict_distribution(table[["a", "b"]]), as_target((table["T"], table["E"])), dataset)
+    for thing, words in zip(shown, ("of 150 rows", "Target of 150 rows: ", "METABRIC: 1,904 rows"), strict=True):
+        text = thing._repr_html_()
+        assert words in text
+        assert text.count("<tr") == 6
+    hostile = dataclasses.replace(dataset, name="<script>", X=dataset.X.rename(columns={"x0": "<script>"}))
+    assert "<script>" not in hostile._repr_html_()
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
+def test_sparse_matrices_are_tables(form):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3)) * (rng.random((100, 3)) < 0.3)
+    y = make_target(rng.exponential(size=100), rng.integers(0, 2, 100))
+    expected = QUICK.fit(X, y).predict(X)
+    np.testing.assert_array_equal(QUICK.fit(form(X), y).predict(form(X)), expected)
+
+
+def test_polars_frames_are_tables_and_targets(table):
+    polars = pytest.importorskip("polars")
+    gaps = table.assign(b=table["b"].where(table.index > 3, None), a=table["a"].where(table.index > 9))
+    X, y = gaps[["a", "b"]], make_target(table["T"], table["E"])
+    expected = QUICK.fit(X, y).predict(X)
+    columns = {name: [None if pd.isna(value) else value for value in X[name]] for name in X}
+    frame = polars.DataFrame(columns)
+    target = polars.DataFrame({"time": table["T"].tolist(), "event": table["E"].tolist()})
+    for given in (frame, frame.lazy().collect()):
+        np.testing.assert_array_equal(QUICK.fit(given, target).predict(given), expected)
+    assert as_target(target.lazy()).time.tolist() == table["T"].tolist()
+    pair = (target["time"], target["event"])
+    assert as_target(pair).event.tolist() == table["E"].tolist()
+    made = make_target(*pair)
+    assert made["time"].tolist() == table["T"].tolist()
