@@ -333,6 +333,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
                 raise AttributeError(f"{type(self).__name__} has no {name}; use {OTHER_NAMES[name]}.")
             return object.__getattribute__(self, name)  # raises what it has to
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name, wrap in (("fit", with_column_names), ("predict_survival_function", with_return_array)):

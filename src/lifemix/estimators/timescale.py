@@ -16,7 +16,7 @@ from ..warning import warn_user
 __all__ = ["TimeScale"]
 
 _LARGEST = 1e30  # leaves room below the largest float32
-_FAR = 1e8
+_FAR = 1e10
 
 
 @dataclass(frozen=True)
