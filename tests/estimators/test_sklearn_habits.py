@@ -48,6 +48,7 @@ CANNOT_HOLD = {
         "the two losses are equal (tests of the likelihood), the random paths of their minimisation are not"
     ),
 }
+CANNOT_HOLD |= {name.replace("dense", "sparse"): reason for name, reason in CANNOT_HOLD.items()}
 
 
 @parametrize_with_checks(
