@@ -21,7 +21,7 @@ from .networks import (
     resolve_activation,
     uniform_start,
 )
-from .primitives import Mixture, Primitive, primitive_class
+from .primitives import Mixed, Mixture, Never, Places, Primitive, mixed, primitive_class
 
 __all__ = ["Architecture"]
 
@@ -42,7 +42,7 @@ class Architecture:
     hidden: tuple[int, ...]
     k: int
     n_events: int
-    primitive: str | type[Primitive]
+    primitive: str | type[Primitive] | Places
     activation: str | Callable[[Tensor], Tensor] = "relu6"
     shift_activation: str | Callable[[Tensor], Tensor] | None = None  # None: the paper's, by primitive
     bias: bool = True
@@ -51,8 +51,31 @@ class Architecture:
 
     @cached_property
     def family(self) -> type[Primitive]:
-        """The class of the primitive."""
-        return primitive_class(self.primitive)
+        """The class of the primitive; of several, the one that joins them."""
+        if not isinstance(self.primitive, tuple):
+            return primitive_class(self.primitive)
+        every = dict.fromkeys(family for families in self.primitive for family in families if family is not None)
+        return mixed(tuple(every))
+
+    @cached_property
+    def kinds(self) -> Tensor:
+        """Which family each component belongs to, ``[events, k]``; places without a component have the first."""
+        assert isinstance(self.primitive, tuple)
+        assert issubclass(self.family, Mixed)
+        every: tuple[type[Primitive] | None, ...] = self.family.families
+        firsts = (families[0] for families in self.primitive)
+        rows = [
+            [every.index(one or first) for one in families]
+            for first, families in zip(firsts, self.primitive, strict=True)
+        ]
+        return torch.tensor(rows)
+
+    @cached_property
+    def closed(self) -> Tensor | None:
+        """Places without a component, ``[events, k]``, if there are any."""
+        if not isinstance(self.primitive, tuple) or all(None not in families for families in self.primitive):
+            return None
+        return torch.tensor([[one is None for one in families] for families in self.primitive])
 
     @cached_property
     def encoder_activation(self) -> Activation:
@@ -77,7 +100,10 @@ class Architecture:
     def description(self) -> str:
         """Return what tells one architecture from another in every process: functions and classes by name."""
         encoder, act = self.encoder_activation.name, self.act.name
-        return str(replace(self, primitive=self.family.name, activation=encoder, shift_activation=act))
+        name = self.family.name
+        if isinstance(self.primitive, tuple):
+            name = str([[one and getattr(one, "name", "never") for one in families] for families in self.primitive])
+        return str(replace(self, primitive=name, activation=encoder, shift_activation=act))
 
     @property
     def width(self) -> int:
@@ -93,8 +119,8 @@ class Architecture:
             encoder = encoder_shapes(self.n_inputs, self.hidden, self.bias)
         else:
             encoder = {name: tuple(p.shape) for name, p in self._module_parameters().items()}
-        n_parameters = len(self.family.parameter_names())
-        return Layout({**encoder, **head_shapes(self.width, self.n_events, n_parameters, self.k, self.bias)})
+        n_parameters, n_fixed = len(self.family.parameter_names()), len(self.family.fixed_names)
+        return Layout({**encoder, **head_shapes(self.width, self.n_events, n_parameters, self.k, self.bias, n_fixed)})
 
     def represent(self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
         """Return the representation ``[models, rows, width]`` of ``x`` ``[models, rows, inputs]``."""
@@ -111,13 +137,14 @@ class Architecture:
 
     def gate_and_parameters(self, parameters: Mapping[str, Tensor], representation: Tensor) -> tuple[Tensor, ...]:
         """Return log weights and the primitive's parameters, each ``[models, rows, events, k]``."""
-        return gate_and_parameters(parameters, representation, self.act.function, self.shift_signs)
+        return gate_and_parameters(parameters, representation, self.act.function, self.shift_signs, self.closed)
 
     def start(self, warm_start: Tensor, spread: float, rng: np.random.Generator, trained: bool = True) -> Tensor:
         """Draw starting parameters of one model, ``[parameters]``; one that will not be trained is the warm start.
 
-        warm_start: the primitive's parameters of each event, ``[events, parameters]``. The components start from there,
-        moved by up to ``spread`` standard deviations of log time, or they would stay identical.
+        warm_start: the primitive's parameters of each event, fixed ones included, ``[events, parameters]``. The
+        components start from there, moved by up to ``spread`` standard deviations of log time, or they would stay
+        identical.
         """
         flat = torch.zeros(1, self.layout.size, dtype=torch.float64)
         given = self._module_parameters()
@@ -131,10 +158,41 @@ class Architecture:
         shape = (self.n_events, self.k)
         steps = np.linspace(-1, 1, self.k) if self.k > 1 else np.zeros(1)
         scatter = spread * (steps + 0.1 * rng.standard_normal(shape)) if self.k > 1 else np.zeros(shape)
-        centre = self.family(*(column[:, None].expand(shape) for column in warm_start.unbind(1)))
-        components = centre.displaced(torch.from_numpy(scatter))
-        self.layout.views(flat)["base"].copy_(torch.stack(components.parameters, dim=1))
+        components = self.centre(warm_start).displaced(torch.from_numpy(scatter))
+        n_trained = len(self.family.parameter_names())
+        self.layout.views(flat)["base"].copy_(torch.stack(components.parameters[:n_trained], dim=1))
+        if self.family.fixed_names:
+            self.layout.views(flat)["fixed"].copy_(torch.stack(components.parameters[n_trained:], dim=1))
+        self._start_gate(self.layout.views(flat), components)
         return flat[0]
+
+    def _start_gate(self, views: Mapping[str, Tensor], components: Primitive) -> None:
+        """Let the gate begin with the share of the cured that the warm start found."""
+        if not isinstance(components, Mixed) or Never not in components.families or "gate_bias" not in views:
+            return
+        at = components.families.index(Never)
+        never = self.kinds == at
+        others = ~never if self.closed is None else ~(never | self.closed)
+        (log_odds,) = components.members()[at].parameters
+        views["gate_bias"][0].add_(torch.where(never, log_odds + torch.log(others.sum(1, keepdim=True)), 0.0))
+
+    def centre(self, warm_start: Tensor) -> Primitive:
+        """Return the components, ``[events, k]``, at the warm start; of several families, that of one after another."""
+        columns = [column[:, None].expand(self.n_events, self.k) for column in warm_start.unbind(1)]
+        if not issubclass(self.family, Mixed):
+            return self.family(*columns)
+        members: list[Primitive] = []
+        for family in self.family.families:
+            width = len(family.parameter_names()) + len(family.fixed_names)
+            members.append(family(*columns[:width]))
+            columns = columns[width:]
+        return self.family.join(members, self.kinds)
+
+    def centres(self, warm_start: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what the base values are drawn to, and the fixed parameters, ``[events, parameters, k]``."""
+        together = torch.stack(self.centre(warm_start).parameters, dim=1)
+        n_trained = len(self.family.parameter_names())
+        return together[:, :n_trained], together[:, n_trained:]
 
     @torch.no_grad()
     def fill_module(self, row: Tensor) -> None:

@@ -224,12 +224,12 @@ def test_upper_limit_makes_a_censored_row_an_interval():
 
 def test_penalties_are_sums_of_squares():
     base = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
-    assert base_penalty(base, torch.tensor([[[1.0, 3.0]]])).item() == 1.0 + 1.0
+    assert base_penalty(base, torch.tensor([[[1.0, 3.0]]])[..., None]).item() == 1.0 + 1.0
     assert head_penalty(torch.tensor([[[1.0, 2.0]]])).item() == 2.5
 
 
 def test_strength_of_the_prior_does_not_grow_with_the_rows():
-    base, centre = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]).double(), torch.tensor([[[1.5, 3.0]]]).double()
+    base, centre = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]).double(), torch.tensor([[[[1.5], [3.0]]]]).double()
     heads = torch.tensor([[[1.0, 2.0]]]).double()
     prior = prior_loss(base, centre, heads, prior_strength=0.1, head_prior=0.3)
     np.testing.assert_allclose(prior, 0.1 * (0.25 + 0.25 + 1.0) + 0.3 * 2.5, rtol=1e-12)

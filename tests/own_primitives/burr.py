@@ -11,7 +11,7 @@ from lifemix.primitives.stable import standardise
 
 
 @dataclass(frozen=True, eq=False)
-class Burr(Primitive, name="burr", label="Burr XII"):
+class Burr(Primitive, name="own-burr", label="own Burr XII"):
     """``S(t) = (1 + (t / scale) ** shape) ** -tail``."""
 
     log_shape: Tensor

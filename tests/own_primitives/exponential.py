@@ -10,7 +10,7 @@ from lifemix.primitives.stable import saturate
 
 
 @dataclass(frozen=True, eq=False)
-class Exponential(Primitive, name="exponential", label="exponential"):
+class Exponential(Primitive, name="own-exponential", label="own exponential"):
     """``S(t) = exp(-rate t)``."""
 
     log_rate: Tensor

@@ -10,7 +10,7 @@ from lifemix.primitives.stable import log_expm1, saturate
 
 
 @dataclass(frozen=True, eq=False)
-class Gompertz(Primitive, name="gompertz", label="Gompertz"):
+class Gompertz(Primitive, name="own-gompertz", label="own Gompertz"):
     """``S(t) = exp(-eta (exp(t / scale) - 1))``: a hazard that rises exponentially."""
 
     log_eta: Tensor

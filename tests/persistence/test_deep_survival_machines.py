@@ -229,9 +229,9 @@ def test_every_primitive_by_name_and_by_class(name, tmp_path):
 
 
 def test_a_primitive_that_is_not_known_when_loading_says_import_it(tmp_path, monkeypatch):
-    save(quick(primitive="gompertz").fit(numbers(), target()), tmp_path / "model")
-    monkeypatch.delitem(PRIMITIVES, "gompertz")
-    with pytest.raises(ModelFileError, match="unknown primitive; got 'gompertz'.*import it first"):
+    save(quick(primitive="owngompertz").fit(numbers(), target()), tmp_path / "model")
+    monkeypatch.delitem(PRIMITIVES, "owngompertz")
+    with pytest.raises(ModelFileError, match="unknown primitive; got 'owngompertz'.*import it first"):
         load(tmp_path / "model")
 
 

@@ -238,11 +238,12 @@ def test_warm_start_is_a_maximum_of_the_likelihood(primitive):
     data = sample(2)
     family = PRIMITIVES[primitive]
     fits = warm_start(family, data.observed, 2)
-    assert fits.shape == (2, len(family.parameter_names()))
+    n_trained = len(family.parameter_names())
+    assert fits.shape == (2, n_trained + len(family.fixed_names))
     for event in (1, 2):
         alone = Observations(**{**vars(data.observed), "event": (data.observed.event == event).long()})
         problem = module._by_parameters(family, alone)
-        fit = fits[event - 1]
+        fit = fits[event - 1, :n_trained]
         _, gradient, curvature = problem.derivatives(fit)
         free = (fit > problem.low) & (fit < problem.high)  # Weibull times are a limit of the others
         assert gradient[free].abs().max() < 1e-8

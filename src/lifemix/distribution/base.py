@@ -20,6 +20,7 @@ __all__ = ["SurvivalDistribution"]
 
 Floats = NDArray[np.float64]
 _CHUNK = 1 << 21  # numbers in the largest temporary array
+_LAST_LOG_TIME = 709.0
 _CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
 
 
@@ -129,6 +130,10 @@ class SurvivalDistribution(ABC):
     @abstractmethod
     def _mean(self) -> Tensor:
         """The mean given survival to ``since``, ``[rows, 1]``."""
+
+    def _cured(self) -> Tensor:
+        """S at infinity, ``[rows, 1]``: by default where the largest numbers are."""
+        return torch.exp(self._log_survival_at(torch.full((len(self), 1), _LAST_LOG_TIME, dtype=torch.float64)))
 
     # What a user asks.
 
@@ -241,6 +246,24 @@ class SurvivalDistribution(ABC):
         result = np.empty((len(self), len(shares)))
         result[:, order] = self._by_chunk(solve, len(shares))
         return result
+
+    def cure_fraction(self) -> Floats:
+        """Return the probability that the event never happens: S at infinity.
+
+        It is above 0 with ``cure=True``, and for distributions that leave some without the event by themselves, such as
+        Gompertz with a negative rate of aging. Then the mean is infinite, and so are quantiles above one minus it.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Probabilities; after ``given(s)``, among those who survived to s. With competing risks, that none of the
+            events happens; ``net(event)`` has that of one.
+        """
+
+        def share(part: Self) -> Tensor:
+            return torch.exp(torch.log(part._cured()) - part._log_survival_at_since()).clamp(max=1.0)
+
+        return self._by_chunk(share, 1)[:, 0]
 
     def median(self) -> Floats:
         """Return the median of each row.

@@ -242,5 +242,8 @@ class CompetingDistribution(ComponentDistribution):
         of_components = mixtures.components.log_survival_and_slope(x[None, :, None, :, None])[0]
         return self._average(mixtures.log_mix(of_components).sum(2))
 
+    def _cured(self) -> Tensor:
+        return self._mixtures.expect(self._mixtures.components.cure_fraction()).prod(2).mean(0)[:, None]
+
     def _tail_index(self) -> Tensor:
         return self._mixtures.components.tail_index().amin(-1).sum(-1).amin(0)[:, None]  # of the slowest member

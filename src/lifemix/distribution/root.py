@@ -47,7 +47,7 @@ def invert(curve: Curve, log_s: Tensor, low: Tensor, high: Tensor) -> Tensor:
 def _anywhere(curve: Curve, rows: Tensor, goal: Tensor) -> Tensor:
     """Return the log times at which the curve is at its goal; infinite where no log time is early or late enough."""
     first, last = torch.full_like(goal, _FIRST), torch.full_like(goal, _LAST)
-    x = torch.where(curve(rows, first)[0] >= goal, -torch.inf, torch.inf)
+    x = torch.where(curve(rows, first)[0] >= goal, -torch.inf, torch.full_like(goal, torch.inf))
     at = ((x > 0) & (curve(rows, last)[0] >= goal)).nonzero()[:, 0]
     search = _Search(curve, rows[at], goal[at], first[at], last[at])
     search.run()

@@ -202,6 +202,9 @@ class MixtureDistribution(ComponentDistribution):
         mixture = self._over_times()
         return mixture.expect(mixture.components.rmst(t[..., None]))
 
+    def _cured(self) -> Tensor:
+        return self._mixture.expect(self._mixture.components.cure_fraction())[:, None]
+
     def _tail_index(self) -> Tensor:
         return self._mixture.components.tail_index().amin(-1, keepdim=True)
 

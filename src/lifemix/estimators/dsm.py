@@ -19,7 +19,6 @@ from ..errors import InputError
 from ..metrics import mean_concordance
 from ..model import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor
-from ..primitives import Primitive
 from ..state import IntValue, LeftOut, ListOf, StateKind, TableOf, register_model
 from ..survival_model import SurvivalModel
 from ..target import Target, TargetLike, as_target
@@ -45,11 +44,14 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
     Parameters
     ----------
-    primitive : str or subclass of Primitive, default "weibull"
-        The distribution of a component: ``"weibull"``, ``"lognormal"`` (the paper's), ``"loglogistic"``, the name of
-        another registered primitive, or a class of your own.
+    primitive : str, subclass of Primitive, list or dict, default "weibull"
+        The distribution of a component: ``"weibull"``, ``"lognormal"`` (the paper's), ``"loglogistic"``,
+        ``"exponential"``, ``"gompertz"``, ``"gamma"``, ``"generalised-gamma"``, ``"burr"``,
+        ``"power-generalised-weibull"``, the flexible ``"spline"``, the name of another registered primitive, or a class
+        of your own. A list has k components of each; a dict such as ``{"weibull": 3, "spline": 1}`` counts them; a dict
+        by event code, such as ``{1: "weibull", 2: ["lognormal", "spline"]}``, has any of these for each event type.
     k : int, default 4
-        Components of the mixture of each event type.
+        Components of the mixture of each event type, of each family where there are several.
     hidden : sequence of int, default (100,)
         Widths of the encoder's layers; ``()`` is the linear model.
     objective : {"exact", "elbo"}, default "exact"
@@ -79,6 +81,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         Strength of the zero-mean normal prior of gate and shifts, which the paper's loss leaves out.
     t_max : float, optional
         Where given, a censored time t means that the event falls in ``(t, t_max]``.
+    cure : bool, default False
+        Whether the gate of each event type has one more outcome, never: ``distribution.cure_fraction()`` is its
+        probability. It needs ``objective="exact"``, and a follow-up that is long enough (see ``report.doctor``).
     learning_rate : float, default 1e-3
         Learning rate of the optimiser.
     optimizer : {"adam", "rmsprop", "sgd"} or torch.optim class, default "adam"
@@ -153,7 +158,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
     def __init__(
         self,
-        primitive: str | type[Primitive] = "weibull",
+        primitive: Any = "weibull",
         k: int = 4,
         hidden: Sequence[int] = (100,),
         objective: str = "exact",
@@ -170,6 +175,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         prior_strength: float = 1e-8,
         head_prior: float = 0.0,
         t_max: float | None = None,
+        cure: bool = False,
         learning_rate: float = 1e-3,
         optimizer: str | type[torch.optim.Optimizer] = "adam",
         batch_size: int = 128,
@@ -198,6 +204,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         self.prior_strength = prior_strength
         self.head_prior = head_prior
         self.t_max = t_max
+        self.cure = cure
         self.learning_rate = learning_rate
         self.optimizer = optimizer
         self.batch_size = batch_size

@@ -19,6 +19,7 @@ from torch import Tensor
 from ..errors import SettingError
 from ..model import Architecture
 from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor
+from ..primitives import choose_families, components_per_event
 from ..splits import train_validation_split
 from ..target import Target, TargetLike
 from ..training import Data, Job, TrainConfig, warm_start
@@ -146,7 +147,7 @@ def make_plan(
     scale.check(sample.target)
     architecture = architecture_of(estimator, torch.from_numpy(sample.matrix[:2]), target.n_events)
     check_memory(estimator, architecture.n_inputs, architecture.layout.size)
-    settled = _is_settled(estimator, sample)
+    settled = _is_settled(estimator, architecture, sample)
     device = choose_device(estimator.device)
 
     def load() -> Data:
@@ -198,12 +199,13 @@ def architecture_of(estimator: Any, example: Tensor, n_events: int) -> Architect
     module, width = None, 0
     if estimator.encoder is not None:
         module, width = copy_encoder(estimator.encoder, example)
+    families = choose_families(estimator.primitive, int(estimator.k), n_events, bool(estimator.cure))
     return Architecture(
         n_inputs=example.shape[1],
         hidden=() if module is not None else tuple(int(width) for width in estimator.hidden),
-        k=int(estimator.k),
+        k=components_per_event(estimator.primitive, int(estimator.k), n_events, bool(estimator.cure)),
         n_events=n_events,
-        primitive=estimator.primitive,
+        primitive=families,
         activation=estimator.activation,
         shift_activation=estimator.shift_activation,
         bias=bool(estimator.bias),
@@ -212,8 +214,8 @@ def architecture_of(estimator: Any, example: Tensor, n_events: int) -> Architect
     )
 
 
-def _is_settled(estimator: Any, sample: Sample) -> bool:
+def _is_settled(estimator: Any, architecture: Architecture, sample: Sample) -> bool:
     """Tell whether the warm start is the maximum already: one component, and inputs that do not vary."""
-    plain = estimator.k == 1 and estimator.discount == 1 and estimator.t_max is None and estimator.encoder is None
+    plain = architecture.k == 1 and estimator.discount == 1 and estimator.t_max is None and estimator.encoder is None
     apart = sample.target.n_events == 1 or not sample.target.interval.any()
     return plain and apart and not sample.varies

@@ -15,7 +15,7 @@ from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
 from ..likelihood import check_objective
 from ..networks import resolve_activation
-from ..primitives import primitive_class
+from ..primitives import check_primitive
 from ..training import check_callbacks, check_optimizer
 from ..warning import warn_user
 
@@ -24,7 +24,7 @@ __all__ = ["RULES", "check_combinations", "check_memory", "choose_device", "root
 _BYTES_PER_WEIGHT = 20  # the weight, its best value, its gradient and two moments
 
 RULES: Mapping[str, Rule] = {
-    "primitive": Check(primitive_class),
+    "primitive": Check(check_primitive),
     "objective": Check(check_objective),
     "activation": Check(resolve_activation),
     "shift_activation": Check(lambda name: None if name is None else resolve_activation(name)),
@@ -44,6 +44,7 @@ RULES: Mapping[str, Rule] = {
     "hidden": Widths(),
     "t_max": Number(0.0, sys.float_info.max, optional=True),
     "bias": Flag(),
+    "cure": Flag(),
     "callbacks": Check(check_callbacks),
     "random_state": Seed(),
 }
@@ -62,6 +63,16 @@ def check_combinations(estimator: Any) -> None:
                 "checkpoint needs a random seed; got random_state=None. Set random_state to a number: a fit "
                 "can only be continued with the same random numbers."
             )
+    if estimator.cure and estimator.objective != "exact":
+        raise SettingError(
+            f"cure=True needs objective='exact'; got {estimator.objective!r}. The bound is minus infinity: it is "
+            "the mean log density of an event over all outcomes, of which never has none."
+        )
+    if estimator.cure and estimator.t_max is not None:
+        raise SettingError(
+            f"cure=True cannot go with t_max; got t_max={estimator.t_max}, by which everybody has the event. Leave one "
+            "of them out."
+        )
     if estimator.dropout > 0 and (estimator.encoder is not None or len(tuple(estimator.hidden)) == 0):
         warn_user(
             f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop units "

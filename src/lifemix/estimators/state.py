@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -45,17 +46,32 @@ class EncoderOption:
 
 
 class PrimitiveOption:
-    """The option ``primitive``: the registered name, also where a class was given."""
+    """The option ``primitive``: registered names, also where classes were given."""
 
     def write(self, value: Any, writer: Writer, place: str) -> Any:
-        """Return the name."""
+        """Return the name; of several families a list, their counts, or families by event type."""
+        if isinstance(value, (list, tuple)):
+            return [self.write(one, writer, place) for one in value]
+        if isinstance(value, Mapping):
+            if all(type(code) is int for code in value):
+                return {"$events": [[code, self.write(one, writer, place)] for code, one in value.items()]}
+            return {"$counts": [[self.write(one, writer, place), count] for one, count in value.items()]}
         return primitive_class(value).name
 
-    def read(self, saved: object, reader: Reader, place: str) -> Any:
-        """Return the name; the check of the options tells whether there is such a primitive."""
-        if not isinstance(saved, str):
-            raise malformed(place, "the name of a primitive", saved)
-        return saved
+    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+        """Return the names; the check of the options tells whether there are such primitives."""
+        if isinstance(saved, str):
+            return saved
+        if isinstance(saved, list):
+            return [self.read(one, reader, place) for one in saved]
+        if isinstance(saved, dict) and len(saved) == 1:
+            ((mark, pairs),) = saved.items()
+            if isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+                if mark == "$events" and all(type(code) is int for code, _ in pairs):
+                    return {code: self.read(one, reader, place) for code, one in pairs}
+                if mark == "$counts" and all(isinstance(one, str) for one, _ in pairs):
+                    return dict(pairs)
+        raise malformed(place, "the name of a primitive", saved)
 
 
 class OptimizerOption:

@@ -53,7 +53,7 @@ def prior_loss(
 ) -> Tensor:
     """``prior_strength * sum (base - centre)^2``, the paper's lambda and prior, plus the optional one of the heads.
 
-    base: ``[models, events, parameters, k]``; centre: the warm start, ``[models, events, parameters]``; heads:
+    base: ``[models, events, parameters, k]``; centre: the warm start, likewise, or k = 1; heads:
     ``[models, ...]``. Returns ``[models]``.
     """
     return prior_strength * base_penalty(base, centre) + head_prior * head_penalty(heads)

@@ -10,9 +10,9 @@ __all__ = ["base_penalty", "head_penalty"]
 def base_penalty(base: Tensor, warm_start: Tensor) -> Tensor:
     """The paper's prior loss: ``sum_k (beta_k - beta)^2 + (eta_k - eta)^2`` on the log scale, over all events.
 
-    base: ``[models, events, parameters, k]``; warm_start: ``[models, events, parameters]``. Returns ``[models]``.
+    base: ``[models, events, parameters, k]``; warm_start: the same, or k = 1. Returns ``[models]``.
     """
-    return (base - warm_start[..., None]).square().sum(dim=(-3, -2, -1))
+    return (base - warm_start).square().sum(dim=(-3, -2, -1))
 
 
 def head_penalty(heads: Tensor) -> Tensor:

@@ -22,8 +22,8 @@ _ONE_DEVIATION = (-0.1727, -1.8410)  # log S at the normal distribution's minus 
 
 
 def registered_name(name: str) -> str:
-    """Return the key of a name in the registry: case, hyphens and underscores do not matter."""
-    return name.lower().replace("-", "").replace("_", "")
+    """Return the key of a name in the registry: case, hyphens, underscores and spelling do not matter."""
+    return name.lower().replace("-", "").replace("_", "").replace("generalized", "generalised")
 
 
 class Primitive(ABC):
@@ -36,9 +36,9 @@ class Primitive(ABC):
     its declaration::
 
         @dataclass(frozen=True, eq=False)
-        class Gompertz(Primitive, name="gompertz", label="Gompertz"):
-            log_rate: Tensor
-            log_aging: Tensor
+        class Lomax(Primitive, name="lomax", label="Lomax"):
+            log_scale: Tensor
+            log_tail: Tensor
 
     It must declare ``log_pdf``, ``log_survival``, ``rescaled`` and ``tail_index``; for the calculator also
     ``javascript``. All else has a default by stable numerical methods, to be overridden where a closed form is known.
@@ -55,6 +55,11 @@ class Primitive(ABC):
     location_name : str or None
         The parameter that moves the distribution along the axis of log time, if there is one. A shift that is bounded
         below only (SELU) is subtracted from it, so that there is no bound to how early an event may come.
+    fixed_names : tuple of str
+        Parameters that are learnt from the times before training (``learn_fixed``) and then the same for all subjects,
+        such as knots. They are the last ones of the constructor, and no ``parameter_names``.
+    has_slopes : bool
+        Whether ``value_and_slopes`` is declared, with which the training step has its gradient in closed form.
 
     Examples
     --------
@@ -72,6 +77,8 @@ class Primitive(ABC):
     label: ClassVar[str]
     shift_activation: ClassVar[str] = "tanh"
     location_name: ClassVar[str | None] = None
+    fixed_names: ClassVar[tuple[str, ...]] = ()
+    has_slopes: ClassVar[bool] = False
     registered: ClassVar[dict[str, type[Primitive]]] = {}
 
     def __init_subclass__(cls, *, name: str | None = None, label: str | None = None, **options: Any) -> None:
@@ -262,21 +269,59 @@ class Primitive(ABC):
         """
         return numeric.integral_of_survival(self, t, None)
 
+    def kinks(self) -> Tensor | None:
+        """Return log times at which a derivative of the density jumps, which integrals must know.
+
+        Returns
+        -------
+        Tensor or None
+            On a new last axis; None, the default, where there are none.
+        """
+        return None
+
+    def cure_fraction(self) -> Tensor:
+        """Return the share that never has the event: S at infinity.
+
+        Returns
+        -------
+        Tensor
+            0, unless the primitive knows better.
+        """
+        return torch.zeros_like(self.parameters[0])
+
     @classmethod
-    def first_guess(cls, location: Tensor, log_precision: Tensor) -> Self:
+    def learn_fixed(cls, log_time: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
+        """Return the parameters in ``fixed_names``, which are learnt before all others.
+
+        Parameters
+        ----------
+        log_time, weight : Tensor
+            The logarithms of the times of events, and their case weights.
+
+        Returns
+        -------
+        tuple of Tensor
+            One number per name: none, unless the primitive declares some.
+        """
+        return ()
+
+    @classmethod
+    def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         """Return a member of the family from which the warm start's maximisation begins.
 
         Parameters
         ----------
         location, log_precision : Tensor
             About the middle of the logarithms of the times, and minus the logarithm of their spread.
+        *fixed : Tensor
+            What ``learn_fixed`` returned.
 
         Returns
         -------
         Primitive
             By default all parameters are 0, in a unit of time that puts the median where it should be.
         """
-        plain = cls(*(torch.zeros_like(location) for _ in cls.parameter_names()))
+        plain = cls(*(torch.zeros_like(location) for _ in cls.parameter_names()), *fixed)
         median = plain.inverse_log_survival(torch.full_like(location, -torch.log(torch.tensor(2.0)).item()))
         return plain.rescaled(location - torch.log(median))
 
@@ -317,6 +362,47 @@ class Primitive(ABC):
             tail = log_survival - self.tail_index() * torch.where(log_t > near, log_t - near, 1.0)
             log_survival = torch.where(log_t > near, tail, log_survival)
         return log_survival, slope
+
+    @classmethod
+    def prepared(cls, log_t: Tensor, fixed: Tensor) -> Tensor:
+        """Return what ``value_and_slopes`` needs of the times and of the fixed parameters: it is computed once.
+
+        Parameters
+        ----------
+        log_t : Tensor
+            Logarithms of times, ``[..., 1, 1, rows]``.
+        fixed : Tensor
+            The fixed parameters, ``[..., events, parameters, 1]``.
+
+        Returns
+        -------
+        Tensor
+            By default the log times; the first axes must stay.
+        """
+        return log_t
+
+    @classmethod
+    def value_and_slopes(cls, prepared: Tensor, happened: Tensor, parameters: Tensor, slopes: Tensor) -> Tensor:
+        """Return what a training step needs of a batch, if the primitive ``has_slopes``; else it uses autograd.
+
+        Parameters
+        ----------
+        prepared : Tensor
+            What ``prepared`` returned.
+        happened : Tensor
+            1 or 0, ``[..., events, 1, rows]``.
+        parameters : Tensor
+            The parameters that are trained, ``[..., events, parameters, k, rows]``.
+        slopes : Tensor
+            Memory of the shape of the parameters, for the derivatives of the result by them.
+
+        Returns
+        -------
+        Tensor
+            ``log(t f(t))`` where the event happened, ``log S(t)`` where not, ``[..., events, k, rows]``: a new tensor,
+            which the caller may overwrite.
+        """
+        raise NotImplementedError
 
     def survival_curve(self, log_t: Tensor, out: Tensor | None = None) -> Tensor:
         """Return S as a function of log time: the fast way to many curves, and what an exported program computes.
@@ -362,20 +448,23 @@ class Primitive(ABC):
         """
         first = self.parameters[0]
         levels = torch.tensor(_PANEL_LEVELS, dtype=first.dtype, device=first.device)
-        return torch.log(self.map(lambda parameter: parameter[..., None]).inverse_log_survival(levels))
+        edges = torch.log(self.map(lambda parameter: parameter[..., None]).inverse_log_survival(levels))
+        kinks = self.kinks()
+        return edges if kinks is None else torch.cat([edges, kinks], dim=-1).sort(dim=-1).values
 
     # The parameters.
 
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
-        """Return the names of the parameters.
+        """Return the names of the parameters that are trained: those with a head of the network each.
 
         Returns
         -------
         tuple of str
             In the order of the constructor.
         """
-        return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
+        names = tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
+        return names[: len(names) - len(cls.fixed_names)]
 
     @classmethod
     def location_index(cls) -> int | None:
@@ -390,8 +479,8 @@ class Primitive(ABC):
 
     @property
     def parameters(self) -> tuple[Tensor, ...]:
-        """The parameters in the order of the constructor."""
-        return tuple(getattr(self, name) for name in self.parameter_names())
+        """The parameters in the order of the constructor, the fixed ones included."""
+        return tuple(getattr(self, name) for name in (*self.parameter_names(), *self.fixed_names))
 
     def map(self, function: Callable[[Tensor], Tensor]) -> Self:
         """Return the same distribution with a function applied to every parameter.

@@ -243,13 +243,15 @@ class LogLocationScale(Primitive):
         return cls(*((location, other) if cls.location_index() == 0 else (other, location)))
 
     @classmethod
-    def first_guess(cls, location: Tensor, log_precision: Tensor) -> Self:
+    def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         """Return the member of the family from which the warm start's maximisation begins.
 
         Parameters
         ----------
         location, log_precision : Tensor
             About the middle of the logarithms of the times, and minus the logarithm of their spread.
+        *fixed : Tensor
+            None.
 
         Returns
         -------

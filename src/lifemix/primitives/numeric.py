@@ -29,6 +29,7 @@ __all__ = [
 
 LOG_TIMES = {torch.float32: 85.0, torch.float64: 700.0}  # exp of it is a number, and so is one over it
 _BISECTIONS = 64
+_CLOSE = {torch.float32: 1e-6, torch.float64: 1e-12}  # of log times that are found
 NARROW_CHANGE = 0.1  # a change of log S, or of log F, over which a density is smooth
 # -log S at the ends of the panels of an integral
 _LEVELS = [*np.exp(np.linspace(-37, 0, 19)), 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 300.0, 600.0]
@@ -79,13 +80,46 @@ def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
     return torch.where(from_origin, by_cdf, torch.where(narrow, inside, wide))
 
 
+@torch.no_grad()
 def inverse_log_survival(primitive: Primitive, log_s: Tensor) -> Tensor:
-    """Return the times at which ``log S`` is ``log_s``."""
+    """Return the times at which ``log S`` is ``log_s``: Newton's steps on the axis of log time inside a bracket.
+
+    They aim at the logarithm of F before the median and at that of S behind it; the bracket is halved where they leave
+    it or where it does not shrink to half its width by itself.
+    """
     limit = LOG_TIMES[log_s.dtype]
-    like = torch.broadcast_tensors(log_s, *primitive.parameters)[0]
-    x = bisect(lambda at: primitive.log_survival(torch.exp(at)) > log_s, torch.full_like(like, -limit), limit)
+    log_s = torch.broadcast_tensors(log_s, *primitive.parameters)[0]
+    inside = (log_s < 0) & (log_s > -torch.inf)
+    goal = torch.where(inside, log_s, -1.0)
+    if torch.compiler.is_exporting():  # a program cannot tell when to stop
+        x = bisect(lambda at: primitive.log_survival(torch.exp(at)) > goal, torch.full_like(goal, -limit), limit)
+    else:
+        x = _newton(primitive, goal, limit)
     t = torch.where(x < limit * (1 - 1e-6), torch.exp(x), torch.inf)
-    return torch.where(log_s < 0, t, 0.0)
+    return torch.where(log_s < 0, torch.where(inside, t, torch.inf), 0.0)
+
+
+def _newton(primitive: Primitive, goal: Tensor, limit: float) -> Tensor:
+    """Return the log times at which ``log S`` is the goal."""
+    log_f = log_of_complement(goal, torch.log(-goal))
+    early = log_f < goal
+    low, high = torch.full_like(goal, -limit), torch.full_like(goal, limit)
+    x, before = torch.zeros_like(goal), torch.full_like(goal, 4 * limit)
+    close = _CLOSE[goal.dtype]
+    for _ in range(_BISECTIONS):
+        t = torch.exp(x)
+        survival, cdf, density = primitive.log_survival(t), primitive.log_cdf(t), primitive.log_pdf(t) + x
+        gap = torch.where(early, cdf - log_f, goal - survival)
+        low, high = torch.where(gap < 0, x, low), torch.where(gap < 0, high, x)
+        step = -gap * torch.exp(torch.where(early, cdf, survival) - density)
+        settled = (step.abs() <= close * (1 + x.abs())) | (high - low <= close * (1 + x.abs()))
+        if bool(settled.all()):
+            break
+        newton = x + step
+        usable = (newton > low) & (newton < high) & (high - low < before)  # false for NaN, too
+        before = torch.where(usable, before / 2, (high - low) / 2)
+        x = torch.where(settled, x, torch.where(usable, newton, (low + high) / 2))
+    return x
 
 
 def bisect(before: Callable[[Tensor], Tensor], low: Tensor, limit: float) -> Tensor:
@@ -115,12 +149,25 @@ def integral_of_survival(primitive: Primitive, start: Tensor, stop: Tensor | Non
     return torch.cat(parts).reshape(ends[0].shape)
 
 
+def _more_edges(primitive: Primitive, edges: Tensor, high: Tensor) -> list[Tensor]:
+    """Return edges beside the quantiles: kinks, and where S ends in a plateau, steps back from the end."""
+    more = []
+    kinks = primitive.kinks()
+    if kinks is not None:
+        more.append(torch.minimum(torch.maximum(kinks, edges[:, :1]), edges[:, -1:]))
+    if bool((primitive.cure_fraction() > 0).any()):
+        back = high[:, None] - torch.tensor([2.0**power for power in range(11)]).to(high)
+        more.append(torch.minimum(torch.maximum(back, edges[:, :1]), edges[:, -1:]))
+    return more
+
+
 def _integrate(primitive: Primitive, start: Tensor, stop: Tensor | None) -> Tensor:
     column = primitive.map(lambda parameter: parameter[:, None])
     quantiles = column.inverse_log_survival(-torch.tensor(_LEVELS).to(start))  # [n, levels]
     edges = torch.log(quantiles).clamp(max=LOG_TIMES[start.dtype])
     low = torch.log(start)
     high = edges[:, -1] if stop is None else torch.log(stop)
+    edges = torch.cat([edges, *_more_edges(primitive, edges, high)], dim=1).sort(dim=1).values
     end = torch.exp(high)
     total = (torch.minimum(quantiles[:, 0], end) - start).clamp(min=0)
     nodes, weights = gauss_legendre(20, start)

@@ -7,14 +7,17 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import softplus
 
 __all__ = [
     "LARGEST_LOG",
     "LOG_LIMIT",
+    "limit_gradient",
     "log1mexp",
     "log_expm1",
     "log_mean_of_survivors",
     "log_ndtr",
+    "log_softplus",
     "saturate",
     "standardise",
 ]
@@ -73,6 +76,28 @@ def standardise(x: Tensor, location: Tensor, log_precision: Tensor) -> Tensor:
     return result
 
 
+class _LimitGradient(torch.autograd.Function):
+    """The identity, with a gradient that can still be multiplied."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        limit = _STEEPEST[gradients[0].dtype]
+        return gradients[0].clamp(-limit, limit)
+
+
+_STEEPEST = {torch.float32: 1e20, torch.float64: 1e200}
+
+
+def limit_gradient(x: Tensor) -> Tensor:
+    """Return x itself; gradients that come back are cut at 1e20 (double precision: 1e200), or products overflow."""
+    result: Tensor = _LimitGradient.apply(x)  # type: ignore[no-untyped-call]
+    return result
+
+
 class _LogNdtr(torch.autograd.Function):
     """``log Phi(x)`` with the derivative ``sqrt(2 / pi) / erfcx(-x / sqrt 2)``.
 
@@ -123,3 +148,9 @@ def log_mean_of_survivors(log_survived: Tensor, log_values: Tensor, dim: int) ->
     nobody = log_share == -torch.inf  # of a group, whose value may be infinite
     mean = torch.logsumexp(torch.where(nobody, -torch.inf, log_share + log_values), dim=dim)
     return torch.where(torch.isnan(log_share).any(dim), log_values.amin(dim), mean)
+
+
+def log_softplus(z: Tensor) -> Tensor:
+    """``log log(1 + exp(z))``, exact where the inner logarithm vanishes."""
+    near = z.clamp(min=-20.0)
+    return torch.where(z < -15.0, z - torch.exp(z.clamp(max=-15.0)) / 2, torch.log(softplus(near)))

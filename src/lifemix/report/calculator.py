@@ -194,6 +194,7 @@ def _network(model: DeepSurvivalMachines) -> dict[str, Any]:
     return {
         "label": architecture.family.label,
         "signs": architecture.shift_signs,
+        "closed": None if architecture.closed is None else architecture.closed.tolist(),
         "events": architecture.n_events,
         "k": architecture.k,
         "members": len(network),

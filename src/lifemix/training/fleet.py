@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..model import Architecture
 from .batches import Randomness, dropout_masks, shuffled_rows
+from .by_slopes import BySlopes
 from .callbacks import Callback, TrainingState
 from .config import Data, Job, TrainConfig
 from .denormals import without_denormals
@@ -66,27 +67,33 @@ class Fleet:
         self.best = torch.stack(starts).to(data.x)  # [models, parameters]
         self.values = architecture.layout.pack(self.best)  # all models in one vector
         self.optimizer = make_optimizer(config.optimizer, self.values)
-        written_out = Fused.usable(architecture)
-        self.gradient: Gradient = (Fused if written_out else Autograd)(architecture, config)
+        if Fused.usable(architecture):
+            self.gradient: Gradient = Fused(architecture, config)
+        elif BySlopes.usable_with(architecture, config, data.observed):
+            self.gradient = BySlopes(architecture, config)
+        else:
+            self.gradient = Autograd(architecture, config)
         self.gather_settings()
 
     def gather_settings(self) -> None:
         """Stack what differs between the running models, and name the parts of their vectors."""
         self.parameters = Parameters(self.architecture.layout, self.values, len(self.running))
-        self.slopes = Parameters(self.architecture.layout, torch.empty_like(self.values), len(self.running))
+        self.slopes = Parameters(self.architecture.layout, torch.zeros_like(self.values), len(self.running))
         self.held_out: list[_HeldOut] | None = None
         jobs = [self.jobs[number] for number in self.running]
 
         def column(name: str) -> Tensor:
             return torch.tensor([getattr(job, name) for job in jobs]).to(self.data.x)
 
+        centres = [self.architecture.centres(job.warm_start) for job in jobs]
         self.settings = Settings(
             learning_rate=self._learning_rate(column("learning_rate")),
             discount=column("discount"),
             twice_prior=2 * column("prior_strength").view(-1, 1, 1, 1),
             head_prior=column("head_prior"),
             any_head_prior=any(job.head_prior > 0 for job in jobs),
-            prior_centre=torch.stack([job.warm_start for job in jobs]).to(self.data.x),
+            prior_centre=torch.stack([centre for centre, _ in centres]).to(self.data.x),
+            fixed=torch.stack([fixed for _, fixed in centres]).to(self.data.x),
             decay=self._decay(column("weight_decay")),
         )
 

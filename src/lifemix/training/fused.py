@@ -95,8 +95,7 @@ class _Workspace:
 
 def _location_index(architecture: Architecture) -> int:
     at = architecture.family.location_index()
-    assert at is not None
-    return at
+    return 0 if at is None else at
 
 
 class Fused:
@@ -189,7 +188,7 @@ class Fused:
             work.by_precision.neg_()
         work.by_out.clamp_(-_LIMIT, _LIMIT)
         self._backward(work, hidden, masks)
-        from_centre = torch.sub(work.base, settings.prior_centre[..., None], out=work.from_centre)
+        from_centre = torch.sub(work.base, settings.prior_centre, out=work.from_centre)
         work.base_slopes.addcmul_(from_centre, settings.twice_prior)
         if settings.any_head_prior:
             work.head_slopes.addcmul_(work.heads, settings.head_prior.view(-1, 1, 1))

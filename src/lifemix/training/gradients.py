@@ -28,7 +28,8 @@ class Settings:
     twice_prior: Tensor  # [models, 1, 1, 1]: two times the strength of the prior of the base values
     head_prior: Tensor
     any_head_prior: bool
-    prior_centre: Tensor  # [models, events, parameters of the primitive]
+    prior_centre: Tensor  # [models, events, parameters of the primitive, k]
+    fixed: Tensor  # [models, events, fixed parameters of the primitive, k]
     decay: Tensor | None  # one per parameter
 
 

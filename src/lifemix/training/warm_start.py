@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+from torch.nn.functional import logsigmoid
 
 from ..likelihood import Observations, contributions
-from ..primitives import LogLocationScale, Mixture, Primitive
+from ..primitives import LogLocationScale, Mixed, Mixture, Never, Primitive, mixed
 from .threads import threads_for
 
 __all__ = ["warm_start"]
@@ -41,7 +42,25 @@ class _Problem:
 
 
 def warm_start(family: type[Primitive], observed: Observations, n_events: int) -> Tensor:
-    """Return the parameters of each event, ``[events, parameters]``; other events count as censoring."""
+    """Return the parameters of each event, fixed ones included, ``[events, parameters]``.
+
+    Other events count as censoring. Several families have their parameters one after another; beside the cured, each is
+    fitted together with their share.
+    """
+    if issubclass(family, Mixed):
+        cure = Never in family.families
+        others = [one for one in family.families if one is not Never]
+        parts = [_per_event(one, observed, n_events, cure) for one in others]
+        if cure:
+            log_odds = torch.stack([part[:, -1] for part in parts]).mean(0)
+            parts = [part[:, :-1] for part in parts]
+            parts.insert(family.families.index(Never), log_odds[:, None])
+        return torch.cat(parts, dim=1)
+    return _per_event(family, observed, n_events)
+
+
+def _per_event(family: type[Primitive], observed: Observations, n_events: int, cure: bool = False) -> Tensor:
+    """Return the parameters of one family for each event, and the log odds of never with ``cure``."""
     fits = []
     with threads_for(200.0 * len(observed)):
         for event in range(1, n_events + 1):
@@ -49,7 +68,7 @@ def warm_start(family: type[Primitive], observed: Observations, n_events: int) -
             alone = replace(observed, event=own.long())
             if observed.interval is not None:
                 alone = replace(alone, interval=observed.interval & own)
-            fits.append(_fit(family, alone))
+            fits.append(_fit_with_cure(family, alone) if cure else _fit(family, alone))
     return torch.stack(fits)
 
 
@@ -60,6 +79,32 @@ def _fit(family: type[Primitive], observed: Observations) -> Tensor:
     else:
         problem = _by_parameters(family, observed)
     return torch.stack(problem.primitive(_maximise(problem)).parameters)
+
+
+def _fit_with_cure(family: type[Primitive], observed: Observations) -> Tensor:
+    """Maximise the likelihood of a mixture of the family and never; return all parameters and the log odds of never."""
+    plain = _by_parameters(family, observed)
+    start = torch.cat([plain.start, torch.zeros(1).double()])
+    end = torch.full((1,), _REACH).double()
+    joined = mixed((family, Never))
+
+    def mixture(point: Tensor) -> Mixture:
+        both = [
+            plain.primitive(point[:-1]).map(lambda parameter: parameter.expand(1, 1, 2)),
+            Never(torch.zeros(1, 1, 2).double()),
+        ]
+        weights = torch.stack([logsigmoid(-point[-1]), logsigmoid(point[-1])])[None, None]
+        return Mixture(weights, joined.join(both, torch.tensor([0, 1])))
+
+    problem = _Problem(
+        lambda point: _differenced(lambda at: _slopes(mixture, observed, at), point),
+        start,
+        torch.cat([plain.low, -end]),
+        torch.cat([plain.high, end]),
+        plain.primitive,
+    )
+    point = _maximise(problem)
+    return torch.cat([torch.stack(plain.primitive(point[:-1]).parameters), point[-1:]])
 
 
 def _by_location(family: type[LogLocationScale], observed: Observations) -> _Problem:
@@ -81,23 +126,48 @@ def _by_location(family: type[LogLocationScale], observed: Observations) -> _Pro
 
 def _by_parameters(family: type[Primitive], observed: Observations) -> _Problem:
     """Return the problem in the parameters of any primitive."""
+    own = observed.event > 0
+    fixed = family.learn_fixed(torch.log(observed.time[own]), observed.weight[own])
 
     def primitive(point: Tensor) -> Primitive:
-        return family(*point)
+        return family(*point, *fixed)
 
     guess = _first_guess(observed)
-    start = torch.stack(family.first_guess(guess[0], guess[1]).parameters)
+    n_trained = len(family.parameter_names())
+    start = torch.stack(family.first_guess(guess[0], guess[1], *fixed).parameters[:n_trained])
     reach = torch.full_like(start, _REACH)
     location = family.location_index()
     if location is not None:
         reach[location] = torch.inf
+    slopes = _written_slopes(family, fixed, observed) if family.has_slopes and _plain(observed) else None
     return _Problem(
-        lambda point: _differenced(lambda at: _slopes(primitive, observed, at), point),
+        lambda point: _differenced(slopes or (lambda at: _slopes(primitive, observed, at)), point),
         start,
         start - reach,
         start + reach,
         primitive,
     )
+
+
+def _plain(observed: Observations) -> bool:
+    return observed.interval is None and observed.truncated is None and observed.at_origin is None
+
+
+def _written_slopes(
+    family: type[Primitive], fixed: tuple[Tensor, ...], observed: Observations
+) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+    """Return value and gradient for exact and right-censored times of a primitive that has slopes of its own."""
+    log_time, happened = torch.log(observed.time), (observed.event > 0).double()
+    known = (observed.weight * happened * (observed.log_width - log_time)).sum()
+    prepared = family.prepared(log_time[None, None], torch.stack(fixed)[None, :, None])  # one event, one component
+    space = log_time.new_empty(1, len(family.parameter_names()), 1, len(log_time))
+
+    def slopes(at: Tensor) -> tuple[Tensor, Tensor]:
+        value = family.value_and_slopes(prepared, happened, at.view(1, -1, 1, 1).expand_as(space), space)
+        total = (value[0, 0] * observed.weight).sum() + known
+        return total / observed.weight.sum(), (space[0, :, 0] @ observed.weight) / observed.weight.sum()
+
+    return slopes
 
 
 def _maximise(problem: _Problem) -> Tensor:
@@ -152,12 +222,14 @@ def _ascent_step(gradient: Tensor, curvature: Tensor) -> Tensor:
     return step * torch.clamp(2.0 / step.abs().max().clamp(min=1e-300), max=1.0)
 
 
-def _slopes(primitive: Callable[[Tensor], Primitive], observed: Observations, point: Tensor) -> tuple[Tensor, Tensor]:
+def _slopes(
+    model: Callable[[Tensor], Primitive | Mixture], observed: Observations, point: Tensor
+) -> tuple[Tensor, Tensor]:
     """Return value and gradient by automatic differentiation; a primitive need not have second derivatives."""
     value, gradient = torch.zeros(()).double(), torch.zeros_like(point)
     for part in _blocks(observed):
         at = point.detach().requires_grad_()
-        here = _block(primitive(at), part)
+        here = _block(model(at), part)
         (slope,) = torch.autograd.grad(here, at)
         value, gradient = value + here.detach(), gradient + slope
     return value / observed.weight.sum(), torch.nan_to_num(gradient / observed.weight.sum())
@@ -275,8 +347,10 @@ def _blocks(observed: Observations) -> Iterator[Observations]:
         yield observed.take(slice(start, start + _BLOCK))
 
 
-def _block(primitive: Primitive, observed: Observations) -> Tensor:
+def _block(model: Primitive | Mixture, observed: Observations) -> Tensor:
     """Return the weighted sum of the log-likelihood of some rows."""
-    one = primitive.map(lambda parameter: parameter.reshape(1, 1, 1))  # [rows, events, k]
+    if isinstance(model, Mixture):
+        return (observed.weight * contributions(model, observed).total()).sum()
+    one = model.map(lambda parameter: parameter.reshape(1, 1, 1))  # [rows, events, k]
     mixture = Mixture(torch.zeros_like(one.parameters[0]), one)
     return (observed.weight * contributions(mixture, observed).total()).sum()

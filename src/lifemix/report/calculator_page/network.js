@@ -70,6 +70,7 @@ function mixturesOf(network, member, x) {
   const { events, k, signs } = network, logUnit = Math.log(network.timeUnit), heads = 1 + signs.length;
   const features = encode(member, x);
   const weights = member.get("heads"), gateBias = member.get("gate_bias"), base = member.get("base");
+  const fixed = member.get("fixed") ?? [], nFixed = fixed.length / (events * k); // parameters that all subjects share
   const head = (row) => {
     let sum = 0;
     for (let i = 0, at = row * features.length; i < features.length; i++) sum += weights[at + i] * features[i];
@@ -79,12 +80,14 @@ function mixturesOf(network, member, x) {
   for (let e = 0; e < events; e++) {
     const logits = [], components = [];
     for (let j = 0; j < k; j++) {
+      if (network.closed?.[e][j]) continue; // another event type has more components
       logits.push(head(e * heads * k + j) + (gateBias ? gateBias[e * k + j] : 0));
       const parameters = signs.map((sign, p) => (
         base[(e * signs.length + p) * k + j] + sign * shiftActivation(head((e * heads + 1 + p) * k + j))));
       if (!parameters.every((value) => Math.abs(value) < LARGEST_LOG)) {
         throw new RangeError("the values are too far from those of training");
       }
+      for (let p = 0; p < nFixed; p++) parameters.push(fixed[(e * nFixed + p) * k + j]);
       components.push({ weight: 0, ...componentOf(parameters, logUnit) });
     }
     const top = Math.max(...logits), total = logits.reduce((sum, l) => sum + Math.exp(l - top), 0);
