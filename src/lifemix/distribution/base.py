@@ -20,7 +20,7 @@ __all__ = ["SurvivalDistribution"]
 
 Floats = NDArray[np.float64]
 _CHUNK = 1 << 21  # numbers in the largest temporary array
-_LAST_LOG_TIME = 709.0
+_LAST_TIME = 1e300
 _CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
 
 
@@ -133,7 +133,7 @@ class SurvivalDistribution(ABC):
 
     def _cured(self) -> Tensor:
         """S at infinity, ``[rows, 1]``: by default where the largest numbers are."""
-        return torch.exp(self._log_survival_at(torch.full((len(self), 1), _LAST_LOG_TIME, dtype=torch.float64)))
+        return torch.exp(self._log_survival(torch.full((len(self), 1), _LAST_TIME, dtype=torch.float64)))
 
     # What a user asks.
 

@@ -162,13 +162,13 @@ def mixed(families: tuple[type[Primitive], ...]) -> type[Mixed]:
     fixed = ["kind", *(f"{name}_{place}" for place, one in enumerate(families) for name in one.fixed_names)]
     named = [one for one in families if one is not Never]
     activations = {one.shift_activation for one in named}
-    made = make_dataclass(
-        "Mixed", [(name, Tensor) for name in (*trained, *fixed)], bases=(Mixed,), frozen=True, eq=False
-    )
-    made.families = families
-    made.fixed_names = tuple(fixed)
-    made.location_name = "parameter_0"
-    made.shift_activation = activations.pop() if len(activations) == 1 else "selu"
-    made.name = "+".join([*(one.name for one in named), *(["never"] if Never in families else [])])
-    made.label = " and ".join(one.label for one in named)
-    return made
+    declared = {
+        "families": families,
+        "fixed_names": tuple(fixed),
+        "location_name": "parameter_0",
+        "shift_activation": activations.pop() if len(activations) == 1 else "selu",
+        "name": "+".join([*(one.name for one in named), *(["never"] if Never in families else [])]),
+        "label": " and ".join(one.label for one in named),
+    }
+    fields = [(name, Tensor) for name in (*trained, *fixed)]
+    return make_dataclass("Mixed", fields, bases=(Mixed,), namespace=declared, frozen=True, eq=False)
