@@ -90,7 +90,8 @@ def _forged_model(rng: Random, folder: Path) -> str | None:
             name = sorted(arrays)[int(rng.integers(len(arrays)))]
             arrays[name] = np.ascontiguousarray(altered_array(rng, arrays[name]))
     text = json.dumps(content)
-    forged = {"lifemix": "2", "content": text, "checksum": checksum("2", text, arrays=arrays)}
+    version = header["lifemix"]
+    forged = {"lifemix": version, "content": text, "checksum": checksum(version, text, arrays=arrays)}
     write_tensor_file(folder / "model", forged, arrays)
 
     def case() -> None:
