@@ -194,6 +194,19 @@ class Architecture:
         n_trained = len(self.family.parameter_names())
         return together[:, :n_trained], together[:, n_trained:]
 
+    def widened(self, row: Tensor, n_inputs: int) -> Tensor:
+        """Return the parameters of a model of ``n_inputs`` inputs as those of one with more, whose others weigh 0.
+
+        The first layer's weights stand first, one input after the other.
+        """
+        own, wide = n_inputs * self.hidden[0], self.n_inputs * self.hidden[0]
+        return torch.cat([row[:own], row.new_zeros(wide - own), row[own:]])
+
+    def narrowed(self, row: Tensor, n_inputs: int) -> Tensor:
+        """Return the parameters of the model without the inputs behind the first ``n_inputs``."""
+        own, wide = n_inputs * self.hidden[0], self.n_inputs * self.hidden[0]
+        return torch.cat([row[:own], row[wide:]])
+
     @torch.no_grad()
     def fill_module(self, row: Tensor) -> None:
         """Give the module itself the values of a model, ``[1, parameters]``.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from sklearn.utils import _safe_indexing
 from torch import Tensor
 
 from ..errors import DivergedError
@@ -39,6 +40,7 @@ from .progress import progress_bar
 __all__ = ["Planned", "check_finite", "group", "train_fleet", "train_plan"]
 
 _ENOUGH = 8  # models in a fleet: with more of them a step is hardly cheaper for each
+_WIDER = 1.25  # the most inputs of a model in a fleet, over the fewest
 _BYTES_TOGETHER = 2**28  # inputs of several folds are put side by side as long as they are smaller than this
 
 
@@ -120,6 +122,12 @@ class Planned:
     plan: Plan
     test: Any
 
+    def to_send(self, whole_table: bool) -> Planned:
+        """Return what another process needs: of the tables one row for the names, and the test table for a scorer."""
+        sample = replace(self.plan.sample, matrix=self.plan.sample.matrix[:1])
+        test = self.test if whole_table else replace(self.test, X=None, y=None)
+        return replace(self, X=_safe_indexing(self.X, [0]), plan=replace(self.plan, sample=sample), test=test)
+
 
 def group(planned: Sequence[Planned], max_fleet: int) -> list[list[Planned]]:
     """Sort plans into fleets: same shape, same shared settings, same number of steps, at most so many models each."""
@@ -132,9 +140,35 @@ def group(planned: Sequence[Planned], max_fleet: int) -> list[list[Planned]]:
         held_out = bool(len(plan.jobs[0].validation_rows))
         kinds = tuple(getattr(plan.data.observed, name) is None for name in ("interval", "truncated", "at_origin"))
         place = (str(plan.data.x.device), one.key[1] if large else None)
-        key = (plan.architecture, plan.config, steps, held_out, kinds, place, alone)
+        key = (_joined(plan.architecture), plan.config, steps, held_out, kinds, place, alone)
         alike.setdefault(key, []).append(one)
-    return [fleet for members in alike.values() for fleet in _portions(members, max_fleet)]
+    near = [part for members in alike.values() for part in _of_similar_width(members)]
+    return [fleet for members in near for fleet in _portions(members, max_fleet)]
+
+
+def _joined(architecture: Architecture) -> Architecture:
+    """Return what models must have in common to train together: the inputs may be more or less, where layers follow."""
+    alone = architecture.module is not None or not architecture.hidden
+    return architecture if alone else replace(architecture, n_inputs=0)
+
+
+def _of_similar_width(members: list[Planned]) -> list[list[Planned]]:
+    """Part those with many more inputs than others, such as another encoding has: inputs that are 0 cost as others do.
+
+    Folds differ by the levels that some of them lack.
+    """
+    parts: list[list[Planned]] = []
+    least = 0
+    for one in sorted(members, key=_width):
+        if not parts or _width(one) > _WIDER * least + 1:
+            parts.append([])
+            least = _width(one)
+        parts[-1].append(one)
+    return parts
+
+
+def _width(one: Planned) -> int:
+    return one.plan.architecture.n_inputs
 
 
 def _portions(members: list[Planned], max_fleet: int) -> list[list[Planned]]:
@@ -163,18 +197,31 @@ def train_fleet(plans: Sequence[Plan]) -> list[tuple[list[Fit], tuple[Architectu
         architectures = tuple(architecture for _, architecture in trained)
         fits = [fit for found, _ in trained for fit in found]
         return [(fits, architectures if first.architecture.module is not None else architectures[:1])]
-    data, starts = _side_by_side([plan.data for plan in plans])
+    widest = max((plan.architecture for plan in plans), key=lambda architecture: architecture.n_inputs)
+    data, starts = _side_by_side([plan.data for plan in plans], widest.n_inputs)
     jobs = [
-        replace(job, train_rows=job.train_rows + start, validation_rows=job.validation_rows + start)
+        replace(
+            job,
+            train_rows=job.train_rows + start,
+            validation_rows=job.validation_rows + start,
+            n_inputs=None if plan.architecture == widest else plan.architecture.n_inputs,
+        )
         for plan, start in zip(plans, starts, strict=True)
         for job in plan.jobs
     ]
-    done = iter(Fleet(first.architecture, data, jobs, first.config).train())
-    return [([next(done) for _ in plan.jobs], (first.architecture,)) for plan in plans]
+    done = iter(Fleet(widest, data, jobs, first.config).train())
+    return [([_own(next(done), widest, plan) for _ in plan.jobs], (plan.architecture,)) for plan in plans]
 
 
-def _side_by_side(parts: Sequence[Data]) -> tuple[Data, list[int]]:
-    """Join the data of several folds, each once; return where the rows of every part begin."""
+def _own(fit: Fit, widest: Architecture, plan: Plan) -> Fit:
+    """Take the inputs away that only others of the fleet have."""
+    if plan.architecture != widest and fit.parameters is not None:
+        fit.parameters = widest.narrowed(fit.parameters, plan.architecture.n_inputs)
+    return fit
+
+
+def _side_by_side(parts: Sequence[Data], n_inputs: int) -> tuple[Data, list[int]]:
+    """Join the data of several folds, each once, with zeros for inputs that others have; return where each begins."""
     begins: dict[int, int] = {}
     different: list[Data] = []
     total = 0
@@ -190,4 +237,5 @@ def _side_by_side(parts: Sequence[Data]) -> tuple[Data, list[int]]:
         values = [getattr(part.observed, field.name) for part in different]
         joined[field.name] = None if values[0] is None else torch.cat(values)
     observed = Observations(**joined)  # type: ignore[arg-type]
-    return Data(torch.cat([part.x for part in different]), observed), [begins[id(part)] for part in parts]
+    x = torch.cat([torch.nn.functional.pad(part.x, (0, n_inputs - part.x.shape[1])) for part in different])
+    return Data(x, observed), [begins[id(part)] for part in parts]

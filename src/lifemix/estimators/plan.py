@@ -184,7 +184,7 @@ def _jobs(
         return warm_start(architecture.family, observed, architecture.n_events)
 
     begin = memo.get(("start", architecture.family), start)
-    settings = {name: float(getattr(estimator, name)) for name in _OWN_SETTINGS}
+    settings: dict[str, Any] = {name: float(getattr(estimator, name)) for name in _OWN_SETTINGS}
     root = memo.get(("root", estimator.random_state), lambda: root_seed(estimator.random_state))
     jobs = []
     for seed in np.random.SeedSequence(root).generate_state(estimator.n_members).tolist():

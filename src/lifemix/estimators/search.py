@@ -298,7 +298,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             yield from (_train_and_score(fleet, score) for fleet in fleets)
             return
         parallel = joblib.Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
-        yield from parallel(joblib.delayed(_train_and_score)(fleet, score) for fleet in fleets)
+        whole_table = isinstance(score, _Custom)
+        light = ([one.to_send(whole_table) for one in fleet] for fleet in fleets)
+        yield from parallel(joblib.delayed(_train_and_score)(fleet, score) for fleet in light)
 
     # The best estimator's methods.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..likelihood import Observations
@@ -18,6 +21,21 @@ class Data:
 
     x: Tensor  # [rows, inputs]
     observed: Observations  # [rows]
+
+    @cached_property
+    def _arrays(self) -> dict[str, NDArray[Any] | None]:
+        """The same memory as arrays: joblib sends an array that it knows to every worker once, a tensor every time."""
+        observed = {f.name: getattr(self.observed, f.name) for f in fields(self.observed)}
+        return {name: None if v is None else v.numpy(force=True) for name, v in {"x": self.x, **observed}.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"device": self.x.device, "arrays": self._arrays}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        known = {name: values for name, values in state["arrays"].items() if values is not None}
+        tensors: dict[str, Tensor] = {name: torch.tensor(v, device=state["device"]) for name, v in known.items()}
+        self.__dict__["x"] = tensors.pop("x")
+        self.__dict__["observed"] = Observations(**tensors)
 
     def to(self, device: torch.device) -> Data:
         """Return the data on a device."""
@@ -38,6 +56,7 @@ class Job:
     head_prior: float = 0.0
     dropout: float = 0.0
     weight_decay: float = 0.0
+    n_inputs: int | None = None  # where the model has fewer inputs than its fleet: the others are 0, and weigh 0
 
 
 @dataclass(frozen=True)

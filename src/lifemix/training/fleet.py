@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,7 @@ class Fleet:
         self.running = list(range(len(jobs)))
         self.epoch = 0
         self.stop_requested = False  # by a callback
-        starts = [
-            architecture.start(job.warm_start, config.spread, random.start, trained=config.max_epochs > 0)
-            for job, random in zip(jobs, self.randoms, strict=True)
-        ]
+        starts = [self._start(job, random) for job, random in zip(jobs, self.randoms, strict=True)]
         self.best = torch.stack(starts).to(data.x)  # [models, parameters]
         self.values = architecture.layout.pack(self.best)  # all models in one vector
         self.optimizer = make_optimizer(config.optimizer, self.values)
@@ -74,6 +71,14 @@ class Fleet:
         else:
             self.gradient = Autograd(architecture, config)
         self.gather_settings()
+
+    def _start(self, job: Job, random: Randomness) -> Tensor:
+        """Draw the starting parameters of a model, the same whoever trains beside it."""
+        own = self.architecture
+        if job.n_inputs is not None:
+            own = replace(own, n_inputs=job.n_inputs)
+        row = own.start(job.warm_start, self.config.spread, random.start, trained=self.config.max_epochs > 0)
+        return row if job.n_inputs is None else self.architecture.widened(row, job.n_inputs)
 
     def gather_settings(self) -> None:
         """Stack what differs between the running models, and name the parts of their vectors."""
