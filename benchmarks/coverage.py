@@ -48,7 +48,7 @@ class Design:
 
 DESIGNS = (
     Design("half the rows have events", 1.0, 1.0),
-    Design("one row in eight has an event", 1.0, 0.12),
+    Design("one row in seven has an event", 1.0, 0.12),
     Design("a strong covariate", 3.0, 1.0),
     Design("four rows per subject", 1.0, 1.0, 4),
 )
