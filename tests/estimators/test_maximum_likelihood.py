@@ -65,6 +65,19 @@ def test_fit_equals_lifelines(primitive, kind):
     np.testing.assert_allclose(log_likelihood, reference.log_likelihood_, atol=1e-4)
 
 
+FAMILIES = json.loads((FOLDER / "families.json").read_text())
+
+
+@pytest.mark.parametrize("primitive", FAMILIES)
+def test_other_families_equal_lifelines_or_an_independent_optimum(primitive):
+    expected, y = FAMILIES[primitive], target_of("right")
+    X = np.zeros((len(y), 1))
+    model = DeepSurvivalMachines(primitive, k=1, hidden=(), preprocessor=None).fit(X, y)
+    components = model.predict_distribution(X[:1]).components
+    np.testing.assert_allclose(model.log_likelihood(X, y), expected["log_likelihood"], atol=1e-4)
+    np.testing.assert_allclose([float(value) for value in components.parameters], expected["parameters"], atol=2e-3)
+
+
 @pytest.mark.filterwarnings("ignore:no column varies")
 def test_a_constant_column_is_no_covariate():
     np.testing.assert_allclose(fit("weibull", "right", column=5.0), fit("weibull", "right"), rtol=1e-9)

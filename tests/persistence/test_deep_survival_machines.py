@@ -235,14 +235,31 @@ def test_a_primitive_that_is_not_known_when_loading_says_import_it(tmp_path, mon
         load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("option", ["activation", "shift_activation"])
-def test_a_function_as_activation_is_refused(option, tmp_path):
-    model = quick(**{option: torch.tanh}).fit(numbers(), target())
+def test_a_function_as_shift_activation_is_refused(tmp_path):
+    model = quick(shift_activation=torch.tanh).fit(numbers(), target())
     with pytest.raises(
-        ModelFileError, match=f"{option}: a builtin.* cannot be written without pickle. Use an activation"
+        ModelFileError, match="shift_activation: a builtin.* cannot be written without pickle. Use an activation"
     ):
         save(model, tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_a_function_as_activation_comes_back_from_the_user(tmp_path):
+    model = quick(activation=torch.sin).fit(numbers(), target())
+    save(model, tmp_path / "model")
+    assert_same_model(model, load(tmp_path / "model", activation=torch.sin), numbers(), target())
+    with pytest.raises(ModelFileError, match=r"activation of its own; got None. Use load\(path, activation=...\)"):
+        load(tmp_path / "model")
+
+
+def test_a_primitive_of_the_users_comes_back_from_the_user(tmp_path, monkeypatch):
+    family = PRIMITIVES["owngompertz"]
+    model = quick(primitive={family: 1, "weibull": 1}).fit(numbers(), target())
+    save(model, tmp_path / "model")
+    monkeypatch.delitem(PRIMITIVES, "owngompertz")
+    with pytest.raises(ModelFileError, match="unknown primitive; got 'owngompertz'"):
+        load(tmp_path / "model")
+    assert_same_model(model, load(tmp_path / "model", primitive=family), numbers(), target())
 
 
 def test_an_optimizer_of_torch_is_saved_by_its_name(tmp_path):

@@ -111,6 +111,9 @@ CASES = {
     for primitive in PRIMITIVES if primitive != "ownexponential"  # the tests' own, which declares no JavaScript
     for n_events, members in ((1, 1), (1, 3), (2, 1), (3, 3))
 } | {
+    "several families": {"primitive": ["weibull", "lognormal"], "k": 1, "n_members": 2},
+    "families by event": {"primitive": {1: "weibull", 2: ["gompertz", "spline"]}, "k": 1, "n_events": 2},
+    "cure": {"cure": True, "n_events": 2},
     "linear": {"hidden": ()},
     "linear, competing, log-normal": {"hidden": (), "n_events": 2, "primitive": "log-normal"},
     "two layers": {"hidden": (7, 5), "n_members": 2},

@@ -28,7 +28,7 @@ from .inputs import check_known_events, read_target
 from .network import FittedNetwork
 from .plan import Plan, make_plan
 from .settings import RULES, check_combinations
-from .state import DeviceOption, EncoderOption, FittedNetworkState, OptimizerOption, PrimitiveOption
+from .state import ActivationOption, DeviceOption, EncoderOption, FittedNetworkState, OptimizerOption, PrimitiveOption
 
 __all__ = ["DeepSurvivalMachines"]
 
@@ -149,6 +149,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     }
     _option_state: ClassVar[Mapping[str, StateKind]] = {
         "primitive": PrimitiveOption(),
+        "activation": ActivationOption(),
         "encoder": EncoderOption(),
         "device": DeviceOption(),
         "optimizer": OptimizerOption(),

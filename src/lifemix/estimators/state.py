@@ -18,9 +18,17 @@ from .network import FittedNetwork
 from .plan import architecture_of
 from .timescale import TimeScale
 
-__all__ = ["DeviceOption", "EncoderOption", "FittedNetworkState", "OptimizerOption", "PrimitiveOption"]
+__all__ = [
+    "ActivationOption",
+    "DeviceOption",
+    "EncoderOption",
+    "FittedNetworkState",
+    "OptimizerOption",
+    "PrimitiveOption",
+]
 
 _ENCODER = {"$encoder": True}
+_ACTIVATION = {"$activation": True}
 
 
 class EncoderOption:
@@ -43,6 +51,27 @@ class EncoderOption:
             raise ModelFileError("this model has an encoder of its own; got None. Use load(path, encoder=...).")
         reader.with_encoder.append(place)
         return reader.encoder
+
+
+class ActivationOption:
+    """The option ``activation``: a name; for a function a mark, ``load(path, activation=...)`` gives the function."""
+
+    def write(self, value: Any, writer: Writer, place: str) -> Any:
+        """Return the name, or a mark in place of a function."""
+        if isinstance(value, str):
+            return value
+        writer.activation = writer.activation or value
+        return dict(_ACTIVATION)
+
+    def read(self, saved: Any, reader: Reader, place: str) -> Any:
+        """Return the name, or the function that the user gave."""
+        if saved != _ACTIVATION:
+            if not isinstance(saved, str):
+                raise malformed(place, "the name of an activation, or the mark of a function", saved)
+            return saved
+        if reader.activation is None:
+            raise ModelFileError("this model has an activation of its own; got None. Use load(path, activation=...).")
+        return reader.activation
 
 
 class PrimitiveOption:

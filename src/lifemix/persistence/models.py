@@ -16,7 +16,11 @@ from . import version1, version2
 from .files import FORMAT_VERSION, Arrays, check_key, read_file, write_file
 
 if TYPE_CHECKING:
-    from torch import nn
+    from collections.abc import Callable, Sequence
+
+    from torch import Tensor, nn
+
+    from ..primitives import Primitive
 
 __all__ = ["load", "save"]
 
@@ -37,7 +41,8 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = 
 
     The file holds the options, what was learned, and counts of the times and events of training, which ``score`` needs
     (see ``lifemix.target_summary``), but no row. The weights of an encoder of your own are written, its code is not:
-    ``load(path, encoder=...)`` brings the two together.
+    ``load(path, encoder=...)`` brings the two together; so it is for
+    ``primitive=`` and ``activation=`` of your own.
     A dictionary of JSON's types under ``model.metadata_`` goes along.
 
     Parameters
@@ -59,8 +64,8 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = 
         If the key is too short.
     ModelFileError
         If the model is not fitted, is of another class, has parts that cannot be written without pickle (a transformer
-        of your own as preprocessor, a function as activation) or values that a fitted model cannot have (a weight that
-        is not a number), or the file cannot be written.
+        of your own as preprocessor, a function as shift_activation) or values that a fitted model cannot have (a weight
+        that is not a number), or the file cannot be written.
 
     See Also
     --------
@@ -88,7 +93,8 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _restore(FORMAT_VERSION, json.loads(json.dumps(content, allow_nan=False)), writer.arrays, writer.encoder)
+            again = json.loads(json.dumps(content, allow_nan=False))
+            _restore(FORMAT_VERSION, again, writer.arrays, writer.encoder, writer.activation)
     except (LifemixError, ValueError) as error:
         reason = str(error).removesuffix(" Save the model again.")
         raise ModelFileError(
@@ -98,7 +104,14 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = 
     write_file(Path(path), content, writer.arrays, secret)
 
 
-def load(path: str | os.PathLike[str], encoder: nn.Module | None = None, *, key: bytes | str | None = None) -> Any:
+def load(
+    path: str | os.PathLike[str],
+    encoder: nn.Module | None = None,
+    *,
+    primitive: type[Primitive] | Sequence[type[Primitive]] = (),
+    activation: Callable[[Tensor], Tensor] | None = None,
+    key: bytes | str | None = None,
+) -> Any:
     """Read a model that ``save`` wrote; its predictions are the same bit for bit. Loading never runs code of the file.
 
     Parameters
@@ -107,6 +120,11 @@ def load(path: str | os.PathLike[str], encoder: nn.Module | None = None, *, key:
         The file. Files of the releases 0.1.0 and 0.2.0 are read as well.
     encoder : nn.Module, optional
         For a model with an encoder of your own, a module of the same shape; a copy of it gets the saved weights.
+    primitive : subclass of Primitive or sequence of such, optional
+        For a model with primitives of your own, their classes: the file holds their names. Where the modules that
+        define them have been imported, it is not needed.
+    activation : callable, optional
+        For a model with a function of your own as ``activation``, that function.
     key : bytes or str, optional
         The key that ``save`` was given. With it, a file that is not signed with this key is refused; without, signed
         files are read like others.
@@ -140,20 +158,25 @@ def load(path: str | os.PathLike[str], encoder: nn.Module | None = None, *, key:
 
     """
     version, content, arrays = read_file(Path(path), check_key(key))
+    if primitive:
+        from ..primitives import primitive_class  # imports PyTorch
+
+        for one in [primitive] if isinstance(primitive, type) else primitive:
+            primitive_class(one)  # registers it
     try:
-        return _restore(version, content, arrays, encoder)
+        return _restore(version, content, arrays, encoder, activation)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def _restore(version: int, content: Any, arrays: Arrays, encoder: Any) -> Any:
+def _restore(version: int, content: Any, arrays: Arrays, encoder: Any, activation: Any = None) -> Any:
     """Return the model of a file's content; a ``ModelFileError`` says what is wrong with it."""
     try:
         if version == 1:
             content, arrays = version1.upgrade(content, dict(arrays))
         if version <= 2:
             content, arrays = version2.upgrade(content, arrays)
-        reader = Reader(arrays, encoder, _import)
+        reader = Reader(arrays, encoder, _import, activation)
         model = read_model(content, reader)
     except LifemixError:
         raise

@@ -197,6 +197,7 @@ def _network(model: DeepSurvivalMachines) -> dict[str, Any]:
         "closed": None if architecture.closed is None else architecture.closed.tolist(),
         "events": architecture.n_events,
         "k": architecture.k,
+        "cure": bool(model.cure),
         "members": len(network),
         "timeUnit": network.scale.unit,
         "layout": [[name, list(shape)] for name, shape in architecture.layout.shapes.items()],

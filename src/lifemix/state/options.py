@@ -18,7 +18,6 @@ __all__ = ["LeftOut", "new_model", "write_options"]
 
 _FIXES = {
     "preprocessor": "Transform X before fit and use preprocessor=None, or preprocessor='auto'",
-    "activation": "Use an activation by its name, or give the network as encoder=",
     "shift_activation": "Use an activation by its name",
     "estimator": "Use a model of lifemix",
     "estimators": "Use models of lifemix",

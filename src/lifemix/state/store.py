@@ -30,6 +30,7 @@ class Writer:
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
         self.encoder: Any = None  # an encoder of the user's, the first where there are several
+        self.activation: Any = None  # and a function as activation
         self._taken: Counter[str] = Counter()
         self._names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
@@ -51,6 +52,7 @@ class Reader:
     arrays: Mapping[str, NDArray[Any]]
     encoder: Any = None  # what the user gave for models that were saved with an encoder of their own
     import_class: Callable[[str], Any] = lambda name: None  # brings a class of ours that is not registered yet
+    activation: Any = None  # and for models with a function of their own as activation
     sizes: MutableMapping[str, int] = field(default_factory=dict)
     owner: Any = None  # the model whose attributes are being read: its options, and what was read before, are there
     with_encoder: list[str] = field(default_factory=list)  # the options that took it, of models inside others too

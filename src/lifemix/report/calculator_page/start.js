@@ -5,7 +5,8 @@ function about(content) {
   const events = content.events.map((name, e) => `${whole(training.events[e])} with ${name}`).join(", ");
   const unused = fields.filter((field) => field.kind !== "numeric" && field.kind !== "categorical" && !field.indicator);
   const several = content.events.length > 1, many = network.members > 1;
-  const kind = `a mixture of ${network.k} ${network.label} distributions${several ? " for each event" : ""}`;
+  const kind = `a mixture of ${network.k - network.cure} ${network.label} distributions${several ? " for each event" : ""}`
+    + (network.cure ? ", and of those who never have it" : "");
   const mean = many ? `, the mean of ${network.members} such networks` : "";
   const last = `${short(content.lastEventTime, 4)} ${content.timeUnit}`.trim();
   const lines = [

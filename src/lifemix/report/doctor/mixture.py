@@ -4,6 +4,7 @@ With w(x) the gate of a subject and H the entropy in nats: ``used = exp H(mean w
 ``per_subject = exp(mean H(w))`` for one subject, and ``information = H(mean w) - mean H(w)``, from 0 to log k, is the
 mutual information of gate and covariates. The ELBO gap is the exact log-likelihood less the paper's bound, in nats: its
 mean over the rows, and its median, since a component with a density near 0 at a row's time makes it arbitrarily large.
+It is 0 for a model with ``cure=True``, which has no such bound.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def describe_mixture(model: DeepSurvivalMachines, X: TableLike, target: Target) 
     in_sample = _entropy(weights.mean(1))  # [members, events]
     of_subject = _entropy(weights).mean(1)
     observed = network.scale.observe(target).take(torch.arange(len(target)).expand(len(weights), -1))
-    exact, bound = (contributions(mixtures, observed, objective).total() for objective in ("exact", "elbo"))
+    objectives = ("exact", "exact" if model.cure else "elbo")  # with the outcome never the bound is minus infinity
+    exact, bound = (contributions(mixtures, observed, objective).total() for objective in objectives)
     weight = observed.weight / observed.weight.sum().clamp(min=1e-300)
     return MixtureFacts(
         k=weights.shape[-1],

@@ -20,6 +20,7 @@ from ..text import counted
 from .calibration import check_calibration, check_extrapolation
 from .dataset_shift import check_dataset_shift
 from .findings import Finding, most_severe_first
+from .follow_up import check_follow_up
 from .training import check_training
 
 __all__ = ["check_model"]
@@ -115,6 +116,9 @@ def _findings(
         yield from check_mixture(describe_mixture(mixture, X, target), mixture.objective)
         yield from check_training(mixture.history_, mixture.best_epoch_, mixture.max_epochs, mixture.patience)
         yield from check_extrapolation(mixture, X, mixture.training_target_)
+        if mixture.cure:
+            cured = float(mixture.predict_distribution(X).cure_fraction().mean())
+            yield from check_follow_up(mixture.training_target_, cured)
     usable = measurable(target)
     if usable.sum() < _ENOUGH:
         yield Finding(

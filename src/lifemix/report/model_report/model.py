@@ -9,7 +9,6 @@ import numpy as np
 
 from ..._html import Html, Section, TableColumn, facts, figure, new_figure, paragraph, table
 from ...plots import component_curves, mixture_components, phenotypes, training_history
-from ...primitives import primitive_class
 from ..text import counted, listed
 from .context import ReportContext
 from .typical_subjects import typical_rows
@@ -26,10 +25,12 @@ def model_section(report: ReportContext) -> Section:
     columns = list(getattr(report.model, "feature_names_in_", report.frame.columns))
     what: dict[str, object] = {"model": _name(report.model)}
     if model is not None:
-        primitive = primitive_class(model.primitive).label
+        architecture = model.network_.architectures[0]
         what["form"] = (
-            f"{'a' if report.n_events == 1 else 'for each event type a'} mixture of k = {model.k} {primitive} "
+            f"{'a' if report.n_events == 1 else 'for each event type a'} mixture of "
+            f"k = {architecture.k - bool(model.cure)} {architecture.family.label} "
             "distributions, whose weights and parameters a neural network computes from the covariates"
+            + (", and of those who never have the event" if model.cure else "")
         )
         what["size"] = f"{counted(model.n_parameters_, 'parameter')}, hidden layers {tuple(model.hidden)}" + (
             f", ensemble of {model.n_members} members" if model.n_members > 1 else ""
