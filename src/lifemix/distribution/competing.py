@@ -6,6 +6,8 @@ incidences are never rebuilt from averaged net curves.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
@@ -18,12 +20,14 @@ from ..primitives import Mixture, Primitive
 from ..primitives.stable import log_mean_of_survivors
 from .components import ComponentDistribution
 from .incidence import NetCurves, adaptive_incidence
+from .incidence_grid import IncidenceGrid, net_survivals
 from .scales import Scales
 from .single import MixtureDistribution
 
 __all__ = ["CompetingDistribution"]
 
 Floats = NDArray[np.float64]
+_FAST_CHUNK = 1 << 17  # numbers that stay in the processor's cache
 _ORIGIN = -1e5  # stands for the logarithm of 0
 
 
@@ -127,8 +131,25 @@ class CompetingDistribution(ComponentDistribution):
         """
         times = check_times(t, "t")
         n_values = len(times) * self.n_events
-        flat = self._by_chunk(lambda part: part._adaptive_incidences(torch.as_tensor(times)).flatten(1), n_values)
+        flat = self._by_chunk(lambda part: part._incidences(times).flatten(1), n_values)
         return np.moveaxis(flat.reshape(len(self), len(times), self.n_events), 2, 0)
+
+    @torch.no_grad()
+    def survival(self, t: ArrayLike) -> Floats:  # noqa: D102, inherited
+        if self._since is not None:
+            return super().survival(t)
+        times = check_times(t, "t")
+        log_times = torch.log(torch.as_tensor(times)).clamp(min=_ORIGIN)
+        members, rows, events, k = self._mixtures.log_weights.shape
+        result = torch.zeros(rows, len(times), dtype=torch.float64)
+        size = max(1, _FAST_CHUNK // max(1, len(times) * events * k))
+        space = torch.empty(min(size, rows) * events, k, len(times), dtype=torch.float64)
+        for member, start in product(range(members), range(0, rows, size)):
+            at = slice(start, start + size)
+            own = self._mixtures.map(lambda values: values[member, at])  # noqa: B023
+            result[at].add_(net_survivals(own, log_times, space).prod(1), alpha=1 / members)
+        result[:, torch.as_tensor(times == 0)] = 1.0
+        return result.numpy()
 
     @torch.no_grad()
     def sample(self, n: int, random_state: int | None = None) -> tuple[Floats, NDArray[np.int64]]:
@@ -211,6 +232,20 @@ class CompetingDistribution(ComponentDistribution):
         late = torch.log(components.inverse_log_survival(levels)).amax(-1).amin(2).amax(0)
         return early - 1e-6, late + 1e-6
 
+    def _incidences(self, times: Floats) -> Tensor:
+        """Return ``[rows, times, events]``, given survival to ``since``."""
+        if self._since is not None:
+            return self._adaptive_incidences(torch.as_tensor(times))
+        members, n_rows, n_events, _ = self._mixtures.log_weights.shape
+        result = torch.zeros(n_rows, len(times), n_events, dtype=torch.float64)
+        later = np.flatnonzero(times > 0)
+        if len(later) and n_rows:
+            distinct, place = np.unique(times[later], return_inverse=True)
+            mixtures = self._mixtures.map(lambda values: values.flatten(0, 1))  # [members x rows, events, k]
+            found = IncidenceGrid(distinct).incidences(mixtures).unflatten(0, (members, n_rows)).mean(0)
+            result[:, later] = found[..., place].transpose(1, 2)
+        return result
+
     def _adaptive_incidences(self, times: Tensor) -> Tensor:
         """Return ``[rows, times, events]``, given survival to ``since``, every member integrated by itself.
 
@@ -244,6 +279,16 @@ class CompetingDistribution(ComponentDistribution):
 
     def _cured(self) -> Tensor:
         return self._mixtures.expect(self._mixtures.components.cure_fraction()).prod(2).mean(0)[:, None]
+
+    def _log_survival_of_rows(self) -> Callable[[Tensor, Tensor], Tensor]:
+        curves = NetCurves(self._mixtures.map(lambda values: values.transpose(0, 1).flatten(1, 2)))
+        members = len(self._mixtures.log_weights)
+
+        def log_survival(rows: Tensor, x: Tensor) -> Tensor:
+            by_member = curves.log_survival(rows, x.T).unflatten(0, (members, self.n_events)).sum(1)
+            return self._average(by_member).T
+
+        return log_survival
 
     def _tail_index(self) -> Tensor:
         return self._mixtures.components.tail_index().amin(-1).sum(-1).amin(0)[:, None]  # of the slowest member

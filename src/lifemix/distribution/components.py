@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -79,14 +80,20 @@ class ComponentDistribution(SurvivalDistribution):
         """
         start, since, base = self._start(scales), self._since_column(), self._log_survival_at_since()
 
+        curve = self._log_survival_of_rows()
+
         def log_survival(rows: Tensor, x: Tensor) -> Tensor:
-            return self._take(rows)._log_survival_at(x) - base[rows]
+            return curve(rows, x) - base[rows]
 
         if self._since is not None:
             scales = scales.without_end()
         inside = integrate_survival(log_survival, scales, start, self._middle(), torch.maximum(ends, start[:, None]))
         before = torch.exp(torch.minimum(ends, start[:, None])) - since
         return before.clamp(min=0) + inside
+
+    def _log_survival_of_rows(self) -> Callable[[Tensor, Tensor], Tensor]:
+        """Return log S as a function of rows ``[p]`` and their log times ``[p, nodes]``."""
+        return lambda rows, x: self._take(rows)._log_survival_at(x)
 
     def _start(self, scales: Scales) -> Tensor:
         return torch.maximum(scales.start, torch.log(self._since_column()[:, 0]))

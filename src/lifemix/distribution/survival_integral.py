@@ -12,7 +12,8 @@ from .scales import Scales
 
 __all__ = ["integrate_survival"]
 
-_TOLERANCE = 1e-11  # of one panel, relative to the integral up to its end
+_TOLERANCE = 1e-9  # difference of the two rules in one panel, relative to the integral up to its end
+_CERTAIN = 1e-11  # an error of one panel, at most, that needs no further look
 _ROUNDING = 1e-13  # of one panel, relative to itself
 _LARGEST_DROP = 4.0  # of log S in one panel
 
@@ -35,7 +36,7 @@ def integrate_survival(
         halfway = torch.minimum(upper, middle[rows])  # up to there S is above a half
         known = torch.exp(halfway) * -torch.expm1(start[rows] - halfway)
         allowed = _TOLERANCE * known / 2
-        certain = most - least <= allowed
+        certain = most - least <= _CERTAIN * known
         looks = ~certain & scales.resolved(rows, lower, upper) & (at_ends[:, 0] - at_ends[:, 1] <= _LARGEST_DROP)
         value, good = (most + least) / 2, certain
         at = looks.nonzero()[:, 0]
