@@ -21,7 +21,10 @@ from .networks import (
     resolve_activation,
     uniform_start,
 )
-from .primitives import Mixed, Mixture, Never, Places, Primitive, mixed, primitive_class
+from .primitives import Mixture, Primitive, primitive_class
+from .primitives.choice import Places
+from .primitives.mixed import Mixed, mixed
+from .primitives.never import Never
 
 __all__ = ["Architecture"]
 

@@ -7,7 +7,10 @@ import torch
 from lifemix import DeepSurvivalMachines, load, make_target, save
 from lifemix.errors import SettingError
 from lifemix.export import export_survival
-from lifemix.primitives import PRIMITIVES, Mixed, Never, Primitive, choose_families, mixed
+from lifemix.primitives import PRIMITIVES, Primitive
+from lifemix.primitives.choice import choose_families
+from lifemix.primitives.mixed import Mixed, mixed
+from lifemix.primitives.never import Never
 from own_primitives import members
 
 BUILT_IN = [family for family in PRIMITIVES.values() if family.__module__.startswith("lifemix.")]

@@ -19,7 +19,7 @@ from torch import Tensor
 from ..errors import SettingError
 from ..model import Architecture
 from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor
-from ..primitives import choose_families, components_per_event
+from ..primitives.choice import choose_families, components_per_event
 from ..splits import train_validation_split
 from ..target import Target, TargetLike
 from ..training import Data, Job, TrainConfig, warm_start

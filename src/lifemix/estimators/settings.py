@@ -15,7 +15,7 @@ from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
 from ..likelihood import check_objective
 from ..networks import resolve_activation
-from ..primitives import check_primitive
+from ..primitives.choice import check_primitive
 from ..training import check_callbacks, check_optimizer
 from ..warning import warn_user
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .base import Primitive
 from .burr import Burr
-from .choice import Places, check_primitive, choose_families, components_per_event
 from .cumulative_hazard import CumulativeHazard
 from .exponential import Exponential
 from .gamma import Gamma
@@ -13,9 +12,7 @@ from .gompertz import Gompertz
 from .log_location_scale import LogLocationScale
 from .log_logistic import LogLogistic
 from .log_normal import LogNormal
-from .mixed import Mixed, mixed
 from .mixture import Mixture
-from .never import Never
 from .power_generalised_weibull import PowerGeneralisedWeibull
 from .registry import PRIMITIVES, discover, primitive_class
 from .spline import Spline
@@ -32,18 +29,11 @@ __all__ = [
     "LogLocationScale",
     "LogLogistic",
     "LogNormal",
-    "Mixed",
     "Mixture",
-    "Never",
-    "Places",
     "PowerGeneralisedWeibull",
     "Primitive",
     "Spline",
     "Weibull",
-    "check_primitive",
-    "choose_families",
-    "components_per_event",
-    "mixed",
     "primitive_class",
 ]
 

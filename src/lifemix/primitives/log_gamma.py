@@ -23,7 +23,13 @@ class LogGamma(Primitive):
 
     @abstractmethod
     def log_gamma(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Return location, log precision and q."""
+        """Return location, log precision and q.
+
+        Returns
+        -------
+        tuple of Tensor
+            The three.
+        """
 
     def log_survival(self, t: Tensor) -> Tensor:
         return torch.where(t > 0, log_tails(*self._standardised(t))[0], 0.0)

@@ -14,7 +14,9 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from ..likelihood import Observations, contributions
-from ..primitives import LogLocationScale, Mixed, Mixture, Never, Primitive, mixed
+from ..primitives import LogLocationScale, Mixture, Primitive
+from ..primitives.mixed import Mixed, mixed
+from ..primitives.never import Never
 from .threads import threads_for
 
 __all__ = ["warm_start"]
