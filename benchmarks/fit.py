@@ -34,6 +34,7 @@ __all__ = ["plot", "run", "tables"]
 
 EPOCHS = 20
 SHARED = {"k": 4, "hidden": (100,), "primitive": "weibull", "batch_size": 100, "learning_rate": 1e-3}
+ONE = {"n_members": 1, "dropout": 0.0}
 YEAR = {"SUPPORT": 365.25, "METABRIC": 12.0}
 OURS, OURS_PAPER, OURS_TABLE = "lifemix", "lifemix, paper's settings", "lifemix, from the raw table"
 THEIRS = "auton-survival"
@@ -44,7 +45,7 @@ Maker = Callable[[], Any]
 
 def competitors(name: str, fixed: bool, quick: bool) -> dict[str, Maker]:
     """Return what makes each model, by name."""
-    ours: dict[str, Any] = {**SHARED, "preprocessor": None}
+    ours: dict[str, Any] = {**SHARED, **ONE, "preprocessor": None}
     if fixed:
         ours |= {"max_epochs": EPOCHS, "patience": EPOCHS}
     theirs = {**SHARED, "stopping": not fixed, "max_epochs": EPOCHS if fixed else 200}

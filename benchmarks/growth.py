@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lifemix import DeepSurvivalMachines, datasets, make_target
+from lifemix.estimators.automatic import ONE_NETWORK
 
 from .harness import alternate, clock, main_of, median, one_thread
 from .memory import in_own_process
@@ -45,7 +46,7 @@ def draw(n: int, d: int) -> tuple[Floats, Any]:
 
 def make_model(**settings: Any) -> DeepSurvivalMachines:
     """Return a model that trains for a fixed number of epochs."""
-    return DeepSurvivalMachines(max_epochs=EPOCHS, patience=EPOCHS, **{"preprocessor": None, **settings})
+    return DeepSurvivalMachines(max_epochs=EPOCHS, patience=EPOCHS, **{**ONE_NETWORK, "preprocessor": None, **settings})
 
 
 def fit_rows(n: int) -> dict[str, Any]:
@@ -91,7 +92,9 @@ def parameters() -> dict[str, dict[str, int]]:
         ours = {f"DSM, K = {k}": DeepSurvivalMachines.paper(k=k, **short).fit(X, y).n_parameters_ for k in (4, 8)}
         peers = {"DeepSurv": DeepSurv.paper(name, **short), "DeepHit": DeepHit.paper(name, **short)}
         counts[name.upper()] = {
-            "inputs": int(DeepSurvivalMachines(max_epochs=1).fit(X, y).preprocessor_.transform(X).shape[1]),
+            "inputs": int(
+                DeepSurvivalMachines(n_members=1, max_epochs=1).fit(X, y).preprocessor_.transform(X).shape[1]
+            ),
             **ours,
             **{label: _size(model.fit(X, y).network_) for label, model in peers.items()},
         }

@@ -46,7 +46,14 @@ def table_of(kind: str, n: int, events: int) -> tuple[np.ndarray, np.ndarray]:
 def fit(primitive: str, members: int, kind: str, X: np.ndarray, y: np.ndarray) -> None:
     """Fit a model for a fixed number of epochs."""
     limit = 1e4 if kind == "t_max" else None
-    settings = {"n_members": members, "max_epochs": EPOCHS[len(X)], "patience": 99, "batch_size": 100}
+    settings = {
+        "n_members": members,
+        "dropout": 0.0,
+        "learning_rate": 1e-3,
+        "max_epochs": EPOCHS[len(X)],
+        "patience": 99,
+        "batch_size": 100,
+    }
     DeepSurvivalMachines(primitive, k=4, hidden=(100,), t_max=limit, **settings).fit(X, y)
 
 

@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 from lifemix import DeepSurvivalMachines, make_target
+from lifemix.estimators.automatic import ONE_NETWORK
 from lifemix.experiments.protocol import COMPETING, SINGLE, DataSource, Protocol, times_of
 from lifemix.experiments.scores import inner_scores
 
@@ -38,7 +39,7 @@ def on_table(name: str, folds: int, share: float) -> np.ndarray:
     for number in range(folds):
         fold = protocol.fold(number, 0.0)
         start = time.process_time()
-        model = DeepSurvivalMachines(dropout=share, random_state=number).fit(*fold.inner_train)
+        model = DeepSurvivalMachines(**{**ONE_NETWORK, "dropout": share}, random_state=number).fit(*fold.inner_train)
         seconds = time.process_time() - start
         scores = inner_scores(model, fold, times_of(protocol), brier=True)
         found.append([np.nanmean(scores["ctd"]), np.nanmean(scores["brier"]), seconds])
@@ -71,7 +72,7 @@ def error(kind: str, samples: int, n: int, hidden: tuple[int, ...], share: float
         fresh, scale, shape = simulated(kind, 1000, rng)
         at = np.quantile(happens, [0.1, 0.25, 0.5, 0.75, 0.9])
         truth = np.exp(-((at / scale[:, None]) ** shape[:, None]))
-        model = DeepSurvivalMachines(hidden=hidden, dropout=share, **options).fit(X, y)
+        model = DeepSurvivalMachines(hidden=hidden, **{**ONE_NETWORK, **options, "dropout": share}).fit(X, y)
         errors.append(np.abs(model.predict_survival_function(fresh, at) - truth).mean())
     return float(np.mean(errors))
 

@@ -17,7 +17,9 @@ def main() -> None:
     X = rng.normal(size=(6000, 3))  # uninformative
     y = make_target(time, np.ones(6000, dtype=int))
     for objective, k in (("exact", 1), ("exact", 2), ("elbo", 2)):
-        model = DeepSurvivalMachines(k=k, objective=objective, hidden=(20,), learning_rate=3e-3, max_epochs=60)
+        model = DeepSurvivalMachines(
+            k=k, objective=objective, hidden=(20,), learning_rate=3e-3, n_members=1, max_epochs=60
+        )
         model.fit(X[:4000], y[:4000])
         weights = model.predict_distribution(X[4000:]).weights.mean(0).round(2)
         likelihood = model.log_likelihood(X[4000:], y[4000:]) / 2000

@@ -10,6 +10,7 @@ import time
 import numpy as np
 
 from lifemix import DeepSurvivalMachines, datasets, metrics
+from lifemix.estimators.automatic import ONE_NETWORK
 from lifemix.splits import EventStratifiedKFold, horizons
 
 VARIANTS = {
@@ -30,7 +31,7 @@ def quality(settings: dict, data, folds, at) -> np.ndarray:
     rows = []
     for train, test in folds:
         start = time.process_time()
-        model = DeepSurvivalMachines(**settings).fit(data.X.iloc[train], data.y[train])
+        model = DeepSurvivalMachines(**{**ONE_NETWORK, **settings}).fit(data.X.iloc[train], data.y[train])
         seconds = time.process_time() - start
         X, y = data.X.iloc[test], data.y[test]
         survival = model.predict_survival_function(X, at)

@@ -27,6 +27,7 @@ Results = dict[str, np.ndarray]
 TO_ROUNDING = {"dsm gelu": 1e-5, "dsm silu": 1e-5}
 
 # What is fitted to SUPPORT and EBMT: the settings that differ from the default.
+ONE_NETWORK: dict[str, Any] = {"n_members": 1, "dropout": 0.0, "batch_size": 128, "learning_rate": 1e-3}
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "lognormal": {"primitive": "lognormal", "max_epochs": 8},
@@ -134,7 +135,9 @@ def cases(shared: Path) -> dict[str, Callable[[], Results]]:
     found: dict[str, Callable[[], Results]] = {}
     for data in (support, ebmt):
         found |= {
-            f"{data.name} dsm {name}": lambda data=data, own=own: fitted(data, DeepSurvivalMachines(**own))
+            f"{data.name} dsm {name}": lambda data=data, own=own: fitted(
+                data, DeepSurvivalMachines(**{**ONE_NETWORK, **own})
+            )
             for name, own in SETTINGS.items()
         }
         found |= {
@@ -148,7 +151,9 @@ def cases(shared: Path) -> dict[str, Callable[[], Results]]:
     found["SUPPORT dsm intervals, truncation, weights"] = lambda: fitted_to_intervals(support.X, mixed)
     found["EBMT dsm intervals"] = lambda: fitted_to_intervals(ebmt.X, mixed_target(ebmt))
     found["SUPPORT dsm search"] = lambda: searched(support)
-    found["EBMT dsm own encoder"] = lambda: fitted(ebmt, DeepSurvivalMachines(encoder=encoder(), max_epochs=3))
+    found["EBMT dsm own encoder"] = lambda: fitted(
+        ebmt, DeepSurvivalMachines(encoder=encoder(), max_epochs=3, **ONE_NETWORK)
+    )
     found["SUPPORT model file of the first version"] = lambda: model_file(support, shared / "model.safetensors")
     found["SUPPORT metrics"] = lambda: measured(support)
     found["EBMT metrics"] = lambda: measured(ebmt)
@@ -164,7 +169,7 @@ def baselines(competing: bool) -> dict[str, Callable[[], Any]]:
 
     def average() -> Any:
         floor = ours.AalenJohansen() if competing else ours.KaplanMeier()
-        parts = [DeepSurvivalMachines(max_epochs=3), ours.GradientBoosting(max_iter=30), floor]
+        parts = [DeepSurvivalMachines(max_epochs=3, **ONE_NETWORK), ours.GradientBoosting(max_iter=30), floor]
         return ours.ModelAverage(parts, discount=0.75, weights=[2.0, 2.0, 1.0])
 
     both: dict[str, Callable[[], Any]] = {
@@ -249,7 +254,7 @@ def fitted_to_intervals(X: Any, y: np.ndarray) -> Results:
 
     rows = np.arange(0, len(y), 4)
     X, y, weight = X.iloc[rows], y[rows], 1.0 + rows % 3
-    model = DeepSurvivalMachines(max_epochs=3, hidden=(20,)).fit(X, y, weight)
+    model = DeepSurvivalMachines(max_epochs=3, hidden=(20,), **ONE_NETWORK).fit(X, y, weight)
     times = np.quantile(y["time"], [0.1, 0.25, 0.5, 0.75, 0.95])
     return {"survival": model.predict_survival_function(X, times)} | distributed(model, X[:100], y[:100], times)
 
@@ -259,7 +264,7 @@ def searched(data: Any) -> Results:
     from lifemix import DeepSurvivalMachines, FleetSearchCV
 
     grid = {"learning_rate": [1e-3, 1e-2], "k": [2, 3], "n_members": [1, 2]}
-    search = FleetSearchCV(DeepSurvivalMachines(max_epochs=3, hidden=(20,)), grid, cv=3)
+    search = FleetSearchCV(DeepSurvivalMachines(max_epochs=3, hidden=(20,), **ONE_NETWORK), grid, cv=3)
     search.fit(data.X[:2000], data.y[:2000])
     scores = {name: np.asarray(search.cv_results_[name]) for name in ("mean_test_score", "rank_test_score")}
     return scores | {"risk": search.predict(data.X[2000:2500])}
@@ -279,7 +284,10 @@ def model_file(data: Any, path: Path) -> Results:
     from lifemix import DeepSurvivalMachines, load, save
 
     if not path.exists():
-        save(DeepSurvivalMachines(max_epochs=3, n_members=2).fit(data.X[:4000], data.y[:4000]), path)
+        save(
+            DeepSurvivalMachines(max_epochs=3, **{**ONE_NETWORK, "n_members": 2}).fit(data.X[:4000], data.y[:4000]),
+            path,
+        )
     return described(load(path), data.X[4000:5000], data.y[4000:5000])
 
 

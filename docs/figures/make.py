@@ -48,7 +48,7 @@ def ensemble() -> DeepSurvivalMachines:
 def single() -> DeepSurvivalMachines:
     """Return one model of three components on SUPPORT."""
     X, y, *_ = support()
-    return DeepSurvivalMachines(dropout=0.25, k=3).fit(X, y)
+    return DeepSurvivalMachines(dropout=0.25, k=3, n_members=1).fit(X, y)
 
 
 @cache
@@ -269,7 +269,7 @@ def curves_of_modes() -> Any:
     X, y = rng.normal(size=(6000, 3)), (time, np.ones(6000, dtype=int))
     grid = np.linspace(0, 35, 300)
     curves = [
-        DeepSurvivalMachines(k=2, objective=objective, hidden=(20,), learning_rate=3e-3, max_epochs=60)
+        DeepSurvivalMachines(k=2, objective=objective, hidden=(20,), learning_rate=3e-3, n_members=1, max_epochs=60)
         .fit(X[:4000], (time[:4000], y[1][:4000]))
         .predict_survival_function(X[4000:], grid)
         .mean(axis=0)

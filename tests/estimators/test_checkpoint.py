@@ -40,6 +40,7 @@ def encoder(seed=0):
 
 def make(folder, **settings):
     common = {"hidden": (6,), "k": 2, "max_epochs": 6, "batch_size": 40, "learning_rate": 0.01, "checkpoint": folder}
+    common |= {"n_members": 1, "dropout": 0.0}  # also in a process of its own
     return DeepSurvivalMachines(**(common | settings))
 
 

@@ -51,7 +51,8 @@ def _facts(saved: SavedModel) -> dict[str, Any]:
         "last_time": float(np.fmax(target.time, target.upper).max()),
         "roles": saved.options.to_state(),
         "model": type(model).__name__,
-        "settings": {name: getattr(model, name) for name in _SETTINGS if hasattr(model, name)},
+        "settings": {name: getattr(model, name) for name in _SETTINGS if hasattr(model, name)}
+        | getattr(model, "settings_", {}),
         "parameters": getattr(model, "n_parameters_", None),
         "best_epochs": getattr(model, "best_epoch_", None),
         "columns": _columns(model),

@@ -93,7 +93,9 @@ def measure_models(
 def _without_covariates(primitive: Any, y_train: Any, y: Any) -> float:
     """Return the log-likelihood per row of one distribution for all rows, fitted to the training rows."""
     nothing = [np.zeros((len(as_target(part)), 1)) for part in (y_train, y)]
-    model = DeepSurvivalMachines(primitive, k=1, hidden=(), preprocessor=None, max_epochs=0).fit(nothing[0], y_train)
+    model = DeepSurvivalMachines(primitive, k=1, hidden=(), n_members=1, preprocessor=None, max_epochs=0).fit(
+        nothing[0], y_train
+    )
     return model.log_likelihood(nothing[1], y) / len(nothing[1])
 
 

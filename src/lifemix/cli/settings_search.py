@@ -57,7 +57,7 @@ def choose_settings(
         _, rows = train_validation_split(y, fraction=SEARCH_ROWS / len(y), random_state=seed)
         X, y = X.iloc[rows], y[rows]
     search = FleetSearchCV(
-        DeepSurvivalMachines(random_state=seed, batch_size=batch_size(len(y))),
+        DeepSurvivalMachines(n_members=1, random_state=seed, batch_size=batch_size(len(y))),
         grid,
         scoring="log_likelihood",
         cv=EventStratifiedKFold(3, random_state=seed),

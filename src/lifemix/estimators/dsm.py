@@ -19,10 +19,11 @@ from ..errors import InputError
 from ..metrics import mean_concordance
 from ..model import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor
-from ..state import IntValue, LeftOut, ListOf, StateKind, TableOf, register_model
+from ..state import IfPresent, IntValue, JsonValue, LeftOut, ListOf, StateKind, TableOf, register_model
 from ..survival_model import SurvivalModel
 from ..target import Target, TargetLike, as_target
 from ..training import Callback, Fit
+from .automatic import check_used, used
 from .fleets import train_plan
 from .inputs import check_known_events, read_target
 from .network import FittedNetwork
@@ -58,8 +59,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         The mixture's log-likelihood, or the paper's lower bound of it.
     discount : float, default 1.0
         The paper's alpha, which multiplies the contribution of censored times.
-    n_members : int, default 1
-        Size of the ensemble; its distribution is the equal mixture of its members'.
+    n_members : int, optional
+        Size of the ensemble; its distribution is the equal mixture of its members'. None: by the number of training
+        rows, 8 up to 5,000, 4 up to 20,000, 2 up to 100,000, then 1; with an encoder of your own 1.
     random_state : int, RandomState, Generator or None, default 0
         Random seed; None is a fresh one at each fit.
     activation : str or callable, default "relu6"
@@ -71,8 +73,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         Whether encoder and gate have biases; the paper's have none.
     encoder : torch.nn.Module, optional
         A module from inputs ``[rows, columns]`` to ``[rows, features]`` in place of ``hidden``.
-    dropout : float, default 0.0
-        Dropout rate of the encoder's layers.
+    dropout : float, optional
+        Dropout rate of the encoder's layers. None: 0.5 up to 5,000 training rows, 0.25 up to 20,000, then 0;
+        0 where a layer has fewer than 32 units.
     weight_decay : float, default 0.0
         Decoupled decay of the weights, as in AdamW.
     prior_strength : float, default 1e-8
@@ -84,12 +87,13 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     cure : bool, default False
         Whether the gate of each event type has one more outcome, never: ``distribution.cure_fraction()`` is its
         probability. It needs ``objective="exact"``, and a follow-up that is long enough (see ``report.doctor``).
-    learning_rate : float, default 1e-3
-        Learning rate of the optimiser.
+    learning_rate : float, optional
+        Learning rate of the optimiser. None: 3e-3 up to 5,000 training rows, then 4e-3; 1e-3 with a batch size of your
+        own.
     optimizer : {"adam", "rmsprop", "sgd"} or torch.optim class, default "adam"
         The optimiser; with a class, members train one after the other.
-    batch_size : int, default 128
-        Rows in a training step.
+    batch_size : int, optional
+        Rows in a training step. None: 256 up to 5,000 training rows, 512 up to 20,000, then 1,024.
     max_epochs : int, default 200
         Maximum number of passes over the training rows; 0 keeps the warm start.
     patience : int, default 10
@@ -117,6 +121,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         The epoch that each member's parameters are from.
     n_parameters_ : int
         Number of parameters of one member.
+    settings_ : dict
+        ``n_members``, ``dropout``, ``batch_size`` and ``learning_rate`` as they were used.
     time_unit_ : float
         The unit of time inside the network, learned from the training times.
 
@@ -145,6 +151,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     _state: ClassVar[Mapping[str, StateKind]] = {
         "network_": FittedNetworkState(),
         "best_epoch_": ListOf(IntValue(0)),
+        "settings_": IfPresent(JsonValue()),
         "history_": TableOf(member=int, epoch=int, train_loss=float, validation_loss=float),
     }
     _option_state: ClassVar[Mapping[str, StateKind]] = {
@@ -164,22 +171,22 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         hidden: Sequence[int] = (100,),
         objective: str = "exact",
         discount: float = 1.0,
-        n_members: int = 1,
+        n_members: int | None = None,
         random_state: int | None = 0,
         *,
         activation: str | Callable[[Tensor], Tensor] = "relu6",
         shift_activation: str | None = "identity",
         bias: bool = True,
         encoder: nn.Module | None = None,
-        dropout: float = 0.0,
+        dropout: float | None = None,
         weight_decay: float = 0.0,
         prior_strength: float = 1e-8,
         head_prior: float = 0.0,
         t_max: float | None = None,
         cure: bool = False,
-        learning_rate: float = 1e-3,
+        learning_rate: float | None = None,
         optimizer: str | type[torch.optim.Optimizer] = "adam",
-        batch_size: int = 128,
+        batch_size: int | None = None,
         max_epochs: int = 200,
         patience: int = 10,
         validation_fraction: float = 0.15,
@@ -251,6 +258,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             "optimizer": "adam",
             "learning_rate": 1e-3,
             "n_members": 1,
+            "dropout": 0.0,
+            "batch_size": 128,
         }
         return cls(primitive=primitive, k=k, **(chosen | settings))
 
@@ -283,7 +292,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         }
         several: dict[str, Any] = {"primitive": "weibull", "hidden": (50, 50), "activation": "tanh", "dropout": 0.1}
         chosen = several if competing else one
-        return cls(**({"k": 4, "n_members": 8} | chosen | settings))
+        return cls(**({"k": 4, "n_members": 8, "batch_size": 128, "learning_rate": 1e-3} | chosen | settings))
 
     def fit(
         self,
@@ -333,6 +342,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         self._learn_columns(X)
         self._learn_target(plan.sample.training_target)
         self.best_epoch_ = [fit.best_epoch for fit in fits]
+        self.settings_ = plan.settings
         self.history_ = [record for member, fit in enumerate(fits) for record in fit.records(member)]
         return self
 
@@ -343,8 +353,12 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
     def _restored(self, sizes: MutableMapping[str, int]) -> None:
         self._learn_network(self.network_)
-        if len(self.best_epoch_) != self.n_members:
-            raise ValueError(f"{len(self.best_epoch_)} best epochs for {self.n_members} members")
+        members = len(self.network_.parameters)
+        if len(self.best_epoch_) != members:
+            raise ValueError(f"{len(self.best_epoch_)} best epochs for {members} members")
+        if not hasattr(self, "settings_"):  # a file of an earlier version has numbers in all options
+            self.settings_ = used(self)
+        check_used(self.settings_, members)
 
     # Prediction.
 

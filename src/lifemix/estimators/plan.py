@@ -24,6 +24,7 @@ from ..splits import train_validation_split
 from ..target import Target, TargetLike
 from ..training import Data, Job, TrainConfig, warm_start
 from ..warning import warn_user
+from .automatic import resolved, used
 from .encoders import copy_encoder
 from .inputs import in_units, single_precision, training_rows, validation_rows
 from .settings import check_memory, choose_device, root_seed
@@ -112,6 +113,7 @@ class Plan:
     data: Data
     jobs: list[Job]
     config: TrainConfig
+    settings: dict[str, float]  # what the options that follow from the table came to
 
 
 def make_plan(
@@ -126,6 +128,7 @@ def make_plan(
     estimator._check_settings()
     memo = memo or Memo()
     X, target, weight = training_rows(X, y, sample_weight, estimator.t_max)
+    estimator = resolved(estimator, len(target))
     weight = weight / weight.mean()  # the loss does not depend on their scale, single precision does
     if estimator.t_max is not None and target.n_events > 1 and target.interval.any() and estimator.objective == "exact":
         raise SettingError(
@@ -164,7 +167,8 @@ def make_plan(
     )
     jobs = _jobs(estimator, architecture, sample, scale, 0.0 if settled else estimator.validation_fraction, memo)
     data = memo.get(("data", option, str(device)), load)
-    return X, Plan(preprocessor, sample, scale, architecture, data, jobs, config)
+    settings = used(estimator)
+    return X, Plan(preprocessor, sample, scale, architecture, data, jobs, config, settings)
 
 
 def _inputs(preprocessor: Any, X: Any) -> NDArray[np.float32]:

@@ -30,17 +30,17 @@ RULES: Mapping[str, Rule] = {
     "shift_activation": Check(lambda name: None if name is None else resolve_activation(name)),
     "optimizer": Check(check_optimizer),
     "k": Whole(1),
-    "n_members": Whole(1),
-    "batch_size": Whole(1),
+    "n_members": Whole(1, optional=True),
+    "batch_size": Whole(1, optional=True),
     "max_epochs": Whole(0),
     "patience": Whole(1),
     "prior_strength": Number(0.0),
     "head_prior": Number(0.0),
     "weight_decay": Number(0.0),
     "discount": Number(0.0, 1.0),
-    "dropout": Number(0.0, 0.95),
+    "dropout": Number(0.0, 0.95, optional=True),
     "validation_fraction": Number(0.0, 0.9),
-    "learning_rate": Number(1e-12, 10.0),
+    "learning_rate": Number(1e-12, 10.0, optional=True),
     "hidden": Widths(),
     "t_max": Number(0.0, sys.float_info.max, optional=True),
     "bias": Flag(),
@@ -73,7 +73,7 @@ def check_combinations(estimator: Any) -> None:
             f"cure=True cannot go with t_max; got t_max={estimator.t_max}, by which everybody has the event. Leave one "
             "of them out."
         )
-    if estimator.dropout > 0 and (estimator.encoder is not None or len(tuple(estimator.hidden)) == 0):
+    if estimator.dropout and (estimator.encoder is not None or len(tuple(estimator.hidden)) == 0):
         warn_user(
             f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop units "
             "from. Put nn.Dropout into the encoder, or set dropout=0."

@@ -179,10 +179,14 @@ class FittedNetworkState:
         model, within = reader.owner, reader.inner()
         fields = read_fields(saved, _NETWORK, within, place)
         parameters = torch.from_numpy(fields["parameters"])
-        if within.sizes["members"] != model.n_members or not fields["unit"] > 0 or not fields["first_event"] > 0:
+        if (
+            model.n_members not in (None, within.sizes["members"])
+            or not fields["unit"] > 0
+            or not fields["first_event"] > 0
+        ):
             raise malformed(place, f"{model.n_members} members with a unit of time", tuple(parameters.shape))
         modules = fields["modules"]
-        if len(modules) != (0 if model.encoder is None else model.n_members):
+        if len(modules) != (0 if model.encoder is None else within.sizes["members"]):
             raise malformed(f"{place}.modules", "the arrays of each member's encoder", len(modules))
         example = torch.zeros(1).expand(2, reader.sizes["inputs"])  # whatever the file says, no memory
         architectures = [architecture_of(model, example, reader.sizes["events"]) for _ in range(len(modules) or 1)]

@@ -75,6 +75,7 @@ from types import MappingProxyType
 
 from ..baselines import AalenJohansen, GradientBoosting, ModelAverage
 from ..estimators import DeepSurvivalMachines
+from ..estimators.automatic import ONE_NETWORK
 from ..preprocessing import TabularPreprocessor
 from .records import Setting
 
@@ -150,4 +151,4 @@ def best_alone(data: str, setting: Setting, random_state: int) -> DeepSurvivalMa
     if isinstance(options.get("preprocessor"), Mapping):
         options["preprocessor"] = TabularPreprocessor(**options["preprocessor"])
     options["hidden"] = tuple(options.get("hidden", (100,)))
-    return DeepSurvivalMachines(**options, random_state=random_state)
+    return DeepSurvivalMachines(**{**ONE_NETWORK, **options}, random_state=random_state)

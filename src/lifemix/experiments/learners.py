@@ -16,6 +16,7 @@ from ..baselines.deephit import DEEPHIT_PAPER
 from ..baselines.forest import PAPER_TREES
 from ..errors import SettingError
 from ..estimators import DeepSurvivalMachines
+from ..estimators.automatic import ONE_NETWORK
 from .best import best_alone, best_model, best_settings, best_settings_alone
 from .protocol import paper_preprocessor
 from .records import Setting
@@ -209,7 +210,7 @@ def _boosting(data: str, setting: Setting, seed: int) -> baselines.GradientBoost
 
 
 def _default(data: str, setting: Setting, seed: int) -> DeepSurvivalMachines:
-    return DeepSurvivalMachines(random_state=seed)
+    return DeepSurvivalMachines(**ONE_NETWORK, random_state=seed)
 
 
 def _few_members(data: str) -> list[Setting]:

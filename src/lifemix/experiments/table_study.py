@@ -224,7 +224,7 @@ def _fitted(model: TableModel, X: pd.DataFrame, y: NDArray[np.void]) -> TableMod
 def parameters_of(model: object) -> int | None:
     """Return the number of parameters of a model, where it has a fixed number."""
     if hasattr(model, "n_parameters_"):
-        return int(model.n_parameters_) * int(getattr(model, "n_members", 1))
+        return int(model.n_parameters_) * len(getattr(model, "best_epoch_", (None,)))
     if hasattr(model, "network_"):
         return sum(parameter.numel() for parameter in model.network_.parameters())
     if hasattr(model, "coef_"):

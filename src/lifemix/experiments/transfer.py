@@ -28,6 +28,7 @@ import lifemix
 from ..baselines import CoxPH, DeepHit, DeepSurv
 from ..datasets.synthetic import synthetic_means
 from ..estimators import DeepSurvivalMachines
+from ..estimators.automatic import ONE_NETWORK
 from ..metrics import concordance
 from ..preprocessing import TableLike
 from ..splits import EventStratifiedKFold, train_validation_split
@@ -81,7 +82,8 @@ def _dsm(layers: int, nodes: int, seed: int) -> _Learner:
 
 def _lifemix(layers: int, nodes: int, seed: int) -> _Learner:
     """Exact likelihood, and four members that share the nodes: as many columns as the others have."""
-    return DeepSurvivalMachines(hidden=(max(1, nodes // 4),) * layers, n_members=4, random_state=seed)
+    settings = {**ONE_NETWORK, "n_members": 4, "hidden": (max(1, nodes // 4),) * layers}
+    return DeepSurvivalMachines(**settings, random_state=seed)
 
 
 def _deepsurv(layers: int, nodes: int, seed: int) -> _Learner:

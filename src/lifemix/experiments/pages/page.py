@@ -138,7 +138,7 @@ def _guide(cells: Sequence[Cell], selected: Iterable[Selected]) -> list[object]:
     if "lifemix-dsm" in models:
         guide.append("lifemix (DSM alone): its Deep Survival Machine without the trees, DeepSurvivalMachines.tuned().")
     if "lifemix-default" in models:
-        guide.append("lifemix (DSM, defaults): DeepSurvivalMachines(), one network.")
+        guide.append("lifemix (DSM, defaults): one network with the default settings of version 0.2.")
     if competing:
         guide.append(
             "Rows are ranked by the net risk of one event type, as if there were no other, where a model has one; "

@@ -33,7 +33,7 @@ def model_section(report: ReportContext) -> Section:
             + (", and of those who never have the event" if model.cure else "")
         )
         what["size"] = f"{counted(model.n_parameters_, 'parameter')}, hidden layers {tuple(model.hidden)}" + (
-            f", ensemble of {model.n_members} members" if model.n_members > 1 else ""
+            f", ensemble of {len(model.best_epoch_)} members" if len(model.best_epoch_) > 1 else ""
         )
     what["predicts"] = (
         "the probability of survival without the event at any time"
@@ -92,7 +92,8 @@ def training_section(report: ReportContext) -> Section:
         facts(
             {
                 "objective": f"{objective}, discount {model.discount:g}",
-                "optimiser": f"{model.optimizer}, learning rate {model.learning_rate:g}, batches of {model.batch_size}",
+                "optimiser": f"{model.optimizer}, learning rate {model.settings_['learning_rate']:g}, "
+                f"batches of {model.settings_['batch_size']}",
                 "early stopping": f"on {held} (unless others were given to fit), patience {model.patience} epochs",
                 "epochs": listed(epochs, 12),
                 "epochs kept": listed(model.best_epoch_, 12),
@@ -149,7 +150,7 @@ def components_section(report: ReportContext) -> Section:
 def _figures(report: ReportContext, model: DeepSurvivalMachines, event: int) -> list[Html]:
     which = report.of(event)
     first = model.network_.members()[0]
-    of = " (first member of the ensemble)" if model.n_members > 1 else ""
+    of = " (first member of the ensemble)" if len(model.best_epoch_) > 1 else ""
     net = first.distribution(model.preprocess(report.rows)).net(event)
     row = typical_rows(report.risks[event - 1][:, report.middle])["medium"]
     times = np.linspace(0, float(report.horizons[-1]), 201)[1:]

@@ -1,0 +1,77 @@
+"""What the options that are None come to, by the rows of the table."""
+
+import numpy as np
+import pytest
+from torch import nn
+
+from lifemix import DeepSurvivalMachines, load, make_target, save
+from lifemix.errors import SettingError
+from lifemix.estimators import FleetSearchCV
+from lifemix.estimators.automatic import AUTOMATIC, choose
+
+pytestmark = pytest.mark.automatic
+
+
+def table(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, make_target(rng.weibull(1.3, n) * np.exp(X[:, 0]) + 0.01, rng.integers(0, 2, n))
+
+
+def test_small_tables_have_more_members_and_dropout_and_smaller_batches():
+    chosen = [choose(n) for n in (100, 2_000, 2_001, 20_000, 60_000, 10**6)]
+    for name, sign in (("n_members", -1), ("dropout", -1), ("batch_size", 1), ("learning_rate", 1)):
+        values = [settings[name] for settings in chosen]
+        assert values == sorted(values, key=lambda value: sign * value), name
+    assert chosen[0]["n_members"] == 8
+    assert chosen[-1]["n_members"] == 1
+    assert choose(100, hidden=())["dropout"] == choose(100, hidden=(100, 8))["dropout"] == 0
+
+
+def test_the_settings_that_were_chosen_are_told_and_give_the_same_model():
+    X, y = table()
+    model = DeepSurvivalMachines(hidden=(32,), max_epochs=3).fit(X, y)
+    assert model.settings_ == choose(120)
+    assert model.get_params()["n_members"] is None
+    assert len(model.best_epoch_) == 8
+    written_out = DeepSurvivalMachines(hidden=(32,), max_epochs=3, **model.settings_).fit(X, y)
+    np.testing.assert_array_equal(written_out.predict(X), model.predict(X))
+
+
+def test_a_setting_that_is_given_is_kept():
+    X, y = table()
+    model = DeepSurvivalMachines(hidden=(32,), max_epochs=1, n_members=2, batch_size=64).fit(X, y)
+    assert model.settings_ == choose(120) | {"n_members": 2, "batch_size": 64, "learning_rate": 1e-3}
+
+
+def test_an_encoder_of_ones_own_has_one_member_and_no_dropout():
+    X, y = table()
+    model = DeepSurvivalMachines(encoder=nn.Linear(3, 4), max_epochs=1).fit(X, y)
+    assert (model.settings_["n_members"], model.settings_["dropout"]) == (1, 0.0)
+    assert len(model.best_epoch_) == 1
+
+
+def test_settings_survive_a_file(tmp_path):
+    X, y = table()
+    model = DeepSurvivalMachines(hidden=(32,), max_epochs=1).fit(X, y)
+    save(model, tmp_path / "model.safetensors")
+    again = load(tmp_path / "model.safetensors")
+    assert again.settings_ == model.settings_
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_search_resolves_every_candidate():
+    X, y = table()
+    search = FleetSearchCV(DeepSurvivalMachines(hidden=(32,), max_epochs=1), {"dropout": [None, 0.0]}, cv=2).fit(X, y)
+    assert search.best_estimator_.settings_["n_members"] == 8
+    assert len(search.cv_results_["params"]) == 2
+
+
+@pytest.mark.parametrize("make", [DeepSurvivalMachines.paper, DeepSurvivalMachines.tuned])
+def test_named_settings_leave_nothing_to_the_table(make):
+    assert all(getattr(make(), name) is not None for name in AUTOMATIC)
+
+
+def test_what_is_neither_a_number_nor_none_is_refused():
+    with pytest.raises(SettingError, match="n_members must be a whole number of at least 1 or None; got 0"):
+        DeepSurvivalMachines(n_members=0).fit(*table())
