@@ -13,13 +13,13 @@ NEW = simulations.covariates(1000, 99)
 GRID = np.exp(np.linspace(-3, 3.5, 30))
 BARS = [(1_000, {}, 0.09), (10_000, {}, 0.03), (100_000, {"patience": 5}, 0.015)]
 SIZES = pytest.mark.parametrize(("n", "settings", "bar"), BARS, ids=["1k", "10k", "100k"])
-pytestmark = pytest.mark.automatic
 
 
 def error(predicted, truth):
     return np.abs(predicted - truth).mean()
 
 
+@pytest.mark.automatic
 @SIZES
 @pytest.mark.parametrize("censored", [False, True], ids=["all seen", "half censored"])
 def test_single_risk(n, settings, bar, censored):
@@ -40,6 +40,7 @@ def single_risk_error(n, seed, settings, censored):
     return error(model.predict_survival_function(NEW, GRID), FIRST.survival(NEW, GRID))
 
 
+@pytest.mark.automatic
 @SIZES
 def test_two_competing_risks(n, settings, bar):
     rng = np.random.default_rng([n, 4])

@@ -11,7 +11,14 @@ from ..preprocessing import TabularPreprocessor
 __all__ = ["default_parts", "with_seed"]
 
 _MEMBERS = 2  # networks per fold
-_NETWORK: dict[str, Any] = {"hidden": (50, 50), "activation": "tanh", "dropout": 0.3, "n_members": _MEMBERS}
+_NETWORK: dict[str, Any] = {
+    "hidden": (50, 50),
+    "activation": "tanh",
+    "dropout": 0.3,
+    "n_members": _MEMBERS,
+    "batch_size": 128,
+    "learning_rate": 1e-3,
+}
 
 
 def default_parts(n_events: int) -> dict[str, Any]:
