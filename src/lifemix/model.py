@@ -159,8 +159,10 @@ class Architecture:
                 view.copy_(uniform_start(tuple(view.shape[1:]), fan_in, rng))
         self.layout.views(flat)["heads"].mul_(_HEADS_START)
         shape = (self.n_events, self.k)
-        steps = np.linspace(-1, 1, self.k) if self.k > 1 else np.zeros(1)
-        scatter = spread * (steps + 0.1 * rng.standard_normal(shape)) if self.k > 1 else np.zeros(shape)
+        cure = issubclass(self.family, Mixed) and Never in self.family.families
+        n_apart = self.k - cure  # never is nowhere
+        steps = np.append(np.linspace(-1, 1, n_apart), [0.0] * cure)
+        scatter = spread * (steps + 0.1 * rng.standard_normal(shape)) if n_apart > 1 else np.zeros(shape)
         components = self.centre(warm_start).displaced(torch.from_numpy(scatter))
         n_trained = len(self.family.parameter_names())
         self.layout.views(flat)["base"].copy_(torch.stack(components.parameters[:n_trained], dim=1))
