@@ -85,6 +85,8 @@ def log_tails(w: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
 
 def survival(w: Tensor, q: Tensor) -> Tensor:
     """``S(w; q)``, without derivatives."""
+    if not torch.compiler.is_exporting():
+        return torch.exp(log_tails(w, q)[0])
     upper, tail, other, _, _ = _tails(*torch.broadcast_tensors(w, q))
     return torch.exp(torch.where(upper, tail, other))
 
