@@ -23,7 +23,9 @@ _PARTIALS: set[Path] = set()  # those that are being written
 
 
 @contextlib.contextmanager
-def atomic_write(path: Path, refusal: type[LifemixError] = InputError, flush: bool = True) -> Iterator[Path]:
+def atomic_write(
+    path: Path, refusal: type[LifemixError] = InputError, flush: bool = True, make_folder: bool = False
+) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success it replaces the file, on failure the file stays as it was.
 
     What a killed process has left of an earlier attempt is removed.
@@ -37,6 +39,8 @@ def atomic_write(path: Path, refusal: type[LifemixError] = InputError, flush: bo
     flush : bool, default True
         Whether the new file must be on disk before it replaces the old one; False for what is written often and has a
         checksum: after a power failure, not after a kill, it may be damaged.
+    make_folder : bool, default False
+        Whether to make the folder where there is none.
 
     Yields
     ------
@@ -46,6 +50,8 @@ def atomic_write(path: Path, refusal: type[LifemixError] = InputError, flush: bo
     partial = path.with_name(f".{path.stem}.{os.getpid()}-{next(_NUMBERS)}.part{path.suffix}")
     _PARTIALS.add(partial)
     try:
+        if make_folder:
+            path.parent.mkdir(parents=True, exist_ok=True)
         remove_leftovers(path)
         with open(partial, "wb") as mark:
             if _lock(mark.fileno()) is None:  # while we live, nobody takes it for a leftover

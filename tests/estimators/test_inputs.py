@@ -465,7 +465,7 @@ BAD_SETTINGS = {
     "learning_rate": (0, "learning_rate must be a number"),
     "validation_fraction": (1.0, "validation_fraction must be a number from 0 to 0.9"),
     "t_max": (1.0, "t_max must lie beyond every time; got 1.0, the last time is"),
-    "hidden": (100, r"hidden must be a sequence of widths such as \(100,\) or \(\); got 100"),
+    "hidden": (100, r"hidden must be a sequence of widths such as \(100,\) or \(64, 32\); got 100"),
     "bias": ("no", "bias must be True or False; got 'no'"),
     "encoder": ("mlp", "encoder must be an nn.Module or None; got str"),
     "preprocessor": ("standard", "preprocessor must be 'auto', None or a scikit-learn transformer; got 'standard'"),

@@ -75,8 +75,7 @@ class Page:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file, making its folder; a kill while writing leaves no half page there."""
         path = Path(path)
-        with atomic_write(path) as partial:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path, make_folder=True) as partial:
             partial.write_text(self.html(), encoding="utf-8")
         return path
 

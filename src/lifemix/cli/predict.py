@@ -118,10 +118,10 @@ def _predict_block(saved: SavedModel, X: pd.DataFrame, times: list[float], quant
     if not hasattr(model, "predict_distribution"):
         if quantiles:
             raise SettingError(f"a {type(model).__name__} has no quantiles. Leave out --quantiles.")
-        incidence = partial(model.predict_cumulative_incidence, X)
-        return pd.DataFrame(_curves(saved, times, model.predict_survival_function(X, times), incidence))
+        incidences = partial(model.predict_cumulative_incidences, X)
+        return pd.DataFrame(_curves(saved, times, model.predict_survival_function(X, times), incidences))
     distribution: Any = model.predict_distribution(X)
-    columns = _curves(saved, times, distribution.survival(times), distribution.cumulative_incidence)
+    columns = _curves(saved, times, distribution.survival(times), distribution.cumulative_incidences)
     columns["median"] = distribution.median()
     if quantiles:
         values = distribution.quantile(quantiles)
@@ -130,14 +130,13 @@ def _predict_block(saved: SavedModel, X: pd.DataFrame, times: list[float], quant
 
 
 def _curves(
-    saved: SavedModel, times: list[float], survival: Any, incidence_of: Callable[[list[float], int], Any]
+    saved: SavedModel, times: list[float], survival: Any, incidences: Callable[[list[float]], Any]
 ) -> dict[str, Any]:
     """Return the columns of survival and, for several event types, of their cumulative incidences."""
     columns = {f"survival_{t:.10g}": survival[:, i] for i, t in enumerate(times)}
-    if saved.model.n_events_ > 1:
-        for event, name in enumerate(saved.event_names, 1):
+    if saved.model.n_events_ > 1:  # all event types for the cost of one
+        for name, incidence in zip(saved.event_names, incidences(times), strict=True):
             word = "_".join(name.removeprefix("event ").split())
-            incidence = incidence_of(times, event)
             columns |= {f"incidence_{word}_{t:.10g}": incidence[:, i] for i, t in enumerate(times)}
     return columns
 

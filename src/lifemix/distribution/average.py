@@ -12,7 +12,6 @@ from torch import Tensor
 
 from ..checks import Seed, Whole, check_event
 from .base import SurvivalDistribution
-from .grid import all_incidences
 
 __all__ = ["AverageDistribution"]
 
@@ -123,7 +122,7 @@ class AverageDistribution(SurvivalDistribution):
             Probabilities.
         """
         shares = self._shares().T.numpy()[:, :, None]
-        parts = [all_incidences(part, t) for part in self._conditional()]
+        parts = [part.cumulative_incidences(t) for part in self._conditional()]
         return np.asarray(sum(share * part for share, part in zip(shares, parts, strict=True)))
 
     def sample(self, n: int, random_state: int | None = None) -> Any:

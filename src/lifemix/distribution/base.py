@@ -78,6 +78,21 @@ class SurvivalDistribution(ABC):
         """
 
     @abstractmethod
+    def cumulative_incidences(self, t: ArrayLike) -> Floats:
+        """Return the cumulative incidence of every event type.
+
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+
+        Returns
+        -------
+        ndarray of shape (n_events, n_rows, n_times)
+            Probabilities.
+        """
+
+    @abstractmethod
     def sample(self, n: int, random_state: int | None = None) -> Any:
         """Draw times, and event types where there are several.
 

@@ -15,7 +15,7 @@ from .base import SurvivalDistribution
 from .competing import CompetingDistribution
 from .single import MixtureDistribution
 
-__all__ = ["GridDistribution", "all_incidences"]
+__all__ = ["GridDistribution"]
 
 Floats = NDArray[np.float64]
 
@@ -170,7 +170,7 @@ class GridDistribution(SurvivalDistribution):
         if late.any():
             begin = since.clamp(min=last)
             tail = self._tail.given(begin[:, 0].numpy())
-            beyond = torch.as_tensor(np.moveaxis(all_incidences(tail, times[late]), 0, 1))
+            beyond = torch.as_tensor(np.moveaxis(tail.cumulative_incidences(times[late]), 0, 1))
             found[..., torch.as_tensor(late)] += beyond * torch.exp(self._log_survival(begin))[:, None] / left
         return np.moveaxis(found.numpy(), 1, 0)
 
@@ -300,13 +300,6 @@ class GridDistribution(SurvivalDistribution):
         rest = self._tail._with_since(begin[:, 0])._mean() - begin
         gone = torch.exp(self._log_survival(begin) - self._log_survival_at_since())
         return self._rmst(begin) + torch.where(gone > 0, gone * rest, 0.0)
-
-
-def all_incidences(distribution: Any, times: ArrayLike) -> Floats:
-    """Return the cumulative incidences of one event type or of several, ``(n_events, n_rows, n_times)``."""
-    if distribution.n_events == 1:
-        return np.asarray(distribution.cumulative_incidence(times))[None]
-    return np.asarray(distribution.cumulative_incidences(times))
 
 
 def _constant_hazards(last: Tensor, net: Tensor) -> SurvivalDistribution:

@@ -109,6 +109,21 @@ class MixtureDistribution(ComponentDistribution):
 
         return self._by_time(t, incidence)
 
+    def cumulative_incidences(self, t: ArrayLike) -> Floats:
+        """Return the cumulative incidence of every event type, which is one.
+
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+
+        Returns
+        -------
+        ndarray of shape (1, n_rows, n_times)
+            Probabilities.
+        """
+        return self.cumulative_incidence(t)[None]
+
     @torch.no_grad()
     def sample(self, n: int, random_state: int | None = None) -> Floats:
         """Draw times.

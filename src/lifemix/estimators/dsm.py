@@ -428,10 +428,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         return self.network_.distribution(x).cumulative_incidence(times, event)
 
     def _incidences(self, x: Floats, times: Floats) -> Floats:
-        distribution = self.network_.distribution(x)
-        if isinstance(distribution, CompetingDistribution):  # all event types in one integration
-            return distribution.cumulative_incidences(times)
-        return distribution.cumulative_incidence(times)[None]
+        return self.network_.distribution(x).cumulative_incidences(times)
 
     def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
         return self.network_.distribution(x).net(event).survival(times)

@@ -120,8 +120,7 @@ def write_calculator(
         "network": _network(model),
     }
     path = Path(path)
-    with atomic_write(path) as partial:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path, make_folder=True) as partial:
         partial.write_bytes(_page(content, _declared(model)).encode("utf-8", "replace"))
     return path
 
