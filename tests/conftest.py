@@ -6,17 +6,27 @@ import pytest
 from hypothesis import settings
 
 import own_primitives  # noqa: F401, registered before tests are collected, which run over all that are
-from lifemix.estimators.automatic import ONE_NETWORK
+from lifemix.estimators import automatic
 
 settings.register_profile("lifemix", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("lifemix")
 
+_CHOOSE = automatic.choose
 
-@pytest.fixture(autouse=True)
-def small_settings(request, monkeypatch):
-    """Let settings that follow from the table be small ones, whatever the table; marked ``automatic``: the true ones.
+
+@pytest.fixture(scope="session", autouse=True)
+def small_settings():
+    """Let settings that follow from the table be small ones, whatever the table, in fixtures of any scope too.
 
     The ensemble is the point of few tests, and would take most of the time of all of them.
     """
-    if request.node.get_closest_marker("automatic") is None:
-        monkeypatch.setattr("lifemix.estimators.automatic.choose", lambda *_: dict(ONE_NETWORK))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(automatic, "choose", lambda *_: dict(automatic.ONE_NETWORK))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def true_settings(request, monkeypatch):
+    """Give tests that are marked ``automatic`` the settings that users get."""
+    if request.node.get_closest_marker("automatic") is not None:
+        monkeypatch.setattr(automatic, "choose", _CHOOSE)

@@ -15,6 +15,15 @@ def test_results_and_errors_come_through():
         interruptible(lambda: 1 // 0)
 
 
+@pytest.fixture
+def interrupts():
+    """Let SIGINT raise, also where the shell that started the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_a_signal_ends_a_long_call_at_once():
     matrix = np.eye(2500) + 0.1
 

@@ -166,7 +166,7 @@ REFUSED = {
     "held-out rows of none": (["-o", "m.safetensors", "--holdout-to", "r.csv", "--holdout", "0"], "--holdout 0"),
     "output's extension": (["-o", "model.pkl"], "must end in .safetensors"),
     "output's folder": (["-o", "nowhere/m.safetensors"], "there is no folder"),
-    "primitive": (["-o", "m.safetensors", "--primitive", "gamma"], "gamma"),
+    "primitive": (["-o", "m.safetensors", "--primitive", "cauchy"], "cauchy"),
     "hidden": (["-o", "m.safetensors", "--hidden", "many"], "--hidden must be widths"),
     "same column": (["-o", "m.safetensors", "--entry", "days"], "--time and --entry are the same column"),
     "dropped time": (["-o", "m.safetensors", "--drop", "days"], "both dropped and used"),

@@ -15,7 +15,9 @@ from lifemix.files import own_folder
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.splits import EventStratifiedKFold
 
-BASE = DeepSurvivalMachines(hidden=(6,), k=2, max_epochs=4, batch_size=64, learning_rate=1e-2)
+BASE = DeepSurvivalMachines(
+    hidden=(6,), k=2, max_epochs=4, batch_size=64, learning_rate=1e-2, n_members=1, dropout=0.0
+)  # in other processes too
 GRID = {
     "learning_rate": [1e-2, 1e-3],
     "discount": [0.5, 1.0],

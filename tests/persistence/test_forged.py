@@ -203,7 +203,7 @@ FORGED = {
     "more attributes": ("CoxPH", ("fitted", "predict"), 3, "fitted must be the attributes of a CoxPH; got .*predict"),
     "other network": ("DeepSurv", ("options", "hidden"), {"$tuple": [8, 5]}, "must be float32 of shape"),
     "vast network": ("DeepSurv", ("options", "hidden"), {"$tuple": [10**7, 10**7]}, "must be float32 of shape"),
-    "endless network": ("DeepHit", ("options", "shared_layers"), 10**12, "network_ must be one array"),
+    "endless network": ("DeepHit", ("options", "shared_layers"), 10**9, "network_ must be one array"),
     "other members": ("DeepSurvivalMachines", ("options", "n_members"), 10**9, "1000000000 members"),
     "vast layers": ("DeepSurvivalMachines", ("options", "hidden"), {"$tuple": [10**9]}, "shape"),
     "no unit of time": ("DeepSurvivalMachines", ("fitted", "network_", "unit"), 0, "unit of time"),

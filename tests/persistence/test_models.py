@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lifemix import DeepSurvivalMachines, FleetSearchCV, baselines, load, save
+from lifemix import DeepSurvivalMachines, FleetSearchCV, LifeMix, baselines, load, save
 from lifemix.errors import ModelFileError
 from lifemix.state import registered_models
 from lifemix.target import Target
@@ -124,7 +124,7 @@ def test_every_model_of_ours_is_registered_and_has_a_case():
         value
         for name in baselines.__all__
         if hasattr(value := getattr(baselines, name), "predict_survival_function") and isinstance(value, type)
-    } | {DeepSurvivalMachines}
+    } | {DeepSurvivalMachines, LifeMix}
     assert models <= set(registered_models())
     assert {type(model) for model, _ in MODELS.values()} == models
 

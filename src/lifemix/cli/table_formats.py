@@ -54,7 +54,7 @@ def _take(path: Path, folder: Path) -> Path:
         raise InputError("the standard input is empty; expected a table.")
     suffix = next((suffix for opening, suffix in _OPENINGS.items() if content.startswith(opening)), "")
     if content.startswith(b"PK"):
-        suffix = ".xlsx" if b"[Content_Types].xml" in content[:4000] else ".zip"
+        suffix = ".xlsx" if b"xl/workbook.xml" in content else ".zip"
     elif not suffix:
         suffix = {b"{": ".jsonl", b"[": ".json"}.get(content.lstrip()[:1], ".csv")
     found = folder / f"standard input{suffix}"

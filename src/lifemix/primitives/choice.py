@@ -45,6 +45,8 @@ def families_of(primitive: Any, k: int) -> list[type[Primitive]]:
 
 def choose_families(primitive: Any, k: int, n_events: int, cure: bool = False) -> type[Primitive] | Places:
     """Return the family of all components, or those of each event type where they differ or some may be cured."""
+    if _is_one(primitive) and not cure:
+        return primitive_class(primitive)
     events = _by_events(primitive, k, n_events, cure)
     widest = max(len(families) for families in events)
     only = {family for families in events for family in families}
@@ -55,6 +57,8 @@ def choose_families(primitive: Any, k: int, n_events: int, cure: bool = False) -
 
 def components_per_event(primitive: Any, k: int, n_events: int, cure: bool = False) -> int:
     """Return how many components the event type with most of them has."""
+    if _is_one(primitive):
+        return k + cure
     return max(len(families) for families in _by_events(primitive, k, n_events, cure))
 
 
@@ -70,6 +74,11 @@ def _by_events(primitive: Any, k: int, n_events: int, cure: bool) -> list[list[t
     else:
         events = [families_of(primitive, k)] * n_events
     return [[*families, Never] for families in events] if cure else events
+
+
+def _is_one(primitive: Any) -> bool:
+    """Tell whether one family is given, whatever the event type."""
+    return not isinstance(primitive, (list, tuple, Mapping))
 
 
 def _by_event(primitive: Any) -> bool:
