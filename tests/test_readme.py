@@ -14,10 +14,11 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 TABLES = ROOT / "results" / "support" / "tables.json"
 # Which model of the tables a row of the README is, chosen in which way.
+ONE_NETWORK = "DeepSurvivalMachines(n_members=1, dropout=0, batch_size=128, learning_rate=1e-3)"
 ROWS = {
     "DSM as printed in the paper": None,
     "DSM with the paper's settings and selection, here": ("dsm", "paper"),
-    "one DSM network, `DeepSurvivalMachines(n_members=1, dropout=0, batch_size=128, learning_rate=1e-3)`, one second per fit": ("lifemix-default", "fixed"),
+    f"one DSM network, `{ONE_NETWORK}`, one second per fit": ("lifemix-default", "fixed"),
     "DSM ensemble, `DeepSurvivalMachines.tuned()`": ("lifemix-dsm", "fixed"),
     "DSM ensemble averaged with boosted trees, `baselines.ModelAverage`": ("lifemix", "nested"),
     "gradient boosting": ("boosting", "fixed"),
