@@ -129,7 +129,7 @@ def test_given_is_the_ratio_of_survivals(family):
     for d in (single(family), competing(family)):
         conditional = d.given(1.5).survival(T)
         expected = np.where(T < 1.5, 1.0, d.survival(T) / d.survival(1.5))
-        np.testing.assert_allclose(conditional, expected, rtol=3e-9)  # curves of the generalised gamma: to 1e-9
+        np.testing.assert_allclose(conditional, expected, rtol=1e-10)
         np.testing.assert_allclose(d.given(1.0).given(1.5).survival(T), conditional, rtol=1e-12)
 
 

@@ -91,23 +91,6 @@ class AverageDistribution(SurvivalDistribution):
             log_weights = torch.log(self._shares()) - torch.cat([net._log_survival(at) for net in nets], dim=1)
         return type(self)(nets, torch.log_softmax(log_weights, dim=1), self._since)
 
-    def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> Floats:
-        """Return ``F_m(t)``, the probability that the event m comes first and by time t.
-
-        Parameters
-        ----------
-        t : float or array-like of shape (n_times,)
-            Times, finite and not negative.
-        event : int, default 1
-            The event type m, from 1 on.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_times)
-            Probabilities.
-        """
-        return self.cumulative_incidences(t)[check_event(event, self.n_events) - 1]
-
     def cumulative_incidences(self, t: ArrayLike) -> Floats:
         """Return the cumulative incidence of every event type.
 

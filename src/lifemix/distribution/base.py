@@ -12,7 +12,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ..checks import check_shares, check_times
+from ..checks import check_event, check_shares, check_times
 from ..errors import InputError
 from .root import invert
 
@@ -315,6 +315,25 @@ class SurvivalDistribution(ABC):
         """
         result = self._by_time(t, lambda part, times: part._rmst(times))
         return result[:, 0] if np.ndim(t) == 0 else result
+
+    def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> Floats:
+        """Return ``F_m(t)``, the probability that the event m comes first and by time t.
+
+        With all event types, ``sum_m F_m(t) + S(t) = 1``.
+
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+        event : int, default 1
+            The event type m, from 1 on.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_times)
+            Probabilities.
+        """
+        return self.cumulative_incidences(t)[check_event(event, self.n_events) - 1]
 
     def to_frame(self, t: ArrayLike, of: str = "survival", columns: Any = None) -> pd.DataFrame:
         """Return curves as lifelines lays them out: one row per time (the index), one column per subject.

@@ -96,26 +96,6 @@ class CompetingDistribution(ComponentDistribution):
         flat = Mixture(log_weights, own.components).map(lambda values: values.transpose(0, 1).flatten(1))
         return MixtureDistribution(Mixture(torch.log_softmax(flat.log_weights, dim=-1), flat.components), self._since)
 
-    def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> Floats:
-        """Return ``F_m(t)``, the probability that the event m comes first and by time t.
-
-        The integral of ``f_m(s) prod_{j != m} S_j(s)``. With all events, ``sum_m F_m(t) + S(t) = 1``.
-
-        Parameters
-        ----------
-        t : float or array-like of shape (n_times,)
-            Times, finite and not negative.
-        event : int, default 1
-            The event type m, from 1 on.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_times)
-            Probabilities.
-        """
-        event = check_event(event, self.n_events)
-        return self.cumulative_incidences(t)[event - 1]
-
     def cumulative_incidences(self, t: ArrayLike) -> Floats:
         """Return the cumulative incidence of every event type, for the cost of one.
 

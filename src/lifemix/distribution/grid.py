@@ -127,23 +127,6 @@ class GridDistribution(SurvivalDistribution):
         own = self._nets[:, event - 1 : event]
         return GridDistribution(self._times, 1.0 - own, own, self._tail.net(event), self._since)
 
-    def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> Floats:
-        """Return ``F_m(t)``, the probability that the event m comes first and by time t.
-
-        Parameters
-        ----------
-        t : float or array-like of shape (n_times,)
-            Times, finite and not negative.
-        event : int, default 1
-            The event type m, from 1 on.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_times)
-            Probabilities.
-        """
-        return self.cumulative_incidences(t)[check_event(event, self.n_events) - 1]
-
     @torch.no_grad()
     def cumulative_incidences(self, t: ArrayLike) -> Floats:
         """Return the cumulative incidence of every event type.
