@@ -7,8 +7,8 @@ from lifemix.experiments.pages import RunFacts
 from lifemix.experiments.records import Record
 from lifemix.experiments.selection import select
 
-SINGLE = ("lifemix", "dsm", "cph", "rsf", "deepsurv", "deephit", "forest", "boosting", "floor")
-COMPETING = ("lifemix", "dsm", "cs-cph", "cs-rsf", "fg", "deephit", "floor", "truth")
+SINGLE = ("tuned", "dsm", "cph", "rsf", "deepsurv", "deephit", "forest", "boosting", "floor")
+COMPETING = ("tuned", "dsm", "cs-cph", "cs-rsf", "fg", "deephit", "floor", "truth")
 SELECTIONS = {"dsm": ("paper", "nested"), "rsf": ("paper", "nested"), "cs-rsf": ("paper", "nested")}
 
 
@@ -83,7 +83,7 @@ def scaling_cells(seed=0):
     rng = np.random.default_rng(seed)
     cells = []
     for data, rows in (("metabric", 1500), ("support", 7000)):
-        for number, model in enumerate(("lifemix", "dsm", "cph", "rsf", "deepsurv", "deephit")):
+        for number, model in enumerate(("tuned", "dsm", "cph", "rsf", "deepsurv", "deephit")):
             for share in (1, 2, 4):
                 seconds = rows / share / 1000 * 2**number * rng.uniform(0.9, 1.1, 5)
                 selection = "fixed" if share == 1 else f"n={rows // share}"

@@ -15,7 +15,6 @@ from lifemix.experiments.pages.costs_section import cost_cells
 from lifemix.experiments.pages.index import summary_of
 from lifemix.experiments.pages.tables import comparison_table, paired_table
 from lifemix.experiments.published import published_cells
-from lifemix.experiments.selection import Selected
 
 
 def plain(html):
@@ -56,7 +55,7 @@ def test_for_a_brier_score_lower_is_better():
 
 
 def test_models_of_the_paper_that_were_not_run_have_its_number_alone():
-    cells = [c for c in some() if c.model == "lifemix"]
+    cells = [c for c in some() if c.model == "tuned"]
     rows = lines(comparison_table(cells, paper_of(["support"]), facts(), "t"))
     assert len(rows) == 6
     assert "Cox (CPH) in the paper only – paper 0.794 ± 0.002 – paper 0.756 ± 0.004 – paper 0.733 ± 0.003" in rows
@@ -75,10 +74,10 @@ def test_the_true_distribution_is_shown_and_never_the_best(site):
     assert not any("best" in row for row in rows)
 
 
-def test_paired_differences_are_in_favour_of_lifemix_where_positive():
-    rows = lines(paired_table(some("brier"), facts(), "t"))
+def test_paired_differences_are_in_favour_of_our_model_where_positive():
+    rows = lines(paired_table(some("brier"), facts(), "t", "tuned"))
     forest = next(row for row in rows if row.startswith("Tuned forest"))
-    ours, theirs = (next(c for c in some("brier") if c.model == m and c.horizon == 0.25) for m in ("lifemix", "forest"))
+    ours, theirs = (next(c for c in some("brier") if c.model == m and c.horizon == 0.25) for m in ("tuned", "forest"))
     assert forest.split()[4] == f"+{theirs.mean - ours.mean:.3f}"
     assert "▲" in forest
     assert not any("No covariates" in row for row in rows)
@@ -131,28 +130,14 @@ def test_costs_come_from_the_records_where_no_cells_have_them():
 
 
 def test_the_name_of_a_row_says_that_a_rival_is_averaged_in(site):
-    assert "lifemix (DSM + boosted trees) nested selection" in " ".join(lines(_nested("support")))
-    assert "lifemix (DSM or DSM + boosted trees) nested selection" in " ".join(lines(_nested("ebmt")))
-    text = plain(page(site, "support"))
-    assert "the mean of the curves of a Deep Survival Machine and of boosted trees" in text
-    assert not re.search(r"lifemix\s+(nested|fixed)", text)
+    assert "DSM + trees nested selection" in " ".join(lines(_nested("support")))
+    top = plain(page(site, "support")).split("How to read the tables", 2)[1]
+    assert "DSM, tuned : DeepSurvivalMachines.tuned() , alone" in " ".join(top.split())
 
 
 def _nested(data):
-    cells = [replace(c, data=data, selection="nested") for c in some() if c.model == "lifemix"]
+    cells = [replace(c, data=data, model="tuned-trees", selection="nested") for c in some() if c.model == "tuned"]
     return comparison_table(cells, {}, facts(), "t")
-
-
-def test_the_page_tells_in_how_many_folds_trees_were_averaged_in(tmp_path):
-    cells = [replace(c, data="ebmt") for c in table_cells("synthetic", 2, levels=(0.0,))]
-    own = [replace(r, data="ebmt", setting={"boosting": {}} if r.fold < 2 else {}) for r in records()]
-    text = plain(write_page(tmp_path, cells, facts(), _selected(own)).read_text())
-    assert "; folds with trees: EBMT transplants 2 of 5." in text
-
-
-def _selected(own):
-    models = {one.model for one in own}
-    return [Selected("ebmt", m, 0.0, "nested", tuple(one for one in own if one.model == m)) for m in models]
 
 
 def test_models_with_selected_settings_have_calibration_and_costs(site):
@@ -160,7 +145,7 @@ def test_models_with_selected_settings_have_calibration_and_costs(site):
     for anchor in ("support-calibration", "costs"):
         text = plain(html.split(f'id="{anchor}"')[1])
         assert "DSM, paper’s settings" in text
-        assert "lifemix (DSM + boosted trees)" in text
+        assert "DSM, tuned" in text
 
 
 def test_the_index_has_every_page_in_the_papers_order(site):

@@ -40,16 +40,27 @@ def test_tables_are_written_from_the_records_alone(store):
     assert "Quick run" in page.read_text()
 
 
-def test_what_is_written_again_keeps_the_versions_and_the_machine_of_the_run(store, tmp_path, monkeypatch):
+def test_records_say_where_they_were_made_and_the_facts_follow(store, tmp_path):
     shutil.copytree(store.folder, tmp_path / STUDY.folder)
     first = write_study(tmp_path, STUDY)[2]
-    monkeypatch.setattr(reproduction, "machine", lambda: "another one")
-    monkeypatch.setattr(reproduction, "versions", lambda: {"lifemix": "99"})
+    ((made,),) = [first["made"]]
+    assert made["records"] == first["records"] == len(store)
+    assert (made["versions"]["lifemix"], made["cores"]) == (lifemix.__version__, os.cpu_count())
+    assert first["versions"] == made["versions"]
+    path = tmp_path / STUDY.folder / "facts.json"
+    old = path.stat()
     assert write_study(tmp_path, STUDY)[2] == first
-    path = tmp_path / STUDY.folder / "records-cph.jsonl"
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
-    fewer = write_study(tmp_path, STUDY)[2]
-    assert (fewer["machine"], fewer["versions"]) == ("another one", {"lifemix": "99"})
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (old.st_mtime_ns, old.st_ino)  # left alone
+
+
+def test_records_without_an_origin_keep_the_machine_and_versions_of_their_facts(store, tmp_path):
+    other = RecordStore(tmp_path / STUDY.folder)
+    other.add(replace(record, made={}) for record in store.records())
+    known = {"versions": {"lifemix": "0.1.0"}, "machine": "another one"}
+    (tmp_path / STUDY.folder / "facts.json").write_text(json.dumps(known))
+    facts = write_study(tmp_path, STUDY)[2]
+    assert {name: facts[name] for name in known} == known
+    assert facts["made"] == []
 
 
 @pytest.mark.parametrize("name", ["support", "metabric", "transfer", "scaling"])

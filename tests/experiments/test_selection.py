@@ -35,23 +35,14 @@ def test_nested_selection_looks_at_the_inner_part_only():
 def test_our_best_is_chosen_by_the_brier_score_of_the_inner_part():
     inner = {"a": [0.3, 0.1, 0.2], "b": [0.2, 0.2, math.nan]}
     records = [
-        Record("d", "lifemix", {"s": s}, 0.0, fold, 0, "full", {"ctd": [[0.5]]}, {"ctd": [[0.5]], "brier": [[value]]})
+        Record(
+            "d", "tuned-trees", {"s": s}, 0.0, fold, 0, "full", {"ctd": [[0.5]]}, {"ctd": [[0.5]], "brier": [[value]]}
+        )
         for s, values in inner.items()
         for fold, value in enumerate(values)
     ]
     (one,) = select(records, "both")
     assert (one.selection, [setting["s"] for setting in one.settings]) == ("nested", ["b", "a", "a"])
-
-
-def test_our_best_is_chosen_by_concordance_where_there_is_no_brier_score():
-    inner = {"a": [0.3, 0.1], "b": [0.2, 0.2]}
-    records = [
-        Record("d", "lifemix", {"s": s}, 0.0, fold, 0, "full", {"concordance": [[0.5]]}, {"concordance": [[value]]})
-        for s, values in inner.items()
-        for fold, value in enumerate(values)
-    ]
-    (one,) = select(records, "both")
-    assert (one.selection, [setting["s"] for setting in one.settings]) == ("nested", ["a", "b"])
 
 
 def test_mean_and_standard_error():

@@ -47,13 +47,12 @@ def test_a_record_that_is_missing_comes_back_the_same(store, tmp_path):
     assert scores(other) == scores(store)
 
 
-def test_a_change_of_our_best_settings_is_another_record(monkeypatch):
+def test_a_change_of_the_tuned_settings_is_another_record(monkeypatch):
     full = replace(TINY, run="full", levels=(0.0,))
-    keys = {key for job in make_jobs(full, ["lifemix"]) for key in job.keys()}
-    other = {"dsm": {"hidden": [7], "preprocessor": {"scale": False}}, "discount": 1.0}
-    monkeypatch.setattr(best, "BEST", {"": (other,)})
-    assert not keys & {key for job in make_jobs(full, ["lifemix"]) for key in job.keys()}
-    model = best.best_model("metabric", best.best_settings("metabric")[0], 3)
+    keys = {key for job in make_jobs(full, ["tuned"]) for key in job.keys()}
+    monkeypatch.setattr(best, "TUNED", {"": {"hidden": [7], "preprocessor": {"scale": False}}})
+    assert not keys & {key for job in make_jobs(full, ["tuned"]) for key in job.keys()}
+    model = best.tuned_model("metabric", best.tuned_settings("metabric")[0], 3)
     assert (model.hidden, model.preprocessor.scale, model.random_state) == ((7,), False, 3)
 
 
@@ -70,7 +69,7 @@ def test_a_model_whose_training_diverges_has_no_scores(monkeypatch):
     assert record.parameters is None
 
 
-@pytest.mark.parametrize("model", ["rsf", "deepsurv", "boosting", "lifemix"])
+@pytest.mark.parametrize("model", ["rsf", "deepsurv", "boosting", "boosting-seeds", "tuned-trees", "lifemix"])
 def test_other_models_give_records(model, monkeypatch):
     pytest.importorskip("sksurv")
     pytest.importorskip("pycox")

@@ -36,7 +36,7 @@ def test_the_upper_bound_is_the_concordance_of_the_true_mean():
         assert record.test["concordance"] == [[pytest.approx(own, abs=1e-6)]]
 
 
-@pytest.mark.parametrize("model", ["dsm", "lifemix", "kpca", "nnmf", "vae", "raw"])
+@pytest.mark.parametrize("model", ["dsm", "tuned", "kpca", "nnmf", "vae", "raw"])
 def test_learners_give_one_record_per_fold(model):
     setting = {"layers": 1, "nodes": 5} if REPRESENTATIONS[model][1] else {}
     job = TransferJob(TINY, model, setting)

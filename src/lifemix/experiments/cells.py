@@ -18,7 +18,7 @@ Place = tuple[str, str, int, float, float]
 class Cell:
     """The mean of a measure over the folds, and its standard error.
 
-    model: ``"dsm"`` (the paper's settings), ``"lifemix"`` (our best), ``"cph"``, ``"rsf"``, ``"deepsurv"``, ...
+    model: ``"dsm"`` (the paper's settings), ``"default"`` (ours), ``"cph"``, ``"rsf"``, ``"deepsurv"``, ...
     measure: ``"ctd"``, ``"brier"`` (censoring distribution G from the training rows), ``"brier_original"`` (G from
     these rows before artificial censoring), ``"concordance"``, ``"seconds"``, ``"parameters"``.
     horizon: quantile of the event times, 0.25 to 1. censoring: share of the training events that were censored

@@ -17,7 +17,8 @@ from ..baselines.forest import PAPER_TREES
 from ..errors import SettingError
 from ..estimators import DeepSurvivalMachines
 from ..estimators.automatic import ONE_NETWORK
-from .best import best_alone, best_model, best_settings, best_settings_alone
+from ..mix import LifeMix
+from .best import tuned_model, tuned_settings, with_trees, with_trees_settings
 from .protocol import paper_preprocessor
 from .records import Setting
 from .truth import TrueSynthetic
@@ -209,13 +210,39 @@ def _boosting(data: str, setting: Setting, seed: int) -> baselines.GradientBoost
     return baselines.GradientBoosting(**setting, random_state=seed)
 
 
+def _boosting_seeds(data: str, setting: Setting, seed: int) -> baselines.ModelAverage:
+    seeds = range(8 * seed, 8 * seed + setting["seeds"])
+    return baselines.ModelAverage([baselines.GradientBoosting(random_state=own) for own in seeds])
+
+
+def _boosting_forest(data: str, setting: Setting, seed: int) -> baselines.ModelAverage:
+    """The average with trees in which a forest stands in for the Deep Survival Machine."""
+    forest = baselines.RandomSurvivalForest(**{**TUNED_FOREST, **setting}, random_state=seed, n_jobs=1)
+    return baselines.ModelAverage([forest, baselines.GradientBoosting(random_state=seed)])
+
+
+# What the defaults are called in records; to be raised when they change: old records are not taken for new ones.
+_DEFAULTS: Setting = MappingProxyType({"defaults": "0.3"})
+
+
 def _default(data: str, setting: Setting, seed: int) -> DeepSurvivalMachines:
+    return DeepSurvivalMachines(random_state=seed)
+
+
+def _lifemix(data: str, setting: Setting, seed: int) -> LifeMix:
+    return LifeMix(random_state=seed)
+
+
+def _one_network(data: str, setting: Setting, seed: int) -> DeepSurvivalMachines:
     return DeepSurvivalMachines(**ONE_NETWORK, random_state=seed)
 
 
 def _few_members(data: str) -> list[Setting]:
-    first = best_settings(data)[0]
-    return [{**first, "dsm": first["dsm"] | {"n_members": 2}}]
+    return [{**tuned_settings(data)[0], "n_members": 2}]
+
+
+def _few_members_with_trees(data: str) -> list[Setting]:
+    return [{**with_trees_settings(data)[0], "dsm": _few_members(data)[0]}]
 
 
 def _cause_specific(build: Build) -> Build:
@@ -224,15 +251,11 @@ def _cause_specific(build: Build) -> Build:
 
 _ALL = (
     Learner("dsm", _dsm, _dsm_settings, _dsm_quick, _dsm_reduced, fleet=True),
-    Learner("lifemix", best_model, best_settings, _few_members),
-    Learner(
-        "lifemix-dsm",
-        best_alone,
-        best_settings_alone,
-        lambda data: [_few_members(data)[0]["dsm"]],
-        only=("support", "metabric"),
-    ),
-    Learner("lifemix-default", _default),
+    Learner("default", _default, lambda data: [dict(_DEFAULTS)], lambda data: [dict(_DEFAULTS)], optional=True),
+    Learner("tuned", tuned_model, tuned_settings, _few_members),
+    Learner("one-network", _one_network),
+    Learner("lifemix", _lifemix, lambda data: [dict(_DEFAULTS)], lambda data: [dict(_DEFAULTS)], optional=True),
+    Learner("tuned-trees", with_trees, with_trees_settings, _few_members_with_trees),
     Learner("cph", _cph, risks="single"),
     Learner("cs-cph", _cause_specific(_cph), risks="competing"),
     Learner("rsf", _rsf, _rsf_settings, _few_trees, risks="single"),
@@ -250,6 +273,8 @@ _ALL = (
         risks="competing",
     ),
     Learner("boosting", _boosting, quick=lambda data: [{"max_iter": 100}]),
+    Learner("boosting-seeds", _boosting_seeds, lambda data: [{"seeds": 8}], lambda data: [{"seeds": 2}], optional=True),
+    Learner("boosting-forest", _boosting_forest, quick=_few_trees, risks="single", optional=True),
     Learner("floor", lambda data, setting, seed: baselines.AalenJohansen()),
     Learner("truth", lambda data, setting, seed: TrueSynthetic(rounded=True, least_mean=0.01), only=("synthetic",)),
     Learner("deephit-search", _deephit, lambda data: list(deephit_settings(10)), optional=True),

@@ -30,6 +30,7 @@ class Record:
     calibration: for every event type and horizon the predicted and the observed risk of groups of subjects.
     seconds: processor time of training on one thread; of models trained together the share of one.
     run: ``"full"`` or ``"quick"``.
+    made: commit, processor, number of cores and versions; empty in records of earlier versions.
     """
 
     data: str
@@ -45,10 +46,11 @@ class Record:
     seconds: float = 0.0
     parameters: int | None = None
     version: str = ""
+    made: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> Key:
-        """What the record is about; two records with one key are equal but for the seconds."""
+        """What the record is about; two records with one key are equal but for the seconds and where they were made."""
         return key_of(self.data, self.model, self.setting, self.censoring, self.fold, self.seed, self.run)
 
     def to_json(self) -> dict[str, Any]:
@@ -75,7 +77,7 @@ class Record:
 
 _KINDS: Mapping[str, Any] = {
     **dict.fromkeys(("data", "model", "run", "version"), str),
-    **dict.fromkeys(("setting", "test", "inner"), dict),
+    **dict.fromkeys(("setting", "test", "inner", "made"), dict),
     **dict.fromkeys(("censoring", "seconds"), (int, float)),
     **dict.fromkeys(("fold", "seed"), int),
     "parameters": (int, type(None)),

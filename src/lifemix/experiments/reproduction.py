@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from ..files import atomic_write, own_folder
 from .cells import Cell
 from .comparison import paper_of
 from .learners import LEARNERS
-from .pages import RunFacts, machine, versions, write_page
+from .pages import RunFacts, write_page
 from .protocol import times_of
 from .records import Record, RecordStore
 from .runner import run_jobs
@@ -129,9 +130,13 @@ def write_study(out: Path, study: Study, selection: str = "both") -> tuple[list[
     records = study.records(RecordStore(folder).records())
     cells, selected = study.summarise(records, selection)
     write_tables(folder, _title(study), cells, paper_of([study.data]), selected, study.notes)
-    facts = _facts(study, records, folder / "facts.json")
-    with atomic_write(folder / "facts.json") as path:
-        path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    known = folder / "facts.json"
+    before = known.read_text(encoding="utf-8") if known.exists() else ""
+    facts = _facts(study, records, json.loads(before or "{}"))
+    text = json.dumps(facts, indent=1) + "\n"
+    if text != before:
+        with atomic_write(known) as path:
+            path.write_text(text, encoding="utf-8")
     return cells, selected, facts
 
 
@@ -141,14 +146,15 @@ def _title(study: Study) -> str:
     return f"{study.experiment.capitalize()}: {name}{quick}" if not study.tabular else name + quick
 
 
-def _facts(study: Study, records: Sequence[Record], known: Path) -> dict[str, Any]:
-    """Return what must be told about a run beside its numbers.
+def _facts(study: Study, records: Sequence[Record], before: dict[str, Any]) -> dict[str, Any]:
+    """Return what must be told about a run beside its numbers; where there are no new records, nothing new.
 
-    Where no record came since the facts were last written, the versions and the machine are still those of the run.
+    Records say where they were made. Those of earlier versions do not; for them stay the versions and the machine of
+    the facts ``before``.
     """
     protocol, data = study.protocol, study.protocol.dataset()
-    before = json.loads(known.read_text(encoding="utf-8")) if known.exists() else {}
-    same = before.get("records") == len(records)
+    origins = _origins(records)
+    first = origins[0] if origins else {}
     return {
         "data": study.data,
         "title": data.name,
@@ -171,9 +177,16 @@ def _facts(study: Study, records: Sequence[Record], known: Path) -> dict[str, An
             name: round(sum(r.seconds for r in records if r.model == name), 1)
             for name in sorted({record.model for record in records})
         },
-        "versions": before["versions"] if same else versions(),
-        "machine": before["machine"] if same else machine(),
+        "versions": before.get("versions", first.get("versions", {})),
+        "machine": before.get("machine", f"{first.get('processor', '')}, {first.get('cores', '')} cores"),
+        "made": origins,
     }
+
+
+def _origins(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return where records were made, with the number of records of each, most first."""
+    found = Counter(json.dumps(record.made, sort_keys=True) for record in records if record.made)
+    return [{"records": number, **json.loads(made)} for made, number in found.most_common()]
 
 
 def _run_facts(parts: Sequence[Study], facts: dict[str, dict[str, Any]]) -> RunFacts:

@@ -21,6 +21,7 @@ from ..target import as_target
 from .cells import Cell
 from .learners import learner
 from .protocol import DataSource, Protocol
+from .provenance import provenance
 from .records import Key, Record, Setting, key_of, rounded
 from .study import Study, Summary
 from .table_study import parameters_of
@@ -106,6 +107,7 @@ class ScalingJob:
             seconds=rounded(time.process_time() - start, 3),
             parameters=parameters_of(model),
             version=lifemix.__version__,
+            made=provenance(),
         )
 
 

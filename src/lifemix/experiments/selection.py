@@ -3,8 +3,8 @@
 ``paper``: the setting with the best mean C^td over folds, event types and horizons on the *test* rows, as in the
 paper; optimistic, since the same rows select and measure.
 ``nested``: in every fold the setting with the best C^td on the inner validation part of the training rows.
-``lifemix``, which is not in the paper, is selected by ``nested`` alone, and by the Brier score, which sees whether the
-probabilities are right where C^td sees only their order.
+``tuned-trees``, which is not in the paper, is selected by ``nested`` alone, and by the Brier score, which sees whether
+the probabilities are right where C^td sees only their order.
 ``fixed``: there was one setting. The error is the standard error, standard deviation / sqrt(folds).
 """
 
@@ -26,7 +26,7 @@ from .records import Record, Setting
 __all__ = ["BY_BRIER", "SELECTIONS", "Selected", "cells_of", "representative_records", "select", "summarise"]
 
 SELECTIONS = ("paper", "nested", "both")
-BY_BRIER = ("lifemix",)
+BY_BRIER = ("tuned-trees",)
 """Models whose settings are selected by the Brier score on the inner validation part; the others by C^td."""
 _MEASURES = ("ctd", "brier", "brier_original", "concordance")
 
@@ -85,8 +85,7 @@ def _select(group: tuple[str, str, float], records: Sequence[Record], selection:
     score = _mean_concordance
     if group[1] in BY_BRIER:
         selection = "nested"
-        if all("brier" in record.inner for record in records):  # representations have none
-            score = _brier_gain
+        score = _brier_gain
     found = []
     if selection in ("paper", "both"):
         best = max(complete, key=lambda own: _or_least(np.mean([_mean_concordance(one.test) for one in own])))

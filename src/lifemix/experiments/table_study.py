@@ -19,6 +19,7 @@ from ..estimators.many import FitRequest, fit_many
 from .learners import LEARNERS, TUNED_FOREST, Learner, TableModel, learner
 from .names import model_title
 from .protocol import COMPETING, DataSource, Fold, Protocol, n_events, times_of
+from .provenance import provenance
 from .records import Key, Record, Setting, key_of, rounded
 from .scores import calibration, inner_scores, missing_scores, risks, scores_on_test
 from .selection import BY_BRIER, summarise
@@ -188,6 +189,7 @@ class TableJob:
             seconds=rounded(seconds, 3),
             parameters=parameters_of(model),
             version=lifemix.__version__,
+            made=provenance(),
         )
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from ..files import atomic_write
 from .cells import Cell
-from .comparison import Published, findings, rival_counts
-from .names import MEASURES, data_title, measure_of, model_title, rows_of
+from .comparison import Published, agreements, our_models, rival_counts
+from .findings import findings, names_of_behind
+from .names import MEASURES, data_title, is_strong, measure_of, model_title, row_notes, rows_of
 from .records import plain
 from .selection import Selected
 
@@ -20,7 +21,7 @@ __all__ = ["markdown", "write_tables"]
 _SELECTIONS = {
     "paper": "the setting with the best cross-validated score, as in the paper (optimistic)",
     "nested": "selected in every fold on the inner validation part",
-    "fixed": "one setting",
+    "fixed": "one setting in all folds",
 }
 _SHAPES = "- *1x25*: one hidden layer of 25 nodes, and so on."
 _GROWTH = "- *n=1000*: 1,000 rows, and so on; 20 epochs without early stopping, beyond the data's own rows repeated."
@@ -59,7 +60,7 @@ def markdown(
     notes: Sequence[str] = (),
 ) -> str:
     """Return the tables as Markdown: our mean ± standard error, and the paper's beside it."""
-    lines = [f"# {title}", "", *_guide(cells, paper), *(f"- {text}" for text in notes)]
+    lines = [f"# {title}", "", *_guide(cells, paper), *(f"- {text}" for text in (*row_notes(cells), *notes))]
     for heading, table in _tables(cells):
         lines += ["", f"## {heading}", "", *_table(table, paper)]
     if any(one.candidates > 1 for one in selected):
@@ -67,7 +68,10 @@ def markdown(
     found = findings(cells, paper)
     if found:
         lines += ["", "## Comparisons", "", *(f"- {sentence}" for sentence in found), *_rivals(cells)]
-    return "\n".join(lines) + "\n"
+    behind = names_of_behind(cells)
+    if behind:
+        lines += ["", "Significantly behind, before Holm’s correction:", "", *(f"- {name}" for name in behind)]
+    return "\n".join([*lines, *_agreements(cells)]) + "\n"
 
 
 def _guide(cells: Sequence[Cell], paper: Published) -> list[str]:
@@ -134,17 +138,31 @@ def _settings(selected: Sequence[Selected]) -> list[str]:
 
 
 def _rivals(cells: Sequence[Cell]) -> list[str]:
-    """Return how often ``lifemix`` is ahead of each rival on the same folds."""
+    """Return how often each of our models is ahead of each rival on the same folds."""
+    data = cells[0].data
     rows = [
         [
-            model_title(model, cells[0].data),
-            selection,
+            model_title(model, data),
+            model_title(rival, data) + (" (strong)" if is_strong(rival) else ""),
             *map(str, (own.total, own.ahead, own.significantly_ahead, own.significantly_behind)),
+            f"{own.ahead_after_holm} / {own.behind_after_holm}",
         ]
-        for (model, selection), own in rival_counts(cells).items()
+        for model in our_models(cells)
+        for rival, own in rival_counts(cells, model).items()
     ]
-    heads = ["lifemix against", "selection", "compared", "ahead", "significantly ahead", "significantly behind"]
+    heads = ["ours", "against", "compared", "ahead", "significantly ahead", "significantly behind", "after Holm"]
     return ["", *_grid(heads, rows)] if rows else []
+
+
+def _agreements(cells: Sequence[Cell]) -> list[str]:
+    """Return in how many cells each model agrees with the paper's numbers, under both readings of its ±."""
+    data = cells[0].data
+    rows = [
+        [model_title(one.model, data), one.selection, str(one.total), str(one.as_error), str(one.as_interval)]
+        for one in agreements(cells)
+    ]
+    heads = ["model", "selection", "cells", "within, ± a standard error", "within, ± a 90 % interval"]
+    return ["", "## Agreement with the paper", "", *_grid(heads, rows)] if rows else []
 
 
 def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -34,6 +34,7 @@ from ..preprocessing import TableLike
 from ..splits import EventStratifiedKFold, train_validation_split
 from ..target import TargetLike, as_target, make_target
 from .protocol import INNER_FRACTION, DataSource, Protocol, Rows
+from .provenance import provenance
 from .records import Key, Record, Setting, key_of, rounded
 from .representations import NNMF, KernelPCA
 from .selection import Selected, cells_of, summarise
@@ -80,7 +81,7 @@ def _dsm(layers: int, nodes: int, seed: int) -> _Learner:
     return DeepSurvivalMachines.paper(hidden=(nodes,) * layers, random_state=seed)
 
 
-def _lifemix(layers: int, nodes: int, seed: int) -> _Learner:
+def _members(layers: int, nodes: int, seed: int) -> _Learner:
     """Exact likelihood, and four members that share the nodes: as many columns as the others have."""
     settings = {**ONE_NETWORK, "n_members": 4, "hidden": (max(1, nodes // 4),) * layers}
     return DeepSurvivalMachines(**settings, random_state=seed)
@@ -100,7 +101,7 @@ def _vae(layers: int, nodes: int, seed: int) -> _Learner:
 
 _NODES = (25, 50, 100)
 REPRESENTATIONS: Mapping[str, tuple[Callable[[int, int, int], _Learner], tuple[int, ...], tuple[int, ...]]] = {
-    "lifemix": (_lifemix, (1, 2), _NODES),
+    "tuned": (_members, (1, 2), _NODES),
     "dsm": (_dsm, (1, 2), _NODES),
     "deepsurv": (_deepsurv, (1, 2), _NODES),
     "deephit": (_deephit, (1, 2), _NODES),
@@ -168,6 +169,7 @@ class TransferJob:
                 inner={"concordance": [[_concordance(codes, y, inside, outside)]]},
                 seconds=rounded(seconds, 3),
                 version=lifemix.__version__,
+                made=provenance(),
             )
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..._html import Html, Page, Section, figure, joined, paragraph
 from ..cells import Cell
-from ..comparison import Published
-from ..names import MEASURES, data_title, measure_of, rank, style_of
+from ..comparison import Published, our_models
+from ..names import MEASURES, data_title, is_ours, measure_of, model_title, rank, style_of
 from ..published import PLUS_MINUS
 from ..records import Record
 from .facts import RunFacts
@@ -21,7 +21,7 @@ from .tables import comparison_table, measure_title, paired_table
 
 __all__ = ["add_data"]
 
-_CALIBRATED = ("lifemix", "dsm", "cph", "cs-cph", "rsf", "cs-rsf", "deephit")
+_CALIBRATED = ("default", "tuned", "lifemix", "dsm", "cph", "cs-cph", "rsf", "cs-rsf", "deephit")
 
 
 def add_data(page: Page, cells: Sequence[Cell], paper: Published, facts: RunFacts, records: Sequence[Record]) -> None:
@@ -104,10 +104,12 @@ def _add_paired(section: Section, cells: Sequence[Cell], facts: RunFacts) -> Non
     tables = []
     for measure in (name for name in MEASURES if any(cell.measure == name for cell in cells)):
         for some in _tables([cell for cell in cells if cell.measure == measure]):
-            found = paired_table(some, facts, joined("lifemix against the rivals, ", _caption(some, facts)))
-            tables += [] if found is None else [found]
+            for model in our_models(some):
+                title = f"{model_title(model, cells[0].data)} against the rivals, "
+                found = paired_table(some, facts, joined(title, _caption(some, facts)), model)
+                tables += [] if found is None else [found]
     if tables:
-        section.add("lifemix against the rivals, fold by fold", *tables, anchor=f"{cells[0].data}-paired")
+        section.add("Our models against the rivals, fold by fold", *tables, anchor=f"{cells[0].data}-paired")
 
 
 def _calibration(records: Sequence[Record], titles: Sequence[Sequence[str]]) -> Html | None:
@@ -127,7 +129,7 @@ def _calibration(records: Sequence[Record], titles: Sequence[Sequence[str]]) -> 
             for model in models:
                 predicted, observed = _pooled([r.calibration[event][number] for r in usable if r.model == model])
                 end = max([end, *predicted, *observed])
-                own, width = style_of(model), 2.0 if model == "lifemix" else 1.0
+                own, width = style_of(model), 2.0 if is_ours(model) else 1.0
                 axes.plot(predicted, observed, color=own.colour, marker=own.marker, ms=4, lw=width)
             end = min(1.0, 1.05 * end) or 1.0
             axes.plot([0, end], [0, end], color="#9ca3af", lw=0.8, zorder=1)

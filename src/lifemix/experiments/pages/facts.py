@@ -2,38 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 
-__all__ = ["RunFacts", "machine", "versions"]
+from ..provenance import machine, versions
 
-_PACKAGES = ("lifemix", "torch", "numpy", "pandas", "scikit-learn", "scipy", "scikit-survival", "pycox")
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that the numbers depend on."""
-    found = {"Python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def machine() -> str:
-    """Return what kind of machine this is, without its name."""
-    processor = platform.machine()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-        processor = models[0] if models else processor
-    except OSError:
-        processor = platform.processor() or processor
-    return f"{platform.system()}, {processor}, {os.cpu_count()} cores"
+__all__ = ["RunFacts"]
 
 
 @dataclass(frozen=True)

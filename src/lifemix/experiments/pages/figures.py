@@ -123,7 +123,7 @@ def _error(cell: Cell) -> float:
 
 def _style(model: str, selection: str) -> dict[str, Any]:
     own = style_of(model)
-    leading = model == "lifemix"
+    leading = own.ours and model in ("default", "tuned", "lifemix")
     return {
         "color": own.colour,
         "marker": own.marker,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
-from ..._html import Html, Page, bullets, code, joined, link, note, safe
+from ..._html import Html, Page, bullets, code, joined, link, note, paragraph, safe
 from ..._html import facts as fact_list
 from ...errors import SettingError
 from ..cells import Cell
-from ..comparison import Published, findings, paper_of
-from ..names import data_title
+from ..comparison import Published, paper_of
+from ..findings import findings, names_of_behind
+from ..names import data_title, row_notes
 from ..selection import Selected, representative_records
 from .costs_section import COSTS, add_costs, cost_cells
 from .data_section import add_data
@@ -29,7 +30,7 @@ _GUIDE = {
     "That is optimistic.",
     "nested": "Nested selection: in every fold the setting that is best on a held-out part of the training rows; the "
     "test rows take no part.",
-    "fixed": "Fixed settings: there was one setting, none was selected.",
+    "fixed": "Fixed settings: one setting in all folds.",
 }
 
 
@@ -48,7 +49,7 @@ def write_page(
     records = representative_records(selected)
     paper = paper_of(dict.fromkeys(cell.data for cell in cells))
     page = _page(cells, facts, paper)
-    _add_run(page, cells, facts, paper, selected)
+    _add_run(page, cells, facts, paper)
     measured = [cell for cell in cells if cell.measure not in COSTS]
     for data in dict.fromkeys(cell.data for cell in measured):
         own = [cell for cell in measured if cell.data == data]
@@ -91,11 +92,10 @@ def _page(cells: Sequence[Cell], facts: RunFacts, paper: Published) -> Page:
     return Page(title, f"{lead}.", foot, back, {META: json.dumps(about, ensure_ascii=False)})
 
 
-def _add_run(
-    page: Page, cells: Sequence[Cell], facts: RunFacts, paper: Published, selected: Sequence[Selected]
-) -> None:
-    """Add what was found and how the page was made."""
-    blocks: list[object] = []
+def _add_run(page: Page, cells: Sequence[Cell], facts: RunFacts, paper: Published) -> None:
+    """Add what each row is, what was found and how the page was made."""
+    rows = [Html(re.sub(r"\*(.+?)\*", r"<strong>\1</strong>", _coded(safe(one)))) for one in row_notes(cells)]
+    blocks: list[object] = [bullets(rows)] if rows else []
     if facts.run == "quick":
         text = "Fewer settings and folds than the paper’s: a preview, not a comparison with its numbers."
         blocks.append(note(Html("<strong>Quick run.</strong> "), text, kind="warning"))
@@ -105,13 +105,19 @@ def _add_run(
         blocks.append(bullets(Html(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", safe(one))) for one in found))
     rivals = rival_table(cells)
     blocks += [] if rivals is None else [rivals]
+    behind = names_of_behind(cells)
+    blocks += [paragraph("Significantly behind, before Holm’s correction:"), bullets(behind)] if behind else []
     if blocks:
         page.add("At a glance", *blocks, anchor="glance")
     page.add("The run", fact_list(_facts(cells, facts)), anchor="run")
-    page.add("How to read the tables", bullets(_guide(cells, selected)), anchor="guide")
+    page.add("How to read the tables", bullets(_guide(cells)), anchor="guide")
 
 
-def _guide(cells: Sequence[Cell], selected: Iterable[Selected]) -> list[object]:
+def _coded(text: str) -> str:
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", text)
+
+
+def _guide(cells: Sequence[Cell]) -> list[object]:
     """Return what the words on the page mean."""
     ways = {cell.selection for cell in cells}
     models = {cell.model for cell in cells}
@@ -119,42 +125,14 @@ def _guide(cells: Sequence[Cell], selected: Iterable[Selected]) -> list[object]:
     fits = "fits" if all(cell.measure in COSTS for cell in cells) else "folds"
     guide: list[object] = [f"± is the standard error of the mean over the {fits}, for our numbers."]
     guide += [text for way, text in _GUIDE.items() if way in ways]
-    if "dsm" in models:
-        guide.append("DSM, paper’s settings: Deep Survival Machines as in the paper.")
-    if "lifemix" in models and competing:
-        guide.append(
-            "lifemix: this package’s best: a Deep Survival Machine alone, averaged with boosted trees, or averaged "
-            "with them and shrunk 20 % towards the marginal curve, whichever has the best Brier score on the held-out "
-            f"part of the training rows{_trees(selected)}."
-        )
-    elif "lifemix" in models and any(cell.measure == "ctd" for cell in cells):
-        by_brier = any((cell.model, cell.selection) == ("lifemix", "nested") for cell in cells)
-        guide.append(
-            "lifemix: this package’s best: the mean of the curves of a Deep Survival Machine and of boosted trees"
-            + ("; settings by the Brier score on the held-out part of the training rows." if by_brier else ".")
-        )
-    elif "lifemix" in models and any(cell.data == "transfer" for cell in cells):
-        guide.append("lifemix: DeepSurvivalMachines() with four members that share the nodes; no trees.")
-    if "lifemix-dsm" in models:
-        guide.append("lifemix (DSM alone): its Deep Survival Machine without the trees, DeepSurvivalMachines.tuned().")
-    if "lifemix-default" in models:
-        guide.append("lifemix (DSM, defaults): one network with the default settings of version 0.2.")
+    if any(cell.data == "transfer" for cell in cells) and "tuned" in models:
+        guide.append("DSM, 4 members: DeepSurvivalMachines with four members that share the nodes.")
     if competing:
         guide.append(
             "Rows are ranked by the net risk of one event type, as if there were no other, where a model has one; "
             "Fine–Gray and DeepHit by the cumulative incidence."
         )
     return guide
-
-
-def _trees(selected: Iterable[Selected]) -> str:
-    """Tell in how many folds a rival, the boosted trees, was averaged into ``lifemix``."""
-    own = [one for one in selected if one.model == "lifemix"]
-    found = [
-        f"{data_title(one.data)} {sum('boosting' in setting for setting in one.settings)} of {len(one.settings)}"
-        for one in own
-    ]
-    return f"; folds with trees: {', '.join(found)}" if found else ""
 
 
 def _facts(cells: Sequence[Cell], facts: RunFacts) -> dict[str, object]:

@@ -8,8 +8,8 @@ from typing import Literal
 
 from ..._html import Entry, Html, TableColumn, Value, joined, safe, table
 from ..cells import Cell
-from ..comparison import Difference, Published, against, paired, rival_counts
-from ..names import is_reference, measure_of, model_title, rows_of, selection_title, sign_of
+from ..comparison import Difference, Published, against, is_judged, our_models, paired, rival_counts
+from ..names import is_ours, is_reference, is_strong, measure_of, model_title, rows_of, selection_title, sign_of
 from .facts import RunFacts
 
 __all__ = ["comparison_table", "measure_title", "paired_table", "rival_table"]
@@ -21,9 +21,9 @@ _FOOT = (
     "with ▲ (better) or ▼ (worse) where beyond 2√(SE² + SE²)."
 )
 _PAIRED_FOOT = (
-    "Mean ± standard error of the differences fold by fold; positive is in favour of lifemix. ▲ (ahead), ▼ (behind): "
-    "paired t test at 5 %, two-sided, not corrected for the number of tests; approximate, since folds share training "
-    "rows."
+    "Mean ± standard error of the differences fold by fold; positive is in favour of our model. ▲ (ahead), ▼ (behind): "
+    "paired t test at 5 %, two-sided, corrected for the training rows that folds share (Nadeau and Bengio), not for "
+    "the number of tests. A cell that cannot be judged is empty."
 )
 
 
@@ -98,10 +98,10 @@ def _mark(gap: Difference) -> Literal["", "good", "bad"]:
     return "good" if gap.better else "bad"
 
 
-def paired_table(cells: Sequence[Cell], facts: RunFacts, caption: object) -> Html | None:
-    """Return the differences between ``lifemix`` and every rival, fold by fold; None where there are none to show."""
-    mine = {cell.horizon: cell for cell in cells if cell.model == "lifemix"}
-    rivals = [cell for cell in cells if cell.model != "lifemix" and not is_reference(cell.model)]
+def paired_table(cells: Sequence[Cell], facts: RunFacts, caption: object, ours: str) -> Html | None:
+    """Return the differences between a model of ours and every rival, fold by fold; None where there are none."""
+    mine = {cell.horizon: cell for cell in cells if cell.model == ours}
+    rivals = [cell for cell in cells if not is_ours(cell.model) and not is_reference(cell.model)]
     if not mine or not rivals:
         return None
     quantiles, columns = _columns(cells, facts, best=False)
@@ -112,11 +112,14 @@ def paired_table(cells: Sequence[Cell], facts: RunFacts, caption: object) -> Htm
         for quantile in quantiles:
             line.append(_paired_value(mine.get(quantile), found.get((model, selection, quantile))))
         lines.append(line)
-    return table([TableColumn("lifemix against", text=True), *columns], lines, caption, _PAIRED_FOOT)
+    title = f"{model_title(ours, cells[0].data)} against"
+    if not any(entry is not None for line in lines for entry in line[1:]):
+        return None
+    return table([TableColumn(title, text=True), *columns], lines, caption, _PAIRED_FOOT)
 
 
 def _paired_value(mine: Cell | None, rival: Cell | None) -> Value | None:
-    gap = paired(mine, rival) if mine is not None and rival is not None else None
+    gap = paired(mine, rival) if mine is not None and rival is not None and is_judged(rival) else None
     if gap is None or mine is None:
         return None
     missing = f"{gap.folds} of {len(mine.values)} folds" if gap.folds < len(mine.values) else ""
@@ -124,20 +127,26 @@ def _paired_value(mine: Cell | None, rival: Cell | None) -> Value | None:
 
 
 def rival_table(cells: Sequence[Cell]) -> Html | None:
-    """Return how often ``lifemix`` is ahead of each rival; None where there is nothing to compare."""
+    """Return how often each of our models is ahead of each rival; None where there is nothing to compare."""
+    data = cells[0].data
     lines: list[list[Entry]] = [
         [
-            _row_title(model, cells[0].data, selection, inline=True),
+            safe(f"{model_title(model, data)} against {model_title(rival, data)}") + (" (strong)" * is_strong(rival)),
             own.total,
             own.ahead,
-            own.significantly_ahead,
-            own.significantly_behind,
+            f"{own.significantly_ahead} / {own.significantly_behind}",
+            f"{own.ahead_after_holm} / {own.behind_after_holm}",
         ]
-        for (model, selection), own in rival_counts(cells).items()
+        for model in our_models(cells)
+        for rival, own in rival_counts(cells, model).items()
     ]
     if not lines:
         return None
-    heads = ("compared", "ahead", "significantly ahead", "significantly behind")
-    columns = [TableColumn("lifemix against", text=True), *(TableColumn(head, digits=0) for head in heads)]
-    foot = "Over all data sets, horizons, event types and levels of censoring; significantly: paired t test at 5 %."
-    return table(columns, lines, "lifemix against each rival on the same folds", foot)
+    numbers = [TableColumn(head, digits=0) for head in ("compared", "ahead")]
+    columns = [TableColumn("Ours against a rival", text=True), *numbers, TableColumn("p < 5 %"), TableColumn("Holm")]
+    foot = (
+        "Over all data sets, horizons, event types and levels of censoring that can be judged, each rival under one "
+        "selection, on at least three folds. p < 5 %: significantly ahead / behind by a paired t test with the "
+        "correction of Nadeau and Bengio; Holm: the same, corrected for the number of comparisons on a data set too."
+    )
+    return table(columns, lines, "Our models against each rival on the same folds", foot)
