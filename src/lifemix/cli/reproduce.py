@@ -22,8 +22,9 @@ def reproduce(
     jobs: Annotated[int, typer.Option(help="Number of parallel jobs.")] = 1,
     backend: Annotated[str, typer.Option(help="Backend of joblib: loky, dask or ray.")] = "loky",
     models: Annotated[list[str] | None, typer.Option(help="Only these models: repeat, or use commas.")] = None,
-    data: Annotated[str | None, typer.Option(help="Your own file, for synthetic and seer.")] = None,
+    data: Annotated[str | None, typer.Option(help="Your own file for synthetic and seer, folder for neutral.")] = None,
     grid: Annotated[str, typer.Option(help="Grid of settings for competing risks: reduced or full.")] = "reduced",
+    rival: Annotated[str | None, typer.Option(help="For neutral: the published learner to test against.")] = None,
 ) -> None:
     """Run one of the paper's experiments; an interrupted one continues where it stopped.
 
@@ -41,8 +42,11 @@ def reproduce(
         models=split_names(models) or None,
         data=data,
         grid=grid,
+        rival=rival,
         quiet=not screen.progress,
     )
     for folder in folders:
         screen.wrote(folder, "")
+        if folder.suffix == ".md":
+            screen.show(folder.read_text(encoding="utf-8"), markup=False)
     screen.result({"folders": [str(folder) for folder in folders]})

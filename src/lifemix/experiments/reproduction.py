@@ -14,6 +14,7 @@ from ..files import atomic_write, own_folder
 from .cells import Cell
 from .comparison import paper_of
 from .learners import LEARNERS
+from .neutral import run_neutral
 from .pages import RunFacts, write_page
 from .protocol import times_of
 from .records import Record, RecordStore
@@ -27,7 +28,7 @@ from .transfer import REPRESENTATIONS, transfer_study
 
 __all__ = ["EXPERIMENTS", "reproduce", "studies", "write_results", "write_study"]
 
-EXPERIMENTS = (*TABLES, "transfer", "scaling", "all")
+EXPERIMENTS = (*TABLES, "transfer", "scaling", "neutral", "all")
 _MODELS = tuple(dict.fromkeys((*LEARNERS, *REPRESENTATIONS)))
 _GRIDS = ("reduced", "full")
 
@@ -43,6 +44,7 @@ def reproduce(
     models: Sequence[str] | None = None,
     data: str | None = None,
     grid: str = "reduced",
+    rival: str | None = None,
     quiet: bool = False,
 ) -> list[Path]:
     """Run one of the paper's experiments, or continue one that was interrupted, and write its tables and its page.
@@ -50,7 +52,7 @@ def reproduce(
     Parameters
     ----------
     name : str
-        One of ``lifemix.experiments.EXPERIMENTS``; ``"all"`` is all but SEER.
+        One of ``lifemix.experiments.EXPERIMENTS``; ``"all"`` is all but SEER and ``"neutral"``.
     out : path, default "results"
         The folder of all results; a quick run has folders of its own there.
     quick : bool, default False
@@ -64,16 +66,18 @@ def reproduce(
     models : sequence of str or None, default None
         Only these; what is known of others stays in the tables.
     data : str or None, default None
-        Path of the user's own file, for synthetic and seer.
+        Path of the user's own file, for synthetic and seer, or folder, for neutral.
     grid : {"reduced", "full"}, default "reduced"
         With competing risks, whether settings are selected from a part of the paper's grid or from all of it.
+    rival : str or None, default None
+        For neutral, the published learner to test against; None for Cox regression.
     quiet : bool, default False
         Whether to hide the progress bar.
 
     Returns
     -------
     list of Path
-        The pages.
+        The pages; for neutral the table.
 
     Raises
     ------
@@ -87,10 +91,14 @@ def reproduce(
     """
     if name not in EXPERIMENTS:
         raise SettingError(f"unknown experiment; got {name!r}, expected one of {', '.join(EXPERIMENTS)}.")
+    if name == "neutral":
+        if data is None:
+            raise SettingError("neutral needs the folder of a public comparison; got none. Give it with --data FOLDER.")
+        return [run_neutral(data, out=out, models=models, rival=rival, jobs=jobs, backend=backend, quiet=quiet)]
     for model in models or ():
         if model not in _MODELS:
             raise SettingError(f"unknown model; got {model!r}, expected some of {', '.join(_MODELS)}.")
-    names = [one for one in EXPERIMENTS if one not in ("seer", "all")] if name == "all" else [name]
+    names = [one for one in EXPERIMENTS if one not in ("seer", "neutral", "all")] if name == "all" else [name]
     pages = []
     for one in names:
         parts = studies(one, quick, data, grid)
