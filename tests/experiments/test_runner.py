@@ -8,7 +8,7 @@ import joblib
 import pytest
 from joblib._parallel_backends import ThreadingBackend
 
-from lifemix.errors import SettingError
+from lifemix.errors import MissingExtraError, SettingError
 from lifemix.experiments.records import Record, RecordStore
 from lifemix.experiments.runner import run_jobs
 
@@ -63,3 +63,22 @@ def test_jobs_go_to_the_cluster_that_is_named(tmp_path, monkeypatch):
     run_jobs(JOBS, store, n_jobs=2, backend="ray")
     assert used
     assert [record.test["ctd"] for record in store.records()] == [[[0.0]], [[0.1]], [[0.2]]]
+
+
+@pytest.mark.parametrize(("model", "package"), [("rsf", "scikit-survival"), ("deephit", "pycox")])
+def test_a_missing_extra_is_noticed_before_the_first_job(tmp_path, monkeypatch, model, package):
+    @dataclass(frozen=True)
+    class Named(Job):
+        model: str = "cph"
+
+        def record(self):
+            return Record("d", self.model, {}, 0.0, self.fold, 0, "full", {"ctd": [[0.5]]})
+
+    done = []
+    monkeypatch.setattr("lifemix.experiments.learners.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=rf"the model {model} of the tables needs {package}.*\[baselines\]"):
+        run_jobs([Named(0), Named(1, model)], RecordStore(tmp_path), work=done.append)
+    assert done == []
+    store = RecordStore(tmp_path)
+    store.add([Named(1, model).record()])
+    run_jobs([Named(1, model)], store)  # nothing to compute, nothing needed

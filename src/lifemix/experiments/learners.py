@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from itertools import product
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +15,7 @@ from .. import baselines
 from ..baselines.base import Baseline
 from ..baselines.deephit import DEEPHIT_PAPER
 from ..baselines.forest import PAPER_TREES
-from ..errors import SettingError
+from ..errors import MissingExtraError, SettingError
 from ..estimators import DeepSurvivalMachines
 from ..estimators.automatic import ONE_NETWORK
 from ..mix import LifeMix
@@ -23,7 +24,16 @@ from .protocol import paper_preprocessor
 from .records import Setting
 from .truth import TrueSynthetic
 
-__all__ = ["DEEPHIT_CHOICES", "LEARNERS", "TUNED_FOREST", "Learner", "TableModel", "deephit_settings", "learner"]
+__all__ = [
+    "DEEPHIT_CHOICES",
+    "LEARNERS",
+    "TUNED_FOREST",
+    "Learner",
+    "TableModel",
+    "check_extras",
+    "deephit_settings",
+    "learner",
+]
 
 TableModel = DeepSurvivalMachines | Baseline
 Build = Callable[[str, Setting, int], TableModel]
@@ -41,7 +51,7 @@ class Learner:
     fleet: whether settings train together, stop early by the inner validation part and are scored on it; others are
     fitted to all training rows, and where there are settings to select from once more without the inner part.
     risks: ``"single"``, ``"competing"`` or ``"both"``. only: the data sets that the model is for, if not for all.
-    optional: whether it runs only when named.
+    optional: whether it runs only when named. needs: the optional package that it is built on.
     """
 
     name: str
@@ -53,6 +63,7 @@ class Learner:
     risks: str = "both"
     only: tuple[str, ...] = ()
     optional: bool = False
+    needs: str = ""
 
     def candidates(self, data: str, run: str = "full", grid: str = "full") -> list[Setting]:
         """Return the settings to select from in a full or quick run with the full or the reduced grid."""
@@ -279,7 +290,22 @@ _ALL = (
     Learner("truth", lambda data, setting, seed: TrueSynthetic(rounded=True, least_mean=0.01), only=("synthetic",)),
     Learner("deephit-search", _deephit, lambda data: list(deephit_settings(10)), optional=True),
 )
-LEARNERS: Mapping[str, Learner] = MappingProxyType({one.name: one for one in _ALL})
+_PACKAGES = {"sksurv": "scikit-survival", "pycox": "pycox"}
+_NEEDS = {
+    **dict.fromkeys(("rsf", "cs-rsf", "forest", "cs-forest", "boosting-forest"), "sksurv"),
+    **dict.fromkeys(("deepsurv", "deephit", "deephit-search"), "pycox"),
+}
+LEARNERS: Mapping[str, Learner] = MappingProxyType(
+    {one.name: replace(one, needs=_NEEDS.get(one.name, "")) for one in _ALL}
+)
+
+
+def check_extras(models: Iterable[str]) -> None:
+    """Refuse models whose optional package is not installed, before any work is done."""
+    for name in models:
+        package = LEARNERS[name].needs if name in LEARNERS else ""
+        if package and find_spec(package) is None:
+            raise MissingExtraError(_PACKAGES[package], "baselines", f"the model {name} of the tables")
 
 
 def learner(name: str) -> Learner:

@@ -13,6 +13,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import LifemixWarning, SettingError
+from .learners import check_extras
 from .records import Record, RecordStore
 from .study import ExperimentJob
 
@@ -48,6 +49,7 @@ def run_jobs(
     if backend not in BACKENDS:
         raise SettingError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}.")
     missing = [job for job in jobs if any(key not in store for key in job.keys())]
+    check_extras(dict.fromkeys(key[1] for job in missing for key in job.keys()))
     with _progress(not quiet, len(jobs), len(jobs) - len(missing)) as show:
         for records in _results(missing, n_jobs, backend, work):
             store.add(records)
