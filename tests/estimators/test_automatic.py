@@ -24,7 +24,7 @@ def told(settings):
 
 def test_small_tables_have_more_members_and_dropout_and_smaller_batches():
     chosen = [choose(n) for n in (100, 2_000, 2_001, 20_000, 60_000, 10**6)]
-    for name, sign in (("n_members", -1), ("dropout", -1), ("batch_size", 1), ("learning_rate", 1)):
+    for name, sign in (("n_members", -1), ("dropout", -1), ("batch_size", 1), ("patience", -1)):
         values = [settings[name] for settings in chosen]
         assert values == sorted(values, key=lambda value: sign * value), name
     assert chosen[0]["n_members"] == 16

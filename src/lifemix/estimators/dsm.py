@@ -89,8 +89,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         Whether the gate of each event type has one more outcome, never: ``distribution.cure_fraction()`` is its
         probability. It needs ``objective="exact"``, and a follow-up that is long enough (see ``report.doctor``).
     learning_rate : float, optional
-        Learning rate of the optimiser. None: 3e-3 up to 5,000 training rows, then 4e-3; 1e-3 with a batch size of your
-        own.
+        Learning rate of the optimiser. None: 3e-3 up to 5,000 training rows, 4e-3 up to 20,000, then 2e-3; 1e-3 with a
+        batch size of your own.
     optimizer : {"adam", "rmsprop", "sgd"} or torch.optim class, default "adam"
         The optimiser; with a class, members train one after the other.
     batch_size : int, optional
