@@ -1,9 +1,10 @@
 """The settings that follow from the table: what ``None`` means for some options of ``DeepSurvivalMachines``.
 
 One network that is stopped by a few held-out rows is a matter of luck, so a small table gets many members and strong
-dropout. With the rows luck matters less and time more: fewer members, less dropout, larger batches at a higher learning
-rate, up to where a lower one comes nearer to the truth. Networks with Tanh begin nearly linear, which is what few events can tell, and are bounded far out: no row near or
-far is refused. The rule is the table below and nothing else; `benchmarks/unseen` compares it with other models.
+dropout. With the rows luck matters less and time more: fewer members, less dropout, larger batches; with very many a
+lower learning rate comes nearer to the truth. Networks with Tanh begin nearly linear, which is what few events can
+tell, and are bounded far out: no row near or far is refused. The rule is the table below and nothing else;
+`benchmarks/unseen` compares it with other models.
 """
 
 from __future__ import annotations

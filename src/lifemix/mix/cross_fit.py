@@ -83,8 +83,7 @@ def _fit_folds(
 ) -> list[Any]:
     """Return model and curves of each fold, or the errors."""
     models = [
-        with_seed(to_judge(clone(estimator), len(train)), seed)
-        for seed, (train, _) in zip(seeds, folds, strict=True)
+        with_seed(to_judge(clone(estimator), len(train)), seed) for seed, (train, _) in zip(seeds, folds, strict=True)
     ]
     try:
         if isinstance(estimator, DeepSurvivalMachines):
