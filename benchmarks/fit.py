@@ -34,7 +34,7 @@ __all__ = ["plot", "run", "tables"]
 
 EPOCHS = 20
 SHARED = {"k": 4, "hidden": (100,), "primitive": "weibull", "batch_size": 100, "learning_rate": 1e-3}
-ONE = {"n_members": 1, "dropout": 0.0}
+ONE = {"n_members": 1, "dropout": 0.0, "activation": "relu6", "patience": 10}
 YEAR = {"SUPPORT": 365.25, "METABRIC": 12.0}
 OURS, OURS_PAPER, OURS_TABLE = "lifemix", "lifemix, paper's settings", "lifemix, from the raw table"
 THEIRS = "auton-survival"

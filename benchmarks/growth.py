@@ -46,7 +46,8 @@ def draw(n: int, d: int) -> tuple[Floats, Any]:
 
 def make_model(**settings: Any) -> DeepSurvivalMachines:
     """Return a model that trains for a fixed number of epochs."""
-    return DeepSurvivalMachines(max_epochs=EPOCHS, patience=EPOCHS, **{**ONE_NETWORK, "preprocessor": None, **settings})
+    fixed = {"max_epochs": EPOCHS, "patience": EPOCHS, "preprocessor": None}
+    return DeepSurvivalMachines(**{**ONE_NETWORK, **fixed, **settings})
 
 
 def fit_rows(n: int) -> dict[str, Any]:

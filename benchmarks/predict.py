@@ -57,7 +57,7 @@ def make_task(who: str, what: str) -> Callable[[Floats], Any]:
     if who == "theirs":
         theirs = AutonDSM(max_epochs=1).fit(X, y)
         return lambda rows: [theirs.predict_survival_function(rows, times, event) for event in range(1, n_events + 1)]
-    model = DeepSurvivalMachines(n_members=1, max_epochs=1, preprocessor=None).fit(X, y)
+    model = DeepSurvivalMachines(hidden=(100,), n_members=1, max_epochs=1, preprocessor=None).fit(X, y)
     if what == "quantile":
         return lambda rows: model.predict_distribution(rows).quantile(np.arange(1, 10) / 10)
     if what == "two incidence":

@@ -72,7 +72,7 @@ def error(kind: str, samples: int, n: int, hidden: tuple[int, ...], share: float
         fresh, scale, shape = simulated(kind, 1000, rng)
         at = np.quantile(happens, [0.1, 0.25, 0.5, 0.75, 0.9])
         truth = np.exp(-((at / scale[:, None]) ** shape[:, None]))
-        model = DeepSurvivalMachines(hidden=hidden, **{**ONE_NETWORK, **options, "dropout": share}).fit(X, y)
+        model = DeepSurvivalMachines(**{**ONE_NETWORK, **options, "hidden": hidden, "dropout": share}).fit(X, y)
         errors.append(np.abs(model.predict_survival_function(fresh, at) - truth).mean())
     return float(np.mean(errors))
 

@@ -6,7 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from lifemix import DeepSurvivalMachines, LifeMix
-from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, GradientBoosting, RandomSurvivalForest
+from lifemix.baselines import (
+    AalenJohansen,
+    CauseSpecific,
+    CoxPH,
+    GradientBoosting,
+    ModelAverage,
+    RandomSurvivalForest,
+)
+
+from .rivals import Coxnet, XGBoostCox
 
 __all__ = ["MODELS"]
 
@@ -19,9 +28,11 @@ MODELS: dict[str, Callable[[bool, int], Any]] = {
     "marginal": lambda competing, seed: AalenJohansen(),
     "cox": lambda competing, seed: _cause_specific(CoxPH(), competing),
     "ridge": lambda competing, seed: _cause_specific(CoxPH(penalty="auto"), competing),
-    "boosting": lambda competing, seed: GradientBoosting(random_state=seed),
+    "coxnet": lambda competing, seed: Coxnet(random_state=seed),
+    "xgboost": lambda competing, seed: XGBoostCox(random_state=seed),
+    "boosting": lambda competing, seed: ModelAverage([GradientBoosting(random_state=3 * seed + i) for i in range(3)]),
     "forest": lambda competing, seed: _cause_specific(
-        RandomSurvivalForest(n_estimators=200, split_times=100, random_state=seed), competing
+        RandomSurvivalForest(n_trees=200, split_times=100, random_state=seed), competing
     ),
     "dsm": lambda competing, seed: DeepSurvivalMachines(random_state=seed),
     "paper": lambda competing, seed: DeepSurvivalMachines.paper(random_state=seed),

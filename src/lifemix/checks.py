@@ -217,11 +217,16 @@ class Flag:
         return bool(value)
 
 
+@dataclass(frozen=True)
 class Widths:
-    """A sequence of whole numbers, such as the widths of hidden layers."""
+    """A sequence of whole numbers, such as the widths of hidden layers; None too where it is optional."""
+
+    optional: bool = False
 
     def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
+        if self.optional and value is None:
+            return None
         if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
             raise SettingError(f"{name} must be a sequence of widths such as (100,) or (64, 32); got {value!r}.")
         return tuple(Whole(1)(f"each width in {name}", width) for width in value)

@@ -18,30 +18,37 @@ def table(n=120, seed=0):
     return X, make_target(rng.weibull(1.3, n) * np.exp(X[:, 0]) + 0.01, rng.integers(0, 2, n))
 
 
+def told(settings):
+    return settings | {"hidden": list(settings["hidden"])}
+
+
 def test_small_tables_have_more_members_and_dropout_and_smaller_batches():
     chosen = [choose(n) for n in (100, 2_000, 2_001, 20_000, 60_000, 10**6)]
-    for name, sign in (("n_members", -1), ("dropout", -1), ("batch_size", 1), ("learning_rate", 1)):
+    for name, sign in (("n_members", -1), ("dropout", -1), ("batch_size", 1), ("patience", -1)):
         values = [settings[name] for settings in chosen]
         assert values == sorted(values, key=lambda value: sign * value), name
-    assert chosen[0]["n_members"] == 8
+    assert chosen[0]["n_members"] == 16
     assert chosen[-1]["n_members"] == 1
+    assert all(settings["hidden"] == (50, 50) and settings["activation"] == "tanh" for settings in chosen)
+    assert choose(100, hidden=(100,))["activation"] == "relu6"
     assert choose(100, hidden=())["dropout"] == choose(100, hidden=(100, 8))["dropout"] == 0
 
 
 def test_the_settings_that_were_chosen_are_told_and_give_the_same_model():
     X, y = table()
-    model = DeepSurvivalMachines(hidden=(32,), max_epochs=3).fit(X, y)
-    assert model.settings_ == choose(120)
-    assert model.get_params()["n_members"] is None
-    assert len(model.best_epoch_) == 8
-    written_out = DeepSurvivalMachines(hidden=(32,), max_epochs=3, **model.settings_).fit(X, y)
+    model = DeepSurvivalMachines(max_epochs=3).fit(X, y)
+    assert model.settings_ == told(choose(120))
+    assert all(model.get_params()[name] is None for name in AUTOMATIC)
+    assert len(model.best_epoch_) == 16
+    written_out = DeepSurvivalMachines(max_epochs=3, **model.settings_).fit(X, y)
     np.testing.assert_array_equal(written_out.predict(X), model.predict(X))
 
 
 def test_a_setting_that_is_given_is_kept():
     X, y = table()
     model = DeepSurvivalMachines(hidden=(32,), max_epochs=1, n_members=2, batch_size=64).fit(X, y)
-    assert model.settings_ == choose(120) | {"n_members": 2, "batch_size": 64, "learning_rate": 1e-3}
+    given = {"n_members": 2, "batch_size": 64, "learning_rate": 1e-3}
+    assert model.settings_ == told(choose(120, (32,)) | given)
 
 
 def test_an_encoder_of_ones_own_has_one_member_and_no_dropout():
@@ -53,17 +60,18 @@ def test_an_encoder_of_ones_own_has_one_member_and_no_dropout():
 
 def test_settings_survive_a_file(tmp_path):
     X, y = table()
-    model = DeepSurvivalMachines(hidden=(32,), max_epochs=1).fit(X, y)
+    model = DeepSurvivalMachines(max_epochs=1).fit(X, y)
     save(model, tmp_path / "model.safetensors")
     again = load(tmp_path / "model.safetensors")
     assert again.settings_ == model.settings_
+    assert again.hidden is None
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_a_search_resolves_every_candidate():
     X, y = table()
     search = FleetSearchCV(DeepSurvivalMachines(hidden=(32,), max_epochs=1), {"dropout": [None, 0.0]}, cv=2).fit(X, y)
-    assert search.best_estimator_.settings_["n_members"] == 8
+    assert search.best_estimator_.settings_["n_members"] == 16
     assert len(search.cv_results_["params"]) == 2
 
 
@@ -75,3 +83,15 @@ def test_named_settings_leave_nothing_to_the_table(make):
 def test_what_is_neither_a_number_nor_none_is_refused():
     with pytest.raises(SettingError, match="n_members must be a whole number of at least 1 or None; got 0"):
         DeepSurvivalMachines(n_members=0).fit(*table())
+
+
+@pytest.mark.parametrize("far", [1e3, 1e9, 1e25])
+def test_no_row_is_too_far_away(far):
+    X, y = table()
+    model = DeepSurvivalMachines(max_epochs=5, n_members=2).fit(X, y)
+    rows = np.vstack([X[:1], far * np.eye(3), -far * np.eye(3)])
+    curves = model.predict_survival_function(rows, [0.1, 1.0, 5.0])
+    assert np.isfinite(curves).all()
+    assert (np.diff(curves, axis=1) <= 0).all()
+    np.testing.assert_allclose(curves[0], model.predict_survival_function(X[:1], [0.1, 1.0, 5.0])[0], rtol=1e-5)
+    assert np.isfinite(model.predict(rows)).all()

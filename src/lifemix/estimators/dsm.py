@@ -53,19 +53,20 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         by event code, such as ``{1: "weibull", 2: ["lognormal", "spline"]}``, has any of these for each event type.
     k : int, default 4
         Components of the mixture of each event type, of each family where there are several.
-    hidden : sequence of int, default (100,)
-        Widths of the encoder's layers; ``()`` is the linear model.
+    hidden : sequence of int, optional
+        Widths of the encoder's layers; ``()`` is the linear model. None: two layers of 50.
     objective : {"exact", "elbo"}, default "exact"
         The mixture's log-likelihood, or the paper's lower bound of it.
     discount : float, default 1.0
         The paper's alpha, which multiplies the contribution of censored times.
     n_members : int, optional
         Size of the ensemble; its distribution is the equal mixture of its members'. None: by the number of training
-        rows, 8 up to 5,000, 4 up to 20,000, 2 up to 100,000, then 1; with an encoder of your own 1.
+        rows, 16 up to 2,000, 8 up to 5,000, 4 up to 20,000, 2 up to 100,000, then 1; with an encoder of your own 1.
     random_state : int, RandomState, Generator or None, default 0
         Random seed; None is a fresh one at each fit.
-    activation : str or callable, default "relu6"
-        Activation of the encoder: a name, or a function of a tensor, with which training is slower.
+    activation : str or callable, optional
+        Activation of the encoder: a name, or a function of a tensor, with which training is slower. None: ``"tanh"``,
+        or ``"relu6"``, the paper's, with layers of your own.
     shift_activation : str or None, default "identity"
         The paper's ``act``: ``"identity"`` leaves the shifts unbounded; None takes the paper's choice by primitive,
         SELU, or Tanh for the log-normal.
@@ -74,7 +75,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     encoder : torch.nn.Module, optional
         A module from inputs ``[rows, columns]`` to ``[rows, features]`` in place of ``hidden``.
     dropout : float, optional
-        Dropout rate of the encoder's layers. None: 0.5 up to 5,000 training rows, 0.25 up to 20,000, then 0;
+        Dropout rate of the encoder's layers. None: 0.3 up to 5,000 training rows, 0.1 up to 20,000, then 0;
         0 where a layer has fewer than 32 units.
     weight_decay : float, default 0.0
         Decoupled decay of the weights, as in AdamW.
@@ -88,16 +89,16 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         Whether the gate of each event type has one more outcome, never: ``distribution.cure_fraction()`` is its
         probability. It needs ``objective="exact"``, and a follow-up that is long enough (see ``report.doctor``).
     learning_rate : float, optional
-        Learning rate of the optimiser. None: 3e-3 up to 5,000 training rows, then 4e-3; 1e-3 with a batch size of your
-        own.
+        Learning rate of the optimiser. None: 3e-3 up to 5,000 training rows, 4e-3 up to 20,000, then 2e-3; 1e-3 with a
+        batch size of your own.
     optimizer : {"adam", "rmsprop", "sgd"} or torch.optim class, default "adam"
         The optimiser; with a class, members train one after the other.
     batch_size : int, optional
-        Rows in a training step. None: 256 up to 5,000 training rows, 512 up to 20,000, then 1,024.
+        Rows in a training step. None: 256 up to 20,000 training rows, 512 up to 100,000, then 1,024.
     max_epochs : int, default 200
         Maximum number of passes over the training rows; 0 keeps the warm start.
-    patience : int, default 10
-        Epochs without a better held-out objective before training stops.
+    patience : int, optional
+        Epochs without a better held-out objective before training stops. None: 10 up to 5,000 training rows, then 4.
     validation_fraction : float, default 0.15
         Share of the rows held out for early stopping; 0 trains for ``max_epochs``.
     preprocessor : {"auto", None} or transformer, default "auto"
@@ -122,7 +123,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     n_parameters_ : int
         Number of parameters of one member.
     settings_ : dict
-        ``n_members``, ``dropout``, ``batch_size`` and ``learning_rate`` as they were used.
+        ``hidden``, ``activation``, ``n_members``, ``dropout``, ``batch_size``, ``learning_rate`` and ``patience`` as
+        they were used.
     time_unit_ : float
         The unit of time inside the network, learned from the training times.
 
@@ -149,9 +151,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     _needs_columns = False
     _needs_event_times = False
     _state: ClassVar[Mapping[str, StateKind]] = {
+        "settings_": IfPresent(JsonValue()),  # before the network, whose shape it tells
         "network_": FittedNetworkState(),
         "best_epoch_": ListOf(IntValue(0)),
-        "settings_": IfPresent(JsonValue()),
         "history_": TableOf(member=int, epoch=int, train_loss=float, validation_loss=float),
     }
     _option_state: ClassVar[Mapping[str, StateKind]] = {
@@ -168,13 +170,13 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         self,
         primitive: Any = "weibull",
         k: int = 4,
-        hidden: Sequence[int] = (100,),
+        hidden: Sequence[int] | None = None,
         objective: str = "exact",
         discount: float = 1.0,
         n_members: int | None = None,
         random_state: int | None = 0,
         *,
-        activation: str | Callable[[Tensor], Tensor] = "relu6",
+        activation: str | Callable[[Tensor], Tensor] | None = None,
         shift_activation: str | None = "identity",
         bias: bool = True,
         encoder: nn.Module | None = None,
@@ -188,7 +190,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         optimizer: str | type[torch.optim.Optimizer] = "adam",
         batch_size: int | None = None,
         max_epochs: int = 200,
-        patience: int = 10,
+        patience: int | None = None,
         validation_fraction: float = 0.15,
         preprocessor: Any = "auto",
         device: str = "auto",
@@ -260,6 +262,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             "n_members": 1,
             "dropout": 0.0,
             "batch_size": 128,
+            "patience": 10,
         }
         return cls(primitive=primitive, k=k, **(chosen | settings))
 
@@ -269,7 +272,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
         One event type: log-normal components, two layers of 100, dropout 1/2, numbers encoded piecewise linearly
         between training quantiles. Competing risks: Weibull components, two layers of 50 with Tanh, dropout 1/10. Both
-        have eight members; a fit takes some ten to fifteen times as long as one with the defaults.
+        have eight members.
 
         Parameters
         ----------
@@ -287,12 +290,14 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         one: dict[str, Any] = {
             "primitive": "lognormal",
             "hidden": (100, 100),
+            "activation": "relu6",
             "dropout": 0.5,
             "preprocessor": TabularPreprocessor(numbers="piecewise", bins=8),
         }
         several: dict[str, Any] = {"primitive": "weibull", "hidden": (50, 50), "activation": "tanh", "dropout": 0.1}
         chosen = several if competing else one
-        return cls(**({"k": 4, "n_members": 8, "batch_size": 128, "learning_rate": 1e-3} | chosen | settings))
+        shared = {"k": 4, "n_members": 8, "batch_size": 128, "learning_rate": 1e-3, "patience": 10}
+        return cls(**(shared | chosen | settings))
 
     def fit(
         self,
@@ -356,7 +361,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         members = len(self.network_.parameters)
         if len(self.best_epoch_) != members:
             raise ValueError(f"{len(self.best_epoch_)} best epochs for {members} members")
-        if not hasattr(self, "settings_"):  # a file of an earlier version has numbers in all options
+        if not hasattr(self, "settings_"):  # a file of an earlier version has values in all options
             self.settings_ = used(self)
         check_used(self.settings_, members)
 

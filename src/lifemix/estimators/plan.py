@@ -113,7 +113,7 @@ class Plan:
     data: Data
     jobs: list[Job]
     config: TrainConfig
-    settings: dict[str, float]  # what the options that follow from the table came to
+    settings: dict[str, Any]  # what the options that follow from the table came to
 
 
 def make_plan(

@@ -26,14 +26,14 @@ _BYTES_PER_WEIGHT = 20  # the weight, its best value, its gradient and two momen
 RULES: Mapping[str, Rule] = {
     "primitive": Check(check_primitive),
     "objective": Check(check_objective),
-    "activation": Check(resolve_activation),
+    "activation": Check(lambda name: None if name is None else resolve_activation(name)),
     "shift_activation": Check(lambda name: None if name is None else resolve_activation(name)),
     "optimizer": Check(check_optimizer),
     "k": Whole(1),
     "n_members": Whole(1, optional=True),
     "batch_size": Whole(1, optional=True),
     "max_epochs": Whole(0),
-    "patience": Whole(1),
+    "patience": Whole(1, optional=True),
     "prior_strength": Number(0.0),
     "head_prior": Number(0.0),
     "weight_decay": Number(0.0),
@@ -41,7 +41,7 @@ RULES: Mapping[str, Rule] = {
     "dropout": Number(0.0, 0.95, optional=True),
     "validation_fraction": Number(0.0, 0.9),
     "learning_rate": Number(1e-12, 10.0, optional=True),
-    "hidden": Widths(),
+    "hidden": Widths(optional=True),
     "t_max": Number(0.0, sys.float_info.max, optional=True),
     "bias": Flag(),
     "cure": Flag(),
@@ -73,7 +73,8 @@ def check_combinations(estimator: Any) -> None:
             f"cure=True cannot go with t_max; got t_max={estimator.t_max}, by which everybody has the event. Leave one "
             "of them out."
         )
-    if estimator.dropout and (estimator.encoder is not None or len(tuple(estimator.hidden)) == 0):
+    no_layer = estimator.hidden is not None and len(tuple(estimator.hidden)) == 0
+    if estimator.dropout and (estimator.encoder is not None or no_layer):
         warn_user(
             f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop units "
             "from. Put nn.Dropout into the encoder, or set dropout=0."

@@ -14,6 +14,7 @@ from ..model import Architecture
 from ..primitives import primitive_class
 from ..state import FloatArray, FloatValue, JsonValue, ListOf, Reader, StateKind, Writer, malformed, read_fields
 from ..warning import warn_user
+from .automatic import check_used, with_used
 from .network import FittedNetwork
 from .plan import architecture_of
 from .timescale import TimeScale
@@ -58,7 +59,7 @@ class ActivationOption:
 
     def write(self, value: Any, writer: Writer, place: str) -> Any:
         """Return the name, or a mark in place of a function."""
-        if isinstance(value, str):
+        if value is None or isinstance(value, str):
             return value
         writer.activation = writer.activation or value
         return dict(_ACTIVATION)
@@ -66,8 +67,8 @@ class ActivationOption:
     def read(self, saved: Any, reader: Reader, place: str) -> Any:
         """Return the name, or the function that the user gave."""
         if saved != _ACTIVATION:
-            if not isinstance(saved, str):
-                raise malformed(place, "the name of an activation, or the mark of a function", saved)
+            if saved is not None and not isinstance(saved, str):
+                raise malformed(place, "null, the name of an activation, or the mark of a function", saved)
             return saved
         if reader.activation is None:
             raise ModelFileError("this model has an activation of its own; got None. Use load(path, activation=...).")
@@ -188,6 +189,9 @@ class FittedNetworkState:
         modules = fields["modules"]
         if len(modules) != (0 if model.encoder is None else within.sizes["members"]):
             raise malformed(f"{place}.modules", "the arrays of each member's encoder", len(modules))
+        if hasattr(model, "settings_"):
+            check_used(model.settings_, within.sizes["members"])
+        model = with_used(model)
         example = torch.zeros(1).expand(2, reader.sizes["inputs"])  # whatever the file says, no memory
         architectures = [architecture_of(model, example, reader.sizes["events"]) for _ in range(len(modules) or 1)]
         _check_layout(fields["layout"], architectures[0])

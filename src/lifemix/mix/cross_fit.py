@@ -15,7 +15,7 @@ from ..errors import LifemixError
 from ..estimators import DeepSurvivalMachines
 from ..estimators.many import FitRequest, fit_many
 from ..metrics.predictions import take_rows
-from .parts import with_seed
+from .parts import to_judge, with_seed
 
 __all__ = ["CrossFitted", "cross_fit"]
 
@@ -82,7 +82,9 @@ def _fit_folds(
     seeds: Sequence[int],
 ) -> list[Any]:
     """Return model and curves of each fold, or the errors."""
-    models = [with_seed(clone(estimator), seed) for seed in seeds]
+    models = [
+        with_seed(to_judge(clone(estimator), len(train)), seed) for seed, (train, _) in zip(seeds, folds, strict=True)
+    ]
     try:
         if isinstance(estimator, DeepSurvivalMachines):
             _fit_networks(models, X, y, weight, folds)

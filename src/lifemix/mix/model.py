@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ..baselines import CauseSpecific, CoxPH
 from ..baselines.base import WrappingModel, chunks
 from ..checks import Check, Jobs, Rule, Seed, Whole
 from ..distribution import AverageDistribution, GridDistribution, SurvivalDistribution
@@ -21,7 +20,7 @@ from ..state import FittedModel, FloatArray, IntArray, ListOf, NameArray, StateK
 from ..target import Target
 from ..warning import warn_user
 from .cross_fit import CrossFitted, cross_fit
-from .parts import default_parts
+from .parts import averaged_over_folds, default_parts, with_seed
 from .weights import best_weights
 
 __all__ = ["LifeMix"]
@@ -147,9 +146,9 @@ class LifeMix(WrappingModel):
         self.models_, part_of = [], []
         for number, name in enumerate(kept):
             models = usable[name].models
-            if _is_cox(parts[name]):
+            if not averaged_over_folds(parts[name]):
                 told = {} if (weight == 1).all() else {"sample_weight": weight}
-                models = [clone(parts[name]).fit(x, y, **told)]
+                models = [with_seed(clone(parts[name]), seed).fit(x, y, **told)]
             self.models_ += models
             part_of += [number] * len(models)
         self.part_of_ = np.array(part_of, dtype=np.int64)
@@ -253,12 +252,6 @@ class LifeMix(WrappingModel):
 
 def _smooth(model: Any) -> bool:
     return hasattr(model, "predict_distribution")
-
-
-def _is_cox(estimator: Any) -> bool:
-    return isinstance(estimator, CoxPH) or (
-        isinstance(estimator, CauseSpecific) and isinstance(estimator.estimator, CoxPH)
-    )
 
 
 def _comparison_times(target: Target) -> Floats:

@@ -1,4 +1,4 @@
-"""What the average consists of where the user does not say."""
+"""What the average consists of where the user does not say, and how a part is judged and kept."""
 
 from __future__ import annotations
 
@@ -6,19 +6,12 @@ from typing import Any
 
 from ..baselines import CauseSpecific, CoxPH, GradientBoosting
 from ..estimators import DeepSurvivalMachines
+from ..estimators.automatic import choose
 from ..preprocessing import TabularPreprocessor
 
-__all__ = ["default_parts", "with_seed"]
+__all__ = ["averaged_over_folds", "default_parts", "to_judge", "with_seed"]
 
-_MEMBERS = 2  # networks per fold
-_NETWORK: dict[str, Any] = {
-    "hidden": (50, 50),
-    "activation": "tanh",
-    "dropout": 0.3,
-    "n_members": _MEMBERS,
-    "batch_size": 128,
-    "learning_rate": 1e-3,
-}
+_JUDGED = 4  # of so many members of a network one stands for all of them while parts are judged
 
 
 def default_parts(n_events: int) -> dict[str, Any]:
@@ -27,19 +20,34 @@ def default_parts(n_events: int) -> dict[str, Any]:
     Networks see numbers as they are, in a second part piecewise linearly encoded (which does not help with competing
     risks); Cox regression has a ridge penalty that it chooses; boosted trees find steps and interactions.
     """
-    networks = DeepSurvivalMachines(**_NETWORK)
+    networks = DeepSurvivalMachines()
     cox = CoxPH(penalty="auto")
     if n_events > 1:
         return {"networks": networks, "Cox": CauseSpecific(cox), "boosted trees": GradientBoosting()}
-    encoded = DeepSurvivalMachines(
-        primitive="lognormal", preprocessor=TabularPreprocessor(numbers="piecewise", bins=8), **_NETWORK
-    )
+    encoded = DeepSurvivalMachines("lognormal", preprocessor=TabularPreprocessor(numbers="piecewise", bins=8))
     return {
         "networks": networks,
         "networks on encoded numbers": encoded,
         "Cox": cox,
         "boosted trees": GradientBoosting(),
     }
+
+
+def averaged_over_folds(estimator: Any) -> bool:
+    """Tell whether the models of the folds are kept: the mean of several sets of trees is better than one of all rows.
+
+    Any other part is fitted once more, to all rows.
+    """
+    own = estimator.estimator if isinstance(estimator, CauseSpecific) else estimator
+    return isinstance(own, GradientBoosting)
+
+
+def to_judge(estimator: Any, n_rows: int) -> Any:
+    """Return a model as it is fitted to a part of the rows: networks with a quarter of their members."""
+    if isinstance(estimator, DeepSurvivalMachines) and estimator.n_members is None:
+        members = choose(n_rows, estimator.hidden, estimator.encoder is not None)["n_members"]
+        estimator.set_params(n_members=max(1, members // _JUDGED))
+    return estimator
 
 
 def with_seed(estimator: Any, seed: int) -> Any:

@@ -114,7 +114,8 @@ def _findings(
         from .mixture import check_mixture, describe_mixture  # imports PyTorch
 
         yield from check_mixture(describe_mixture(mixture, X, target), mixture.objective)
-        yield from check_training(mixture.history_, mixture.best_epoch_, mixture.max_epochs, mixture.patience)
+        patience = mixture.settings_["patience"]
+        yield from check_training(mixture.history_, mixture.best_epoch_, mixture.max_epochs, patience)
         yield from check_extrapolation(mixture, X, mixture.training_target_)
         if mixture.cure:
             cured = float(mixture.predict_distribution(X).cure_fraction().mean())

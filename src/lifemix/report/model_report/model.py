@@ -32,8 +32,9 @@ def model_section(report: ReportContext) -> Section:
             "distributions, whose weights and parameters a neural network computes from the covariates"
             + (", and of those who never have the event" if model.cure else "")
         )
-        what["size"] = f"{counted(model.n_parameters_, 'parameter')}, hidden layers {tuple(model.hidden)}" + (
-            f", ensemble of {len(model.best_epoch_)} members" if len(model.best_epoch_) > 1 else ""
+        what["size"] = (
+            f"{counted(model.n_parameters_, 'parameter')}, hidden layers {tuple(model.settings_['hidden'])}"
+            + (f", ensemble of {len(model.best_epoch_)} members" if len(model.best_epoch_) > 1 else "")
         )
     what["predicts"] = (
         "the probability of survival without the event at any time"
@@ -94,7 +95,8 @@ def training_section(report: ReportContext) -> Section:
                 "objective": f"{objective}, discount {model.discount:g}",
                 "optimiser": f"{model.optimizer}, learning rate {model.settings_['learning_rate']:g}, "
                 f"batches of {model.settings_['batch_size']}",
-                "early stopping": f"on {held} (unless others were given to fit), patience {model.patience} epochs",
+                "early stopping": f"on {held} (unless others were given to fit), patience "
+                f"{model.settings_['patience']} epochs",
                 "epochs": listed(epochs, 12),
                 "epochs kept": listed(model.best_epoch_, 12),
                 "internal unit of time": report.time(model.time_unit_) + " (times are divided by it)",
