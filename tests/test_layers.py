@@ -45,6 +45,7 @@ LEVELS = {
     "persistence": 7,
     "report": 7,
     "export": 7,
+    "scoring": 8,
     "experiments": 8,
     "cli": 9,
     "__main__": 10,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import joblib
@@ -192,10 +193,14 @@ def _jobs(
     root = memo.get(("root", estimator.random_state), lambda: root_seed(estimator.random_state))
     jobs = []
     for seed in np.random.SeedSequence(root).generate_state(estimator.n_members).tolist():
-        parts = memo.get(("split", seed, fraction), lambda seed=seed: sample.split(fraction, seed))  # type: ignore[misc]
-        train, held_out = (torch.as_tensor(rows) for rows in parts)
+        train, held_out = memo.get(("split", seed, fraction), partial(_split, sample, fraction, seed))
         jobs.append(Job(train, held_out, begin, seed, **settings))
     return jobs
+
+
+def _split(sample: Sample, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
+    train, held_out = sample.split(fraction, seed)
+    return torch.as_tensor(train), torch.as_tensor(held_out)
 
 
 def architecture_of(estimator: Any, example: Tensor, n_events: int) -> Architecture:
