@@ -17,6 +17,7 @@ LEVELS = {
     "target": 2,
     "checks": 2,
     "files": 1,
+    "devices": 0,
     "tensor_files": 2,
     "line_files": 2,
     "event_coding": 1,

@@ -152,7 +152,7 @@ def make_plan(
     architecture = architecture_of(estimator, torch.from_numpy(sample.matrix[:2]), target.n_events)
     check_memory(estimator, architecture.n_inputs, architecture.layout.size)
     settled = _is_settled(estimator, architecture, sample)
-    device = choose_device(estimator.device)
+    device = choose_device(estimator.device, _multiplications(estimator, architecture))
 
     def load() -> Data:
         observed = scale.observe(sample.target, sample.weight, torch.float32)
@@ -196,6 +196,13 @@ def _jobs(
         train, held_out = memo.get(("split", seed, fraction), partial(_split, sample, fraction, seed))
         jobs.append(Job(train, held_out, begin, seed, **settings))
     return jobs
+
+
+def _multiplications(estimator: Any, architecture: Architecture) -> float:
+    """Return how many a training step takes, about; of an encoder of the user's it is not known how many."""
+    if architecture.module is not None:
+        return np.inf
+    return 3.0 * int(estimator.batch_size) * architecture.layout.size * int(estimator.n_members)
 
 
 def _split(sample: Sample, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
