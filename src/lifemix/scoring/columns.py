@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import SettingError
+from ..preprocessing import TableLike
 
 __all__ = ["predicted_columns", "predicted_names"]
 
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def predicted_columns(
-    model: Any, X: pd.DataFrame, times: Sequence[float], names: Sequence[str], quantiles: Sequence[float] = ()
+    model: Any, X: TableLike, times: Sequence[float], names: Sequence[str], quantiles: Sequence[float] = ()
 ) -> pd.DataFrame:
     """Return survival and, with several event types, their incidences at each time, the median and other quantiles.
 
@@ -26,7 +27,7 @@ def predicted_columns(
     ----------
     model : fitted model
         Any model of the package.
-    X : DataFrame of n rows
+    X : table of n rows
         The columns of training.
     times : sequence of float
         Times from the origin, ascending.

@@ -130,9 +130,9 @@ class Scorer:
                 f"the batch lacks {len(absent)} columns: {', '.join(map(repr, absent[:10]))}; it has "
                 f"{', '.join(map(repr, list(frame.columns)[:20]))}. Select the model's columns and those of keep."
             )
-        X = frame[_needed(model)] if _needed(model) else frame.drop(columns=list(self.keep))
+        X: Any = frame[_needed(model)] if _needed(model) else frame.drop(columns=list(self.keep)).to_numpy()
         starts = range(0, len(X), _BLOCK)
-        parts = [self._block(model, X.iloc[start : start + _BLOCK]) for start in starts] or [self.meta]
+        parts = [self._block(model, X[start : start + _BLOCK]) for start in starts] or [self.meta]
         found = pd.concat(parts).set_axis(frame.index, axis=0)
         return back(pd.concat([frame[list(self.keep)], found], axis=1) if self.keep else found)
 
@@ -152,7 +152,7 @@ class Scorer:
         for batch in batches:
             yield self(batch)
 
-    def _block(self, model: Any, X: pd.DataFrame) -> pd.DataFrame:
+    def _block(self, model: Any, X: Any) -> pd.DataFrame:
         return predicted_columns(model, X, self.times, self.event_names, self.quantiles)
 
 
