@@ -22,6 +22,7 @@ MODULES = (
     "lifemix.preprocessing",
     "lifemix.primitives",
     "lifemix.report",
+    "lifemix.scoring",
     "lifemix.splits",
 )
 SECTIONS = (

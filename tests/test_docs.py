@@ -22,6 +22,7 @@ NEEDED = {
     "interoperability": ("sksurv",),
     "migration": ("lifelines", "pycox", "sksurv"),
     "plots": ("matplotlib",),
+    "engines": ("duckdb", "polars", "pyarrow"),
     "baselines": ("pycox",),
 }
 UNLISTED = {

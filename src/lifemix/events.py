@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from .errors import SettingError
 
-__all__ = ["event_names"]
+__all__ = ["event_names", "names_of_labels"]
+
+YES = {"true", "yes", "event"}
+"""Labels of an event column that say only that there was one."""
 
 
 def event_names(given: Mapping[int, str] | Sequence[str] | None, n_events: int) -> tuple[str, ...]:
@@ -50,3 +53,28 @@ def event_names(given: Mapping[int, str] | Sequence[str] | None, n_events: int) 
         f"event_names must name each of the event types 1..{n_events}, as a mapping from code to name or as a sequence "
         f"of {n_events} names; got {given!r}."
     )
+
+
+def names_of_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return the name of each event type from its label in a table.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        What stood in the event column, one label per event type.
+
+    Returns
+    -------
+    tuple of str
+        The label, or ``event 1`` where that is a number; ``event`` where there is one that says no more.
+
+    Examples
+    --------
+    >>> from lifemix.events import names_of_labels
+    >>> names_of_labels(["relapse", "2"])
+    ('relapse', 'event 2')
+
+    """
+    if len(labels) == 1 and (labels[0].isdecimal() or labels[0].lower() in YES):
+        return event_names(None, 1)
+    return tuple(f"event {label}" if label.isdecimal() else label for label in labels)

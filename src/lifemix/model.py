@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -78,7 +78,7 @@ class Architecture:
         """Places without a component, ``[events, k]``, if there are any."""
         if not isinstance(self.primitive, tuple) or all(None not in families for families in self.primitive):
             return None
-        return torch.tensor([[one is None for one in families] for families in self.primitive])
+        return _closed_on(self.primitive, torch.device("cpu"))
 
     @cached_property
     def encoder_activation(self) -> Activation:
@@ -129,6 +129,9 @@ class Architecture:
         """Return the representation ``[models, rows, width]`` of ``x`` ``[models, rows, inputs]``."""
         if self.module is not None:
             own = {name.removeprefix(_MODULE): p[0] for name, p in parameters.items() if name.startswith(_MODULE)}
+            for name, value in self.module_state().items():
+                if value.device != x.device:  # a fitted module stays where it is saved from
+                    own[name] = value.to(x.device)
             output: Tensor = functional_call(self.module, own, (x[0],))
             return output[None]
         return encode(parameters, x, self.encoder_activation.function, masks)
@@ -140,7 +143,11 @@ class Architecture:
 
     def gate_and_parameters(self, parameters: Mapping[str, Tensor], representation: Tensor) -> tuple[Tensor, ...]:
         """Return log weights and the primitive's parameters, each ``[models, rows, events, k]``."""
-        return gate_and_parameters(parameters, representation, self.act.function, self.shift_signs, self.closed)
+        closed = None
+        if self.closed is not None:
+            assert isinstance(self.primitive, tuple)
+            closed = _closed_on(self.primitive, representation.device)
+        return gate_and_parameters(parameters, representation, self.act.function, self.shift_signs, closed)
 
     def start(self, warm_start: Tensor, spread: float, rng: np.random.Generator, trained: bool = True) -> Tensor:
         """Draw starting parameters of one model, ``[parameters]``; one that will not be trained is the warm start.
@@ -238,3 +245,9 @@ class Architecture:
     def _fan_in(self, name: str) -> int:
         layer = int(name.split(".")[1])
         return self.n_inputs if layer == 0 else self.hidden[layer - 1]
+
+
+@lru_cache(maxsize=32)
+def _closed_on(places: Places, device: torch.device) -> Tensor:
+    """Return which places have no component, ``[events, k]``, on a device, to which this is copied once."""
+    return torch.tensor([[one is None for one in families] for families in places], device=device)

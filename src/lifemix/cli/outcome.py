@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import SettingError, TargetError
-from ..events import event_names
+from ..events import names_of_labels
 from ..target import make_target
 from .dates import holds_dates, time_since_origin
 from .table_files import TableFile
@@ -37,7 +37,6 @@ _CENSORED_WORDS = {
     "right-censored",
     "survived",
 }
-_YES = {"true", "yes", "event"}
 _EVENT_PARTS = (
     *("dead", "death", "died", "deceas", "event", "relaps", "recur", "progress", "fail", "yes", "true", "transplant"),
     *("churn", "cancel", "default", "infarct", "stroke", "diagnos", "expired", "exitus", "mort", "décès", "tod"),
@@ -78,9 +77,7 @@ class EventCodes:
     @property
     def names(self) -> tuple[str, ...]:
         """The name of each event type."""
-        if len(self.types) == 1 and (self.types[0].isdecimal() or self.types[0].lower() in _YES):
-            return event_names(None, 1)
-        return tuple(f"event {label}" if label.isdecimal() else label for label in self.types)
+        return names_of_labels(self.types)
 
 
 def read_target(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import SettingError
 from .options import Data, Model, Times, parse_numbers
 from .output import Screen, shown_number
 from .paths import TABLES, check_model_path, check_output, check_table_path
@@ -80,6 +77,7 @@ def _predict_table(
 ) -> pd.DataFrame:
     import pandas as pd
 
+    from ..scoring import predicted_columns
     from .model_file import open_model
     from .table_files import read_table
     from .table_options import check_columns
@@ -94,7 +92,8 @@ def _predict_table(
     blocks = []
     with screen.bar("predicting", len(X)) as advance:
         for start in range(0, len(X), _BLOCK):
-            blocks.append(_predict_block(saved, X.iloc[start : start + _BLOCK], times, quantiles))
+            block = X.iloc[start : start + _BLOCK]
+            blocks.append(predicted_columns(saved.model, block, times, saved.event_names, quantiles))
             advance(len(blocks[-1]))
     subjects = _subjects(table.frame, options)
     result = pd.concat([subjects, pd.concat(blocks, ignore_index=True)], axis=1)
@@ -109,36 +108,6 @@ def _subjects(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
     if options.id is not None and options.id in frame.columns:
         return frame[[options.id]].reset_index(drop=True)
     return pd.DataFrame({"row": range(1, len(frame) + 1)})
-
-
-def _predict_block(saved: SavedModel, X: pd.DataFrame, times: list[float], quantiles: list[float]) -> pd.DataFrame:
-    import pandas as pd
-
-    model: Any = saved.model
-    if not hasattr(model, "predict_distribution"):
-        if quantiles:
-            raise SettingError(f"a {type(model).__name__} has no quantiles. Leave out --quantiles.")
-        incidences = partial(model.predict_cumulative_incidences, X)
-        return pd.DataFrame(_curves(saved, times, model.predict_survival_function(X, times), incidences))
-    distribution: Any = model.predict_distribution(X)
-    columns = _curves(saved, times, distribution.survival(times), distribution.cumulative_incidences)
-    columns["median"] = distribution.median()
-    if quantiles:
-        values = distribution.quantile(quantiles)
-        columns |= {f"quantile_{q:g}": values[:, i] for i, q in enumerate(quantiles)}
-    return pd.DataFrame(columns)
-
-
-def _curves(
-    saved: SavedModel, times: list[float], survival: Any, incidences: Callable[[list[float]], Any]
-) -> dict[str, Any]:
-    """Return the columns of survival and, for several event types, of their cumulative incidences."""
-    columns = {f"survival_{t:.10g}": survival[:, i] for i, t in enumerate(times)}
-    if saved.model.n_events_ > 1:  # all event types for the cost of one
-        for name, incidence in zip(saved.event_names, incidences(times), strict=True):
-            word = "_".join(name.removeprefix("event ").split())
-            columns |= {f"incidence_{word}_{t:.10g}": incidence[:, i] for i, t in enumerate(times)}
-    return columns
 
 
 def _warn_beyond(screen: Screen, saved: SavedModel, times: list[float], result: pd.DataFrame) -> None:

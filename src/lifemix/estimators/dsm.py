@@ -104,7 +104,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     preprocessor : {"auto", None} or transformer, default "auto"
         ``"auto"`` imputes, encodes and scales X; None takes X as it is; or any scikit-learn transformer.
     device : str or torch.device, default "auto"
-        Where to train; ``"auto"`` is CUDA where there is one.
+        Where to train, and where the network of the fitted model is computed; ``"auto"`` is CUDA where there is one
+        and a training step has at least 2e8 multiplications (3 * batch size * weights of all members), or the encoder
+        is your own. A loaded model computes on the CPU.
     checkpoint : path-like, optional
         A folder; the fit writes its state there after every epoch, and resumes from it after an interruption.
     callbacks : sequence of Callback, optional
@@ -342,7 +344,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def _learn(self, X: TableLike, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]) -> Self:
         """Take over what was planned and trained."""
         parameters = torch.stack([fit.parameters for fit in fits if fit.parameters is not None]).cpu()
-        self._learn_network(FittedNetwork(architectures, parameters, plan.scale))
+        self._learn_network(FittedNetwork(architectures, parameters, plan.scale, plan.data.x.device))
         self.preprocessor_ = plan.preprocessor
         self._learn_columns(X)
         self._learn_target(plan.sample.training_target)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from sklearn.utils import _safe_indexing
 from torch import Tensor
 
 from ..errors import DivergedError
@@ -121,12 +120,6 @@ class Planned:
     X: TableLike
     plan: Plan
     test: Any
-
-    def to_send(self, whole_table: bool) -> Planned:
-        """Return what another process needs: of the tables one row for the names, and the test table for a scorer."""
-        sample = replace(self.plan.sample, matrix=self.plan.sample.matrix[:1])
-        test = self.test if whole_table else replace(self.test, X=None, y=None)
-        return replace(self, X=_safe_indexing(self.X, [0]), plan=replace(self.plan, sample=sample), test=test)
 
 
 def group(planned: Sequence[Planned], max_fleet: int) -> list[list[Planned]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -42,6 +42,8 @@ class FittedNetwork:
         The parameters of each member.
     scale : TimeScale
         The unit of time.
+    device : torch.device
+        Where the network is computed; weights and results are kept in the memory of the host.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class FittedNetwork:
     architectures: tuple[Architecture, ...]
     parameters: Tensor  # [members, parameters], float32
     scale: TimeScale
+    device: torch.device = field(default=torch.device("cpu"), compare=False)
 
     def __post_init__(self) -> None:
         for architecture, rows in self._pairs():
@@ -182,14 +185,22 @@ class FittedNetwork:
         self, matrix: Floats, function: Callable[[Architecture, dict[str, Tensor], Tensor], Tensor]
     ) -> list[Tensor]:
         """Apply a function of the network to all rows; return a result ``[rows, ...]`` for each member."""
-        x = single_precision(matrix)
+        x, device = single_precision(matrix), self._device()
         results: list[Tensor] = []
         for architecture, flat in self._pairs():
-            parameters = architecture.layout.views(flat)
+            parameters = architecture.layout.views(flat.to(device))
             size = max(1, _ROWS_AT_ONCE // len(flat))
-            parts = [function(architecture, parameters, part.expand(len(flat), -1, -1)) for part in x.split(size)]
+            parts = [
+                function(architecture, parameters, part.to(device).expand(len(flat), -1, -1)).cpu()
+                for part in x.split(size)
+            ]
             results += list(torch.cat(parts, dim=1))
         return results
+
+    def _device(self) -> torch.device:
+        """Return where to compute: a network that was pickled beside a GPU may come to a machine that has none."""
+        lost = self.device.type == "cuda" and not torch.cuda.is_available()
+        return torch.device("cpu") if lost else self.device
 
     def _pairs(self) -> list[tuple[Architecture, Tensor]]:
         """Return the architectures with the parameters ``[members, ...]`` that go with each."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import joblib
@@ -151,7 +152,7 @@ def make_plan(
     architecture = architecture_of(estimator, torch.from_numpy(sample.matrix[:2]), target.n_events)
     check_memory(estimator, architecture.n_inputs, architecture.layout.size)
     settled = _is_settled(estimator, architecture, sample)
-    device = choose_device(estimator.device)
+    device = choose_device(estimator.device, _multiplications(estimator, architecture))
 
     def load() -> Data:
         observed = scale.observe(sample.target, sample.weight, torch.float32)
@@ -192,10 +193,21 @@ def _jobs(
     root = memo.get(("root", estimator.random_state), lambda: root_seed(estimator.random_state))
     jobs = []
     for seed in np.random.SeedSequence(root).generate_state(estimator.n_members).tolist():
-        parts = memo.get(("split", seed, fraction), lambda seed=seed: sample.split(fraction, seed))  # type: ignore[misc]
-        train, held_out = (torch.as_tensor(rows) for rows in parts)
+        train, held_out = memo.get(("split", seed, fraction), partial(_split, sample, fraction, seed))
         jobs.append(Job(train, held_out, begin, seed, **settings))
     return jobs
+
+
+def _multiplications(estimator: Any, architecture: Architecture) -> float:
+    """Return how many a training step takes, about; of an encoder of the user's it is not known how many."""
+    if architecture.module is not None:
+        return np.inf
+    return 3.0 * int(estimator.batch_size) * architecture.layout.size * int(estimator.n_members)
+
+
+def _split(sample: Sample, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
+    train, held_out = sample.split(fraction, seed)
+    return torch.as_tensor(train), torch.as_tensor(held_out)
 
 
 def architecture_of(estimator: Any, example: Tensor, n_events: int) -> Architecture:

@@ -33,10 +33,14 @@ from .plan import Memo, make_plan
 from .progress import task_bar
 from .results import cv_results
 from .score_store import ScoreStore
+from .sending import Sender, is_local, read_fleet, storage
 
 __all__ = ["FleetSearchCV"]
 
 SCORES = ("concordance", "log_likelihood")
+_ROUND = (
+    2  # fleets per worker between two times that scores are stored, where a backend gives them at the end of a call
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +98,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     refit : bool, default True
         Whether to fit the best candidate on all rows.
     n_jobs : int, optional
-        Fleets at a time, as in joblib.
+        Fleets at a time, as in joblib: None is 1, or what ``joblib.parallel_config`` says. Every worker gets the data
+        once, whatever the backend (processes, Dask, Ray).
     max_fleet : int, default 32
         The most models that train together.
     folder : path-like, optional
@@ -294,13 +299,19 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 yield Planned((number, fold), model, kept, plan, memo.known[key])
 
     def _run(self, fleets: list[list[Planned]], score: Callable[..., float]) -> Iterator[dict[tuple[int, int], Any]]:
-        if self.n_jobs in (None, 1):
+        backend, _ = joblib.parallel.get_active_backend()
+        n_workers = joblib.effective_n_jobs(self.n_jobs)
+        if n_workers == 1 and is_local(backend):
             yield from (_train_and_score(fleet, score) for fleet in fleets)
             return
-        parallel = joblib.Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
-        whole_table = isinstance(score, _Custom)
-        light = ([one.to_send(whole_table) for one in fleet] for fleet in fleets)
-        yield from parallel(joblib.delayed(_train_and_score)(fleet, score) for fleet in light)
+        as_they_come = backend.supports_return_generator  # Ray's gives results only when all calls are done
+        return_as = "generator_unordered" if as_they_come else "list"
+        with storage(backend) as put, joblib.Parallel(n_jobs=self.n_jobs, return_as=return_as) as parallel:
+            sender = Sender(put, whole_table=isinstance(score, _Custom))
+            size = len(fleets) if as_they_come else _ROUND * n_workers
+            for start in range(0, len(fleets), max(1, size)):
+                packed = map(sender.pack, fleets[start : start + size])
+                yield from parallel(joblib.delayed(_receive)(body, score, *pieces) for body, pieces in packed)
 
     # The best estimator's methods.
 
@@ -432,6 +443,11 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         model = self._best()
         return _scorer(self.scoring)(model, _Test.of(model.preprocessor_, X, as_target(y)))
+
+
+def _receive(body: bytes, score: Callable[..., float], *pieces: Any) -> dict[tuple[int, int], dict[str, float]]:
+    """Train and score a fleet that was sent to this process."""
+    return _train_and_score(read_fleet(body, pieces), score)
 
 
 def _train_and_score(fleet: list[Planned], score: Callable[..., float]) -> dict[tuple[int, int], dict[str, float]]:

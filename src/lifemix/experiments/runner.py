@@ -65,8 +65,9 @@ def _results(jobs: Sequence[ExperimentJob], n_jobs: int, backend: str, work: Wor
         calls = [joblib.delayed(work)(job) for job in jobs]
         if backend == "ray":  # gives results only when all calls are done
             size = _RAY_ROUND * (n_jobs if n_jobs > 0 else joblib.cpu_count())
-            for start in range(0, len(calls), size):
-                yield from joblib.Parallel()(calls[start : start + size])
+            with joblib.Parallel() as parallel:  # the same workers for all calls
+                for start in range(0, len(calls), size):
+                    yield from parallel(calls[start : start + size])
         else:
             yield from joblib.Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")(calls)
 
@@ -74,13 +75,22 @@ def _results(jobs: Sequence[ExperimentJob], n_jobs: int, backend: str, work: Wor
 def _config(backend: str, n_jobs: int, stack: ExitStack) -> AbstractContextManager[Any]:
     """Make joblib use a backend: processes of this machine, or a cluster."""
     if backend == "dask":
-        client = _optional("distributed", "dask[distributed]").Client
-        stack.enter_context(client(n_workers=n_jobs if n_jobs > 0 else None, threads_per_worker=1))
+        _connect(_optional("distributed", "dask[distributed]"), n_jobs, stack)
     elif backend == "ray":
         _optional("ray.util.joblib", "ray").register_ray()
     else:
         return joblib.parallel_config(backend="loky", n_jobs=n_jobs, inner_max_num_threads=1)
     return joblib.parallel_config(backend=backend, n_jobs=n_jobs)
+
+
+def _connect(distributed: Any, n_jobs: int, stack: ExitStack) -> None:
+    """Use the client that there is, the scheduler that DASK_SCHEDULER_ADDRESS names, or processes of this machine."""
+    try:
+        distributed.get_client()
+    except ValueError:
+        known = import_module("dask").config.get("scheduler-address", None)
+        own = {} if known else {"n_workers": n_jobs if n_jobs > 0 else None, "threads_per_worker": 1}
+        stack.enter_context(distributed.Client(**own))
 
 
 def _optional(module: str, package: str) -> Any:

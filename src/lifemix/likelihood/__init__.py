@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .censored import OBJECTIVES, Contributions, check_objective, contributions
+from .censored import OBJECTIVES, Contributions, check_objective, contributions, joint_rows
 from .competing import incidence_nodes, log_incidence_between
 from .loss import Loss, combined_loss, prior_loss
 from .observations import Observations
@@ -19,6 +19,7 @@ __all__ = [
     "contributions",
     "head_penalty",
     "incidence_nodes",
+    "joint_rows",
     "log_incidence_between",
     "prior_loss",
 ]

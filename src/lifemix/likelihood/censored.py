@@ -21,7 +21,7 @@ from ..primitives import Mixture
 from .competing import log_incidence_between
 from .observations import Observations
 
-__all__ = ["OBJECTIVES", "Contributions", "check_objective", "contributions"]
+__all__ = ["OBJECTIVES", "Contributions", "check_objective", "contributions", "joint_rows"]
 
 OBJECTIVES = ("exact", "elbo")
 
@@ -45,12 +45,17 @@ def check_objective(objective: object) -> None:
 
 
 def contributions(
-    mixtures: Mixture, observed: Observations, objective: str = "exact", t_max: float | None = None
+    mixtures: Mixture,
+    observed: Observations,
+    objective: str = "exact",
+    t_max: float | None = None,
+    joint: tuple[Tensor, ...] | None = None,
 ) -> Contributions:
     """Return the log-likelihood of every row (`elbo`: its lower bound).
 
     mixtures: one mixture per event, ``[..., rows, events, components]``.
     t_max: where given, a censored time t is the interval ``(t, t_max]``, the paper's other way against long tails.
+    joint: what ``joint_rows`` found, where it has been called already.
     """
     n_events = mixtures.log_weights.shape[-2]
     types = torch.arange(1, n_events + 1, device=observed.event.device)
@@ -60,9 +65,18 @@ def contributions(
     own = torch.where(happened, by_event, 0.0).sum(-1)
     others = torch.where(happened, 0.0, by_event).sum(-1)
     own = own + torch.where(observed.event > 0, observed.log_width, 0.0)
-    if observed.interval is not None and n_events > 1 and objective == "exact":
-        own, others = _with_joint_intervals(mixtures, observed, own, others)
+    rows = joint_rows(observed, n_events, objective) if joint is None else joint
+    if rows:
+        own, others = _with_joint_intervals(mixtures, observed, rows, own, others)
     return Contributions(own, others)
+
+
+def joint_rows(observed: Observations, n_events: int, objective: str) -> tuple[Tensor, ...]:
+    """Return the places of the rows whose event, one of several, fell in an interval; nothing where there is none."""
+    if observed.interval is None or n_events == 1 or objective != "exact":
+        return ()
+    rows = observed.interval.nonzero(as_tuple=True)
+    return rows if len(rows[0]) else ()
 
 
 def _component_values(mixtures: Mixture, observed: Observations, happened: Tensor, t_max: float | None) -> Tensor:
@@ -95,13 +109,9 @@ def _mix(mixtures: Mixture, values: Tensor, observed: Observations, objective: s
 
 
 def _with_joint_intervals(
-    mixtures: Mixture, observed: Observations, own: Tensor, others: Tensor
+    mixtures: Mixture, observed: Observations, rows: tuple[Tensor, ...], own: Tensor, others: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Replace the rows whose event fell in an interval by ``log[F_m(upper) - F_m(lower)]`` of the competing risks."""
-    assert observed.interval is not None
-    rows = observed.interval.nonzero(as_tuple=True)
-    if rows[0].numel() == 0:
-        return own, others
     picked, seen = mixtures.map(lambda values: values[rows]), observed.take(rows)
     assert seen.upper is not None
     lower = seen.time if seen.at_origin is None else torch.where(seen.at_origin, 0.0, seen.time)

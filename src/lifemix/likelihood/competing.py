@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..devices import constants
 from ..primitives import Mixture
 
 __all__ = ["incidence_nodes", "log_incidence_between"]
@@ -22,7 +23,7 @@ _SPREAD = np.array(
 )  # edges of any interval, as shares of it
 # log S at the edges that follow a component: from a probability of 1e-8 to one of exp(-40) being left
 _LEVELS = -np.array([1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.3, 2.2, 4.0, 8.0, 16.0, 40.0])
-_NODES, _WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))
+_constants = constants(_SPREAD, _LEVELS, *np.polynomial.legendre.leggauss(6))
 
 
 def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event: Tensor) -> Tensor:
@@ -45,16 +46,15 @@ def incidence_nodes(mixtures: Mixture, lower: Tensor, upper: Tensor) -> tuple[Te
     span = torch.log1p((upper - lower) / torch.where(from_origin, upper, lower))
     span = torch.where(from_origin, _FROM_ORIGIN[upper.dtype], span)[:, None].double()  # log(upper / lower)
     end = torch.log(upper.double())[:, None]
-    shares = torch.from_numpy(_SPREAD).to(upper.device)
+    shares, levels, places, sizes = _constants(upper.device)
     even = torch.linspace(0, 1, len(_SPREAD), dtype=torch.float64, device=upper.device)
     anywhere = end - span * torch.where(span > 5.0, shares, even)
-    levels = torch.from_numpy(_LEVELS).to(upper.device)
     components = mixtures.components.map(lambda values: values.double()[..., None])
     own = torch.log(components.inverse_log_survival(levels)).flatten(1)  # [rows, events x k x levels]
     own = torch.minimum(torch.maximum(own.nan_to_num(nan=-1e300), end - span), end)
     edges = torch.cat([anywhere, own], dim=1).sort(dim=1).values
     half = edges.diff(dim=1)[..., None] / 2
-    nodes = edges[:, :-1, None] + half * (_NODES.to(upper.device) + 1)
-    weights = half * _WEIGHTS.to(upper.device)
+    nodes = edges[:, :-1, None] + half * (places + 1)
+    weights = half * sizes
     log_width = torch.where(weights > 0, torch.log(weights.clamp(min=1e-300)), -1e4)
     return nodes.flatten(1).to(upper.dtype), log_width.flatten(1).to(upper.dtype)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import torch
 from torch import Tensor
 
+from ..devices import perhaps_any
 from ..errors import SettingError
 from . import numeric
 
@@ -358,7 +359,7 @@ class Primitive(ABC):
         t = torch.exp(near)
         log_survival = self.log_survival(t)
         slope = torch.exp(self.log_pdf(t) + near - log_survival).neg_()
-        if bool((log_t > near).any()):  # a time too large for a number
+        if perhaps_any(log_t > near):  # a time too large for a number
             tail = log_survival - self.tail_index() * torch.where(log_t > near, log_t - near, 1.0)
             log_survival = torch.where(log_t > near, tail, log_survival)
         return log_survival, slope

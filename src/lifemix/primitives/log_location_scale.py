@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
+from ..devices import on_host, perhaps_any
 from ..errors import SettingError
 from .base import Primitive
 from .numeric import NARROW_CHANGE, bisect, gauss_legendre, log_interval, log_of_complement
@@ -150,7 +151,7 @@ class LogLocationScale(Primitive):
         value = larger + torch.log(-torch.expm1(-change))
         at_end = torch.exp(cls.standard(upper, one)[0] - value)
         slope = at_end - torch.exp(cls.standard(z, one)[0] - value)
-        if bool(narrow.any()):
+        if perhaps_any(narrow):
             nodes, weights = (part.view(-1, *[1] * z.dim()) for part in gauss_legendre(5, z))
             inside, slopes = cls.standard(z + width * nodes, one)
             inside += torch.log(weights)
@@ -336,10 +337,10 @@ class LogLocationScale(Primitive):
 
     def log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
         from_origin = lower <= 0
-        if bool(from_origin.all()):
+        if on_host(lower.device) and bool(from_origin.all()):
             return self.log_cdf(upper)
         inside = self._log_interval(torch.where(from_origin, upper / 2, lower), upper)
-        return torch.where(from_origin, self.log_cdf(upper), inside) if bool(from_origin.any()) else inside
+        return torch.where(from_origin, self.log_cdf(upper), inside) if perhaps_any(from_origin) else inside
 
     def _log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
         """``log P(lower < T <= upper)`` for ``0 < lower < upper``."""

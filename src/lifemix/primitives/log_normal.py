@@ -9,6 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from ..devices import on_host, perhaps_any
 from .log_location_scale import LogLocationScale
 from .stable import log1mexp, log_ndtr, saturate
 
@@ -60,7 +61,7 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
         survival = torch.erfc(z * _ROOT_HALF).mul_(0.5)
         hazard = log_density.exp().div_(survival)  # phi(z) / Phi(-z)
         log_survival = survival.log_()
-        if float(z.max()) > _FAR:
+        if not on_host(z.device) or float(z.max()) > _FAR:
             far = z > _FAR
             hazard = torch.where(far, _far_hazard(z), hazard)
             log_survival = torch.where(far, log_density - hazard.log(), log_survival)
@@ -82,7 +83,7 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
         at_end = torch.where(middle > 0, far, near)
         slope, by_width = at_end * 2 - near.add_(far), at_end * width
         narrow = distance.add_(1).mul_(width) < _NARROW
-        if bool(narrow.any()):
+        if perhaps_any(narrow):
             found = _by_series(torch.where(narrow, middle, 0.0), torch.where(narrow, width, _NARROW), log_width)
             wide = (value, slope, by_width)
             value, slope, by_width = (torch.where(narrow, *both) for both in zip(found, wide, strict=True))
@@ -183,7 +184,7 @@ def _between(middle: Tensor, width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     log_survival = (bend * 0.5).log_().sub_(torch.square(start).mul_(0.5))
     fall = torch.div(bend, end_bend).log_().addcmul_(middle, width)
     hazard, end_hazard = torch.reciprocal(bend).mul_(_ROOT_TWO_BY_PI), torch.reciprocal(end_bend).mul_(_ROOT_TWO_BY_PI)
-    if bool(across.any()):
+    if perhaps_any(across):
         direct = torch.erfc(first * _ROOT_HALF).mul_(0.5).log_()
         at_end = (end_bend * 0.5).log_().sub_(torch.square(last).mul_(0.5))
         log_survival, fall = torch.where(across, direct, log_survival), torch.where(across, direct - at_end, fall)

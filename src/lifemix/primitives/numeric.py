@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ..devices import constants
 from .stable import log1mexp
 
 if TYPE_CHECKING:
@@ -38,8 +40,14 @@ _AT_ONCE = 1 << 14  # distributions that are integrated at once
 
 def gauss_legendre(n: int, like: Tensor) -> tuple[Tensor, Tensor]:
     """Return nodes and weights on [0, 1]."""
+    nodes, weights = _legendre(n)(like.device)
+    return nodes.to(like.dtype), weights.to(like.dtype)
+
+
+@lru_cache(maxsize=16)
+def _legendre(n: int) -> Callable[[torch.device], tuple[Tensor, ...]]:
     nodes, weights = np.polynomial.legendre.leggauss(n)
-    return tuple(torch.from_numpy(part).to(like) for part in ((nodes + 1) / 2, weights / 2))  # type: ignore[return-value]
+    return constants((nodes + 1) / 2, weights / 2)
 
 
 def log_of_complement(log_s: Tensor, log_rest: Tensor) -> Tensor:

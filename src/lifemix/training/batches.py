@@ -11,8 +11,10 @@ from itertools import repeat
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from ..devices import on_host
 from .config import Job
 
 __all__ = ["Randomness", "dropout_masks", "shuffled_rows", "steps_per_epoch"]
@@ -65,7 +67,8 @@ def dropout_masks(
     """Yield the masks of every step, one per layer: 0 where a unit is left out, else one over the share that is kept.
 
     None where no model leaves any out. Random bytes decide, so the share is a multiple of 1 / 256. They are drawn for
-    many steps at once, which is far quicker. The masks of the next step take the memory of those before.
+    many steps at once, which is far quicker; on another device than the CPU they are drawn there. The masks of the next
+    step take the memory of those before.
     """
     out = np.array([round(256 * job.dropout) for job in jobs], dtype=np.uint8)
     if not out.any() or not widths:
@@ -75,11 +78,34 @@ def dropout_masks(
     masks = [torch.empty(len(jobs), n_rows, width, dtype=torch.float32, device=device) for width in widths]
     words = [math.ceil(n_rows * width / 4) for width in widths]
     many = max(1, _DRAWN // (4 * len(jobs) * sum(words)))
-    for first in range(0, n_steps, many):  # NumPy draws single bytes from words too, those of a layer from a new one
-        shape = (min(many, n_steps - first), sum(words))
-        drawn = [random.dropout.integers(0, 2**32, shape, dtype=np.uint32).view(np.uint8) for random in randoms]
-        kept = torch.from_numpy(np.stack(drawn) >= out[:, None, None]).to(device)
+    draw = _draw_here
+    if not on_host(device):
+        draw, many = _draw_there, max(1, _DRAWN // (4 * sum(words)))  # however many models: each draw has its own seed
+    for first in range(0, n_steps, many):
+        kept = draw(randoms, out, min(many, n_steps - first), sum(words), device)
         for step in kept.unbind(1):
             for mask, own in zip(masks, step.split([4 * count for count in words], 1), strict=True):
                 mask.copy_(own[:, : mask[0].numel()].view(mask.shape)).mul_(scale)
             yield masks
+
+
+def _draw_here(
+    randoms: Sequence[Randomness], out: NDArray[np.uint8], n_steps: int, n_words: int, device: torch.device
+) -> Tensor:
+    """Draw which units are kept by NumPy, ``[models, steps, bytes]``."""
+    shape = (n_steps, n_words)  # NumPy draws single bytes from words too, those of a layer from a new one
+    drawn = [random.dropout.integers(0, 2**32, shape, dtype=np.uint32).view(np.uint8) for random in randoms]
+    return torch.from_numpy(np.stack(drawn) >= out[:, None, None]).to(device)
+
+
+def _draw_there(
+    randoms: Sequence[Randomness], out: NDArray[np.uint8], n_steps: int, n_words: int, device: torch.device
+) -> Tensor:
+    """Draw which units are kept on the device itself: only the seeds of its generators come from here."""
+    kept = torch.empty(len(randoms), n_steps, 4 * n_words, dtype=torch.bool, device=device)
+    generator = torch.Generator(device)
+    for own, random, share in zip(kept, randoms, out.tolist(), strict=True):
+        generator.manual_seed(int(random.dropout.integers(2**63)))
+        drawn = torch.randint(0, 256, own.shape, dtype=torch.uint8, device=device, generator=generator)
+        torch.ge(drawn, share, out=own)
+    return kept

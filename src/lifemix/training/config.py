@@ -24,7 +24,7 @@ class Data:
 
     @cached_property
     def _arrays(self) -> dict[str, NDArray[Any] | None]:
-        """The same memory as arrays: joblib sends an array that it knows to every worker once, a tensor every time."""
+        """The same memory as arrays: they can be pickled without a copy and read from mapped memory, tensors cannot."""
         observed = {f.name: getattr(self.observed, f.name) for f in fields(self.observed)}
         return {name: None if v is None else v.numpy(force=True) for name, v in {"x": self.x, **observed}.items()}
 
@@ -33,13 +33,18 @@ class Data:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         known = {name: values for name, values in state["arrays"].items() if values is not None}
-        tensors: dict[str, Tensor] = {name: torch.tensor(v, device=state["device"]) for name, v in known.items()}
+        tensors: dict[str, Tensor] = {name: _tensor(v).to(state["device"]) for name, v in known.items()}
         self.__dict__["x"] = tensors.pop("x")
         self.__dict__["observed"] = Observations(**tensors)
 
     def to(self, device: torch.device) -> Data:
         """Return the data on a device."""
         return Data(self.x.to(device), self.observed.to(device))
+
+
+def _tensor(values: NDArray[Any]) -> Tensor:
+    """Return a tensor on the same memory; a copy where that must not be written to, which PyTorch cannot express."""
+    return torch.from_numpy(values) if values.flags.writeable else torch.tensor(values)
 
 
 @dataclass(frozen=True, eq=False)

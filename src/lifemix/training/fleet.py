@@ -92,24 +92,24 @@ class Fleet:
 
         centres = [self.architecture.centres(job.warm_start) for job in jobs]
         self.settings = Settings(
-            learning_rate=self._learning_rate(column("learning_rate")),
+            learning_rate=self._learning_rate([job.learning_rate for job in jobs]),
             discount=column("discount"),
             twice_prior=2 * column("prior_strength").view(-1, 1, 1, 1),
             head_prior=column("head_prior"),
             any_head_prior=any(job.head_prior > 0 for job in jobs),
             prior_centre=torch.stack([centre for centre, _ in centres]).to(self.data.x),
             fixed=torch.stack([fixed for _, fixed in centres]).to(self.data.x),
-            decay=self._decay(column("weight_decay")),
+            decay=self._decay(column("weight_decay")) if any(job.weight_decay > 0 for job in jobs) else None,
         )
 
-    def _learning_rate(self, rates: Tensor) -> Tensor | float:
-        if bool((rates == rates[0]).all()):
-            return float(rates[0])
-        return self.architecture.layout.pack(rates[:, None].expand(-1, self.architecture.layout.size))
+    def _learning_rate(self, rates: list[float]) -> Tensor | float:
+        column = torch.tensor(rates, dtype=self.data.x.dtype)
+        if bool((column == column[0]).all()):
+            return float(column[0])
+        layout = self.architecture.layout
+        return layout.pack(column.to(self.data.x)[:, None].expand(-1, layout.size))
 
-    def _decay(self, weight_decay: Tensor) -> Tensor | None:
-        if not bool((weight_decay > 0).any()):
-            return None
+    def _decay(self, weight_decay: Tensor) -> Tensor:
         decay = torch.zeros_like(self.values)
         for name, block in self.architecture.layout.blocks(decay, len(self.running)).items():
             if name == "heads" or name.endswith("weight"):

@@ -9,9 +9,11 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from ..likelihood import Observations, combined_loss, contributions, prior_loss
+from ..devices import on_host, perhaps_any
+from ..likelihood import Contributions, Observations, combined_loss, contributions, joint_rows, prior_loss
 from ..model import Architecture
 from ..networks import Layout
+from ..primitives import Mixture
 from .config import TrainConfig
 
 __all__ = ["Autograd", "Gradient", "Parameters", "Settings", "penalties"]
@@ -49,14 +51,15 @@ class Parameters:
     def clip_norm_(self, max_norm: float) -> None:
         """Scale down, in place, the parts of models whose norm is above the limit.
 
-        Where the norm of all of them together is not, none is.
+        Where the norm of all of them together is not, none is: the CPU looks there first. Elsewhere the host would have
+        to wait for the answer, and all are scaled, most by 1.
         """
-        if float(torch.dot(self.flat, self.flat)) <= max_norm**2:
+        if on_host(self.flat.device) and float(torch.dot(self.flat, self.flat)) <= max_norm**2:
             return
         parts = [torch.linalg.vector_norm(block.flatten(1), dim=1) for block in self.blocks.values()]
         norms = torch.linalg.vector_norm(torch.stack(parts), dim=0)
         factors = (max_norm / norms).clamp(max=1.0)
-        if not bool(torch.isfinite(norms).all()):  # a step that is no number is not taken
+        if perhaps_any(~torch.isfinite(norms)):  # a step that is no number is not taken
             self.flat.nan_to_num_(nan=0.0, posinf=0.0, neginf=0.0)
             factors = torch.where(torch.isfinite(norms), factors, 0.0)
         for block in self.blocks.values():
@@ -90,15 +93,24 @@ class Gradient(Protocol):
         """Return minus the weighted sum of the objective over rows, without penalties, ``[models]``."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """Observations, and the places of those rows among them whose likelihood is an integral."""
+
+    observed: Observations
+    joint: tuple[Tensor, ...]
+
+
 class Autograd:
     """Any architecture, any primitive, any censoring: the gradient of ``likelihood.combined_loss``."""
 
     def __init__(self, architecture: Architecture, config: TrainConfig) -> None:
         self.architecture, self.config = architecture, config
 
-    def targets(self, observed: Observations, settings: Settings) -> list[Observations]:
+    def targets(self, observed: Observations, settings: Settings) -> list[_Target]:
         """Return the observations of each step."""
-        return [observed.take((slice(None), step)) for step in range(observed.time.shape[1])]
+        steps = (observed.take((slice(None), step)) for step in range(observed.time.shape[1]))
+        return [self.held_out_target(step, settings) for step in steps]
 
     def loss_and_gradient(
         self,
@@ -106,25 +118,27 @@ class Autograd:
         gradient: Parameters,
         settings: Settings,
         x: Tensor,
-        target: Observations,
+        target: _Target,
         masks: list[Tensor] | None,
     ) -> Tensor:
         """Return the loss of each model without the penalties; write the gradient with them."""
         leaf = values.flat.detach().requires_grad_()
         parameters = self.architecture.layout.blocks(leaf, len(x))
         mixtures = self.architecture.mixtures(parameters, x, masks)
-        terms = contributions(mixtures, target, self.config.objective, self.config.t_max)
-        loss = combined_loss(terms, target.weight, settings.discount, penalties(parameters, settings))
+        terms = self._terms(mixtures, target)
+        loss = combined_loss(terms, target.observed.weight, settings.discount, penalties(parameters, settings))
         (found,) = torch.autograd.grad(loss.total.sum(), leaf)
         torch.clamp(found, -_LIMIT, _LIMIT, out=gradient.flat)
         return loss.likelihood.detach()
 
-    def held_out_target(self, observed: Observations, settings: Settings) -> Observations:
-        """Return the observations."""
-        return observed
+    def held_out_target(self, observed: Observations, settings: Settings) -> _Target:
+        """Return the observations, and where the rows are whose likelihood is an integral."""
+        return _Target(observed, joint_rows(observed, self.architecture.n_events, self.config.objective))
 
-    def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: Observations) -> Tensor:
+    def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: _Target) -> Tensor:
         """Return minus the weighted sum of the objective."""
-        mixtures = self.architecture.mixtures(values.blocks, x)
-        terms = contributions(mixtures, target, self.config.objective, self.config.t_max)
-        return -(target.weight * terms.total(settings.discount[:, None])).double().sum(1)
+        terms = self._terms(self.architecture.mixtures(values.blocks, x), target)
+        return -(target.observed.weight * terms.total(settings.discount[:, None])).double().sum(1)
+
+    def _terms(self, mixtures: Mixture, target: _Target) -> Contributions:
+        return contributions(mixtures, target.observed, self.config.objective, self.config.t_max, target.joint)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..devices import perhaps_any
 from ..likelihood import Observations, incidence_nodes
 from ..primitives import LogLocationScale, Mixture
 from ..primitives.stable import LOG_LIMIT
@@ -30,7 +31,7 @@ def joint_intervals(
     for number, (gate, centre, spread) in enumerate(parts):
         seen = observed.take(slice(number * _AT_ONCE, (number + 1) * _AT_ONCE))
         value, slope = _between(family, gate, centre, spread, seen)
-        if seen.truncated is not None and bool(seen.truncated.any()):
+        if seen.truncated is not None and perhaps_any(seen.truncated):
             survived, by_entry = _survived(family, gate, centre, spread, seen)
             value, slope = value - survived, slope - by_entry
         values.append(value)

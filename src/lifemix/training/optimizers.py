@@ -118,7 +118,7 @@ class SGD(Optimizer):
     def step_parts(self, gradient: Tensor) -> tuple[Tensor, Tensor, float]:
         """Return the running sum of gradients."""
         (momentum,) = self.moments
-        return momentum.mul_(0.9).add_(gradient), torch.ones((), dtype=gradient.dtype), 1.0
+        return momentum.mul_(0.9).add_(gradient), gradient.new_ones(()), 1.0
 
 
 class TorchOptimizer(Optimizer):

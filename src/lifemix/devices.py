@@ -1,0 +1,40 @@
+"""Questions to a device other than the CPU: the host that asks for a number has to wait until it is computed.
+
+A training step asks none. Where on the CPU it is quicker to look first whether some elements need another formula, on
+other devices that formula is computed for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+__all__ = ["HOSTS", "constants", "on_host", "perhaps_any"]
+
+HOSTS = {"cpu"}
+"""Types of devices whose numbers can be read without waiting."""
+
+
+def on_host(device: torch.device) -> bool:
+    """Tell whether the numbers on a device can be read without waiting for them."""
+    return device.type in HOSTS
+
+
+def perhaps_any(mask: Tensor) -> bool:
+    """Tell whether an element may be true: on the CPU whether one is, elsewhere always."""
+    return not on_host(mask.device) or bool(mask.any())
+
+
+def constants(*values: NDArray[np.float64]) -> Callable[[torch.device], tuple[Tensor, ...]]:
+    """Return a function that gives arrays as tensors on a device, to which they are copied once."""
+
+    @lru_cache(maxsize=8)
+    def on(device: torch.device) -> tuple[Tensor, ...]:
+        return tuple(torch.from_numpy(value).to(device) for value in values)
+
+    return on

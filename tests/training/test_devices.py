@@ -1,0 +1,249 @@
+"""A training step asks no device for a number, and computes everything where its data are.
+
+No GPU is needed: synchronisations are counted on the CPU, taken for another device, and what would be mixed with
+numbers of the host shows on the device ``meta``, which has no numbers at all.
+"""
+
+import math
+from collections import Counter
+from dataclasses import fields, is_dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from lifemix import DeepSurvivalMachines, devices, make_target
+from lifemix.estimators import plan as plan_module
+from lifemix.estimators.fleets import _fleets_of
+from lifemix.estimators.plan import make_plan
+from lifemix.estimators.settings import choose_device
+from lifemix.training import Fleet, batches
+from lifemix.training.batches import Randomness, dropout_masks
+from lifemix.training.config import Job
+
+# Each makes the host wait for the device: it needs a number, or a size that depends on numbers.
+ASKING = ("_local_scalar_dense", "item", "is_nonzero", "equal", "nonzero", "masked_select", "_unique2", "bincount")
+N = 140
+META = torch.device("meta")
+
+
+class Watch(TorchDispatchMode):
+    """Counts the calls that make the host wait, and those that take a tensor from elsewhere."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.device, self.asked, self.strangers, self.calls = device, Counter(), Counter(), 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func._schema.name.removeprefix("aten::")
+        self.calls += 1
+        if name in ASKING:
+            self.asked[name] += 1
+        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+        if any(tensor.device != self.device for tensor in tensors):
+            self.strangers[name] += 1
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 4)).astype(np.float32)
+    return X, rng.weibull(1.5, N) * np.exp(0.5 * X[:, 0]) + 0.01
+
+
+def targets(time):
+    """Return targets of every sort of rows."""
+    rng = np.random.default_rng(1)
+    upper = np.where(rng.random(N) < 0.3, 1.5 * time, np.nan)
+    entry = np.where(rng.random(N) < 0.4, 0.3 * time, 0.0)
+    one, two = (np.where(np.isnan(upper), rng.integers(0, n + 1, N), rng.integers(1, n + 1, N)) for n in (1, 2))
+    early = np.where(np.arange(N) < 20, 0.0, time)
+    before = np.where(np.arange(N) < 20, 0.5, upper)
+    return {
+        "plain": make_target(time, rng.integers(0, 2, N)),
+        "competing": make_target(time, rng.integers(0, 3, N)),
+        "odd": make_target(time, one, entry=entry, upper=upper),
+        "from origin": make_target(early, np.maximum(one, early == 0), upper=before),
+        "odd competing": make_target(time, two, entry=entry, upper=upper),
+    }
+
+
+def encoder():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Tanh())
+
+
+CASES = {
+    "fused": ("plain", {}),
+    "fused elbo": ("plain", {"objective": "elbo", "primitive": "log_normal"}),
+    "fused competing": ("competing", {"primitive": "log_logistic", "dropout": 0.3}),
+    "members": ("plain", {"n_members": 3, "weight_decay": 0.1}),
+    "sgd": ("plain", {"optimizer": "sgd", "head_prior": 0.1}),
+    "rmsprop": ("plain", {"optimizer": "rmsprop"}),
+    "odd rows": ("odd", {}),
+    "odd rows, log-normal": ("odd", {"primitive": "log_normal"}),
+    "odd rows from the origin": ("from origin", {"primitive": "log_normal"}),
+    "joint intervals": ("odd competing", {}),
+    "joint intervals, log-normal": ("odd competing", {"primitive": "log_normal"}),
+    "t_max": ("plain", {"t_max": 50.0, "primitive": "log_normal"}),
+    "slopes": ("plain", {"primitive": "spline"}),
+    "autograd": ("odd", {"primitive": "gompertz"}),
+    "cure": ("plain", {"cure": True}),
+    "families": ("competing", {"primitive": {1: ["weibull", "log_normal"], 2: ["weibull"]}}),
+    "encoder": ("plain", {"encoder": encoder}),
+    "encoder, odd rows": ("odd competing", {"encoder": encoder, "primitive": "log_normal"}),
+}
+
+
+def fleet_of(table, case, **options):
+    X, time = table
+    rows, own = CASES[case]
+    settings = {"hidden": (5,), "k": 2, "max_epochs": 1, "batch_size": 64, "learning_rate": 0.01, "n_members": 1}
+    settings |= {"dropout": 0.0} | own | options
+    if "encoder" in settings:
+        settings["encoder"] = settings["encoder"]()
+    return next(iter(_fleets_of(make_plan(DeepSurvivalMachines(**settings), X, targets(time)[rows])[1])))
+
+
+def first_step(fleet):
+    """Let a fleet run an epoch; return what its first step was given, and what all of them were."""
+    steps, step = [], fleet.step
+    fleet.step = lambda *given: steps.append(given) or step(*given)
+    fleet.run_epoch()
+    fleet.step = step
+    return steps
+
+
+def elsewhere(thing, device=META):
+    """Return tensors, however nested, on another device."""
+    if isinstance(thing, Tensor):
+        return thing.to(device)
+    if is_dataclass(thing) and not isinstance(thing, type):
+        moved = {field.name: elsewhere(getattr(thing, field.name), device) for field in fields(thing)}
+        return replace(thing, **moved)
+    if isinstance(thing, (list, tuple)):
+        return type(thing)(elsewhere(part, device) for part in thing)
+    return thing
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_step_makes_the_host_wait(table, case, monkeypatch):
+    monkeypatch.setattr(devices, "HOSTS", set())
+    watch = Watch(torch.device("cpu"))
+    fleet = fleet_of(table, case)
+    step = fleet.step
+
+    def watched(*given):
+        with watch:
+            return step(*given)
+
+    fleet.step = watched
+    fleet.run_epoch()
+    assert watch.calls > 30
+    assert not watch.asked
+
+
+def test_the_watch_sees_what_makes_the_host_wait(table):
+    fleet = fleet_of(table, "fused")
+    given = first_step(fleet)[0]
+    with Watch(torch.device("cpu")) as watch:
+        fleet.step(*given)
+    assert watch.asked == {"_local_scalar_dense": 1}  # the norm of the gradient, for which the CPU need not wait
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_step_computes_on_the_device_of_its_data(table, case):
+    here = fleet_of(table, case)
+    given = elsewhere(first_step(here)[0])
+    there = Fleet(here.architecture, here.data.to(META), here.jobs, here.config)
+    if here.architecture.module is not None:
+        here.architecture.module.to(META)
+    there.gradient.loss_and_gradient(there.parameters, there.slopes, there.settings, *given)  # copies constants
+    with Watch(META) as watch:
+        loss = there.step(*given)
+    assert loss.device == META
+    assert not watch.strangers
+    assert not watch.asked
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_without_waiting_a_fit_is_the_same(table, case, monkeypatch):
+    plain = fleet_of(table, case, dropout=0.0).train()
+    monkeypatch.setattr(devices, "HOSTS", set())
+    other = fleet_of(table, case, dropout=0.0).train()
+    for one, two in zip(plain, other, strict=True):
+        assert torch.equal(one.parameters, two.parameters)
+
+
+def test_a_gradient_beyond_the_limit_or_not_finite_is_treated_alike(table, monkeypatch):
+    def clipped(hosts):
+        monkeypatch.setattr(devices, "HOSTS", hosts)
+        fleet = fleet_of(table, "members")
+        slopes = fleet.slopes
+        slopes.flat.copy_(torch.linspace(-3, 3, len(slopes.flat)))
+        slopes.blocks["heads"][1] = math.inf
+        slopes.clip_norm_(10.0)
+        return slopes.flat
+
+    here, there = clipped({"cpu"}), clipped(set())
+    assert torch.equal(here, there)
+    assert bool(torch.isfinite(here).all())
+
+
+def masks_of(seeds, hosts, monkeypatch, share=0.25):
+    monkeypatch.setattr(devices, "HOSTS", hosts)
+    monkeypatch.setattr(batches, "_DRAWN", 5_000)  # bytes: those of a few steps
+    none = torch.zeros(1, dtype=torch.long)
+    jobs = [Job(none, none, torch.zeros(1, 2), seed, dropout=share) for seed in seeds]
+    drawn = dropout_masks(jobs, [Randomness(seed) for seed in seeds], 50, 40, (7, 3), torch.device("cpu"))
+    return [torch.cat(one, 2) for one in [[part.clone() for part in masks] for masks in drawn]]
+
+
+def test_masks_that_are_drawn_on_the_device_keep_the_share_and_are_the_models_own(monkeypatch):
+    together, alone = masks_of([1, 2], set(), monkeypatch), masks_of([2], set(), monkeypatch)
+    assert all(torch.equal(two[1], one[0]) for two, one in zip(together, alone, strict=True))
+    values = torch.stack(together)  # [steps, models, rows, units]
+    assert set(values.unique().tolist()) == {0.0, float(np.float32(4 / 3))}
+    assert abs(float((values == 0).float().mean()) - 0.25) < 4 * math.sqrt(0.25 * 0.75 / values.numel())
+    assert not torch.equal(together[0][0], together[0][1])
+    assert not torch.equal(together[0], together[1])
+
+
+def test_a_fitted_network_is_computed_on_its_device(table):
+    X, time = table
+    for case in ("fused", "families", "encoder"):
+        rows, own = CASES[case]
+        own = own | ({"encoder": encoder()} if case == "encoder" else {})
+        model = DeepSurvivalMachines(hidden=(5,), k=2, max_epochs=1, n_members=2, **own).fit(X, targets(time)[rows])
+        network = model.network_
+        for architecture, flat in network._pairs():
+            parameters = elsewhere(architecture.layout.views(flat))
+            parameters = {name: value.to(META) for name, value in parameters.items()}
+            x = torch.zeros(len(flat), 3, 4, device=META)
+            architecture.mixtures(parameters, x)  # copies constants
+            state = architecture.module_state()
+            with Watch(META) as watch:
+                found = architecture.mixtures(parameters, x)
+            assert found.log_weights.device == META
+            assert set(watch.strangers) <= ({"_to_copy"} if state else set())  # what a module keeps is copied
+
+
+def test_a_gpu_is_taken_for_large_steps_only(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert choose_device("auto", 1e8).type == "cpu"
+    assert choose_device("auto", 2e8).type == "cuda"
+    assert choose_device("cpu", 1e12).type == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto", 1e12).type == "cpu"
+
+
+def test_the_size_of_a_step_is_that_of_all_members(table, monkeypatch):
+    asked = []
+    monkeypatch.setattr(plan_module, "choose_device", lambda device, size: asked.append(size) or torch.device("cpu"))
+    fleet = fleet_of(table, "members")
+    fleet_of(table, "encoder")
+    assert asked == [3.0 * 64 * fleet.architecture.layout.size * 3, np.inf]
