@@ -150,14 +150,18 @@ def count_table(known: Sequence[Score]) -> str:
     return "\n".join(lines)
 
 
+def between_markers(page: Path, begin: str, end: str, body: str) -> None:
+    """Replace what stands between two markers of a page."""
+    text = page.read_text(encoding="utf-8")
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise ValueError(f"expected the markers {begin} and {end} once each in {page.name}; put them back.")
+    head, rest = text.split(begin)
+    page.write_text(f"{head}{begin}\n\n{body}\n\n{end}{rest.split(end)[1]}", encoding="utf-8")
+
+
 def write(known: Sequence[Score], page: Path = PAGE) -> None:
     """Put the tables between the markers of the page."""
-    text = page.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"expected the two markers once each in {page.name}; put them where the tables shall stand.")
-    head, rest = text.split(BEGIN)
-    tables = f"{family_table(known)}\n\nThe number of components:\n\n{count_table(known)}"
-    page.write_text(f"{head}{BEGIN}\n\n{tables}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    between_markers(page, BEGIN, END, f"{family_table(known)}\n\nThe number of components:\n\n{count_table(known)}")
 
 
 def main() -> None:
