@@ -97,9 +97,9 @@ def matrix(known: Sequence[Score], data: str, field: str = "log_likelihood") -> 
     """Return the numbers of the models that are whole on a data set, one per fold."""
     found = {}
     for model in MODELS:
-        own = sorted((one.fold, getattr(one, field)) for one in known if (one.data, one.model) == (data, model))
+        own = {one.fold: getattr(one, field) for one in known if (one.data, one.model) == (data, model)}
         if len(own) == FOLDS[data]:
-            found[model] = np.array([value for _, value in own])
+            found[model] = np.array([own[fold] for fold in sorted(own)])
     return found
 
 
