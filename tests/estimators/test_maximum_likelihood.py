@@ -68,14 +68,31 @@ def test_fit_equals_lifelines(primitive, kind):
 FAMILIES = json.loads((FOLDER / "families.json").read_text())
 
 
-@pytest.mark.parametrize("primitive", FAMILIES)
-def test_other_families_equal_lifelines_or_an_independent_optimum(primitive):
-    expected, y = FAMILIES[primitive], target_of("right")
+CASES = [(name, kind) for name, kinds in FAMILIES["optimum"].items() for kind in kinds]
+
+
+def parameters_of(primitive, kind):
+    y = target_of(kind)
     X = np.zeros((len(y), 1))
-    model = DeepSurvivalMachines(primitive, k=1, hidden=(), preprocessor=None).fit(X, y)
+    model = DeepSurvivalMachines(primitive, k=1, hidden=(), preprocessor=None, n_members=1).fit(X, y)
     components = model.predict_distribution(X[:1]).components
-    np.testing.assert_allclose(model.log_likelihood(X, y), expected["log_likelihood"], atol=1e-4)
-    np.testing.assert_allclose([float(value) for value in components.parameters], expected["parameters"], atol=2e-3)
+    return [float(value) for value in components.parameters], model.log_likelihood(X, y)
+
+
+@pytest.mark.parametrize(("primitive", "kind"), CASES)
+def test_other_families_equal_the_optimum_of_independent_formulas(primitive, kind):
+    expected = FAMILIES["optimum"][primitive][kind]
+    parameters, log_likelihood = parameters_of(primitive, kind)
+    np.testing.assert_allclose(parameters, expected["parameters"], atol=1e-6)
+    np.testing.assert_allclose(log_likelihood, expected["log_likelihood"], atol=1e-6)
+
+
+@pytest.mark.parametrize("primitive", FAMILIES["lifelines"])
+def test_other_families_equal_lifelines(primitive):
+    expected = FAMILIES["lifelines"][primitive]
+    parameters, log_likelihood = parameters_of(primitive, "right")
+    np.testing.assert_allclose(parameters, expected["parameters"], atol=1e-4)
+    np.testing.assert_allclose(log_likelihood, expected["log_likelihood"], atol=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore:no column varies")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lifemix import DeepSurvivalMachines, plots
+from lifemix import DeepSurvivalMachines, make_target, plots
 from lifemix.errors import InputError, SettingError
 
 TIMES = np.linspace(0, 10, 21)
@@ -47,6 +47,30 @@ def test_bands_are_one_standard_deviation_and_stay_probabilities():
         low, high = band(collection)
         np.testing.assert_allclose(low, np.clip(curve - 0.1, 0, 1))
         np.testing.assert_allclose(high, np.clip(curve + 0.1, 0, 1))
+
+
+def test_plateaus_are_lines_with_their_values():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 1))
+    time = np.where(rng.random(300) < 1 / (1 + np.exp(-2 * X[:, 0])), np.inf, rng.weibull(1.5, 300) * 3)
+    y = make_target(np.minimum(time, 10.0), time < 10.0)
+    model = DeepSurvivalMachines(k=1, hidden=(), cure=True, n_members=1, max_epochs=40, learning_rate=0.05).fit(X, y)
+    distribution = model.predict_distribution(np.array([[-1.0], [1.0]]))
+    cured = distribution.cure_fraction()
+    axes = plots.survival_curves(TIMES, distribution.survival(TIMES), plateau=cured, labels=["a", "b"])
+    for line, level in zip(axes.lines[2:], cured[::-1], strict=True):  # from the top
+        np.testing.assert_array_equal(line.get_ydata(), [level, level])
+        assert line.get_linestyle() == ":"
+    assert [text.get_text() for text in axes.texts] == [f"S(∞) = {level:.2f}" for level in cured[::-1]]
+    np.testing.assert_allclose([line.get_ydata()[-1] for line in axes.lines[:2]], cured, atol=0.01)
+    assert texts(axes) == ["a", "b"]
+    assert len(plots.survival_curves(TIMES, SURVIVAL, plateau=[0.0, 0.0]).lines) == 2
+
+
+@pytest.mark.parametrize(("plateau", "message"), [([0.1], "one number per curve, 2"), ([0.1, 1.5], "0..1; got 1.5")])
+def test_plateaus_that_are_none_are_refused(plateau, message):
+    with pytest.raises(InputError, match=message):
+        plots.survival_curves(TIMES, SURVIVAL, plateau=plateau)
 
 
 def test_one_subject_may_come_as_a_vector():

@@ -106,7 +106,7 @@ CASES = {
     "counts": ({"spline": 1, "weibull": 2, PRIMITIVES["burr"]: 1}, 2, False),
     "by event": ({1: "weibull", 2: ["gompertz", "spline"]}, 2, False),
     "cure": ("weibull", 1, True),
-    "cure by event": ({1: "lognormal", 2: ["weibull", "gompertz"]}, 2, True),
+    "cure by event": ({1: "lognormal", 2: ["gamma", "gompertz"]}, 2, True),
 }
 
 

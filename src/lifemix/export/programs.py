@@ -1,6 +1,11 @@
-"""The programs: modules from inputs ``[rows, columns]`` to probabilities ``[rows, times]``."""
+"""The programs: modules from inputs ``[rows, columns]`` to probabilities ``[rows, times]``.
+
+Rows are the first axis of all that is large: then the strides of tensors are known numbers, and tracing is quick.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -8,7 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..estimators.network import FittedNetwork
+from ..model import Architecture
 from ..primitives import Primitive
+from ..primitives.mixed import Mixed
+from ..primitives.never import Never
 from ..primitives.stable import LARGEST_LOG
 
 __all__ = ["IncidenceProgram", "SurvivalProgram"]
@@ -16,25 +24,65 @@ __all__ = ["IncidenceProgram", "SurvivalProgram"]
 _NODES, _WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))
 
 
+@dataclass(frozen=True)
+class _Kind:
+    """The components of one family: where they and their parameters stand among all."""
+
+    family: type[Primitive]
+    parameters: list[int]
+    columns: list[int]  # of the components of all events, one event after the other
+
+
+def _kinds(architecture: Architecture) -> list[_Kind]:
+    """Return the families with the components of each, so that a program computes what it needs and no more."""
+    joined, n_columns = architecture.family, architecture.n_events * architecture.k
+    if not issubclass(joined, Mixed):
+        n_parameters = len(joined.parameter_names()) + len(joined.fixed_names)
+        return [_Kind(joined, list(range(n_parameters)), list(range(n_columns)))]
+    kinds, closed = architecture.kinds.flatten().tolist(), [False] * n_columns
+    if architecture.closed is not None:
+        closed = architecture.closed.flatten().tolist()
+    return [
+        _Kind(
+            family,
+            joined.trained_places(family) + joined.fixed_places(family),
+            [column for column in range(n_columns) if kinds[column] == place and not closed[column]],
+        )
+        for place, family in enumerate(joined.families)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Components:
+    """The components of one family, ``[rows, members, columns, 1]``, and their weights by event."""
+
+    primitive: Primitive
+    weights: Tensor  # [rows, members, events, columns]; 0 where a column belongs to another event
+
+
 class _Program(nn.Module):
     """The network in single precision, as in ``predict``, and the mixtures that it gives in double precision."""
 
     weights: Tensor  # of the network, [members, parameters]
     log_times: Tensor
+    owners: Tensor  # [events, columns of all events]: 1 where a column belongs to the event
 
     def __init__(self, network: FittedNetwork, times: NDArray[np.float64], prepare: nn.Module) -> None:
         super().__init__()
         self.prepare = prepare
         self.architectures = network.architectures
+        self.kinds = _kinds(network.architectures[0])
         # A user's encoder has the values of its member itself, since FittedNetwork filled it.
         modules = [architecture.module for architecture in network.architectures]
         self.encoders = nn.ModuleList([module for module in modules if module is not None])
         self.log_unit = float(np.log(network.scale.unit))
         self.register_buffer("weights", network.parameters.clone())
         self.register_buffer("log_times", torch.log(torch.as_tensor(times)))
+        events = torch.eye(network.architectures[0].n_events, dtype=torch.float64)
+        self.register_buffer("owners", events.repeat_interleave(network.architectures[0].k, dim=1))
 
-    def components(self, inputs: Tensor) -> tuple[Tensor, Primitive, Tensor]:
-        """Return weights and components, ``[members, rows, events, k]``, and which rows are usable."""
+    def components(self, inputs: Tensor) -> tuple[list[_Components], Tensor]:
+        """Return the components of every family, and which rows are usable."""
         x = self.prepare(inputs).float()
         together = len(self.architectures) == 1
         flats = [self.weights] if together else list(self.weights.split(1))
@@ -46,21 +94,32 @@ class _Program(nn.Module):
             else:
                 features = architecture.represent(parameters, x.expand(flat.shape[0], -1, -1))
             parts.append(torch.stack(architecture.gate_and_parameters(parameters, features)))
-        log_weights, *values = torch.cat(parts, dim=1).double().unbind(0)
-        inside = [value.abs() < LARGEST_LOG for value in values]
-        usable = torch.stack(inside).all(4).all(3).all(1).all(0)  # [rows]
-        safe = (torch.where(near, value, 0.0) for near, value in zip(inside, values, strict=True))
-        components = self.architectures[0].family(*safe).rescaled(self.log_unit)
-        return torch.softmax(log_weights, dim=-1), components, usable
+        every = torch.cat(parts, dim=1).flatten(3).permute(2, 1, 0, 3).double().contiguous()
+        log_weights, values = every[:, :, 0], every[:, :, 1:]  # [rows, members, (parameters,) columns]
+        inside = values.abs() < LARGEST_LOG
+        weights = torch.exp(log_weights)[:, :, None] * self.owners
+        safe = torch.where(inside, values, 0.0)[..., None]
+        found = [self._of_kind(kind, weights, safe) for kind in self.kinds]
+        return found, inside.all(3).all(2).all(1)
 
-    def by_event(self, weights: Tensor, components: Primitive, x: Tensor) -> Tensor:
-        """Return each event's own survival at log times, ``[members, rows, events, times]``; x: ``[..., times]``."""
-        curves = components.map(_over_times).survival_curve(x[..., None, :])
-        return (weights[..., None] * curves).sum(3).clamp(max=1.0)
+    def _of_kind(self, kind: _Kind, weights: Tensor, values: Tensor) -> _Components:
+        if len(self.kinds) > 1:
+            columns = torch.tensor(kind.columns)
+            weights, values = weights.index_select(3, columns), values.index_select(3, columns)
+        primitive = kind.family(*(values[:, :, place] for place in kind.parameters)).rescaled(self.log_unit)
+        return _Components(primitive, weights)
+
+    def by_event(self, components: list[_Components], x: Tensor) -> Tensor:
+        """Return each event's own survival at log times, ``[rows, members, events, times]``; x: ``[..., times]``."""
+        parts = [one.weights @ one.primitive.survival_curve(x) for one in components]
+        return _total(parts).clamp(max=1.0)
 
 
-def _over_times(parameter: Tensor) -> Tensor:
-    return parameter[..., None]
+def _total(parts: list[Tensor]) -> Tensor:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
 
 
 class SurvivalProgram(_Program):
@@ -74,9 +133,8 @@ class SurvivalProgram(_Program):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the probabilities, ``[rows, times]``."""
-        weights, components, usable = self.components(inputs)
-        x = self.log_times.expand(*weights.shape[:3], -1)
-        survival = self.by_event(weights, components, x).prod(2).mean(0)
+        components, usable = self.components(inputs)
+        survival = self.by_event(components, self.log_times).prod(2).mean(1)
         return torch.where(usable[:, None], 1 - survival if self.risk else survival, torch.nan)
 
 
@@ -97,35 +155,34 @@ class IncidenceProgram(_Program):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the probabilities, ``[rows, times]``."""
-        weights, components, usable = self.components(inputs)
-        low, high, ends = self.panels(components)  # [members, rows, panels], and [members, rows, times]
-        n_events = weights.shape[2]
+        components, usable = self.components(inputs)
+        low, high, ends = self.panels(components)  # [rows, members, panels], and [rows, members, times]
         width = (high - low)[..., None]
-        x = (low[..., None] + width * self.nodes).flatten(2)  # [members, rows, points]
-        at = x[:, :, None].expand(-1, -1, n_events, -1)
-        survival = self.by_event(weights, components, at)
-        density = self.densities(weights, components, at)
+        x = (low[..., None] + width * self.nodes).flatten(2)[:, :, None]  # [rows, members, 1, points]
+        survival, density = self.by_event(components, x), self.densities(components, x)
+        n_events = survival.shape[2]
         others = [survival[:, :, [j for j in range(n_events) if j != m]].prod(2) for m in range(n_events)]
-        parts = torch.stack([density[:, :, m] * others[m] for m in range(n_events)])  # [events, ., ., points]
-        parts = (parts.unflatten(-1, (-1, len(self.nodes))) * self.rule * width).sum(-1)
-        found = parts.sum(0)
-        share = torch.where(found > 0, parts[self.place] / torch.where(found > 0, found, 1.0), 1 / n_events)
-        edges = torch.cat([low, high[..., -1:]], dim=-1)[:, :, None].expand(-1, -1, n_events, -1)
-        left = self.by_event(weights, components, edges).prod(2)
-        mass = (left[..., :-1] - left[..., 1:]) * share  # [members, rows, panels]
+        parts = density * torch.stack(others, dim=2)  # [rows, members, events, points]
+        parts = (parts.unflatten(-1, (-1, len(self.nodes))) @ self.rule) * width[:, :, None, :, 0]
+        found = parts.sum(2)
+        share = torch.where(found > 0, parts[:, :, self.place] / torch.where(found > 0, found, 1.0), 1 / n_events)
+        edges = torch.cat([low, high[..., -1:]], dim=-1)[:, :, None]
+        left = self.by_event(components, edges).prod(2)
+        mass = (left[..., :-1] - left[..., 1:]) * share  # [rows, members, panels]
         before = (high[..., None] <= ends[:, :, None]).to(mass)
-        incidence = (mass[..., None, :] @ before)[:, :, 0].mean(0)
+        incidence = (mass[..., None, :] @ before)[:, :, 0].mean(1)
         return torch.where(usable[:, None], incidence, torch.nan)
 
-    def panels(self, components: Primitive) -> tuple[Tensor, Tensor, Tensor]:
+    def panels(self, components: list[_Components]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the ends of the panels, and the log times, not before the first panel."""
-        inner = components.panel_edges().flatten(2)
+        found = [one.primitive for one in components if not isinstance(one.primitive, Never)]
+        inner = torch.cat([one.panel_edges().flatten(2) for one in found], dim=-1)
         start = inner.amin(-1, keepdim=True)
         last = torch.maximum(self.log_times.amax(), start)
         ends = torch.maximum(self.log_times, start)
         edges = torch.cat([start, torch.minimum(inner, last), ends], dim=-1).sort(dim=-1).values
         return edges[..., :-1], edges[..., 1:], ends
 
-    def densities(self, weights: Tensor, components: Primitive, x: Tensor) -> Tensor:
-        """Return each event's own density of log time, ``[members, rows, events, points]``."""
-        return (weights[..., None] * components.map(_over_times).density_curve(x[..., None, :])).sum(3)
+    def densities(self, components: list[_Components], x: Tensor) -> Tensor:
+        """Return each event's own density of log time, ``[rows, members, events, points]``."""
+        return _total([one.weights @ one.primitive.density_curve(x) for one in components])

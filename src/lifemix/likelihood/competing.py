@@ -50,9 +50,12 @@ def incidence_nodes(mixtures: Mixture, lower: Tensor, upper: Tensor) -> tuple[Te
     even = torch.linspace(0, 1, len(_SPREAD), dtype=torch.float64, device=upper.device)
     anywhere = end - span * torch.where(span > 5.0, shares, even)
     components = mixtures.components.map(lambda values: values.double()[..., None])
-    own = torch.log(components.inverse_log_survival(levels)).flatten(1)  # [rows, events x k x levels]
-    own = torch.minimum(torch.maximum(own.nan_to_num(nan=-1e300), end - span), end)
-    edges = torch.cat([anywhere, own], dim=1).sort(dim=1).values
+    own = [torch.log(components.inverse_log_survival(levels)).flatten(1)]  # [rows, events x k x levels]
+    kinks = mixtures.components.kinks()
+    if kinks is not None:  # a rule is exact for smooth functions only
+        own.append(kinks.double().flatten(1))
+    inside = torch.minimum(torch.maximum(torch.cat(own, dim=1).nan_to_num(nan=-1e300), end - span), end)
+    edges = torch.cat([anywhere, inside], dim=1).sort(dim=1).values
     half = edges.diff(dim=1)[..., None] / 2
     nodes = edges[:, :-1, None] + half * (places + 1)
     weights = half * sizes

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..metrics.inputs import check_probabilities
-from .inputs import Floats, check_curves, check_grid, check_labels, check_spread
+from .inputs import Floats, check_curves, check_grid, check_labels, check_levels, check_spread
 from .style import colour, empty_axes, legend_beside, line_style, probability_axis, time_axis
 
 if TYPE_CHECKING:
@@ -17,18 +17,22 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_curves", "incidence_curves", "survival_curves"]
 
+_SIDE_BY_SIDE = 5  # values of plateaus along the axis before they begin again
+_CLOSE = 0.06  # levels whose values would overlap
+
 
 def survival_curves(
     times: ArrayLike,
     survival: ArrayLike,
     std: ArrayLike | None = None,
     *,
+    plateau: ArrayLike | None = None,
     labels: Sequence[Any] | None = None,
     time_unit: str | None = None,
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the survival curve ``S(t | x)`` of each subject.
+    """Draw the survival curve ``S(t | x)`` of each subject, and on request the plateau that it tends to.
 
     Parameters
     ----------
@@ -38,6 +42,9 @@ def survival_curves(
         One curve per subject; (m,) for one subject.
     std : array-like of shape (n, m), optional
         Standard deviation over the members of an ensemble; drawn as a band of one standard deviation to each side.
+    plateau : array-like of shape (n,), optional
+        The survival at infinity of each subject, such as ``distribution.cure_fraction()``; drawn as a dotted line with
+        its value where it is above 0.
     labels : sequence of n names, optional
         One name per subject, for the legend.
     time_unit : str, optional
@@ -58,8 +65,17 @@ def survival_curves(
     >>> ax = plots.survival_curves([0, 1, 2], [[1.0, 0.8, 0.6], [1.0, 0.5, 0.2]], labels=["A", "B"])
     >>> len(ax.lines)
     2
+    >>> ax = plots.survival_curves([0, 1, 2], [1.0, 0.6, 0.5], plateau=[0.4])
+    >>> [text.get_text() for text in ax.texts]
+    ['S(∞) = 0.40']
     """
-    return _probabilities(times, survival, std, labels, time_unit, title, ax, ("survival", "probability of survival"))
+    names = ("survival", "probability of survival")
+    axes = _probabilities(times, survival, std, labels, time_unit, title, ax, names)
+    if plateau is not None:
+        grid = check_grid(times)
+        n_curves = len(check_curves(survival, len(grid), names[0]))
+        _draw_plateaus(axes, float(grid[-1]), check_levels(plateau, n_curves, "plateau"))
+    return axes
 
 
 def incidence_curves(
@@ -148,3 +164,15 @@ def draw_curves(
         if spread is not None:
             low, high = (np.clip(curve + side * spread[number], *limits) for side in (-1, 1))
             ax.fill_between(times, low, high, color=shade, alpha=0.18, linewidth=0)
+
+
+def _draw_plateaus(ax: Axes, last: float, levels: Floats) -> None:
+    """Draw each level above 0 as a dotted line with its value below it, one beside the other where they are close."""
+    before, place = np.inf, 0
+    for number in sorted(np.flatnonzero(levels > 0).tolist(), key=lambda number: -float(levels[number])):
+        level, shade = float(levels[number]), colour(number)
+        ax.plot([0, last], [level, level], color=shade, linestyle=":", linewidth=1.1)
+        place = (place + 1) % _SIDE_BY_SIDE if before - level < _CLOSE else 0
+        at, text = (last * (0.01 + 0.18 * place), level), f"S(∞) = {level:.2f}"
+        ax.annotate(text, at, (0, -2), textcoords="offset points", color=shade, fontsize=8, va="top")
+        before = level

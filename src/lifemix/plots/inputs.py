@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import check_times
 from ..errors import InputError
 
-__all__ = ["Floats", "check_curves", "check_grid", "check_labels", "check_spread", "named"]
+__all__ = ["Floats", "check_curves", "check_grid", "check_labels", "check_levels", "check_spread", "named"]
 
 Floats = NDArray[np.float64]
 
@@ -50,6 +50,17 @@ def check_spread(std: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None
     if (spread < 0).any():
         raise InputError(f"std must not be negative; got {spread.min():g}.")
     return spread
+
+
+def check_levels(values: ArrayLike, n: int, name: str) -> Floats:
+    """Return one probability per curve."""
+    levels = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if levels.shape != (n,):
+        raise InputError(f"{name} must have one number per curve, {n} in all; got shape {levels.shape}.")
+    wrong = levels[~((levels >= 0) & (levels <= 1))]
+    if len(wrong):
+        raise InputError(f"{name} must be in 0..1; got {wrong[0]:g}. Give distribution.cure_fraction().")
+    return levels
 
 
 def check_labels(labels: Sequence[Any] | None, n: int, name: str = "labels") -> list[str] | None:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from .stable import log1mexp
 
-__all__ = ["density", "inverse", "log_density", "log_moment", "log_tails", "survival"]
+__all__ = ["density", "inverse", "log_density", "log_moment", "log_tails", "survival", "survival_without_branches"]
 
 _FARTHEST = 1e8  # of w, and
 _STEEPEST = 50.0  # of q w, where they saturate: log S is -1e20 or so there
@@ -32,6 +32,8 @@ _MAX_STEPS = 60
 _LEAST_Q = 0.01  # above, PyTorch's incomplete gamma functions have nine digits
 _LEAST_TAIL = 1e-250  # below, they lose digits
 _CLOSE = {torch.float32: 1e-5, torch.float64: 1e-11}  # the error is of the order of the square of the last step
+_LINE = 1e-3  # of q, below which an exported program takes S for a line in q
+_LOG_TINY = -60.0
 _NEAR = 0.3  # where the series of phi are exact
 _NEAR_LAMBDA = 0.08
 
@@ -87,8 +89,23 @@ def survival(w: Tensor, q: Tensor) -> Tensor:
     """``S(w; q)``, without derivatives."""
     if not torch.compiler.is_exporting():
         return torch.exp(log_tails(w, q)[0])
-    upper, tail, other, _, _ = _tails(*torch.broadcast_tensors(w, q))
-    return torch.exp(torch.where(upper, tail, other))
+    return survival_without_branches(w, q)
+
+
+def survival_without_branches(w: Tensor, q: Tensor) -> Tensor:
+    """Return S to seven digits in few operations, for a program: PyTorch's functions, and a line in q around 0."""
+    w, q = _saturated(*torch.broadcast_tensors(w, q))
+    share = ((1 + q / _LINE) / 2).clamp(0.0, 1.0)  # of the distribution with q above 0
+    size = q.abs().clamp(min=_LINE)
+    a = 1 / size.square()
+    return share * (1 - _lower_gamma(a, size * w)) + (1 - share) * _lower_gamma(a, -size * w)
+
+
+def _lower_gamma(a: Tensor, log_ratio: Tensor) -> Tensor:
+    """Return the regularised lower incomplete gamma function at ``a exp(log_ratio)``."""
+    log_u = torch.log(a) + log_ratio
+    first = torch.exp(a * log_u - torch.lgamma(1 + a))  # of its series, all of it where u is tiny
+    return torch.where(log_u < _LOG_TINY, first, torch.special.gammainc(a, torch.exp(log_u)))
 
 
 def density(w: Tensor, q: Tensor) -> Tensor:
@@ -105,7 +122,7 @@ def _log_values(w: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
     first, second = torch.special.gammaincc(a, u), torch.special.gammainc(a, u)
     rising, upper = q > 0, w >= 0
     tail = torch.where(rising == upper, first, second)
-    hard = ~(usable & (tail > _LEAST_TAIL) & (u > 0))
+    hard = ~(usable & (tail > _LEAST_TAIL) & (u > 1e-300))  # denormal numbers have few digits
     tail = torch.log(tail.clamp(min=_LEAST_TAIL))
     if bool(hard.any()):
         _, tail[hard], _, _, _ = _tails(w[hard], q[hard])

@@ -19,7 +19,7 @@ from .stable import LOG_LIMIT
 
 __all__ = ["Spline"]
 
-_SHARES = (0.05, 0.275, 0.5, 0.725, 0.95)  # of the events that happened before each knot
+_SHARES = (0.01, 0.25, 0.5, 0.75, 0.99)  # of the events that happened before each knot
 _MIDDLE = 2  # the knot at which the level is that of the log cumulative hazard
 _LEAST_GAP = 0.05  # between knots in log time, where many events have the same time
 _LIMIT = 1e18  # of a derivative
