@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ... import events
 from ...checks import check_same_rows
 from ...errors import LifemixWarning
+from ...metrics.inputs import refuse_paths
 from ...metrics.predictions import take_rows
 from ...preprocessing import TableLike, shape_of
 from ...protocols import FittedSurvivalModel
@@ -84,6 +85,7 @@ def check_model(
     'calibration'
 
     """
+    refuse_paths(y, "y")
     model, target = best_model(model), as_target(y)
     names = events.event_names(event_names, n_event_types(model, target))
     check_same_rows(shape_of(X)[0], len(target))
