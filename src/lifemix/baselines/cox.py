@@ -84,6 +84,7 @@ class CoxPH(Baseline):
     """
 
     _takes_entry = True
+    _takes_paths = True
     _takes_weights = True
 
     _rules: ClassVar[Mapping[str, Rule]] = {

@@ -40,6 +40,16 @@ def predict(
     quantiles: Annotated[
         list[str] | None, typer.Option(help="Quantiles of the time besides the median, such as 0.1,0.9.")
     ] = None,
+    landmark: Annotated[
+        str | None,
+        typer.Option(
+            help="Predict given survival to this time, such as 3y, from the row that holds then. --times count from "
+            "the origin."
+        ),
+    ] = None,
+    extend: Annotated[
+        bool, typer.Option("--extend", help="Along start-stop rows: keep the last row of a subject beyond its stop.")
+    ] = False,
     escape_formulas: Annotated[
         bool,
         typer.Option(
@@ -51,7 +61,8 @@ def predict(
     """Predict survival for the rows of a table.
 
     One row for each row of the table: the probability of no event by each time, with several event types also the
-    probability of each type by then, and the median time to the first event.
+    probability of each type by then, and the median time to the first event. A model of start-stop rows follows the
+    rows of each subject, where the table has its start, stop and identifier: one row for each subject.
 
     [bold]lifemix predict model.safetensors new.csv --times 365,730 -o predictions.csv[/]
     """
@@ -61,7 +72,8 @@ def predict(
     check_table_path(data)
     if output is not None:
         check_output(output, TABLES, (model, data))
-    result = _predict_table(screen, model, data, table, at, levels)
+    since = TimeList.parse(None if landmark is None else [landmark], "--landmark")
+    result = _predict_table(screen, model, data, table, at, levels, since, extend)
     if escape_formulas:
         result = _without_formulas(result)
     if output is None:
@@ -76,11 +88,19 @@ def predict(
 
 
 def _predict_table(
-    screen: Screen, model: Path, data: Path, given: TableOptions, at: TimeList, quantiles: list[float]
+    screen: Screen,
+    model: Path,
+    data: Path,
+    given: TableOptions,
+    at: TimeList,
+    quantiles: list[float],
+    since: TimeList,
+    extend: bool,
 ) -> pd.DataFrame:
     import pandas as pd
 
     from .model_file import open_model
+    from .predict_paths import has_paths, predict_landmark, predict_paths
     from .table_files import read_table
     from .table_options import check_columns
 
@@ -90,7 +110,15 @@ def _predict_table(
     if given.id is not None:
         check_columns(list(table.frame.columns), [("--id", given.id)])
     X = saved.covariates(table, screen, options.apart)
-    times = at.within(options.time_unit) or saved.horizons
+    times, landmarks = at.within(options.time_unit) or saved.horizons, since.within(options.time_unit)
+    if landmarks:
+        kept = times if at.values else [t for t in times if t > landmarks[0]]
+        who, given_landmark = predict_landmark(screen, saved, table.frame, X, options, landmarks[0], kept)
+        result = pd.concat([who, pd.DataFrame(_columns(saved, given_landmark, kept, quantiles))], axis=1)
+        _warn_beyond(screen, saved, kept, result)
+        return result
+    if has_paths(saved, table.frame, options):
+        return predict_paths(screen, saved, table.frame, X, options, times, extend)
     blocks = []
     with screen.bar("predicting", len(X)) as advance:
         for start in range(0, len(X), _BLOCK):
@@ -120,13 +148,17 @@ def _predict_block(saved: SavedModel, X: pd.DataFrame, times: list[float], quant
             raise SettingError(f"a {type(model).__name__} has no quantiles. Leave out --quantiles.")
         incidences = partial(model.predict_cumulative_incidences, X)
         return pd.DataFrame(_curves(saved, times, model.predict_survival_function(X, times), incidences))
-    distribution: Any = model.predict_distribution(X)
+    return pd.DataFrame(_columns(saved, model.predict_distribution(X), times, quantiles))
+
+
+def _columns(saved: SavedModel, distribution: Any, times: list[float], quantiles: list[float]) -> dict[str, Any]:
+    """Return what is predicted, by column, from distributions."""
     columns = _curves(saved, times, distribution.survival(times), distribution.cumulative_incidences)
     columns["median"] = distribution.median()
     if quantiles:
         values = distribution.quantile(quantiles)
         columns |= {f"quantile_{q:g}": values[:, i] for i, q in enumerate(quantiles)}
-    return pd.DataFrame(columns)
+    return columns
 
 
 def _curves(

@@ -53,7 +53,12 @@ class TableOptions:
         default=(),
         remembered=False,  # the model's file has the codes of all values
     )
-    entry: str | None = _option("outcome", "Column with the time at which observation began (late entry).")
+    entry: str | None = _option(
+        "outcome",
+        "Column with the time at which observation began (late entry); with --id, where the interval of a row starts.",
+        "--entry",
+        "--start",
+    )
     upper: str | None = _option(
         "outcome", "Column with the upper end of the interval, where an event is known to lie between two times."
     )
@@ -98,6 +103,13 @@ class TableOptions:
     )
     encoding: str | None = _option(
         "file", "The encoding of the text, where it is not UTF-8; such as cp1252.", panel=_TABLE, remembered=False
+    )
+    separate_rows: bool = _option(
+        "outcome",
+        "With --start and --id: the rows of one subject are separate observations, not consecutive intervals.",
+        "--separate-rows",
+        default=False,
+        panel=_TABLE,
     )
     skip_incomplete: bool = _option(
         "outcome",

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from ... import events
 from ...checks import check_same_rows
 from ...errors import LifemixWarning
-from ...metrics.inputs import refuse_paths
 from ...metrics.predictions import take_rows
 from ...preprocessing import TableLike, shape_of
 from ...protocols import FittedSurvivalModel
@@ -85,7 +84,6 @@ def check_model(
     'calibration'
 
     """
-    refuse_paths(y, "y")
     model, target = best_model(model), as_target(y)
     names = events.event_names(event_names, n_event_types(model, target))
     check_same_rows(shape_of(X)[0], len(target))
@@ -117,10 +115,19 @@ def _findings(
 
         yield from check_mixture(describe_mixture(mixture, X, target), mixture.objective)
         yield from check_training(mixture.history_, mixture.best_epoch_, mixture.max_epochs, mixture.patience)
-        yield from check_extrapolation(mixture, X, mixture.training_target_)
+        if target.path is None:  # the rows of paths are no sample of those who begin
+            yield from check_extrapolation(mixture, X, mixture.training_target_)
         if mixture.cure:
             cured = float(mixture.predict_distribution(X).cure_fraction().mean())
             yield from check_follow_up(mixture.training_target_, cured)
+    if target.path is not None:
+        yield Finding(
+            "note",
+            "calibration not checked",
+            f"The rows are {len(target):,} intervals of paths; no row is a prediction from the origin on.",
+            "Look at the quality at landmarks: metrics.evaluate_landmarks.",
+        )
+        return
     usable = measurable(target)
     if usable.sum() < _ENOUGH:
         yield Finding(
