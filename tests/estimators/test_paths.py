@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lifemix import DeepSurvivalMachines, FleetSearchCV, load, make_target, metrics, save
-from lifemix.baselines import CauseSpecific, CoxPH, KaplanMeier
+from lifemix import DeepSurvivalMachines, FleetSearchCV, LifeMix, load, make_target, metrics, save
+from lifemix.baselines import CauseSpecific, CoxPH, GradientBoosting, KaplanMeier
 from lifemix.errors import CovariateError, InputError, LifemixWarning, SettingError, TargetError
 from lifemix.preprocessing import start_stop
-from lifemix.report import check_model
+from lifemix.report import check_model, write_report
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "paths" / "r.json").read_text())
 SMALL = {"k": 2, "hidden": (), "n_members": 1, "max_epochs": 3}
@@ -226,9 +226,18 @@ def test_scores_folds_and_files_work_with_paths(tmp_path):
     again = load(tmp_path / "paths.safetensors")
     given = X, rows["start"], rows["stop"], rows["id"], [0.2, 0.9]
     assert np.array_equal(again.predict_path(*given, extend=True), model.predict_path(*given, extend=True))
-    for call in (lambda: metrics.evaluate(model, y, X, y, [1.0]), lambda: check_model(model, X, y)):
-        with pytest.raises(TargetError, match=r"must have one row per subject here.*evaluate_landmarks"):
-            call()
+    with pytest.raises(TargetError, match=r"must have one row per subject here.*evaluate_landmarks"):
+        metrics.evaluate(model, y, X, y, [1.0])
+    with pytest.raises(TargetError, match="y must have one row per subject here"):
+        write_report(model, X, y, tmp_path / "report.html")
+    assert any("intervals of paths" in finding.text for finding in check_model(model, X, y))
+
+
+@pytest.mark.parametrize("model", [GradientBoosting(), LifeMix(), CauseSpecific(GradientBoosting())])
+def test_models_whose_fit_depends_on_the_cuts_refuse_paths(model):
+    x, y, *_ = cut(*whole())
+    with pytest.raises(TargetError, match="takes one row per subject; got 450 intervals of 150 subjects. Use Deep"):
+        model.fit(x, y)
 
 
 def test_censoring_weights_count_subjects():
