@@ -97,7 +97,8 @@ def test_groups_keep_the_paths():
     target = as_target(paths()).grouped(["x", "y", "y", "x", "y", "y"])
     assert target.n_subjects == 2
     assert len(target.joined()) == 3
-    assert as_target(target.to_array()).joined().time.tolist() == [5.0, 4.0, 7.0]
+    for form in (target.to_array(), pd.DataFrame(target.to_array())):
+        assert as_target(form).joined().time.tolist() == [5.0, 4.0, 7.0]
 
 
 def test_paths_of_two_targets_stay_apart():
@@ -131,6 +132,7 @@ def test_what_a_model_file_keeps_counts_subjects():
     cut, _ = split_rows(time, event)
     summary = TargetSummary.of(as_target(cut).joined())
     assert summary.matches(as_target((time, event)))
+    assert summary.matches(as_target(cut))
 
 
 def test_artificial_censoring_needs_whole_rows():

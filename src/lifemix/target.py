@@ -334,6 +334,9 @@ def _from_frame(frame: pd.DataFrame) -> Target:
             "Rename the columns, or use make_target(time, event)."
         )
     optional: dict[str, Any] = {name: frame.get(name) for name in _OPTIONAL}
+    if "path" in frame.columns:  # what make_target returned, as a table
+        target = _check(frame[times[0]], frame["event"], **optional, paths=False)
+        return _with_paths(target, frame["path"], frame.get("subject", frame["path"]))
     return _check(frame[times[0]], frame["event"], **optional)
 
 

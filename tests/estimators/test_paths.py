@@ -12,6 +12,7 @@ from lifemix.baselines import CauseSpecific, CoxPH, GradientBoosting, KaplanMeie
 from lifemix.errors import CovariateError, InputError, LifemixWarning, SettingError, TargetError
 from lifemix.preprocessing import start_stop
 from lifemix.report import check_model, write_report
+from lifemix.target import as_target
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "paths" / "r.json").read_text())
 SMALL = {"k": 2, "hidden": (), "n_members": 1, "max_epochs": 3}
@@ -225,6 +226,7 @@ def test_scores_folds_and_files_work_with_paths(tmp_path):
     save(model, tmp_path / "paths.safetensors")
     again = load(tmp_path / "paths.safetensors")
     given = X, rows["start"], rows["stop"], rows["id"], [0.2, 0.9]
+    assert np.array_equal(search.predict_path(*given, extend=True), model.predict_path(*given, extend=True))
     assert np.array_equal(again.predict_path(*given, extend=True), model.predict_path(*given, extend=True))
     with pytest.raises(TargetError, match=r"must have one row per subject here.*evaluate_landmarks"):
         metrics.evaluate(model, y, X, y, [1.0])
@@ -257,6 +259,20 @@ def test_censoring_weights_count_subjects():
     assert np.array_equal(one.replicates, other.replicates)
     by_row = metrics.bootstrap(metrics.concordance, y, np.ones(len(rows)), n_resamples=5, random_state=0)
     assert by_row.value == 0.5
+
+
+def test_survival_at_the_own_time_is_the_product_along_the_path():
+    rows = switching(2000, 3)
+    y = make_target(rows["stop"], rows["event"], entry=rows["start"], subject=rows["id"])
+    settings = SMALL | {"k": 1, "primitive": "exponential", "max_epochs": 30, "learning_rate": 0.03}
+    model = DeepSurvivalMachines(**settings).fit(rows[["x"]], y)
+    own = metrics.survival_at_own_time(model, rows[["x"]], as_target(y))
+    last = rows.drop_duplicates("id", keep="last")
+    given = rows[["x"]], rows["start"], rows["stop"], rows["id"]
+    some = last["stop"].iloc[[5]]
+    assert own[5] == pytest.approx(model.predict_path(*given, some, extend=True)[5, 0])
+    assert metrics.d_calibration(y, own).p_value > 0.05
+    assert metrics.d_calibration(make_target(last["stop"], last["event"]), np.sqrt(own)).p_value < 1e-6
 
 
 def test_an_array_of_three_dimensions_is_told_what_to_do():
