@@ -40,10 +40,7 @@ def fitted(run, tmp_path_factory):
 
 def test_fit_recognises_the_start_and_says_what_it_understood(fitted, run):
     rows, _, model, rest, said = fitted
-    assert (
-        f"{len(rows)} intervals of 120 subjects, up to 2 each; a row holds from start to stop of its patient"
-        in said.out
-    )
+    assert f"{len(rows)} intervals of 120 subjects, up to 2 each; a row holds from its start to its stop" in said.out
     assert "at each landmark s: the risk of the next" in said.out
     assert "lifemix evaluate" in said.out
     held_out = pd.read_csv(rest)
@@ -121,3 +118,53 @@ def test_the_same_rows_without_start_predict_row_by_row(fitted, run, tmp_path):
     rows[["patient", "age", "treated"]].to_csv(path, index=False)
     assert run("predict", model, path, "--times", "1", "-o", output).code == 0
     assert len(pd.read_csv(output)) == len(rows)
+
+
+@pytest.fixture(scope="module")
+def visits():
+    """Return one row per visit, with the end and the event of the patient in each."""
+    rng = np.random.default_rng(1)
+    n = 80
+    end, dead = rng.uniform(1, 6, n).round(3), rng.choice(["alive", "dead"], n)
+    table = pd.DataFrame({"patient": np.repeat(np.arange(n), 3), "day": np.tile([0.0, 0.5, 0.9], n)})
+    table["marker"] = rng.normal(size=3 * n).round(3)
+    return table.assign(end=np.repeat(end, 3), status=np.repeat(dead, 3))
+
+
+def test_visits_become_intervals(visits, run, refused, tmp_path):
+    path, model, rest = tmp_path / "visits.csv", tmp_path / "model.safetensors", tmp_path / "rest.csv"
+    visits.to_csv(path, index=False)
+    columns = ["--id", "patient", "--time", "end", "--event", "status"]
+    assert "Add --visit day" in refused("fit", path, *columns, *QUICK, "-o", model)
+    assert "--visit needs --id" in refused("fit", path, *columns[2:], "--visit", "day", *QUICK, "-o", model)
+    said = run("fit", path, *columns, "--visit", "day", *QUICK, "--holdout-to", rest, "-o", model)
+    assert said.code == 0, said.err
+    assert "240 intervals of 80 subjects, up to 3 each" in said.out
+    assert "from its day to the next visit, the last one to end" in said.out
+    kept = load(model)
+    assert kept.feature_names_in_.tolist() == ["marker"]
+    assert kept.metadata_["censored"] == ["alive"]
+    written = pd.read_csv(rest).iloc[:3]
+    assert written["day"].tolist() == [0, 0.5, 0.9]
+    assert written["end"].tolist()[:2] == [0.5, 0.9]
+    for table in (rest, path):  # intervals, and visits
+        assert run("evaluate", model, table, "--landmarks", "0.5", "--window", "1").code == 0
+
+
+def test_new_visits_need_no_end(visits, run, tmp_path):
+    path, model, output = tmp_path / "visits.csv", tmp_path / "model.safetensors", tmp_path / "predictions.csv"
+    visits.to_csv(path, index=False)
+    columns = ["--id", "patient", "--time", "end", "--event", "status", "--visit", "day"]
+    assert run("fit", path, *columns, *QUICK, "--holdout", "0", "-o", model).code == 0
+    visits[["patient", "day", "marker"]].to_csv(path, index=False)
+    said = run("predict", model, path, "--landmark", "0.7", "--times", "2", "-o", output)
+    assert said.code == 0, said.err
+    assert "the last visit of each subject holds on" in said.out
+    rows = visits[visits["day"] == 0.5]
+    expected = load(model).predict_distribution(rows[["marker"]]).given(0.7).survival(2.0)[:, 0]
+    assert pd.read_csv(output)["survival_2"].to_numpy() == pytest.approx(expected)
+    assert run("predict", model, path, "--times", "2", "-o", output).code == 0
+    start = visits["day"].to_numpy()
+    stop = np.where(start == 0.9, 9.0, np.roll(start, -1))
+    along = load(model).predict_path(visits[["marker"]], start, stop, visits["patient"], [2.0])
+    assert pd.read_csv(output)["survival_2"].to_numpy() == pytest.approx(along[:, 0])

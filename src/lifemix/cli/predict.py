@@ -103,12 +103,14 @@ def _predict_table(
     from .predict_paths import has_paths, predict_landmark, predict_paths
     from .table_files import read_table
     from .table_options import check_columns
+    from .visits import visits_to_predict
 
     saved = open_model(model)
     options = saved.options.override(given)
     table = read_table(data, options, saved.marks)
     if given.id is not None:
         check_columns(list(table.frame.columns), [("--id", given.id)])
+    table, options = visits_to_predict(screen, table, options)
     X = saved.covariates(table, screen, options.apart)
     times, landmarks = at.within(options.time_unit) or saved.horizons, since.within(options.time_unit)
     if landmarks:

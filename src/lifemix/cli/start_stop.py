@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from rich.markup import escape
 
 from ..errors import TargetError
@@ -15,8 +17,9 @@ from ..target import Target
 from .output import Screen
 from .table_options import TableOptions
 
-__all__ = ["recognise_start_stop", "say_paths_done", "show_paths"]
+__all__ = ["is_path", "recognise_start_stop", "say_paths_done", "show_paths"]
 
+Floats = NDArray[np.float64]
 _FOLLOWS = 0.8  # share of the later rows that begin where the row before ended
 _LATER = 0.1  # least share of rows that are not a subject's first
 
@@ -26,20 +29,20 @@ def recognise_start_stop(frame: pd.DataFrame, options: TableOptions) -> TableOpt
 
     A table whose rows begin where the row before ended is refused where no column identifies the subjects.
     """
-    if options.time is None or options.entry is not None:
+    if options.time is None or options.entry is not None or options.visit is not None:
         return options
     stop = pd.to_numeric(frame[options.time], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     for name in frame.columns:
         if name in options.apart or name in options.keep or frame[name].dtype.kind not in "if":
             continue
         start = frame[name].to_numpy(dtype=np.float64)
-        if options.id is not None and _is_path(start, stop, frame[options.id]):
+        if options.id is not None and is_path(start, stop, frame[options.id]):
             return replace(options, entry=str(name))
         _refuse_likely(start, stop, str(name), options)
     return options
 
 
-def _is_path(start: np.ndarray, stop: np.ndarray, subject: pd.Series) -> bool:
+def is_path(start: Floats, stop: Floats, subject: pd.Series[Any]) -> bool:
     """Tell whether every row of a subject but its first begins where the one before ended, and the first at 0."""
     if not (start < stop).all():
         return False
@@ -51,7 +54,7 @@ def _is_path(start: np.ndarray, stop: np.ndarray, subject: pd.Series) -> bool:
     return bool((start[order][1:] == stop[order][:-1])[later[1:]].all())
 
 
-def _refuse_likely(start: np.ndarray, stop: np.ndarray, name: str, options: TableOptions) -> None:
+def _refuse_likely(start: Floats, stop: Floats, name: str, options: TableOptions) -> None:
     later = start > 0
     if not (start < stop).all() or later.mean() < _LATER or (start == 0).sum() < 2:
         return
@@ -69,7 +72,8 @@ def show_paths(screen: Screen, options: TableOptions, target: Target) -> None:
     joined, counts = target.joined(), np.bincount(target.path_numbers)
     many = f"{len(target):,} intervals of {len(joined):,} subjects, up to {int(counts.max())} each"
     columns: Sequence[str] = [escape(str(name)) for name in (options.entry, options.time, options.id)]
-    screen.say(f"  start-stop rows: {many}; a row holds from {columns[0]} to {columns[1]} of its {columns[2]}")
+    until = "the next visit, the last one to" if options.visit else "its"
+    screen.say(f"  id     {columns[2]}: {many}; a row holds from its {columns[0]} to {until} {columns[1]}")
     screen.say("         quality is measured at landmarks; predict follows the rows of each subject")
 
 
@@ -78,6 +82,8 @@ def say_paths_done(screen: Screen, data: Path, output: Path, rest: Path | None) 
     screen.say()
     screen.wrote(output, f" ({output.stat().st_size / 1e6:.1f} MB).")
     table = rest or f"NEW_ROWS{data.suffix}"
-    screen.say(f"Next: lifemix predict {output} {table} --times 365 -o predictions.csv, along the rows", markup=False)
-    screen.say("of each subject; with --landmark 365, from the row that holds then.", markup=False)
-    screen.say(f"And: lifemix evaluate {output} {table} --landmarks 365,730 --window 365", markup=False)
+    screen.say(
+        f"Next: lifemix predict {output} {table} -o predictions.csv, along the rows of each subject;", markup=False
+    )
+    screen.say("with --landmark S, given survival to S from the row that holds then.", markup=False)
+    screen.say(f"And: lifemix evaluate {output} {table} --landmarks S1,S2 --window W", markup=False)

@@ -59,6 +59,11 @@ class TableOptions:
         "--entry",
         "--start",
     )
+    visit: str | None = _option(
+        "outcome",
+        "Column with the time of the visit, where a subject (--id) has one row per visit, each with its --time and "
+        "--event; a row then holds until the next visit.",
+    )
     upper: str | None = _option(
         "outcome", "Column with the upper end of the interval, where an event is known to lie between two times."
     )
@@ -130,6 +135,7 @@ class TableOptions:
     def apart(self) -> list[str]:
         """The columns that are no covariates."""
         origin = [] if self.origin is None or is_date_text(self.origin) else [self.origin]
+        origin += [self.visit] if self.visit else []
         return [*self.outcome.values(), *origin, *([self.id] if self.id else []), *self.drop]
 
     def override(self, given: TableOptions) -> TableOptions:
@@ -142,6 +148,7 @@ class TableOptions:
         lists = {name: _split(getattr(self, name), set(columns)) for name in ("drop", "keep", "categorical")}
         options: TableOptions = replace(self, **lists)  # type: ignore[arg-type]
         named = [*options.outcome.items(), *([("--id", options.id)] if options.id else [])]
+        named += [("--visit", options.visit)] if options.visit else []
         if options.origin and not is_date_text(options.origin):
             named.append(("--origin", options.origin))
         named += [(f"--{name}", column) for name in lists for column in lists[name]]

@@ -23,6 +23,7 @@ from .paths import STANDARD_INPUT
 from .start_stop import recognise_start_stop, show_paths
 from .table_files import TableFile, read_table
 from .table_options import TableOptions
+from .visits import refuse_visits, visits_as_intervals
 
 __all__ = ["TrainingTable", "open_training_table"]
 
@@ -95,7 +96,8 @@ def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
     options = options.resolve(names)
     if holds_dates(file.frame[options.time or ""]) and not options.time_unit:
         options = replace(options, time_unit="days")
-    options = recognise_start_stop(file.frame, options)
+    file, options = visits_as_intervals(file, recognise_start_stop(file.frame, options))
+    refuse_visits(file.frame, options)
     complete, y, codes = read_target(file, options)
     rows = file.frame if complete.all() else file.frame[complete]
     names = [name for name in rows.columns if name not in options.apart]
