@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .options import Data, Landmarks, Model, Seed, Times, Window
+from .landmark_options import Landmarks, Window
+from .options import Data, Model, Seed, Times
 from .output import Screen
 from .paths import check_model_path, check_table_path
 from .table_options import OutcomeOptions

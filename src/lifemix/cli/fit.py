@@ -152,10 +152,8 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
             about = check_model(evaluated, *part, event_names=names, horizons=horizons)
             show_findings(screen, about, "Findings about the model")
             findings = [*findings, *about]
-    if "path" in (training.y.dtype.names or ()):
-        say_paths_done(screen, data, output, choices.holdout_to)
-    else:
-        _say_done(screen, data, output, held_out, choices.holdout_to)
+    say_done = say_paths_done if "path" in (training.y.dtype.names or ()) else _say_done
+    say_done(screen, data, output, held_out, choices.holdout_to)
     result = {"output": str(output), "settings": settings, "candidates": candidates}
     screen.result({**result, "findings": finding_states(findings), **model.metadata_})
 

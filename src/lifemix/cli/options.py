@@ -9,7 +9,7 @@ import typer
 
 from ..errors import SettingError
 
-__all__ = ["Data", "Landmarks", "Model", "Page", "Seed", "Times", "Window", "parse_numbers", "split_names"]
+__all__ = ["Data", "Model", "Page", "Seed", "Times", "parse_numbers", "split_names"]
 
 Data = Annotated[
     Path,
@@ -26,21 +26,6 @@ Times = Annotated[
     typer.Option(
         help="Times to predict at, such as 12,24 or 30d,1y: repeat, or separate by commas. Default: quartiles of the "
         "event times."
-    ),
-]
-
-Landmarks = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Landmarks at which start-stop rows are evaluated, such as 1y,3y. Default: 0 and the first two quartiles "
-        "of the event times."
-    ),
-]
-Window = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="How far ahead of a landmark the risk is predicted, such as 2y. Default: the first quartile of the event "
-        "times."
     ),
 ]
 

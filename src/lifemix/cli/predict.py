@@ -40,16 +40,6 @@ def predict(
     quantiles: Annotated[
         list[str] | None, typer.Option(help="Quantiles of the time besides the median, such as 0.1,0.9.")
     ] = None,
-    landmark: Annotated[
-        str | None,
-        typer.Option(
-            help="Predict given survival to this time, such as 3y, from the row that holds then. --times count from "
-            "the origin."
-        ),
-    ] = None,
-    extend: Annotated[
-        bool, typer.Option("--extend", help="Along start-stop rows: keep the last row of a subject beyond its stop.")
-    ] = False,
     escape_formulas: Annotated[
         bool,
         typer.Option(
@@ -72,8 +62,7 @@ def predict(
     check_table_path(data)
     if output is not None:
         check_output(output, TABLES, (model, data))
-    since = TimeList.parse(None if landmark is None else [landmark], "--landmark")
-    result = _predict_table(screen, model, data, table, at, levels, since, extend)
+    result = _predict_table(screen, model, data, table, at, levels)
     if escape_formulas:
         result = _without_formulas(result)
     if output is None:
@@ -88,19 +77,12 @@ def predict(
 
 
 def _predict_table(
-    screen: Screen,
-    model: Path,
-    data: Path,
-    given: TableOptions,
-    at: TimeList,
-    quantiles: list[float],
-    since: TimeList,
-    extend: bool,
+    screen: Screen, model: Path, data: Path, given: TableOptions, at: TimeList, quantiles: list[float]
 ) -> pd.DataFrame:
     import pandas as pd
 
     from .model_file import open_model
-    from .predict_paths import has_paths, predict_landmark, predict_paths
+    from .predict_paths import predict_subjects
     from .table_files import read_table
     from .table_options import check_columns
     from .visits import visits_to_predict
@@ -112,15 +94,11 @@ def _predict_table(
         check_columns(list(table.frame.columns), [("--id", given.id)])
     table, options = visits_to_predict(screen, table, options)
     X = saved.covariates(table, screen, options.apart)
-    times, landmarks = at.within(options.time_unit) or saved.horizons, since.within(options.time_unit)
-    if landmarks:
-        kept = times if at.values else [t for t in times if t > landmarks[0]]
-        who, given_landmark = predict_landmark(screen, saved, table.frame, X, options, landmarks[0], kept)
-        result = pd.concat([who, pd.DataFrame(_columns(saved, given_landmark, kept, quantiles))], axis=1)
-        _warn_beyond(screen, saved, kept, result)
-        return result
-    if has_paths(saved, table.frame, options):
-        return predict_paths(screen, saved, table.frame, X, options, times, extend)
+    times = at.within(options.time_unit) or saved.horizons
+    followed = predict_subjects(screen, saved, table.frame, X, options, times, quantiles)
+    if followed is not None:
+        _warn_beyond(screen, saved, times, followed)
+        return followed
     blocks = []
     with screen.bar("predicting", len(X)) as advance:
         for start in range(0, len(X), _BLOCK):
@@ -150,17 +128,13 @@ def _predict_block(saved: SavedModel, X: pd.DataFrame, times: list[float], quant
             raise SettingError(f"a {type(model).__name__} has no quantiles. Leave out --quantiles.")
         incidences = partial(model.predict_cumulative_incidences, X)
         return pd.DataFrame(_curves(saved, times, model.predict_survival_function(X, times), incidences))
-    return pd.DataFrame(_columns(saved, model.predict_distribution(X), times, quantiles))
-
-
-def _columns(saved: SavedModel, distribution: Any, times: list[float], quantiles: list[float]) -> dict[str, Any]:
-    """Return what is predicted, by column, from distributions."""
+    distribution: Any = model.predict_distribution(X)
     columns = _curves(saved, times, distribution.survival(times), distribution.cumulative_incidences)
     columns["median"] = distribution.median()
     if quantiles:
         values = distribution.quantile(quantiles)
         columns |= {f"quantile_{q:g}": values[:, i] for i, q in enumerate(quantiles)}
-    return columns
+    return pd.DataFrame(columns)
 
 
 def _curves(

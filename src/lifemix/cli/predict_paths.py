@@ -13,11 +13,12 @@ from ..subjects import first_appearance, subject_codes
 from .outcome import read_times
 from .output import Screen
 from .table_options import TableOptions
+from .time_units import TimeList
 
 if TYPE_CHECKING:
     from .model_file import SavedModel
 
-__all__ = ["has_paths", "predict_landmark", "predict_paths"]
+__all__ = ["has_paths", "predict_subjects"]
 
 
 def has_paths(saved: SavedModel, frame: pd.DataFrame, options: TableOptions) -> bool:
@@ -26,35 +27,46 @@ def has_paths(saved: SavedModel, frame: pd.DataFrame, options: TableOptions) -> 
     return bool(saved.metadata.get("paths")) and all(name in frame.columns for name in columns)
 
 
-def predict_paths(
+def predict_subjects(
     screen: Screen,
     saved: SavedModel,
     frame: pd.DataFrame,
     X: pd.DataFrame,
     options: TableOptions,
     times: list[float],
-    extend: bool,
+    quantiles: list[float],
+) -> pd.DataFrame | None:
+    """Return what a landmark or start-stop rows ask for; None where each row is a subject as usual."""
+    if options.landmark is not None:
+        (landmark,) = TimeList.parse([options.landmark], "--landmark").within(options.time_unit)
+        return _at_landmark(screen, saved, frame, X, options, landmark, times, quantiles)
+    if has_paths(saved, frame, options):
+        return _along(screen, saved, frame, X, options, times)
+    return None
+
+
+def _along(
+    screen: Screen, saved: SavedModel, frame: pd.DataFrame, X: pd.DataFrame, options: TableOptions, times: list[float]
 ) -> pd.DataFrame:
     """Return one row per subject: survival and incidences along its rows."""
     start, stop = _interval(frame, options)
     subject = frame[options.id]
     place = X, start, stop, subject, times
     number, count = first_appearance(subject_codes(subject))
-    beyond = "the last row is kept" if extend else "empty, unless --extend keeps the last row"
+    beyond = "the last row is kept" if options.extend else "empty, unless --extend keeps the last row"
     screen.say(f"Along the rows of {count:,} subjects, from the first start of each; beyond the last stop {beyond}.")
-    curves: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # that curves end with their rows has been said
-        curves["survival"] = saved.model.predict_path(*place, extend=extend)
-        for event, name in enumerate(saved.event_names if saved.model.n_events_ > 1 else (), 1):
-            word = "_".join(name.removeprefix("event ").split())
-            curves[f"incidence_{word}"] = saved.model.predict_path(*place, event=event, extend=extend)
+        columns |= _named("survival", times, saved.model.predict_path(*place, extend=options.extend))
+        for event, name in _several(saved):
+            curve = saved.model.predict_path(*place, event=event, extend=options.extend)
+            columns |= _named(name, times, curve)
     names = subject.to_numpy()[np.unique(number, return_index=True)[1]]
-    columns = {f"{name}_{t:.10g}": values[:, i] for name, values in curves.items() for i, t in enumerate(times)}
     return pd.DataFrame({options.id: names} | columns)
 
 
-def predict_landmark(
+def _at_landmark(
     screen: Screen,
     saved: SavedModel,
     frame: pd.DataFrame,
@@ -62,24 +74,41 @@ def predict_landmark(
     options: TableOptions,
     landmark: float,
     times: list[float],
-) -> tuple[pd.DataFrame, Any]:
-    """Return the distributions, given survival to a landmark, of the rows that hold there, and their identifiers."""
-    late = [t for t in times if t > landmark]
-    if len(late) < len(times):
-        raise SettingError(f"--times must lie after --landmark {landmark:g}; got {times}. Times count from the origin.")
+    quantiles: list[float],
+) -> pd.DataFrame:
+    """Return predictions given survival to a landmark, from the rows that hold there."""
+    if min(times) <= landmark:
+        raise SettingError(
+            f"--times must lie after --landmark {landmark:g}; got {', '.join(f'{t:g}' for t in times)}. Times count "
+            "from the origin; the quartiles of the event times are taken where none are given."
+        )
     rows = np.arange(len(frame))
     if has_paths(saved, frame, options):
         start, stop = _interval(frame, options)
         rows = np.flatnonzero((start <= landmark) & (landmark < stop))
-        screen.say(f"Given survival to {landmark:g}: {len(rows):,} rows hold there.")
         if not len(rows):
             raise SettingError(f"--landmark {landmark:g} lies in no row of the table. Use an earlier one.")
-    else:
-        screen.say(f"Given survival to {landmark:g}, each row.")
-    named = options.id if options.id in frame.columns else None
-    who = frame[named].iloc[rows] if named else pd.Series(rows + 1)
-    identifiers = pd.DataFrame({named or "row": who.to_numpy()})
-    return identifiers, saved.model.predict_distribution(X.iloc[rows]).given(landmark)
+    screen.say(f"Given survival to {landmark:g}, from the {len(rows):,} rows that hold there.")
+    distribution = saved.model.predict_distribution(X.iloc[rows]).given(landmark)
+    who = frame[options.id].iloc[rows] if options.id in frame.columns else pd.Series(rows + 1, name="row")
+    columns = {str(who.name): who.to_numpy()} | _named("survival", times, distribution.survival(times))
+    for event, name in _several(saved):
+        columns |= _named(name, times, distribution.cumulative_incidence(times, event))
+    columns["median"] = distribution.median()
+    if quantiles:
+        values = distribution.quantile(quantiles)
+        columns |= {f"quantile_{q:g}": values[:, i] for i, q in enumerate(quantiles)}
+    return pd.DataFrame(columns)
+
+
+def _several(saved: SavedModel) -> list[tuple[int, str]]:
+    """Return the event types, where there are several, with the names of their columns."""
+    words = ["_".join(name.removeprefix("event ").split()) for name in saved.event_names]
+    return [(event, f"incidence_{word}") for event, word in enumerate(words, 1) if len(words) > 1]
+
+
+def _named(name: str, times: list[float], values: Any) -> dict[str, Any]:
+    return {f"{name}_{t:.10g}": values[:, i] for i, t in enumerate(times)}
 
 
 def _interval(frame: pd.DataFrame, options: TableOptions) -> tuple[Any, Any]:

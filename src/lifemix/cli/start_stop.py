@@ -77,10 +77,11 @@ def show_paths(screen: Screen, options: TableOptions, target: Target) -> None:
     screen.say("         quality is measured at landmarks; predict follows the rows of each subject")
 
 
-def say_paths_done(screen: Screen, data: Path, output: Path, rest: Path | None) -> None:
+def say_paths_done(screen: Screen, data: Path, output: Path, held_out: dict[str, Any], rest: Path | None) -> None:
     """Say what was written and what can be done with it."""
+    how = "fitted to all rows" if held_out["refitted"] or not held_out["rows"] else "fitted without the held-out rows"
     screen.say()
-    screen.wrote(output, f" ({output.stat().st_size / 1e6:.1f} MB).")
+    screen.wrote(output, f" ({output.stat().st_size / 1e6:.1f} MB): {how}.")
     table = rest or f"NEW_ROWS{data.suffix}"
     screen.say(
         f"Next: lifemix predict {output} {table} -o predictions.csv, along the rows of each subject;", markup=False

@@ -86,6 +86,20 @@ class TableOptions:
     )
     categorical: tuple[str, ...] = _option("covariates", "Columns whose numbers are codes of categories.", default=())
     time_unit: str = _option("labels", "The unit of the times, such as days; for labels only.", "--unit", default="")
+    landmark: str | None = _option(
+        "path",
+        "Predict given survival to this time, such as 3y, from the row that holds then. --times count from the origin.",
+        panel=_TABLE,
+        remembered=False,
+    )
+    extend: bool = _option(
+        "path",
+        "Along start-stop rows: keep the last row of a subject beyond its stop.",
+        "--extend",
+        default=False,
+        panel=_TABLE,
+        remembered=False,
+    )
     missing: tuple[str, ...] = _option(
         "file", "Another text that marks a missing value, such as ? or -9; may be repeated.", default=(), panel=_TABLE
     )
@@ -177,7 +191,7 @@ class _Groups:
     names: tuple[str, ...]
 
 
-FileOptions = Annotated[TableOptions, _Groups(("file",))]
+FileOptions = Annotated[TableOptions, _Groups(("file", "path"))]
 """For rows without outcome."""
 OutcomeOptions = Annotated[TableOptions, _Groups(("outcome", "file", "labels"))]
 """For rows with outcome, whose covariates the model knows."""

@@ -19,7 +19,6 @@ from ..warning import warn_user
 
 __all__ = [
     "check_known_events",
-    "check_path_settings",
     "in_units",
     "read_target",
     "single_precision",
@@ -104,26 +103,6 @@ def _check_event_types(target: Target) -> None:
     suspicious = no_censored_row(target.event)
     if suspicious:
         warn_user(suspicious)
-
-
-def check_path_settings(estimator: Any, target: Target) -> None:
-    """Refuse settings whose loss depends on how a path is cut into rows."""
-    if target.path is None:
-        return
-    refused = (
-        (estimator.objective != "exact", f"objective={estimator.objective!r}", "the bound of a path is not the sum of "
-         "the bounds of its intervals", "objective='exact'"),
-        (estimator.discount != 1, f"discount={estimator.discount:g}", "every interval but the last ends without event, "
-         "so that all would be discounted as if they were censored", "discount=1"),
-        (estimator.t_max is not None, f"t_max={estimator.t_max}", "an interval that ends without event would mean that "
-         "the event falls before t_max with the covariates of that interval", "t_max=None"),
-    )  # fmt: skip
-    for wrong, got, reason, instead in refused:
-        if wrong:
-            raise SettingError(
-                f"{got} cannot go with several intervals per subject: {reason}. Use {instead}; got {len(target)} "
-                f"intervals of {len(target.joined())} subjects."
-            )
 
 
 def check_known_events(target: Target, n_events: int, where: str) -> None:

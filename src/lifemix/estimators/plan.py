@@ -26,7 +26,8 @@ from ..training import Data, Job, TrainConfig, warm_start
 from ..warning import warn_user
 from .automatic import resolved, used
 from .encoders import copy_encoder
-from .inputs import check_path_settings, in_units, single_precision, training_rows, validation_rows
+from .inputs import in_units, single_precision, training_rows, validation_rows
+from .path_settings import check_path_settings, prior_share
 from .settings import check_memory, choose_device, root_seed
 from .timescale import TimeScale
 
@@ -190,9 +191,9 @@ def _jobs(
 
     begin = memo.get(("start", architecture.family), start)
     settings: dict[str, Any] = {name: float(getattr(estimator, name)) for name in _OWN_SETTINGS}
-    for name in ("prior_strength", "head_prior"):  # the loss is a mean over rows, a prior counts once per subject
-        settings[name] *= len(sample.target.joined()) / len(sample.target)
     root = memo.get(("root", estimator.random_state), lambda: root_seed(estimator.random_state))
+    for name in ("prior_strength", "head_prior"):
+        settings[name] *= prior_share(sample.target)
     jobs = []
     for seed in np.random.SeedSequence(root).generate_state(estimator.n_members).tolist():
         parts = memo.get(("split", seed, fraction), lambda seed=seed: sample.split(fraction, seed))  # type: ignore[misc]
