@@ -14,6 +14,8 @@ LEVELS = {
     "protocols": 0,
     "warning": 1,
     "subjects": 1,
+    "path_rows": 1,
+    "path_curves": 3,
     "target": 2,
     "checks": 2,
     "files": 1,

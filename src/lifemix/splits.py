@@ -298,6 +298,11 @@ def censor_artificially(y: TargetLike, fraction: float, random_state: Seed = 0) 
     if not 0 <= fraction <= 1:
         raise SettingError(f"fraction must lie between 0 and 1; got {fraction}.")
     target = as_target(y)
+    if target.path is not None:
+        raise TargetError(
+            f"artificial censoring needs one row per subject; got {len(target)} intervals of {len(target.joined())} "
+            "paths. Censor the table before it is cut into intervals."
+        )
     if target.interval.any():
         raise TargetError(
             f"artificial censoring needs exact event times; got {int(target.interval.sum())} events known only to lie "
@@ -319,6 +324,7 @@ def _shuffled_by_event(target: Target, random_state: Seed) -> Rows:
 
     Subjects are sorted by how many events of the last code they have, then of the one before, and so on.
     """
+    target = target.joined()
     if target.subject is None:
         keys = [target.event]
     else:

@@ -18,7 +18,9 @@ from .checks import Rule, check_event, check_settings, check_times
 from .errors import SettingError
 from .functions import survival_functions
 from .metrics import mean_concordance
+from .metrics.predictions import take_rows
 from .other_names import OTHER_NAMES, with_column_names, with_return_array
+from .path_curves import PathRows, path_curves, ratio_of_curves
 from .preprocessing import TableLike, apply_preprocessor, shape_of
 from .state import SUMMARY, IfPresent, IntValue, JsonValue, NameArray, PreprocessorState, StateKind
 from .target import Target, TargetLike, as_target
@@ -146,6 +148,54 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         """
         at, x = check_times(times, warn_unsorted=True), self.preprocess(X)
         return np.minimum(self._incidences(x, at), 1.0)
+
+    def predict_path(
+        self,
+        X: TableLike,
+        start: ArrayLike,
+        stop: ArrayLike,
+        subject: ArrayLike,
+        times: ArrayLike,
+        event: int | None = None,
+        extend: bool = False,
+    ) -> Floats:
+        """Return survival, or a cumulative incidence, along paths of covariates that change over time.
+
+        The hazard at t is that of the row in force at t, ``h(t | x(t))``: survival is the product of the rows'
+        ``S(stop) / S(start)``. Of covariates that are measured on the living it is no probability for a future of
+        known length, since the path is known only as far as the subject lived; for that predict at landmarks.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training, one row per interval.
+        start, stop : array-like of shape (n,)
+            The interval ``(start, stop]`` in which a row holds; those of one subject must be consecutive.
+        subject : array-like of shape (n,)
+            Identifier of the subject of each row.
+        times : array-like of shape (n_times,)
+            Times from the origin.
+        event : int, optional
+            None for survival, P(no event by t); an event type for its cumulative incidence.
+        extend : bool, default False
+            Whether the last covariates of a subject are kept beyond its last stop; otherwise NaN there, with a warning.
+
+        Returns
+        -------
+        array of shape (n_subjects, n_times)
+            One row per subject, in order of first appearance, given survival to its first start.
+
+        """
+        matrix = self.preprocess(X)
+        paths = PathRows.read(shape_of(X)[0], start, stop, subject)
+        at = check_times(times, warn_unsorted=True)
+        if event is not None:
+            event = check_event(event, self.n_events_)
+
+        def conditional(rows: Any, since: Floats, at: Floats) -> tuple[Floats, Floats | None]:
+            return self._conditional(take_rows(matrix, rows), since, at, event)
+
+        return path_curves(paths, at, conditional, event is not None, extend)
 
     @available_if(lambda self: self._has_net_survival())  # type: ignore[untyped-decorator]
     def predict_net_survival(self, X: TableLike, times: ArrayLike, event: int = 1) -> Floats:
@@ -362,6 +412,18 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
         raise NotImplementedError
 
+    def _conditional(self, x: Any, since: Floats, times: Floats, event: int | None) -> tuple[Floats, Floats | None]:
+        """Return survival and, of an event, incidence at the times, each (n, n_times), given survival to ``since``."""
+        wanted, place = np.unique(np.concatenate([since, times]), return_inverse=True)
+        own = np.arange(len(since)), place[: len(since)]
+        curves = self._survival(x, wanted)
+        survival = ratio_of_curves(curves[:, place[len(since) :]], curves[own])
+        if event is None or self.n_events_ == 1:
+            return survival, 1.0 - survival
+        incidence = self._incidence(x, wanted, event)
+        gained = incidence[:, place[len(since) :]] - incidence[own][:, None]
+        return survival, ratio_of_curves(gained, curves[own])
+
     def _has_net_survival(self) -> bool:
         known_of_several = type(self)._net_survival is not SurvivalModel._net_survival
         return known_of_several or getattr(self, "n_events_", 1) == 1
@@ -378,7 +440,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def _learn_target(self, target: Target) -> None:
         for name in ("event_times_", "training_summary_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        self.training_target_ = replace(target, subject=None)  # who the subjects were stays with the user
+        self.training_target_ = replace(target.joined(), subject=None)  # who the subjects were stays with the user
         self.n_events_ = target.n_events
         self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
 

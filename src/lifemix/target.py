@@ -3,7 +3,8 @@
 ``event`` is 0 for a row that was right-censored at ``time`` and 1..M for the event type that happened at ``time``. An
 event that is only known to lie in an interval has ``upper > time`` and fell in ``(time, upper]``; with ``time`` 0 it is
 left-censored. A row that came under observation at ``entry`` is left-truncated. Rows with the same ``subject``
-belong together: no split, fold or resample separates them. Without ``subject`` one row is one subject.
+belong together: no split, fold or resample separates them. Without ``subject`` one row is one subject. With ``subject``
+and ``entry`` the rows of one subject are its path: consecutive intervals with the covariates that held in each.
 
 ``as_target`` is the only parser of ``y`` in the package.
 """
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import TargetError
 from .event_coding import no_censored_row, refuse_large_codes, refuse_swapped
 from .other_frames import as_pandas
+from .path_rows import checked_starts, path_order
 from .subjects import first_appearance, subject_codes
 from .warning import warn_user
 
@@ -54,6 +56,8 @@ class Target:
     subject : int array of shape (n,) or None
         Code of the subject that the row belongs to (see ``lifemix.subjects``); None where every row is a subject of
         its own.
+    path : int array of shape (n,) or None
+        Number of the path that the row is an interval of; None where every row is an observation of its own.
     """
 
     event: Ints
@@ -61,6 +65,7 @@ class Target:
     entry: Floats
     upper: Floats
     subject: Ints | None = None
+    path: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.time)
@@ -91,6 +96,11 @@ class Target:
         return len(self) if self.subject is None else first_appearance(self.subject)[1]
 
     @property
+    def path_numbers(self) -> Ints:
+        """The path of each row, numbered 0, 1, 2 ... by first appearance; without paths, the row numbers."""
+        return np.arange(len(self)) if self.path is None else first_appearance(self.path)[0]
+
+    @property
     def event_times(self) -> Floats:
         """The distinct times of events of any type, ascending; intervals count at their upper ends."""
         return np.unique(np.fmax(self.time, self.upper)[self.event > 0])
@@ -117,13 +127,29 @@ class Target:
     def take(self, rows: Any) -> Target:
         """Return some of the rows, by index or mask."""
         subject = None if self.subject is None else self.subject[rows]
-        return Target(self.event[rows], self.time[rows], self.entry[rows], self.upper[rows], subject)
+        path = None if self.path is None else self.path[rows]
+        return Target(self.event[rows], self.time[rows], self.entry[rows], self.upper[rows], subject, path)
+
+    def joined(self) -> Target:
+        """Return one row per path, from its first start to its last end, in the order of their first rows.
+
+        What counts subjects and not rows (censoring, horizons, shares of events) is estimated from it. Without paths
+        the target itself.
+        """
+        if self.path is None:
+            return self
+        order, firsts = path_order(self.path_numbers, self.entry, self.time)
+        lasts = np.append(firsts[1:], len(order)) - 1
+        return replace(self.take(order[lasts]), entry=self.entry[order[firsts]], path=None)
 
     def followed_by(self, other: Target) -> Target:
         """Return these rows and then those of another target; subjects only where both have them."""
         columns: dict[str, Any] = {name: (getattr(self, name), getattr(other, name)) for name in _FIELDS}
         if self.subject is not None and other.subject is not None:
             columns["subject"] = (self.subject, other.subject)
+        if self.path is not None or other.path is not None:
+            first, second = self.path_numbers, other.path_numbers
+            columns["path"] = (first, second + first.max(initial=-1) + 1)
         return Target(**{name: np.concatenate(parts) for name, parts in columns.items()})
 
     def grouped(self, groups: Any) -> Target:
@@ -154,6 +180,8 @@ class Target:
             columns["upper"] = self.upper
         if self.subject is not None:
             columns["subject"] = self.subject
+        if self.path is not None:
+            columns["path"] = self.path
         array = np.empty(len(self), dtype=[(name, values.dtype) for name, values in columns.items()])
         for name, values in columns.items():
             array[name] = values
@@ -170,6 +198,7 @@ def make_target(
     entry: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     subject: ArrayLike | None = None,
+    paths: bool = True,
 ) -> NDArray[np.void]:
     """Return the target of a survival model as a structured array.
 
@@ -190,18 +219,25 @@ def make_target(
         Identifier of the subject of each row (a patient, a machine): numbers, texts, or anything that can be hashed,
         without missing values. Rows of one subject stay together in every split, fold, early stopping and resample.
         Without it every row is a subject of its own.
+    paths : bool, default True
+        Whether, where ``entry`` and ``subject`` are both given, the rows of one subject are consecutive intervals
+        ``(entry, time]``, each with the covariates that held in it, the last of which may end with an event. False:
+        they are separate observations, each with a late entry of its own, such as the members of one family. Where all
+        entries are 0 or missing they always are.
 
     Returns
     -------
     structured array of shape (n,)
         Fields ``event`` and ``time``, ``entry`` and ``upper`` where some row needs them, and ``subject``, an integer
-        code, where it was given: whole numbers as they are, other identifiers hashed.
+        code, where it was given: whole numbers as they are, other identifiers hashed; ``path`` where some subject has
+        several intervals.
 
     Raises
     ------
     TargetError
         For times that are negative or not finite, event codes that are not whole numbers, an ``upper`` below ``time``,
-        an ``entry`` after ``time``, a missing ``subject``, arguments of different length, or times and events that look
+        an ``entry`` after ``time``, a missing ``subject``, intervals of one subject that overlap, leave a gap or go on
+        after an event, arguments of different length, or times and events that look
         swapped.
 
     Warns
@@ -227,9 +263,15 @@ def make_target(
     >>> y = make_target([5.0, 3.0, 8.0], [1, 0, 1], subject=[17, 17, 42])
     >>> y["subject"]
     array([17, 17, 42])
+
+    A patient whose covariates changed at time 2, and one whose covariates did not change:
+
+    >>> y = make_target([2.0, 5.0, 8.0], [0, 1, 0], entry=[0.0, 2.0, 0.0], subject=[17, 17, 42])
+    >>> y["path"]
+    array([0, 0, 1])
     """
     refuse_swapped(time, event)
-    target = _check(time, event, entry, upper, subject)
+    target = _check(time, event, entry, upper, subject, paths)
     suspicious = no_censored_row(target.event)
     if suspicious:
         warn_user(suspicious)
@@ -291,7 +333,10 @@ def _from_frame(frame: pd.DataFrame) -> Target:
             f"a DataFrame target needs the column 'event' and one of 'time', 'duration'; got {list(frame.columns)}. "
             "Rename the columns, or use make_target(time, event)."
         )
-    optional = {name: frame.get(name) for name in _OPTIONAL}
+    optional: dict[str, Any] = {name: frame.get(name) for name in _OPTIONAL}
+    if "path" in frame.columns:  # what make_target returned, as a table
+        target = _check(frame[times[0]], frame["event"], **optional, paths=False)
+        return _with_paths(target, frame["path"], frame.get("subject", frame["path"]))
     return _check(frame[times[0]], frame["event"], **optional)
 
 
@@ -300,7 +345,10 @@ def _from_structured(array: NDArray[np.void]) -> Target:
     names = array.dtype.names or ()
     if "event" in names and ("time" in names or "duration" in names):
         optional = {name: array[name] if name in names else None for name in _OPTIONAL}
-        return _check(array["time" if "time" in names else "duration"], array["event"], **optional)
+        target = _check(array["time" if "time" in names else "duration"], array["event"], **optional, paths=False)
+        if "path" in names:
+            target = _with_paths(target, array["path"], array["subject" if "subject" in names else "path"])
+        return target
     if len(names) == 2 and array.dtype[0] == np.bool_:  # scikit-survival: (boolean event, time) under any names
         return _check(array[names[1]], array[names[0]])
     raise TargetError(
@@ -315,6 +363,7 @@ def _check(
     entry: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     subject: Any = None,
+    paths: bool = True,
 ) -> Target:
     times = _numbers(time, "time")
     n = len(times)
@@ -332,7 +381,18 @@ def _check(
     _refuse(times < 0, times, "time must be >= 0", "Drop these rows or move the time origin")
     uppers = _check_upper(times, events, uppers)
     _check_entry(times, entries, ~np.isnan(uppers))
-    return Target(events, times, entries, uppers, subjects)
+    target = Target(events, times, entries, uppers, subjects)
+    follow = paths and subjects is not None and bool(target.truncated.any())
+    return _with_paths(target, subjects, subject) if follow else target
+
+
+def _with_paths(target: Target, codes: Any, names: Any) -> Target:
+    """Return the target with its rows as intervals of paths; a target with one row per path needs none."""
+    number, count = first_appearance(np.asarray(codes, dtype=np.int64))
+    if count == len(target):
+        return target
+    entry = checked_starts(number, names, target.entry, target.time, target.event)
+    return replace(target, entry=entry, path=number)
 
 
 def _check_upper(times: Floats, events: Ints, uppers: Floats) -> Floats:

@@ -227,6 +227,7 @@ class TargetSummary:
         bool
 
         """
+        target = target.joined()
         interval = target.interval
         other = Cells.of(target.time[~interval], np.minimum(target.event[~interval], self.n_events), self.n_events + 1)
         names = ("left", "right", "counts", "last")

@@ -120,8 +120,9 @@ def test_a_start_stop_table_is_recognised(frame, write, run, refused, tmp_path):
     second = frame.assign(start=frame["days"] / 2, stop=frame["days"])
     rows = pd.concat([first, second]).sort_values(["patient", "start"]).drop(columns="days")
     path, output = write(rows), tmp_path / "m.safetensors"
-    columns = ["--time", "stop", "--event", "died", "--id", "patient"]
-    message = refused("fit", path, *columns, "-o", output)
+    columns = ["--time", "stop", "--event", "died"]
+    message = refused("fit", path, *columns, "--drop", "patient", "-o", output)
     assert "start-stop table" in message
-    assert "--entry start" in message
+    assert "--start start" in message
+    columns += ["--id", "patient"]
     assert run("fit", path, *columns, "--entry", "start", *QUICK, "--holdout", "0", "-o", output).code == 0

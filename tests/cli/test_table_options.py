@@ -20,6 +20,7 @@ FOLDER = Path(lifemix.cli.__file__).parent
 OWN = {"output", "search", "members", "models"}
 USED = {
     "file": {"predict", "evaluate", "report", "fit", "compare", "doctor"},
+    "path": {"predict"},
     "outcome": {"evaluate", "report", "fit", "compare", "doctor"},
     "covariates": {"fit", "compare", "doctor"},
     "labels": {"evaluate", "report", "fit", "compare", "doctor", "calculator"},

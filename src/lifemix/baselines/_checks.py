@@ -12,7 +12,7 @@ from ..event_coding import missing_codes, no_censored_row
 from ..target import Target
 from ..warning import warn_user
 
-__all__ = ["Floats", "check_target", "leave_zero"]
+__all__ = ["Floats", "check_target", "leave_zero", "refuse_paths"]
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +43,14 @@ def check_target(target: Target, owner: str, several_events: bool, entry: bool, 
         )
     if suspicious:
         warn_user(suspicious)
+
+
+def refuse_paths(target: Target, owner: str) -> None:
+    """Refuse the intervals of paths for a model whose fit depends on how a path is cut."""
+    raise TargetError(
+        f"{owner} takes one row per subject; got {len(target)} intervals of {len(target.joined())} subjects. Use "
+        "DeepSurvivalMachines, CoxPH or CauseSpecific(CoxPH()) for covariates that change over time."
+    )
 
 
 def leave_zero(target: Target) -> Target:

@@ -15,7 +15,7 @@ from ..metrics.predictions import take_rows
 from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor, shape_of
 from ..survival_model import SurvivalModel
 from ..target import Target, TargetLike, as_target
-from ._checks import Floats, check_target, leave_zero
+from ._checks import Floats, check_target, leave_zero, refuse_paths
 
 __all__ = ["Baseline", "WrappingModel", "chunks"]
 
@@ -29,6 +29,7 @@ class Baseline(SurvivalModel):
     _several_events: ClassVar[bool] = False
     _takes_entry: ClassVar[bool] = False
     _takes_intervals: ClassVar[bool] = False
+    _takes_paths: ClassVar[bool] = False  # several intervals per subject; what wraps others leaves it to them
     _takes_weights: ClassVar[bool] = False
     _is_wrapper: ClassVar[bool] = False  # hands all rows on to other estimators
 
@@ -65,6 +66,8 @@ class Baseline(SurvivalModel):
         owner = type(self).__name__
         target = as_target(y).grouped(groups)
         check_target(target, owner, self._several_events, self._takes_entry, self._takes_intervals)
+        if target.path is not None and not self._takes_paths:
+            refuse_paths(target, owner)
         rows = shape_of(X)[0]
         check_same_rows(rows, len(target))
         if sample_weight is not None and not self._takes_weights:
@@ -109,6 +112,7 @@ class WrappingModel(Baseline):
 
     _several_events = True
     _takes_entry = True
+    _takes_paths = True
     _takes_weights = True
     _is_wrapper = True
 

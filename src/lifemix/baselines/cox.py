@@ -84,6 +84,7 @@ class CoxPH(Baseline):
     """
 
     _takes_entry = True
+    _takes_paths = True
     _takes_weights = True
 
     _rules: ClassVar[Mapping[str, Rule]] = {
@@ -150,6 +151,12 @@ class CoxPH(Baseline):
     def _survival(self, x: Floats, times: Floats) -> Floats:
         baseline = step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)
         return proportional_survival(baseline, self._risk(x))
+
+    def _conditional(self, x: Floats, since: Floats, times: Floats, event: int | None) -> tuple[Floats, Floats | None]:
+        steps = self.event_times_, self.baseline_cumulative_hazard_
+        gained = np.maximum(step_values(*steps, times, 0.0) - step_values(*steps, since, 0.0)[:, None], 0.0)
+        survival = np.exp(-gained * np.exp(self._risk(x))[:, None])
+        return survival, 1.0 - survival
 
     def _risk(self, x: Floats) -> Floats:
         return linear_predictor(x, self.center_, self.coef_)

@@ -54,6 +54,7 @@ class AalenJohansen(Baseline):
 
     _several_events = True
     _takes_entry = True
+    _takes_paths = True
     _takes_weights = True
 
     _state: ClassVar[Mapping[str, StateKind]] = {

@@ -9,6 +9,7 @@ __all__ = ["in_command_words"]
 _WORDS = (
     ("make_target(..., subject=), on the command line --id", "--id"),
     ("make_target(start, event, upper=end)", "--upper"),
+    ("metrics.evaluate_landmarks", "lifemix evaluate --landmarks"),
     ("hidden=()", "--hidden none"),
     ("k=1 or 2", "--k 1 or 2"),
     ("weight_decay or dropout", "--dropout"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .landmark_options import Landmarks, Window
 from .options import Data, Model, Seed, Times
 from .output import Screen
 from .paths import check_model_path, check_table_path
@@ -12,15 +13,24 @@ __all__ = ["evaluate"]
 
 
 def evaluate(
-    screen: Screen, model: Model, data: Data, table: OutcomeOptions, times: Times = None, seed: Seed = 0
+    screen: Screen,
+    model: Model,
+    data: Data,
+    table: OutcomeOptions,
+    times: Times = None,
+    landmarks: Landmarks = None,
+    window: Window = None,
+    seed: Seed = 0,
 ) -> None:
     """Evaluate a model on rows with outcomes, preferably rows that it was not fitted to.
 
-    The model file remembers which columns hold time and event.
+    The model file remembers which columns hold time and event. Start-stop rows are evaluated at landmarks: of those at
+    risk at each, the risk of the time that follows.
 
     [bold]lifemix evaluate model.safetensors test.csv[/]
     """
-    at = TimeList.parse(times)
+    at, from_times = TimeList.parse(times), TimeList.parse(landmarks, "--landmarks")
+    lengths = TimeList.parse(window, "--window")
     check_model_path(model)
     check_table_path(data)
     import numpy as np
@@ -33,11 +43,13 @@ def evaluate(
 
     saved, X, y = open_outcomes(screen, model, data, table)
     horizons = at.within(saved.options.time_unit) or saved.horizons
+    spans = lengths.within(saved.options.time_unit)
+    chosen = from_times.within(saved.options.time_unit), spans[0] if spans else None
     findings = check_table(X, y, event_names=saved.event_names)
     findings += check_model(saved.model, X, y, event_names=saved.event_names, horizons=horizons)
     training = saved.model.training_target_.to_array()
     references = marginal_curve(np.zeros((len(training), X.shape[1])), training)
-    quality = measure_models({"this model": saved.model} | references, training, X, y, horizons, seed)
+    quality = measure_models({"this model": saved.model} | references, training, X, y, horizons, seed, chosen)
     show_quality(screen, quality, saved.event_names, saved.options.time_unit)
     show_findings(screen, findings, "Findings")
     screen.result({"quality": [each.to_state() for each in quality], "findings": finding_states(findings)})

@@ -119,6 +119,7 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
     from ..report import check_model
     from ..splits import default_horizons
     from .findings import finding_states, refuse_stops, show_findings, training_findings
+    from .start_stop import say_paths_done
     from .table_files import write_table
     from .training_table import open_training_table
 
@@ -151,7 +152,8 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
             about = check_model(evaluated, *part, event_names=names, horizons=horizons)
             show_findings(screen, about, "Findings about the model")
             findings = [*findings, *about]
-    _say_done(screen, data, output, held_out, choices.holdout_to)
+    say_done = say_paths_done if "path" in (training.y.dtype.names or ()) else _say_done
+    say_done(screen, data, output, held_out, choices.holdout_to)
     result = {"output": str(output), "settings": settings, "candidates": candidates}
     screen.result({**result, "findings": finding_states(findings), **model.metadata_})
 

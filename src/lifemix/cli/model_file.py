@@ -24,6 +24,7 @@ from .outcome import EventCodes, read_target
 from .output import Screen
 from .table_files import TableFile, read_table
 from .table_options import TableOptions
+from .visits import visits_as_intervals
 
 __all__ = ["SavedModel", "open_model", "open_outcomes"]
 
@@ -110,7 +111,9 @@ def open_outcomes(
         list(table.frame.columns)
     )
     learn_codes = given.censored or (given.event and given.event != saved.options.event)
-    rows, y, _ = read_target(table, options, None if learn_codes else saved.codes)
+    codes = None if learn_codes else saved.codes
+    table, options = visits_as_intervals(table, options, codes)
+    rows, y, _ = read_target(table, options, codes)
     X = saved.covariates(table, screen, options.apart)
     screen.say(f"[bold]{escape(str(table))}[/]")
     if saved.model.training_summary_.matches(as_target(y)):

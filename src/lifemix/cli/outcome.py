@@ -17,7 +17,7 @@ from .dates import holds_dates, time_since_origin
 from .table_files import TableFile
 from .table_options import TableOptions
 
-__all__ = ["EventCodes", "read_target"]
+__all__ = ["EventCodes", "read_target", "read_times"]
 
 _MOST_TYPES = 20
 _CENSORED_WORDS = {
@@ -90,7 +90,7 @@ def read_target(
     for column in options.outcome.values():
         if column in table.numbers.problems:
             raise TargetError(f"{table.numbers.problems[column]}. Correct it.")
-    time, event = _times(frame, options.time, "--time", options), frame[options.event]
+    time, event = read_times(frame, options.time, "--time", options), frame[options.event]
     rows = np.asarray(~np.isnan(time) & event.notna().to_numpy())
     if not rows.all() and not options.skip_incomplete:
         first = int(np.flatnonzero(~rows)[0]) + 1
@@ -104,17 +104,21 @@ def read_target(
         raise TargetError(f"the event column {options.event!r} has fractions; expected whole numbers or words.")
     codes = codes or EventCodes.learn(event[rows], options.event, options.censored)
     _refuse_negative(time[rows], options.time)
-    y = make_target(
+    given = (
         time[rows],
         codes.encode(event[rows], options.event),
-        None if options.entry is None else _times(frame, options.entry, "--entry", options)[rows],
-        None if options.upper is None else _times(frame, options.upper, "--upper", options)[rows],
+        None if options.entry is None else read_times(frame, options.entry, "--entry", options)[rows],
+        None if options.upper is None else read_times(frame, options.upper, "--upper", options)[rows],
         None if options.id not in frame.columns else _subjects(frame, options.id)[rows],
     )
+    try:
+        y = make_target(*given, paths=not options.separate_rows)
+    except TargetError as error:
+        raise TargetError(str(error).replace("give paths=False", "add --separate-rows")) from None
     return rows, y, codes
 
 
-def _times(frame: pd.DataFrame, column: str, option: str, options: TableOptions) -> NDArray[np.float64]:
+def read_times(frame: pd.DataFrame, column: str, option: str, options: TableOptions) -> NDArray[np.float64]:
     """Return a column of the outcome as numbers, NaN where missing; dates count from the origin."""
     values = frame[column]
     if pd.api.types.is_timedelta64_dtype(values.dtype):

@@ -48,7 +48,8 @@ def predict(
     """Predict survival for the rows of a table.
 
     One row for each row of the table: the probability of no event by each time, with several event types also the
-    probability of each type by then, and the median time to the first event.
+    probability of each type by then, and the median time to the first event. A model of start-stop rows follows the
+    rows of each subject, where the table has its start, stop and identifier: one row for each subject.
 
     [bold]lifemix predict model.safetensors new.csv --times 365,730 -o predictions.csv[/]
     """
@@ -79,16 +80,23 @@ def _predict_table(
 
     from ..scoring import predicted_columns
     from .model_file import open_model
+    from .predict_paths import predict_subjects
     from .table_files import read_table
     from .table_options import check_columns
+    from .visits import visits_to_predict
 
     saved = open_model(model)
     options = saved.options.override(given)
     table = read_table(data, options, saved.marks)
     if given.id is not None:
         check_columns(list(table.frame.columns), [("--id", given.id)])
+    table, options = visits_to_predict(screen, table, options)
     X = saved.covariates(table, screen, options.apart)
     times = at.within(options.time_unit) or saved.horizons
+    followed = predict_subjects(screen, saved, table.frame, X, options, times, quantiles)
+    if followed is not None:
+        _warn_beyond(screen, saved, times, followed)
+        return followed
     blocks = []
     with screen.bar("predicting", len(X)) as advance:
         for start in range(0, len(X), _BLOCK):

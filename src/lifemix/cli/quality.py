@@ -15,6 +15,7 @@ from ..estimators import DeepSurvivalMachines
 from ..metrics import aalen_johansen, concordance_antolini, evaluate, predicted_risks, registered_measures
 from ..preprocessing.reading import TableData
 from ..target import Target, as_target
+from .landmarks import add_landmark_measures
 from .output import Screen, at_times, shown_number
 
 __all__ = ["ModelQuality", "measure_models", "show_directions", "show_quality", "shown_measures"]
@@ -75,8 +76,12 @@ def measure_models(
     y: Any,
     horizons: Sequence[float],
     seed: int | None = None,
+    landmarks: tuple[Sequence[float], float | None] = ((), None),
 ) -> list[ModelQuality]:
-    """Measure models on the same rows; with a random seed the first gets bootstrap intervals."""
+    """Measure models on the same rows; with a random seed the first gets bootstrap intervals.
+
+    landmarks: at which start-stop rows are measured, and the length of the window; nothing is by default.
+    """
     found: list[ModelQuality] = []
     for name, model in models.items():
         quality = ModelQuality(name, len(X), list(horizons))
@@ -85,7 +90,7 @@ def measure_models(
             quality.log_likelihood_without = _without_covariates(model.primitive, y_train, y)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LifemixWarning)  # a measure without a value is shown as such
-            _add_measures(quality, model, as_target(y_train), X, as_target(y), None if found else seed)
+            _add_measures(quality, model, as_target(y_train), X, as_target(y), None if found else seed, landmarks)
         found.append(quality)
     return found
 
@@ -100,17 +105,26 @@ def _without_covariates(primitive: Any, y_train: Any, y: Any) -> float:
 
 
 def _add_measures(
-    quality: ModelQuality, model: Any, train: Target, X: TableData, target: Target, seed: int | None
+    quality: ModelQuality,
+    model: Any,
+    train: Target,
+    X: TableData,
+    target: Target,
+    seed: int | None,
+    landmarks: tuple[Sequence[float], float | None],
 ) -> None:
     if target.interval.any():
         quality.without = "with interval-censored events only the log-likelihood is available"
+        return
+    resamples = 0 if seed is None else _RESAMPLES if len(target) <= _MANY_ROWS else _RESAMPLES // 4
+    if target.path is not None:
+        add_landmark_measures(quality, model, train, X, target, resamples, seed or 0, *landmarks)
         return
     if target.truncated.any() or train.truncated.any():
         quality.without = "with late entry the weights for censoring do not apply, so there is no Brier score or C^td"
         times = np.unique(np.quantile(target.time, np.linspace(0, 1, 101)))
         quality.antolini = concordance_antolini(target, model.predict_survival_function(X, times), times)
         return
-    resamples = 0 if seed is None else _RESAMPLES if len(target) <= _MANY_ROWS else _RESAMPLES // 4
     try:
         table = evaluate(
             model, train, X, target, quality.horizons, n_bootstrap=resamples, random_state=0 if seed is None else seed

@@ -20,9 +20,10 @@ from .dates import dates_as_ages, holds_dates
 from .outcome import EventCodes, read_target
 from .output import Screen
 from .paths import STANDARD_INPUT
-from .start_stop import refuse_start_stop
+from .start_stop import recognise_start_stop, show_paths
 from .table_files import TableFile, read_table
 from .table_options import TableOptions
+from .visits import refuse_visits, visits_as_intervals
 
 __all__ = ["TrainingTable", "open_training_table"]
 
@@ -62,6 +63,7 @@ class TrainingTable:
             "events": list(self.codes.types),
             "columns": [fact.to_state() for fact in self.facts],
             "decimal_marks": dict(self.marks),
+            **({"paths": True} if "path" in (self.y.dtype.names or ()) else {}),
         }
 
 
@@ -94,8 +96,9 @@ def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
     options = options.resolve(names)
     if holds_dates(file.frame[options.time or ""]) and not options.time_unit:
         options = replace(options, time_unit="days")
+    file, options = visits_as_intervals(file, recognise_start_stop(file.frame, options))
+    refuse_visits(file.frame, options)
     complete, y, codes = read_target(file, options)
-    refuse_start_stop(file.frame, options)
     rows = file.frame if complete.all() else file.frame[complete]
     names = [name for name in rows.columns if name not in options.apart]
     aged, ages = dates_as_ages(rows, names, options)
@@ -143,7 +146,8 @@ def _check_size(table: TrainingTable) -> None:
 
 
 def _show_outcome(screen: Screen, table: TrainingTable) -> None:
-    target, options, codes = as_target(table.y), table.options, table.codes
+    rows, options, codes = as_target(table.y), table.options, table.codes
+    target = rows.joined()  # of a path its last time and its event
     counts = np.bincount(target.event, minlength=len(codes.types) + 1)
     unit = f" {options.time_unit}" if options.time_unit else ""
     screen.say(
@@ -153,11 +157,13 @@ def _show_outcome(screen: Screen, table: TrainingTable) -> None:
     shares = [f"{escape(name)} {counts[i]:,} ({counts[i] / len(target):.0%})" for i, name in enumerate(codes.names, 1)]
     labels = f" ({', '.join(map(repr, codes.censored))})" if codes.censored else ""
     screen.say(f"  event  {escape(options.event or '')}: {', '.join(shares)}; censored{escape(labels)} {counts[0]:,}")
-    for what, rows in (("with late entry", target.truncated), ("with an interval-censored event", target.interval)):
-        if rows.any():
-            screen.say(f"         {int(rows.sum()):,} rows {what}")
-    if target.subject is not None:
-        _show_subjects(screen, options.id or "", target)
+    for what, some in (("with late entry", target.truncated), ("with an interval-censored event", target.interval)):
+        if some.any():
+            screen.say(f"         {int(some.sum()):,} rows {what}")
+    if rows.path is not None:
+        show_paths(screen, options, rows)
+    elif rows.subject is not None:
+        _show_subjects(screen, options.id or "", rows)
     if table.skipped:
         screen.warn(f"{table.skipped} rows without time or event were left out.")
 

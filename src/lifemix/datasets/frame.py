@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import Any
 
 import pandas as pd
 
@@ -70,7 +71,8 @@ def from_frame(
     }
     roles = [time, event, *optional.values()]
     _check_columns(frame, roles)
-    y = make_target(frame[time], frame[event], **{name: frame[column] for name, column in optional.items()})
+    columns: dict[str, Any] = {name: frame[column] for name, column in optional.items()}
+    y = make_target(frame[time], frame[event], **columns)
     X = frame.drop(columns=roles)
     n_events = as_target(y).n_events
     return Dataset(

@@ -440,6 +440,10 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
         return self.network_.distribution(x).net(event).survival(times)
 
+    def _conditional(self, x: Floats, since: Floats, times: Floats, event: int | None) -> tuple[Floats, Floats | None]:
+        given = self.network_.distribution(x).given(since)
+        return given.survival(times), None if event is None else given.cumulative_incidence(times, event)
+
     def _risk(self, x: Floats) -> Floats:
         return -self.network_.distribution(x).rmst(self.last_event_time_)
 

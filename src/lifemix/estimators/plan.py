@@ -28,6 +28,7 @@ from ..warning import warn_user
 from .automatic import resolved, used
 from .encoders import copy_encoder
 from .inputs import in_units, single_precision, training_rows, validation_rows
+from .path_settings import check_path_settings, prior_share
 from .settings import check_memory, choose_device, root_seed
 from .timescale import TimeScale
 
@@ -129,7 +130,8 @@ def make_plan(
     estimator._check_settings()
     memo = memo or Memo()
     X, target, weight = training_rows(X, y, sample_weight, estimator.t_max)
-    estimator = resolved(estimator, len(target))
+    check_path_settings(estimator, target)
+    estimator = resolved(estimator, len(target.joined()))
     weight = weight / weight.mean()  # the loss does not depend on their scale, single precision does
     if estimator.t_max is not None and target.n_events > 1 and target.interval.any() and estimator.objective == "exact":
         raise SettingError(
@@ -191,6 +193,8 @@ def _jobs(
     begin = memo.get(("start", architecture.family), start)
     settings: dict[str, Any] = {name: float(getattr(estimator, name)) for name in _OWN_SETTINGS}
     root = memo.get(("root", estimator.random_state), lambda: root_seed(estimator.random_state))
+    for name in ("prior_strength", "head_prior"):
+        settings[name] *= prior_share(sample.target)
     jobs = []
     for seed in np.random.SeedSequence(root).generate_state(estimator.n_members).tolist():
         train, held_out = memo.get(("split", seed, fraction), partial(_split, sample, fraction, seed))

@@ -411,6 +411,41 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._best().predict_cumulative_incidence(X, times, event)
 
+    def predict_path(
+        self,
+        X: TableLike,
+        start: Any,
+        stop: Any,
+        subject: Any,
+        times: Any,
+        event: int | None = None,
+        extend: bool = False,
+    ) -> Any:
+        """Return the best estimator's survival, or an incidence, along paths of covariates that change over time.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The columns of training, one row per interval.
+        start, stop : array-like of shape (n,)
+            The interval ``(start, stop]`` in which a row holds.
+        subject : array-like of shape (n,)
+            Identifier of the subject of each row.
+        times : array-like of shape (n_times,)
+            Times from the origin.
+        event : int, optional
+            None for survival; an event type for its cumulative incidence.
+        extend : bool, default False
+            Whether the last covariates are kept beyond the last stop.
+
+        Returns
+        -------
+        array of shape (n_subjects, n_times)
+            Probabilities.
+
+        """
+        return self._best().predict_path(X, start, stop, subject, times, event, extend)
+
     def transform(self, X: TableLike) -> Any:
         """Return the best estimator's representation.
 

@@ -17,6 +17,7 @@ from .dcalibration import d_calibration
 from .evaluation import evaluate, mean_concordance
 from .importance import permutation_importance
 from .incidence import aalen_johansen
+from .landmark import at_landmark, evaluate_landmarks, landmark_risk
 from .measures import Measure, measure_named, register_measure, registered_measures
 from .predictions import predicted_risk, predicted_risks, survival_at_own_time
 from .resampling import bootstrap, bootstrap_difference
@@ -25,6 +26,7 @@ from .survival_curves import kaplan_meier, nelson_aalen
 __all__ = [
     "Measure",
     "aalen_johansen",
+    "at_landmark",
     "auc_td",
     "bootstrap",
     "bootstrap_difference",
@@ -35,9 +37,11 @@ __all__ = [
     "concordance_td",
     "d_calibration",
     "evaluate",
+    "evaluate_landmarks",
     "integrated_brier_score",
     "integrated_calibration_index",
     "kaplan_meier",
+    "landmark_risk",
     "mean_concordance",
     "measure_named",
     "nelson_aalen",

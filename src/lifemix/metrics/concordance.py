@@ -50,7 +50,8 @@ def concordance(
     Parameters
     ----------
     y : target
-        n subjects, possibly left-truncated: a subject is compared with those at risk at the time of its event.
+        n subjects, possibly left-truncated: a subject is compared with those at risk at the time of its event. The
+        intervals of a path are rows of their own, each with the risk by the covariates that hold in it.
     risk : array-like of shape (n,)
         Risk score; higher = earlier event.
     event : int or None, default 1
@@ -82,7 +83,7 @@ def concordance(
     0.75
     """
     Choice("censored", "wolbers")("competing", competing)
-    target = observed(y, "y", truncation=competing == "censored")
+    target = observed(y, "y", truncation=competing == "censored", by_row=True)
     values = check_risk(risk, len(target))
     kind = status(target, check_event(event), rivals_censored=competing == "censored")
     limit = np.inf if horizon is None else check_horizon(horizon)

@@ -16,8 +16,8 @@ from ..errors import LifemixWarning
 from ..protocols import FittedSurvivalModel
 from ..splits import horizons as event_quantiles
 from ..target import Target, TargetLike, as_target
-from .concordance import concordance_td
-from .inputs import Floats, observed
+from .concordance import concordance, concordance_td
+from .inputs import Floats, observed, refuse_paths
 from .measures import Measure, measure_named, registered_measures
 from .predictions import predicted_risks, survival_at_own_time
 from .resampling import bootstrap
@@ -99,6 +99,7 @@ def evaluate(
     chosen = (
         [m for m in registered_measures() if m.standard] if measures is None else list(map(measure_named, measures))
     )
+    refuse_paths(y_test, "y_test")
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
     times = np.sort(check_times(horizons, "horizons"))
     Choice("censored", "wolbers")("competing", competing)
@@ -120,6 +121,9 @@ def evaluate(
 
 def mean_concordance(risk: Callable[[Floats, int], ArrayLike], y_train: TargetLike, y: TargetLike) -> float:
     """Return the mean C^td over event types and the quartiles of their training times: the ``score`` of every model.
+
+    The intervals of paths are compared as ``concordance`` does it: at the time of each event up to the quartile, those
+    at risk by the covariates that hold then, without weights.
 
     Parameters
     ----------
@@ -148,7 +152,11 @@ def mean_concordance(risk: Callable[[Floats, int], ArrayLike], y_train: TargetLi
     for event in range(1, train.n_events + 1):
         times = event_quantiles(train, event=event)
         predicted = np.asarray(risk(times, event))
-        values += [concordance_td(train, test, predicted[:, i], float(t), event) for i, t in enumerate(times)]
+        for i, t in enumerate(times.tolist()):
+            if test.path is None:
+                values.append(concordance_td(train, test, predicted[:, i], t, event))
+            else:
+                values.append(concordance(test, predicted[:, i], event, horizon=t))
     return float(np.mean(values))
 
 

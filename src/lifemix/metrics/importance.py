@@ -14,7 +14,7 @@ from ..checks import Whole, check_times
 from ..errors import InputError
 from ..target import TargetLike
 from .brier import brier_score
-from .inputs import Floats, observed
+from .inputs import Floats, observed, refuse_paths
 
 __all__ = ["PermutationImportance", "permutation_importance"]
 
@@ -110,6 +110,7 @@ def permutation_importance(
     [0. 0.]
     """
     grid = check_times(times)
+    refuse_paths(y_test, "y_test")
     test = observed(y_test, "y_test")
     groups = _groups(X, features)
     if len(X) != len(test):

@@ -21,6 +21,7 @@ __all__ = [
     "check_probabilities",
     "check_risk",
     "observed",
+    "refuse_paths",
     "status",
     "undefined",
 ]
@@ -33,9 +34,12 @@ Bools = NDArray[np.bool_]
 _ROUNDING = 1e-6
 
 
-def observed(y: TargetLike, name: str, truncation: bool = False) -> Target:
-    """Read a target whose events are known exactly; left-truncated rows only where the metric can use them."""
-    target = as_target(y)
+def observed(y: TargetLike, name: str, truncation: bool = False, *, by_row: bool = False) -> Target:
+    """Read a target whose events are known exactly; left-truncated rows only where the metric can use them.
+
+    The intervals of a path count as one subject, in the order of first appearance, unless ``by_row`` keeps them apart.
+    """
+    target = as_target(y) if by_row else as_target(y).joined()
     if target.interval.any():
         raise TargetError(
             f"{name} must have exact or right-censored times for this metric; got {int(target.interval.sum())} events "
@@ -48,6 +52,17 @@ def observed(y: TargetLike, name: str, truncation: bool = False) -> Target:
             "concordance, concordance_antolini, d_calibration or calibration_curve, which respect entry times."
         )
     return target
+
+
+def refuse_paths(y: TargetLike, name: str) -> None:
+    """Refuse the intervals of paths where each row of X is predicted from the origin on."""
+    target = as_target(y)
+    if target.path is not None:
+        raise TargetError(
+            f"{name} must have one row per subject here, whose covariates hold from the origin on; got {len(target)} "
+            f"intervals of {len(target.joined())} subjects. Evaluate at landmarks (metrics.evaluate_landmarks with "
+            "metrics.landmark_risk), or compare rows at risk with metrics.concordance(y, risk)."
+        )
 
 
 def status(target: Target, event: int | None, rivals_censored: bool = False) -> Ints:

@@ -107,7 +107,8 @@ def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: Targe
     Returns
     -------
     array of shape (n,)
-        Probabilities; uniformly distributed where the model is right and nothing is censored.
+        Probabilities; uniformly distributed where the model is right and nothing is censored. Of the intervals of
+        paths, one per subject in order of first appearance: the product along its rows.
 
     Examples
     --------
@@ -128,7 +129,11 @@ def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: Targe
         block = _checked(model.predict_survival_function(some, times), some, times)
         own, entry = (block[np.arange(len(rows)), place[half]] for half in (slice(len(rows)), slice(len(rows), None)))
         values[rows] = np.divide(own, entry, out=np.zeros(len(rows)), where=entry > 0)
-    return values
+    if target.path is None:
+        return values
+    along = np.ones(len(target.joined()))
+    np.multiply.at(along, target.path_numbers, values)
+    return along
 
 
 def take_rows(X: TableLike, rows: Any) -> Any:

@@ -108,6 +108,8 @@ def bootstrap(
     True
     """
     target, arrays = as_target(y), [np.asarray(array) for array in predictions]
+    if target.path is not None and any(array.shape[:1] != (len(target),) for array in arrays):
+        target = target.joined()  # one prediction per subject
     for array in arrays:
         if array.shape[:1] != (len(target),):
             raise InputError(f"every prediction must have {len(target)} rows, as y has; got shape {array.shape}.")
@@ -218,9 +220,17 @@ def _sampler(target: Target, generator: np.random.Generator) -> Callable[[], tup
         length = sizes[drawn]
         within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
         rows = by_subject[np.repeat(starts[drawn], length) + within]
-        return rows, replace(target.take(rows), subject=np.repeat(np.arange(n), length))
+        copy = np.repeat(np.arange(n), length)
+        taken = target.take(rows)
+        return rows, replace(taken, subject=copy, path=None if taken.path is None else _paths(copy, taken.path))
 
     return draw_subjects
+
+
+def _paths(copy: Rows, path: Rows) -> Rows:
+    """Number the paths of subjects that may have been drawn several times."""
+    pairs = np.stack([copy, path], axis=1)
+    return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _jackknife(metric: Metric, target: Target, arrays: list[Any]) -> Floats:

@@ -95,6 +95,7 @@ class LifeMix(WrappingModel):
     """
 
     _takes_intervals = True
+    _takes_paths = False  # its parts are weighed row by row
     _rules: ClassVar[Mapping[str, Rule]] = {
         "parts": Check(_check_parts),
         "n_folds": Whole(2, optional=True),

@@ -12,6 +12,7 @@ from .dcalibration import d_calibration
 from .hazard import hazard_curves
 from .history import training_history
 from .importance import importance_over_time
+from .landmarks import landmark_quality, updated_curves
 from .phenotypes import phenotype_means, phenotypes
 from .quality import brier_over_time, concordance_over_time
 from .risk_groups import number_at_risk, risk_groups
@@ -28,6 +29,7 @@ __all__ = [
     "hazard_curves",
     "importance_over_time",
     "incidence_curves",
+    "landmark_quality",
     "mixture_components",
     "number_at_risk",
     "phenotype_means",
@@ -36,4 +38,5 @@ __all__ = [
     "stacked_incidence",
     "survival_curves",
     "training_history",
+    "updated_curves",
 ]

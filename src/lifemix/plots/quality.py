@@ -154,7 +154,7 @@ def concordance_over_time(
 
 def _reference(y_train: TargetLike, y_test: TargetLike, grid: Floats, event: int | None) -> tuple[Floats, Floats]:
     """Return the times that both samples reach, and the Brier score there of one curve for everyone."""
-    train, test = as_target(y_train), as_target(y_test)
+    train, test = as_target(y_train).joined(), as_target(y_test).joined()
     known = grid[grid <= min(train.time.max(), test.time.max())]
     if not len(known):
         return known, known

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from .choice import Passthrough, apply_preprocessor, learn_preprocessor, shape_of
 from .reading import TableData, TableLike
 from .tabular import TabularPreprocessor
+from .visit_intervals import start_stop
 
 __all__ = [
     "SUPPORT_NORMAL_VALUES",
@@ -17,6 +18,7 @@ __all__ = [
     "apply_preprocessor",
     "learn_preprocessor",
     "shape_of",
+    "start_stop",
 ]
 
 SUPPORT_NORMAL_VALUES: Mapping[str, float] = {

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from ..errors import CovariateError, SettingError
-from .frames import as_frame, match_columns
+from .frames import as_frame, match_columns, wrong_dimensions
 from .reading import TableData, TableLike
 from .tabular import TabularPreprocessor
 
@@ -226,10 +226,7 @@ def shape_of(X: TableLike) -> tuple[int, int]:
     """
     shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
     if len(shape) != 2:
-        raise CovariateError(
-            f"X must be a table of two dimensions; got shape {tuple(shape)}. Reshape your data: X.reshape(-1, 1) if it "
-            "is one column, X.reshape(1, -1) if it is one row."
-        )
+        raise CovariateError(wrong_dimensions(shape))
     if shape[0] == 0:
         raise CovariateError("X must have at least one row; got 0. Check how the rows were selected.")
     return int(shape[0]), int(shape[1])

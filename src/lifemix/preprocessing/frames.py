@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..errors import CovariateError, LifemixWarning
 from ..other_frames import as_pandas
 from .reading import TableData
 
-__all__ = ["as_frame", "as_table", "match_columns"]
+__all__ = ["as_frame", "as_table", "match_columns", "wrong_dimensions"]
 
 Table = TypeVar("Table", pd.DataFrame, TableData, pd.DataFrame | TableData)
 
@@ -41,11 +42,20 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
         X = X.toarray()
     array = np.asarray(X)
     if array.ndim != 2:
-        raise CovariateError(
-            f"X must be a table of two dimensions; got shape {array.shape}. Reshape your data: X.reshape(-1, 1) if it "
-            "is one column, X.reshape(1, -1) if it is one row."
-        )
+        raise CovariateError(wrong_dimensions(array.shape))
     return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])], copy=False), False
+
+
+def wrong_dimensions(shape: Sequence[int]) -> str:
+    """Return what to say of an array that is not a table."""
+    if len(shape) < 2:
+        fix = "Reshape your data: X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row."
+    else:
+        fix = (
+            "Covariates that change over time go into one row per interval: lifemix.preprocessing.start_stop makes "
+            "such rows, make_target(stop, event, entry=start, subject=id) their target."
+        )
+    return f"X must be a table of two dimensions; got shape {tuple(shape)}. {fix}"
 
 
 def match_columns(frame: Table, named: bool, names: list[str], named_in_training: bool, owner: str) -> Table:

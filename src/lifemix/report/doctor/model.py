@@ -109,6 +109,9 @@ def _findings(
             "Leave such rows out, or code the event as censored (0).",
         )
         return
+    if target.path is not None:
+        yield from _of_paths(model, X, target)
+        return
     train, mixture = training_target(model), mixture_of(model)
     if mixture is not None:
         from .mixture import check_mixture, describe_mixture  # imports PyTorch
@@ -137,3 +140,18 @@ def _findings(
 
         yield from check_members(mixture, part, at)
     yield from check_calibration(model, part, seen, at, names)
+
+
+def _of_paths(model: FittedSurvivalModel, X: TableLike, target: Target) -> Iterator[Finding]:
+    """Find what can be said from the intervals of paths, none of which is a prediction from the origin on."""
+    mixture = mixture_of(model)
+    if mixture is not None:
+        from .mixture import check_mixture, describe_mixture  # imports PyTorch
+
+        yield from check_mixture(describe_mixture(mixture, X, target), mixture.objective)
+    yield Finding(
+        "note",
+        "calibration not checked",
+        f"The rows are {len(target):,} intervals of paths; no row is a prediction from the origin on.",
+        "Look at the quality at landmarks: metrics.evaluate_landmarks.",
+    )

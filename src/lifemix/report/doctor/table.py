@@ -94,9 +94,9 @@ def _findings(
     max_rows: int,
     generator: np.random.Generator,
 ) -> Iterator[Finding]:
-    yield from check_outcome(target, names)
+    yield from check_outcome(target.joined(), names)
     if horizons is not None:
-        yield from check_horizons(target, horizons)
+        yield from check_horizons(target.joined(), horizons)
     variables, unreadable = readable_columns(table)
     yield from unreadable
     yield from _check_sizes(variables, target, names)

@@ -14,6 +14,7 @@ from ... import events
 from ...checks import check_same_rows
 from ...errors import InputError, SettingError
 from ...metrics import predicted_risks
+from ...metrics.inputs import refuse_paths
 from ...preprocessing import TableLike
 from ...preprocessing.frames import as_frame
 from ...protocols import FittedSurvivalModel
@@ -141,6 +142,7 @@ def gather(
     random_state: int,
 ) -> ReportContext:
     """Check the arguments, ask the model for its predictions, and put everything together."""
+    refuse_paths(y, "y")
     model, target = best_model(model), as_target(y)
     frame, named = as_frame(X)
     named = named and hasattr(model, "feature_names_in_")
