@@ -67,11 +67,11 @@ def test_adaptive_incidence_at_one_time_equals_quadrature_and_that_on_a_fine_gri
     if isinstance(d, MixtureDistribution):
         return
     t = 10 ** np.random.default_rng(seed).uniform(-3, 3)
-    one = d._adaptive_incidences(torch.tensor([t], dtype=torch.float64))[:, 0].numpy()
+    one = d._adaptive_incidences(torch.tensor([t], dtype=torch.float64))[..., 0].T.numpy()
     for row, reference in enumerate(references):
         np.testing.assert_allclose(one[row], reference.incidences(t), atol=1e-8)
     grid = torch.from_numpy(np.geomspace(1e-6 * t, t, 150))
-    np.testing.assert_allclose(d._adaptive_incidences(grid)[:, -1].numpy(), one, atol=1e-8)
+    np.testing.assert_allclose(d._adaptive_incidences(grid)[..., -1].T.numpy(), one, atol=1e-8)
     np.testing.assert_allclose(d.cumulative_incidences(t)[..., 0].T, one, atol=1e-6)
 
 

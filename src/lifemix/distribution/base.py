@@ -410,16 +410,16 @@ class SurvivalDistribution(ABC):
 
     def _invert(self, log_s: Tensor) -> Tensor:
         """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``."""
+        return invert(self._log_hazard_and_slope, log_s, *self._bracket(log_s))
 
-        def curve(rows: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-            part, t, x = self._take(rows), torch.exp(x)[:, None], x[:, None]
-            survival, cdf = part._log_survival(t), part._log_cdf(t)
-            # log H = log(-log S); where S is close to 1, H = -log1p(-F) keeps the digits
-            cumulative_hazard = torch.where(cdf < -1.0, -torch.log1p(-torch.exp(cdf)), -survival)
-            slope = torch.exp(part._log_pdf(t) - survival + x) / cumulative_hazard  # d log H / d log t
-            return torch.log(cumulative_hazard)[:, 0], slope[:, 0]
-
-        return invert(curve, log_s, *self._bracket(log_s))
+    def _log_hazard_and_slope(self, rows: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the log cumulative hazard of some rows ``[p]``, each at its own log time ``[p]``, and its slope."""
+        part, t, x = self._take(rows), torch.exp(x)[:, None], x[:, None]
+        survival, cdf = part._log_survival(t), part._log_cdf(t)
+        # log H = log(-log S); where S is close to 1, H = -log1p(-F) keeps the digits
+        cumulative_hazard = torch.where(cdf < -1.0, -torch.log1p(-torch.exp(cdf)), -survival)
+        slope = torch.exp(part._log_pdf(t) - survival + x) / cumulative_hazard  # d log H / d log t
+        return torch.log(cumulative_hazard)[:, 0], slope[:, 0]
 
     def _by_time(self, t: ArrayLike, function: Callable[[Self, Tensor], Tensor]) -> Floats:
         times = torch.as_tensor(check_times(t, "t"))[None]

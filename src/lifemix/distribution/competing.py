@@ -6,7 +6,6 @@ incidences are never rebuilt from averaged net curves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 from typing import Any, Self
 
@@ -19,14 +18,16 @@ from ..checks import Seed, Whole, check_event, check_times
 from ..primitives import Mixture, Primitive
 from ..primitives.stable import log_mean_of_survivors
 from .components import ComponentDistribution
-from .incidence import NetCurves, adaptive_incidence
+from .incidence import adaptive_incidence
 from .incidence_grid import IncidenceGrid, net_survivals
+from .net_curves import NetCurves
 from .scales import Scales
 from .single import MixtureDistribution
 
 __all__ = ["CompetingDistribution"]
 
 Floats = NDArray[np.float64]
+_CHUNK = 1 << 21  # numbers in the largest temporary array
 _FAST_CHUNK = 1 << 17  # numbers that stay in the processor's cache
 _ORIGIN = -1e5  # stands for the logarithm of 0
 
@@ -96,6 +97,7 @@ class CompetingDistribution(ComponentDistribution):
         flat = Mixture(log_weights, own.components).map(lambda values: values.transpose(0, 1).flatten(1))
         return MixtureDistribution(Mixture(torch.log_softmax(flat.log_weights, dim=-1), flat.components), self._since)
 
+    @torch.no_grad()
     def cumulative_incidences(self, t: ArrayLike) -> Floats:
         """Return the cumulative incidence of every event type, for the cost of one.
 
@@ -110,9 +112,12 @@ class CompetingDistribution(ComponentDistribution):
             Probabilities.
         """
         times = check_times(t, "t")
-        n_values = len(times) * self.n_events
-        flat = self._by_chunk(lambda part: part._incidences(times).flatten(1), n_values)
-        return np.moveaxis(flat.reshape(len(self), len(times), self.n_events), 2, 0)
+        result = np.empty((self.n_events, len(self), len(times)))
+        size = max(1, _CHUNK // max(1, len(times) * self.n_events * self._width))
+        for start in range(0, len(self), size):
+            rows = slice(start, start + size)
+            result[:, rows] = self._take(rows)._incidences(times).numpy()
+        return result
 
     @torch.no_grad()
     def survival(self, t: ArrayLike) -> Floats:  # noqa: D102, inherited
@@ -126,8 +131,8 @@ class CompetingDistribution(ComponentDistribution):
         space = torch.empty(min(size, rows) * events, k, len(times), dtype=torch.float64)
         for member, start in product(range(members), range(0, rows, size)):
             at = slice(start, start + size)
-            own = self._mixtures.map(lambda values: values[member, at])  # noqa: B023
-            result[at].add_(net_survivals(own, log_times, space).prod(1), alpha=1 / members)
+            own = self._mixtures.map(lambda values: values[member, at].transpose(0, 1))  # noqa: B023
+            result[at].add_(net_survivals(own, log_times, space).prod(0), alpha=1 / members)
         result[:, torch.as_tensor(times == 0)] = 1.0
         return result.numpy()
 
@@ -212,29 +217,34 @@ class CompetingDistribution(ComponentDistribution):
         late = torch.log(components.inverse_log_survival(levels)).amax(-1).amin(2).amax(0)
         return early - 1e-6, late + 1e-6
 
+    def _by_member_and_row(self) -> Mixture:
+        """Return the mixtures ``[events, members x rows, k]``."""
+        return self._mixtures.map(lambda values: values.flatten(0, 1).transpose(0, 1).contiguous())
+
     def _incidences(self, times: Floats) -> Tensor:
-        """Return ``[rows, times, events]``, given survival to ``since``."""
+        """Return ``[events, rows, times]``, given survival to ``since``."""
         if self._since is not None:
             return self._adaptive_incidences(torch.as_tensor(times))
         members, n_rows, n_events, _ = self._mixtures.log_weights.shape
-        result = torch.zeros(n_rows, len(times), n_events, dtype=torch.float64)
-        later = np.flatnonzero(times > 0)
-        if len(later) and n_rows:
-            distinct, place = np.unique(times[later], return_inverse=True)
-            mixtures = self._mixtures.map(lambda values: values.flatten(0, 1))  # [members x rows, events, k]
-            found = IncidenceGrid(distinct).incidences(mixtures).unflatten(0, (members, n_rows)).mean(0)
-            result[:, later] = found[..., place].transpose(1, 2)
-        return result
+        distinct, place = np.unique(times, return_inverse=True)
+        later = distinct[distinct > 0]
+        if len(later) == 0 or n_rows == 0:
+            return torch.zeros(n_events, n_rows, len(times), dtype=torch.float64)
+        found = IncidenceGrid(later).incidences(self._by_member_and_row())
+        found = found.unflatten(1, (members, n_rows)).mean(1) if members > 1 else found
+        if len(later) < len(distinct):
+            found = torch.nn.functional.pad(found, (1, 0))  # at the origin
+        return found if np.array_equal(place, np.arange(len(times))) else found[..., torch.from_numpy(place)]
 
     def _adaptive_incidences(self, times: Tensor) -> Tensor:
-        """Return ``[rows, times, events]``, given survival to ``since``, every member integrated by itself.
+        """Return ``[events, rows, times]``, given survival to ``since``, every member integrated by itself.
 
         Relative to the probability of survival to ``since``, however small that is. The first panel ends where the
         first component begins.
         """
         members, n_rows, n_events, _ = self._mixtures.log_weights.shape
-        mixtures = self._mixtures.map(lambda values: values.flatten(0, 1))  # [members x rows, events, k]
-        scales = Scales.of(mixtures.components.map(lambda values: values.flatten(1)))
+        mixtures = self._by_member_and_row()
+        scales = Scales.of(mixtures.components.map(lambda values: values.transpose(0, 1).flatten(1)))
         since = torch.log(self._since_column()).clamp(min=_ORIGIN).repeat(members, 1)
         base = self._log_survival_at_since()[:, 0].repeat(members)
         log_t = torch.log(self._no_earlier(times[None].expand(n_rows, -1))).clamp(min=_ORIGIN)
@@ -244,10 +254,10 @@ class CompetingDistribution(ComponentDistribution):
         rows = torch.arange(members * n_rows).repeat_interleave(edges.shape[1] - 1)
         lower, upper = edges[:, :-1].reshape(-1), edges[:, 1:].reshape(-1)
         seen = scales if self._since is None else scales.without_end()
-        parts = adaptive_incidence(NetCurves(mixtures), seen, base, rows, lower, upper, n_events)
+        parts = adaptive_incidence(NetCurves(mixtures), seen, base, rows, lower, upper)
         sums = parts.view(members * n_rows, -1, n_events).cumsum(1)[:, 1:]
         found = torch.empty_like(sums).scatter_(1, order[..., None].expand_as(sums), sums)
-        return found.view(members, n_rows, len(times), n_events).mean(0)
+        return found.view(members, n_rows, len(times), n_events).mean(0).permute(2, 0, 1)
 
     def _all_components(self) -> Primitive:
         return self._mixtures.components.map(lambda values: values.transpose(0, 1).flatten(1))
@@ -260,15 +270,9 @@ class CompetingDistribution(ComponentDistribution):
     def _cured(self) -> Tensor:
         return self._mixtures.expect(self._mixtures.components.cure_fraction()).prod(2).mean(0)[:, None]
 
-    def _log_survival_of_rows(self) -> Callable[[Tensor, Tensor], Tensor]:
-        curves = NetCurves(self._mixtures.map(lambda values: values.transpose(0, 1).flatten(1, 2)))
-        members = len(self._mixtures.log_weights)
-
-        def log_survival(rows: Tensor, x: Tensor) -> Tensor:
-            by_member = curves.log_survival(rows, x.T).unflatten(0, (members, self.n_events)).sum(1)
-            return self._average(by_member).T
-
-        return log_survival
+    def _by_member_and_event(self) -> tuple[Mixture, int]:
+        joined = self._mixtures.map(lambda values: values.transpose(1, 2).flatten(0, 1))
+        return joined, len(self._mixtures.log_weights)
 
     def _tail_index(self) -> Tensor:
         return self._mixtures.components.tail_index().amin(-1).sum(-1).amin(0)[:, None]  # of the slowest member

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..primitives import Primitive
+from ..primitives import Mixture, Primitive
 from .base import SurvivalDistribution
+from .net_curves import NetCurves
+from .root import invert
 from .scales import Scales
 from .survival_integral import integrate_survival
 
@@ -19,6 +20,10 @@ __all__ = ["ComponentDistribution"]
 _LATEST = 300.0  # cumulative hazard of a component up to which it may matter to a mean
 _NEGLIGIBLE = 1e-9  # share of a mean
 _SEARCH_STEPS = 200
+_HALVINGS = 8  # of the bracket around the median
+_FAR = 300.0  # log times, on either side, up to which neither t nor S leaves the numbers before it matters
+_FIRST, _LAST = -744.0, 709.0  # log times that are numbers
+_LOG_EARLY = -4.6  # log cumulative hazard up to which its digits are those of the distribution function
 
 
 class ComponentDistribution(SurvivalDistribution):
@@ -27,6 +32,10 @@ class ComponentDistribution(SurvivalDistribution):
     @abstractmethod
     def _log_survival_at(self, x: Tensor) -> Tensor:
         """``log S`` at log times, which may be those of times too large for a number."""
+
+    @abstractmethod
+    def _by_member_and_event(self) -> tuple[Mixture, int]:
+        """Return the mixtures, ``[members x events, rows, k]``, and the number of members."""
 
     @abstractmethod
     def _all_components(self) -> Primitive:
@@ -58,7 +67,7 @@ class ComponentDistribution(SurvivalDistribution):
         """Return log times, ``[rows, steps]``, at the last of which what remains of the mean is negligible."""
         scales = Scales.of(self._all_components())
         start, base = self._start(scales), self._log_survival_at_since()
-        middle = self._middle()
+        middle = self._middle(_Curves(*self._by_member_and_event(), base[:, 0]))
         known = torch.exp(middle) * -torch.expm1(start - middle)
         enough = torch.log(_NEGLIGIBLE * known * (index[:, 0] - 1).clamp(max=1.0))
         x = torch.maximum(scales.last.amax(1), start)
@@ -78,26 +87,72 @@ class ComponentDistribution(SurvivalDistribution):
 
         It is 1 up to where the first component begins.
         """
-        start, since, base = self._start(scales), self._since_column(), self._log_survival_at_since()
-
-        curve = self._log_survival_of_rows()
-
-        def log_survival(rows: Tensor, x: Tensor) -> Tensor:
-            return curve(rows, x) - base[rows]
-
+        start, since = self._start(scales), self._since_column()
+        ends = torch.maximum(ends, start[:, None])
+        linear = self._since is None and float(ends.max()) < _FAR and float(start.min()) > -_FAR
         if self._since is not None:
             scales = scales.without_end()
-        inside = integrate_survival(log_survival, scales, start, self._middle(), torch.maximum(ends, start[:, None]))
-        before = torch.exp(torch.minimum(ends, start[:, None])) - since
-        return before.clamp(min=0) + inside
-
-    def _log_survival_of_rows(self) -> Callable[[Tensor, Tensor], Tensor]:
-        """Return log S as a function of rows ``[p]`` and their log times ``[p, nodes]``."""
-        return lambda rows, x: self._take(rows)._log_survival_at(x)
+        curve = _Curves(*self._by_member_and_event(), self._log_survival_at_since()[:, 0])
+        integrand = curve.weighted if linear else curve.weighted_by_logarithms
+        inside = integrate_survival(integrand, scales, start, self._middle(curve), ends)
+        return (torch.exp(torch.minimum(ends, start[:, None])) - since).clamp(min=0) + inside
 
     def _start(self, scales: Scales) -> Tensor:
         return torch.maximum(scales.start, torch.log(self._since_column()[:, 0]))
 
-    def _middle(self) -> Tensor:
-        """Return the log times at which half of those alive at ``since`` are left, ``[rows]``."""
-        return torch.log(self._invert(self._log_survival_at_since() - np.log(2))[:, 0]).clamp(min=-744.0)
+    def _middle(self, curve: _Curves) -> Tensor:
+        """Return log times at which half of those alive at ``since`` are left, or a little before, ``[rows]``."""
+        low, high = (end[:, 0].clamp(_FIRST, _LAST) for end in self._bracket(self._log_survival_at_since() - np.log(2)))
+        rows = torch.arange(len(self))
+        for _ in range(_HALVINGS):
+            x = (low + high) / 2
+            before = curve.log_survival(rows, x[None])[0] >= -np.log(2)
+            low, high = torch.where(before, x, low), torch.where(before, high, x)
+        return low
+
+    def _invert(self, log_s: Tensor) -> Tensor:
+        curve = _Curves(*self._by_member_and_event(), torch.zeros(len(self), dtype=torch.float64))
+
+        def hazard(rows: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+            value, slope = curve.log_hazard_and_slope(rows, x)
+            early = (value < _LOG_EARLY).nonzero()[:, 0]  # by the distribution function, which keeps the digits
+            if len(early):
+                value[early], slope[early] = self._log_hazard_and_slope(rows[early], x[early])
+            return value, slope
+
+        return invert(hazard, log_s, *self._bracket(log_s))
+
+
+class _Curves:
+    """Curves at any log times ``[nodes, p]`` of any rows ``[p]``, relative to ``exp(base)``, ``[rows]``."""
+
+    def __init__(self, mixtures: Mixture, members: int, base: Tensor) -> None:
+        self._net, self._members, self._base = NetCurves(mixtures), members, base
+
+    def log_survival(self, rows: Tensor, x: Tensor) -> Tensor:
+        by_member = self._together(self._net.log_survival(rows, x)).sum(1)
+        return _log_mean(by_member).sub_(self._base[rows])
+
+    def weighted_by_logarithms(self, rows: Tensor, x: Tensor) -> Tensor:
+        """``t S(t)``, however small S and however large t is."""
+        return self.log_survival(rows, x).add_(x).exp_()
+
+    def weighted(self, rows: Tensor, x: Tensor) -> Tensor:
+        """``t S(t)`` from the origin on."""
+        return self._together(self._net.survival(rows, x)).prod(1).mean(0).mul_(x.exp())
+
+    def log_hazard_and_slope(self, rows: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return ``log H`` and its slope, each at its own log time, ``[p]``."""
+        log_survival, hazard = (
+            self._together(part[:, 0]).sum(1) for part in self._net.log_survival_and_hazard(rows, x[None])
+        )
+        total = _log_mean(log_survival)
+        slope = (torch.exp(log_survival - total) * hazard).mean(0) / -total
+        return torch.log(-total), slope
+
+    def _together(self, by_event: Tensor) -> Tensor:
+        return by_event.unflatten(0, (self._members, -1))
+
+
+def _log_mean(values: Tensor) -> Tensor:
+    return torch.logsumexp(values, dim=0) - np.log(len(values)) if len(values) > 1 else values[0]

@@ -10,46 +10,18 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..primitives import Mixture
-from .quadrature import integrate, kronrod_and_gauss, kronrod_nodes
+from .net_curves import NetCurves
+from .quadrature import SEVEN, integrate
 from .scales import Scales
 
-__all__ = ["NetCurves", "adaptive_incidence", "largest_error", "shares_of_hazard"]
+__all__ = ["adaptive_incidence"]
 
 _CERTAIN = 1e-11  # an error of one panel, at most, that needs no further look
 _TOLERANCE = 1e-9  # difference of the two rules in one panel
 _LARGEST_RISE = 2.0  # of the cumulative hazard in one panel
 
 
-class NetCurves:
-    """Survival and hazard of each event type by itself, at any log times of any rows.
-
-    The rows are the last axis: sums over components run along memory.
-    """
-
-    def __init__(self, mixtures: Mixture) -> None:
-        self._mixtures = mixtures.map(lambda values: values.permute(1, 2, 0).contiguous())  # [events, k, rows]
-
-    def log_survival(self, rows: Tensor, log_t: Tensor) -> Tensor:
-        """Return ``log S_m``, ``[events, nodes, p]``, at the log times ``[nodes, p]`` of the rows ``[p]``."""
-        return self.log_survival_and_hazard(rows, log_t, hazard=False)[0]
-
-    def log_survival_and_hazard(self, rows: Tensor, log_t: Tensor, hazard: bool = True) -> tuple[Tensor, Tensor]:
-        """Return ``log S_m`` and the hazard on the axis of log time, ``[events, nodes, p]`` each.
-
-        The slope of a component's log survival is minus its hazard, so one pass gives both.
-        """
-        here = self._mixtures.map(lambda values: values[:, :, rows][:, :, None])  # [events, k, 1, p]
-        log_survival, slope = here.components.log_survival_and_slope(log_t)
-        joint = log_survival.add_(here.log_weights)
-        total = torch.logsumexp(joint, dim=1)
-        if not hazard:
-            return total, total
-        share = joint.sub_(total[:, None]).exp_()
-        return total, share.mul_(slope).sum(1).neg_()
-
-
-def shares_of_hazard(rises: Tensor) -> Tensor:
+def _shares_of_hazard(rises: Tensor) -> Tensor:
     """Return the parts ``dH_m / dH``, ``[events, ...]``; equal ones of infinite rises, and where none rises."""
     infinite = torch.isinf(rises)
     rises = torch.where(infinite.any(0), infinite.to(rises), rises)
@@ -57,14 +29,14 @@ def shares_of_hazard(rises: Tensor) -> Tensor:
     return torch.where(total > 0, rises / torch.where(total > 0, total, 1.0), 1 / len(rises))
 
 
-def largest_error(rises: Tensor, survival: Tensor, mass: Tensor) -> Tensor:
+def _largest_error(rises: Tensor, survival: Tensor, mass: Tensor) -> Tensor:
     """Return what the division of the mass in the ratio of the rises may be off by; ``survival`` at the beginning."""
     by_rises = (rises * (rises.sum(0) - rises)).amax(0) * survival / 2
     return torch.fmin(by_rises, mass)  # also where the rises are infinite
 
 
 def adaptive_incidence(
-    curves: NetCurves, scales: Scales, base: Tensor, rows: Tensor, lower: Tensor, upper: Tensor, n_events: int
+    curves: NetCurves, scales: Scales, base: Tensor, rows: Tensor, lower: Tensor, upper: Tensor
 ) -> Tensor:
     """Return what each event adds between two log times, ``[panels, events]``, over ``exp(base)``, ``[rows]``."""
 
@@ -74,21 +46,21 @@ def adaptive_incidence(
         rise = rises.sum(0)
         survival = torch.exp(at_ends[:, 0].sum(0) - base[rows])
         mass = survival * -torch.expm1(-rise)
-        value = shares_of_hazard(rises)
-        good = largest_error(rises, survival, mass) <= _CERTAIN
+        value = _shares_of_hazard(rises)
+        good = _largest_error(rises, survival, mass) <= _CERTAIN
         at = (~good & (rise <= _LARGEST_RISE) & scales.resolved(rows, lower, upper)).nonzero()[:, 0]
         if len(at):
             value[:, at], error = _shares(curves, rows[at], lower[at], upper[at])
             good[at] = error * mass[at] <= _TOLERANCE
         return (value * mass).T, good
 
-    return integrate(rule, rows, lower, upper, n_events)
+    return integrate(rule, rows, lower, upper, len(curves))
 
 
 def _shares(curves: NetCurves, rows: Tensor, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
     """Return the shares of the events ``[events, p]`` by the finer rule, and its difference from the coarser one."""
-    log_survival, hazard = curves.log_survival_and_hazard(rows, kronrod_nodes(lower, upper))
+    log_survival, hazard = curves.log_survival_and_hazard(rows, SEVEN.nodes(lower, upper))
     together = log_survival.sum(0)
     values = hazard * torch.exp(together - together[:1])
-    fine, coarse = (shares_of_hazard(part) for part in kronrod_and_gauss(values, lower, upper))
+    fine, coarse = (_shares_of_hazard(part) for part in SEVEN.fine_and_coarse(values, lower, upper))
     return fine, (fine - coarse).abs().amax(0)

@@ -58,8 +58,9 @@ class Scales:
         """Return the same components, each of which has something to show for ever: for those who outlived them."""
         return Scales(self.first, torch.full_like(self.last, torch.inf), self.width)
 
-    def resolved(self, rows: Tensor, lower: Tensor, upper: Tensor, share: float = 1.0) -> Tensor:
-        """Tell which panels ``[p]`` are narrow enough, or that share of it, for every component that they touch."""
-        lower, upper = lower[:, None], upper[:, None]
-        wide = (upper - lower > share * self.width[rows]) & (upper > self.first[rows]) & (lower < self.last[rows])
+    def resolved(self, rows: Tensor, lower: Tensor, upper: Tensor, share: Tensor | None = None) -> Tensor:
+        """Tell which panels ``[p]`` are narrow enough, by a share ``[p]``, for every component that they touch."""
+        width = upper - lower if share is None else (upper - lower) / share
+        lower, upper, width = lower[:, None], upper[:, None], width[:, None]
+        wide = (width > self.width[rows]) & (upper > self.first[rows]) & (lower < self.last[rows])
         return ~wide.any(1)

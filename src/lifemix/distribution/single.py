@@ -211,6 +211,9 @@ class MixtureDistribution(ComponentDistribution):
     def _all_components(self) -> Primitive:
         return self._mixture.components
 
+    def _by_member_and_event(self) -> tuple[Mixture, int]:
+        return self._mixture.map(lambda values: values[None]), 1
+
     def _rmst(self, t: Tensor) -> Tensor:
         if self._since is not None:
             return super()._rmst(t)

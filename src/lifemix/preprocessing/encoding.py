@@ -68,15 +68,19 @@ class Encoding:
             incomplete = missing.any()
             if incomplete:
                 values = np.where(missing, self.fill[own], values)
+            run = _run(self.starts[own])
+            direct = isinstance(run, slice) and result.dtype == np.float64 and result.flags.f_contiguous
+            scaled = result.T[run, rows] if direct else np.empty(values.shape)
             try:
                 with np.errstate(over="raise"):
-                    scaled = values - self.mean[own]
+                    np.subtract(values, self.mean[own], out=scaled)
                     scaled /= self.scale[own]
             except FloatingPointError:
                 self._refuse(table, own)
             if not np.isfinite(scaled).all():
                 self._refuse(table, own)
-            result.T[_run(self.starts[own]), rows] = scaled
+            if not direct:
+                result.T[run, rows] = scaled
             if incomplete:
                 for place in np.flatnonzero(self.indicator[own]):
                     result[rows, self.ends[own[place]] - 1] = missing[place]

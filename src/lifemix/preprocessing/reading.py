@@ -33,6 +33,7 @@ Bools = NDArray[np.bool_]
 Codes = NDArray[np.intp]
 Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
 
+_FEW = 16  # rows that are read one by one
 _NUMBER_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}
 
 
@@ -321,6 +322,9 @@ def _factorize(name: str, values: pd.Series[Any]) -> tuple[Codes, tuple[str, ...
 
     Text makes levels fit for JSON; the whole numbers 3 and 3.0 are both ``"3"``.
     """
+    if len(values) <= _FEW and (few := _few_labels(values)) is not None:
+        places = {text: i for i, text in enumerate(dict.fromkeys(text for text in few if text is not None))}
+        return np.array([-1 if text is None else places[text] for text in few], dtype=np.intp), tuple(places)
     try:
         codes, uniques = pd.factorize(values)
     except TypeError:
@@ -330,6 +334,19 @@ def _factorize(name: str, values: pd.Series[Any]) -> tuple[Codes, tuple[str, ...
     if len(place) < len(texts):
         codes = np.array([*(place[text] for text in texts), -1], dtype=np.intp)[codes]
     return codes, tuple(place)
+
+
+def _few_labels(values: pd.Series[Any]) -> list[str | None] | None:
+    """Return the labels of a few rows, None where missing; None if some are no text."""
+    array = values.array
+    if isinstance(array, pd.Categorical):
+        categories = array.categories
+        labels = [None if code < 0 else categories[code] for code in array.codes.tolist()]
+    else:
+        labels = list(array)
+    if not all(label is None or isinstance(label, str) for label in labels):
+        return None
+    return [None if label is None else str(label) for label in labels]
 
 
 def _level_text(level: Any) -> str:

@@ -439,6 +439,23 @@ class Primitive(ABC):
         """
         return torch.exp(self.log_pdf(torch.exp(log_t)) + log_t)
 
+    def survival_and_density_curve(self, log_t: Tensor, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return ``survival_curve`` and ``density_curve``, for less than the cost of both where they share something.
+
+        Parameters
+        ----------
+        log_t : Tensor
+            Logarithms of times.
+        out : Tensor, optional
+            Memory of the result's shape that may be used.
+
+        Returns
+        -------
+        tuple of Tensor
+            Survival probabilities, and the density of log time.
+        """
+        return self.survival_curve(log_t, out), self.density_curve(log_t)
+
     def panel_edges(self) -> Tensor:
         """Return log times between which the density is smooth: the panels of an integral in an exported program.
 

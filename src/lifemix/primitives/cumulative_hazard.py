@@ -80,6 +80,11 @@ class CumulativeHazard(Primitive):
         log_h, log_rate = self.log_hazards(_finite(log_t))
         return torch.exp(log_rate - torch.exp(saturate(log_h)))
 
+    def survival_and_density_curve(self, log_t: Tensor, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        log_h, log_rate = self.log_hazards(_finite(log_t))
+        cumulative_hazard = torch.exp(saturate(log_h))
+        return torch.exp(-cumulative_hazard), torch.exp(log_rate - cumulative_hazard)
+
     def _at(self, t: Tensor) -> tuple[Tensor, Tensor]:
         """Return both logarithms at times, the first saturated, with gradients that stay finite."""
         log_h, log_rate = self.log_hazards(_log(t))

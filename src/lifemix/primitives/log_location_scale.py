@@ -210,6 +210,23 @@ class LogLocationScale(Primitive):
         """
         return cls.standard(z, z.new_ones(()))[0].exp_()
 
+    @classmethod
+    def standard_survival_and_density(cls, z: Tensor) -> tuple[Tensor, Tensor]:
+        """Return S and the density as functions of z.
+
+        Parameters
+        ----------
+        z : Tensor
+            Standardised log times; they may be overwritten.
+
+        Returns
+        -------
+        tuple of Tensor
+            Two tensors, which the caller may overwrite.
+        """
+        density = cls.standard_density(z)
+        return cls.standard_survival(z), density
+
     # Location and precision.
 
     @property
@@ -367,6 +384,12 @@ class LogLocationScale(Primitive):
     def density_curve(self, log_t: Tensor) -> Tensor:
         precision = self.log_precision.exp()
         return precision * self.standard_density(precision * (log_t - self.location))
+
+    def survival_and_density_curve(self, log_t: Tensor, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        precision = self.log_precision.exp()
+        z = torch.addcmul(-precision * self.location, precision, log_t, out=out)
+        survival, density = self.standard_survival_and_density(z)
+        return survival, density.mul_(precision)
 
     def panel_edges(self) -> Tensor:
         edges = torch.tensor(_PANEL_EDGES, dtype=self.location.dtype, device=self.location.device)

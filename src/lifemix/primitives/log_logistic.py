@@ -71,6 +71,11 @@ class LogLogistic(LogLocationScale, name="loglogistic", label="log-logistic"):
     def standard_density(z: Tensor) -> Tensor:
         return torch.sigmoid(z) * torch.sigmoid(-z)
 
+    @classmethod
+    def standard_survival_and_density(cls, z: Tensor) -> tuple[Tensor, Tensor]:
+        survival = torch.sigmoid(-z)
+        return survival, z.sigmoid_().mul_(survival)
+
     def log_survival(self, t: Tensor) -> Tensor:
         return logsigmoid(-self.z(t))
 

@@ -80,6 +80,12 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
     def standard_density(z: Tensor) -> Tensor:
         return torch.exp(z.clamp(max=LOG_LIMIT) - torch.exp(z.clamp(max=LOG_LIMIT)))
 
+    @classmethod
+    def standard_survival_and_density(cls, z: Tensor) -> tuple[Tensor, Tensor]:
+        cumulative_hazard = z.clamp_(max=LOG_LIMIT).exp_()
+        survival = torch.neg(cumulative_hazard).exp_()
+        return survival, cumulative_hazard.mul_(survival)
+
     def log_cumulative_hazard(self, t: Tensor) -> Tensor:
         """``log H(t) = shape * log(t / scale)``.
 
