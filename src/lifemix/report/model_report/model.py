@@ -32,9 +32,9 @@ def model_section(report: ReportContext) -> Section:
             "distributions, whose weights and parameters a neural network computes from the covariates"
             + (", and of those who never have the event" if model.cure else "")
         )
-        what["size"] = (
-            f"{counted(model.n_parameters_, 'parameter')}, hidden layers: {listed(model.hidden) or 'none'}"
-            + (f", ensemble of {len(model.best_epoch_)} members" if len(model.best_epoch_) > 1 else "")
+        layers = f"hidden layers: {', '.join(map(str, model.hidden)) or 'none'}"
+        what["size"] = f"{counted(model.n_parameters_, 'parameter')}, {layers}" + (
+            f", ensemble of {len(model.best_epoch_)} members" if len(model.best_epoch_) > 1 else ""
         )
     shares = _shares(report.model)
     if shares:
@@ -84,9 +84,10 @@ def settings_section(report: ReportContext) -> Section:
     blocks: list[object] = [table(columns, changed, "Settings other than the default")] if changed else []
     if same:
         blocks.append(f"At their defaults: {', '.join(f'{name} = {value}' for name, value, _ in same)}.")
-    chosen = [name for name, *_ in same if name in getattr(model, "settings_", {}) and getattr(model, name) is None]
+    found = getattr(model, "settings_", {})
+    chosen = [name for name, *_ in same if name in found and getattr(model, name) is None]
     if chosen:
-        values = ", ".join(f"{name} = {_short(model.settings_[name])}" for name in chosen)
+        values = ", ".join(f"{name} = {_short(found[name])}" for name in chosen)
         blocks.append(f"Of these, by the number of training rows: {values}.")
     return Section("Settings", blocks)
 
