@@ -113,7 +113,9 @@ def composition(model: Any) -> list[str]:
     shares = sorted(weights.items(), key=lambda part: -part[1])
     dropped = [str(name) for name in getattr(model, "dropped_", ())]
     without = f"; left out, as they did not earn a share: {', '.join(dropped)}" if dropped else ""
+    even = len(shares) > 1 and shares[0][1] - shares[-1][1] < 1e-9
+    how = "which count alike" if even else "weighed on rows they had not seen"
     return [
-        f"an average of {len(model.models_)} fitted models of {len(shares)} kinds, weighed on rows they had not seen",
+        f"an average of {len(model.models_)} fitted models of {len(shares)} kind{'s' * (len(shares) > 1)}, {how}",
         ", ".join(f"{name} {share:.0%}" for name, share in shares) + without,
     ]
