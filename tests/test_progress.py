@@ -28,7 +28,8 @@ def test_lifemix_tells_every_part():
     parts = {"networks": NETWORK, "Cox": CoxPH(), "trees": GradientBoosting(n_intervals=2, max_iter=2)}
     calls = heard(lambda: LifeMix(parts, n_folds=2).fit(X, Y))
     done = [done for _, done, _ in calls]
-    assert len(calls) == 5  # both folds of the networks at once
+    assert len(calls) == 6  # the start, and both folds of the networks at once
+    assert done[0] == 0
     assert done == sorted(done)
     assert all(total == done[-1] for _, _, total in calls)
 

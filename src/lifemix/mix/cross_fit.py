@@ -54,13 +54,15 @@ def cross_fit(
         )  # the networks of all folds train together
         tasks += [(name, group) for group in groups]
     tasks.sort(key=lambda task: task[1][0])  # some of every part soon, so that the time left can be told
-    found = []
+    found: list[Any] = []
+    total = sum(map(_cost, tasks))
+    tell_progress("fitting the parts", 0, total)
     for outcome in Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_fit_folds)(parts[name], X, y, told, [folds[f] for f in group], times, [seeds[f] for f in group])
         for name, group in tasks
     ):
         found.append(outcome)
-        tell_progress("fitting the parts", sum(map(_cost, tasks[: len(found)])), sum(map(_cost, tasks)))
+        tell_progress("fitting the parts", sum(map(_cost, tasks[: len(found)])), total)
     results: dict[str, CrossFitted | LifemixError] = {}
     for name in parts:
         outcomes = [outcome for (owner, _), some in zip(tasks, found, strict=True) if owner == name for outcome in some]
