@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from lifemix import DeepSurvivalMachines, baselines, datasets, make_target
+from lifemix import DeepSurvivalMachines, baselines, datasets, make_target, metrics
 from lifemix.errors import InputError, SettingError
 from lifemix.other_names import OTHER_NAMES
 from lifemix.target import as_target
@@ -46,9 +46,22 @@ def test_predictions_under_the_names_of_others(fitted, table):
     np.testing.assert_allclose(hazard, distribution.cumulative_hazard(times))
     survival = fitted.predict_survival_function(X, return_array=True)
     np.testing.assert_array_equal(survival, fitted.predict_survival_function(X, fitted.event_times_))
+    functions = fitted.predict_cumulative_hazard_function(X)
+    np.testing.assert_allclose([function(times) for function in functions], hazard)
+    np.testing.assert_allclose(fitted.predict_cumulative_hazard_function(X, return_array=True), -np.log(survival))
     frame = fitted.predict_surv_df(X)
     np.testing.assert_array_equal(frame.to_numpy().T, survival)
     np.testing.assert_array_equal(frame.index, fitted.event_times_)
+
+
+@pytest.mark.parametrize("name", ["concordance_index", "concordance_index_ipcw", "cumulative_dynamic_auc", "EvalSurv"])
+def test_functions_of_others_name_ours(name):
+    theirs = getattr(metrics, name)  # as an import does
+    with pytest.raises(SettingError, match=f"has no {name}; use lifemix.metrics") as error:
+        theirs([1.0, 2.0], [0.5, 0.1])
+    assert hasattr(metrics, str(error.value).split("use lifemix.metrics.")[1].split("(")[0])
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        metrics.nonsense  # noqa: B018
 
 
 def test_a_model_of_curves_says_that_it_has_no_median(table):

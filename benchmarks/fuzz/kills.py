@@ -51,6 +51,12 @@ def _fit(folder: Path) -> list[str]:
     return [*_LIFEMIX, "fit", str(folder / "table.csv"), *_COLUMNS, *quick, "-o", str(folder / "model.safetensors")]
 
 
+def _mix(folder: Path) -> list[str]:
+    """Fit what is fitted where nothing is said: first one network, then LifeMix in its place."""
+    model = str(folder / "model.safetensors")
+    return [*_LIFEMIX, "fit", str(folder / "table.csv"), *_COLUMNS, "--no-refit", "-o", model]
+
+
 def _predict(folder: Path) -> list[str]:
     names = ("given.safetensors", "table.csv", "out.csv")
     model, table, out = (str(folder / name) for name in names)
@@ -67,6 +73,7 @@ def _search(folder: Path) -> list[str]:
 
 COMMANDS: dict[str, Callable[[Path], list[str]]] = {
     "fit": _fit,
+    "mix": _mix,
     "predict": _predict,
     "reproduce": _reproduce,
     "search": _search,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lifemix import DeepSurvivalMachines, baselines, load, make_target, save
+from lifemix import DeepSurvivalMachines, LifeMix, baselines, load, make_target, save
 from lifemix.errors import InputError, ModelFileError
 from lifemix.estimators.score_store import ScoreStore
 from lifemix.experiments.records import Record, RecordStore
@@ -54,18 +54,41 @@ def _models() -> list[tuple[bytes, Any, Any]]:
         (baselines.CauseSpecific(baselines.CoxPH()), 2),
         (baselines.ModelAverage([small, boosting]), 2),
     ]
-    folder, found = Path(mkdtemp()), []
-    for model, n_events in models:
-        X, y = _data(n_events)
-        save(model.fit(X, y), folder / "model")
-        again = load(folder / "model")  # whatever is imported late is imported now
-        found.append(((folder / "model").read_bytes(), X[:5], again.predict_survival_function(X[:5], _TIMES)))
+    return [_saved(model, n_events) for model, n_events in models]
+
+
+def _saved(model: Any, n_events: int) -> tuple[bytes, Any, Any]:
+    folder = Path(mkdtemp())
+    X, y = _data(n_events)
+    save(model.fit(X, y), folder / "model")
+    again = load(folder / "model")  # whatever is imported late is imported now
+    found = (folder / "model").read_bytes(), X[:5], again.predict_survival_function(X[:5], _TIMES)
     shutil.rmtree(folder)
     return found
 
 
+@cache
+def _averages() -> list[tuple[bytes, Any, Any]]:
+    """Return averages of models of one and of two event types, as ``_models`` does."""
+    small = DeepSurvivalMachines(k=2, hidden=(4,), max_epochs=2, n_members=1)
+    trees = baselines.GradientBoosting(n_intervals=4, max_iter=5, min_samples_leaf=10)
+    cox = {1: baselines.CoxPH(penalty="auto"), 2: baselines.CauseSpecific(baselines.CoxPH(penalty=1.0))}
+    return [
+        _saved(LifeMix({"networks": small, "Cox": cox[n_events], "trees": trees}, n_folds=2), n_events)
+        for n_events in (1, 2)
+    ]
+
+
 def _damaged_model(rng: Random, folder: Path) -> str | None:
-    data, X, expected = _models()[int(rng.integers(len(_models())))]
+    return _damaged(rng, folder, _models())
+
+
+def _weighted_model(rng: Random, folder: Path) -> str | None:
+    return (_damaged if rng.random() < 0.3 else _forged)(rng, folder, _averages())
+
+
+def _damaged(rng: Random, folder: Path, models: list[tuple[bytes, Any, Any]]) -> str | None:
+    data, X, expected = models[int(rng.integers(len(models)))]
     changed = altered_bytes(rng, data)
     (folder / "model").write_bytes(changed)
 
@@ -78,8 +101,12 @@ def _damaged_model(rng: Random, folder: Path) -> str | None:
 
 
 def _forged_model(rng: Random, folder: Path) -> str | None:
+    return _forged(rng, folder, _models())
+
+
+def _forged(rng: Random, folder: Path, models: list[tuple[bytes, Any, Any]]) -> str | None:
     """A file that anybody could make: with a right checksum it is refused, or its model predicts probabilities."""
-    data, X, _ = _models()[int(rng.integers(len(_models())))]
+    data, X, _ = models[int(rng.integers(len(models)))]
     (folder / "model").write_bytes(data)
     header, arrays = read_tensor_file(folder / "model")
     content, arrays = json.loads(header["content"]), dict(arrays)
@@ -270,6 +297,21 @@ def _command_line(rng: Random, folder: Path) -> str | None:
     return watched(lambda: _command(arguments), memory=False)
 
 
+def _train_command(rng: Random, folder: Path) -> str | None:
+    """``fit`` and ``compare`` with odd options; what could take long is kept small."""
+    (folder / "t.csv").write_bytes(_table())
+    odd = ["--model", "--models", "--fast", "--jobs", "--k", "--hidden", "--dropout", "--search", "--holdout", "--unit"]
+    values = ["cox", "curve", "dsm", "lifemix", "svm", "0", "-2", "1", "nan", "", "none", "3,2", "[/red]", "$x$", "0.4"]
+    command = str(rng.choice(["fit", "compare"]))
+    quick = ["-o", str(folder / "m.safetensors")] if command == "fit" else ["--folds", "2"]
+    arguments = [command, str(folder / "t.csv"), "--time", "time", "--event", "event", "--force", *quick]
+    for _ in range(int(rng.integers(0, 3))):
+        arguments += [str(rng.choice(odd)), str(rng.choice(values))][: int(rng.integers(1, 3))]
+    if "--model" not in arguments and "--models" not in arguments:
+        arguments += ["--model", "cox"] if command == "fit" else ["--models", "curve"]
+    return watched(lambda: _command(arguments), memory=False)
+
+
 @cache
 def _fitted() -> list[Any]:
     X, y = _data()
@@ -317,11 +359,14 @@ FILES: dict[str, Kind] = {
     "forged-checkpoint": _forged_checkpoint,
     "damaged-scores": _damaged_scores,
     "damaged-records": _damaged_records,
+    "weighted-model": _weighted_model,
 }
 OTHERS: dict[str, Kind] = {
     "table": _damaged_table,
     "command-line": _command_line,
     "times": _odd_times,
     "settings": _odd_settings,
+    "train-command": _train_command,
 }
+# The random numbers of a case depend on the place of its kind in the alphabet: new names come after the others.
 KINDS = FILES | OTHERS

@@ -28,7 +28,7 @@ class _Curves:
 
 
 class SurvivalFunction:
-    """The survival curve of one row: called with times it returns ``S(t)``.
+    """The survival curve of one row, or its cumulative hazard: called with times it returns ``S(t)``, or ``H(t)``.
 
     Attributes
     ----------
@@ -42,11 +42,11 @@ class SurvivalFunction:
 
     domain = (0.0, np.inf)
 
-    def __init__(self, curves: _Curves, row: int, x: Floats) -> None:
-        self._curves, self._row, self.x = curves, row, x
+    def __init__(self, curves: _Curves, row: int, x: Floats, what: str = "survival") -> None:
+        self._curves, self._row, self.x, self._what = curves, row, x, what
 
     def __call__(self, x: ArrayLike) -> Floats:
-        """Return ``S`` at the times ``x``, in their shape."""
+        """Return the curve at the times ``x``, in their shape."""
         times = np.asarray(x, dtype=np.float64)
         values = self._curves.at(check_times(times.ravel(), "x"))[self._row].reshape(times.shape)
         return values if times.ndim else values[()]
@@ -57,10 +57,12 @@ class SurvivalFunction:
         return self(self.x)
 
     def __repr__(self) -> str:
-        return f"<survival function of row {self._row}>"
+        return f"<{self._what} function of row {self._row}>"
 
 
-def survival_functions(evaluate: Callable[[Floats], Floats], n_rows: int, event_times: Floats) -> NDArray[np.object_]:
+def survival_functions(
+    evaluate: Callable[[Floats], Floats], n_rows: int, event_times: Floats, what: str = "survival"
+) -> NDArray[np.object_]:
     """Return one ``SurvivalFunction`` per row.
 
     Parameters
@@ -71,6 +73,8 @@ def survival_functions(evaluate: Callable[[Floats], Floats], n_rows: int, event_
         The number of rows.
     event_times : float array of shape (n_event_times,)
         The distinct event times of the training data.
+    what : str, default "survival"
+        What the curves are, for their ``repr``.
 
     Returns
     -------
@@ -79,5 +83,5 @@ def survival_functions(evaluate: Callable[[Floats], Floats], n_rows: int, event_
     """
     curves = _Curves(evaluate)
     functions = np.empty(n_rows, dtype=object)
-    functions[:] = [SurvivalFunction(curves, row, event_times) for row in range(n_rows)]
+    functions[:] = [SurvivalFunction(curves, row, event_times, what) for row in range(n_rows)]
     return functions

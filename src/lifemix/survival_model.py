@@ -329,15 +329,17 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         """
         return self._distribution(X).mean()
 
-    def predict_cumulative_hazard_function(self, X: TableLike, times: ArrayLike) -> Floats:
+    @with_return_array
+    def predict_cumulative_hazard_function(self, X: TableLike, times: ArrayLike | None = None) -> Any:
         """Return the cumulative hazard ``-log P(T > t | x)``, T the time of the first event of any type.
 
         Parameters
         ----------
         X : table of n rows
             The columns of training.
-        times : array-like of shape (n_times,)
-            Times from the origin.
+        times : array-like of shape (n_times,), optional
+            Times from the origin. Without them the curves come as functions of time, with ``return_array=True`` as an
+            array at ``event_times_``.
 
         Returns
         -------
@@ -345,8 +347,10 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             Cumulative hazards; infinite where the survival is 0.
 
         """
-        with np.errstate(divide="ignore"):
-            return -np.log(self.predict_survival_function(X, times)) + 0.0  # no -0.0
+        if times is None:
+            curves = self._survival_curves(self.preprocess(X))
+            return survival_functions(lambda at: _hazards(curves(at)), shape_of(X)[0], self.event_times_, "hazard")
+        return _hazards(self.predict_survival_function(X, times))
 
     def predict_surv_df(self, X: TableLike, times: ArrayLike | None = None) -> pd.DataFrame:
         """Return survival curves as pycox lays them out: one row per time (the index), one column per subject.
@@ -466,3 +470,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
 
 SurvivalModel.predict_survival_function = with_return_array(SurvivalModel.predict_survival_function)  # type: ignore[method-assign]
+
+
+def _hazards(survival: Floats) -> Floats:
+    """Return cumulative hazards."""
+    with np.errstate(divide="ignore"):
+        return -np.log(survival) + 0.0  # no -0.0

@@ -132,7 +132,7 @@ def test_progress_is_lines_where_no_bar_can_be_drawn(capsys, monkeypatch):
     with Screen().bar("predicting", 30) as advance:
         advance(10)
         advance(20)
-    assert capsys.readouterr().err == "predicting: 10 of 30\npredicting: 30 of 30\n"
+    assert capsys.readouterr().err == ("predicting: 10 of 30, about 0 s left\npredicting: 30 of 30, about 0 s left\n")
     with Screen(quiet=True).bar("predicting", 30) as advance:
         advance(10)
     assert capsys.readouterr().err == ""

@@ -17,7 +17,7 @@ COMMANDS = typer.main.get_command(app).commands
 FIELDS = {field.name: field for field in fields(TableOptions)}
 FOLDER = Path(lifemix.cli.__file__).parent
 # What a command writes and which models it has differ from command to command.
-OWN = {"output", "search", "members", "models"}
+OWN = {"output", "search", "members", "models", "model"}
 USED = {
     "file": {"predict", "evaluate", "report", "fit", "compare", "doctor"},
     "path": {"predict"},

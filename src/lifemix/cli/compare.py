@@ -1,19 +1,20 @@
-"""``lifemix compare``: Deep Survival Machines and other models, by cross-validation."""
+"""``lifemix compare``: LifeMix, Deep Survival Machines and other models, by cross-validation."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InputError, SettingError
-from .options import Data, Seed, Times, split_names
+from .model_choice import ModelChoice, check_jobs
+from .options import Data, Fast, Jobs, Seed, Times, split_names
 from .output import Screen, at_times, shown_number
 from .paths import check_table_path
-from .reference_models import MODEL_NAMES, make_reference
+from .reference_models import MODEL_NAMES
 from .table_options import AllOptions
 from .time_units import TimeList
 
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from .quality import ModelQuality, ShownMeasure
     from .training_table import TrainingTable
 
+    _Found = tuple[float, ModelQuality]
+
 __all__ = ["compare"]
 
-_DEFAULT = ("dsm", "cox", "forest", "curve")
-_MODELS_PER_TABLE = 4
+_DEFAULT = ("lifemix", "dsm", "cox", "forest", "curve")
+_MODELS_PER_TABLE = 5
 
 
 @dataclass
@@ -36,19 +39,18 @@ class _Line:
     seconds: list[float] = field(default_factory=list)
     failure: str = ""
 
+    def add(self, found: _Found | str) -> None:
+        """Take in what a fit gave: its seconds and its quality, or why there is none."""
+        if isinstance(found, str):
+            self.failure = self.failure or found
+        else:
+            self.seconds.append(found[0])
+            self.quality.append(found[1])
+
     def to_state(self) -> dict[str, Any]:
         if self.failure:
             return {"failure": self.failure}
         return {"seconds": self.seconds, "folds": [each.to_state() for each in self.quality]}
-
-
-@dataclass(frozen=True)
-class _DsmChoices:
-    """What the user said about the fits of Deep Survival Machines, and the random seed of all fits."""
-
-    search: bool
-    members: int
-    seed: int
 
 
 def compare(
@@ -63,15 +65,19 @@ def compare(
     rows: Annotated[
         int, typer.Option(min=100, help="Maximum number of rows, drawn at random where there are more.")
     ] = 20_000,
+    fast: Fast = False,
     search: Annotated[
-        bool,
+        bool | None,
         typer.Option("--search/--no-search", help="Choose the settings of dsm in each training part, or use defaults."),
-    ] = True,
-    members: Annotated[int, typer.Option(min=1, help="Size of the ensemble of dsm.")] = 4,
+    ] = None,
+    members: Annotated[
+        int | None, typer.Option(min=1, help="Size of the ensemble of dsm. Default: by the number of rows.")
+    ] = None,
     times: Times = None,
+    jobs: Jobs = 1,
     seed: Seed = 0,
 ) -> None:
-    """Compare Deep Survival Machines with other models by cross-validation.
+    """Compare models by cross-validation: LifeMix, Deep Survival Machines and others.
 
     All models see the same folds; settings are chosen within each training part.
 
@@ -79,24 +85,25 @@ def compare(
     """
     at = TimeList.parse(times)
     check_table_path(data)
+    chosen = _chosen(models, fast)
+    network = ModelChoice.of("dsm", {}, fast=fast, search=search, members=members, seed=seed)
+    check_jobs(jobs)
     from ..splits import EventStratifiedKFold, default_horizons
     from .training_table import open_training_table
 
-    chosen = _chosen(models)
     training = _sample(screen, open_training_table(screen, data, table), rows, seed)
     horizons = at.within(training.options.time_unit) or default_horizons(training.y).tolist()
-    choices = _DsmChoices(search, members, seed)
     lines = {name: _Line(MODEL_NAMES[name]) for name in chosen}
     splits = list(EventStratifiedKFold(folds, seed).split(training.X, training.y))
     screen.say(f"\nComparing {len(chosen)} models in {len(splits)} folds ...")
-    with screen.bar("comparing", len(splits) * len(chosen)) as advance:
-        for train, test in splits:
-            for name, line in lines.items():
-                if not line.failure:
-                    _run_fold(line, name, training, train, test, horizons, choices)
-                if line.failure and models:
-                    raise InputError(f"{name} cannot be compared on this table: {line.failure}")
-                advance(1)
+    choices = {name: network if name == "dsm" else ModelChoice(name, {}, seed=seed) for name in chosen}
+    tasks = [(choice, training.X, training.y, *split, horizons) for split in splits for choice in choices.values()]
+    with screen.bar("comparing", len(tasks)) as advance:
+        for (choice, *_), found in zip(tasks, _run_all(tasks, jobs), strict=True):
+            lines[choice.name].add(found)
+            if lines[choice.name].failure and models:
+                raise InputError(f"{choice.name} cannot be compared on this table: {lines[choice.name].failure}")
+            advance(1)
     for line in lines.values():
         if line.failure:
             screen.warn(f"{line.name} is left out: {line.failure}")
@@ -104,12 +111,12 @@ def compare(
     screen.result({"horizons": horizons, "models": {name: line.to_state() for name, line in lines.items()}})
 
 
-def _chosen(models: list[str] | None) -> list[str]:
+def _chosen(models: list[str] | None, fast: bool) -> list[str]:
     names = [name.lower() for name in split_names(models)]
     unknown = [name for name in names if name not in MODEL_NAMES]
     if unknown:
         raise SettingError(f"--models must be among {', '.join(MODEL_NAMES)}; got {unknown[0]!r}.")
-    return names or list(_DEFAULT)
+    return names or [name for name in _DEFAULT if name != "lifemix" or not fast]
 
 
 def _sample(screen: Screen, training: TrainingTable, rows: int, seed: int) -> TrainingTable:
@@ -123,34 +130,41 @@ def _sample(screen: Screen, training: TrainingTable, rows: int, seed: int) -> Tr
     return replace(training, X=training.X.iloc[drawn], y=training.y[drawn], rows=training.rows.iloc[drawn])
 
 
-def _run_fold(
-    line: _Line, name: str, training: TrainingTable, train: Any, test: Any, horizons: list[float], choices: _DsmChoices
-) -> None:
+def _run_all(tasks: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[_Found | str]:
+    """Yield what each fit gave, in the order of the tasks."""
+    if jobs == 1:
+        failed: dict[str, str] = {}
+        for task in tasks:
+            found = failed.get(task[0].name) or _run_fold(*task)
+            if isinstance(found, str):
+                failed[task[0].name] = found
+            yield found
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(_run_fold)(*task) for task in tasks)
+
+
+def _run_fold(choice: ModelChoice, X: Any, y: Any, train: Any, test: Any, horizons: list[float]) -> _Found | str:
+    """Return the seconds and the quality of a fit, or why there is none."""
     import warnings
 
     from ..errors import LifemixError, LifemixWarning
     from .quality import measure_models
+    from .settings_search import choose_settings
 
-    X, y = training.X.iloc[train], training.y[train]
     start = time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LifemixWarning)
-            model = _make_dsm(X, y, choices) if name == "dsm" else make_reference(name, training.y, choices.seed)
-            model.fit(X, y)
-        line.seconds.append(time.perf_counter() - start)
-        line.quality += measure_models({line.name: model}, y, training.X.iloc[test], training.y[test], horizons)
+            own = X.iloc[train], y[train]
+            settings = choose_settings(*own, {}, choice.seed)[0] if choice.search else {}
+            model = choice.make(y if choice.name != "dsm" else own[1], settings).fit(*own)
+        seconds = time.perf_counter() - start
+        (quality,) = measure_models({choice.label: model}, own[1], X.iloc[test], y[test], horizons)
     except LifemixError as error:
-        line.failure = str(error)
-
-
-def _make_dsm(X: Any, y: Any, choices: _DsmChoices) -> Any:
-    from ..estimators import DeepSurvivalMachines
-    from .settings_search import batch_size, choose_settings
-
-    settings = choose_settings(X, y, {}, choices.seed, False)[0] if choices.search else {}
-    size = batch_size(len(y))
-    return DeepSurvivalMachines(**settings, n_members=choices.members, batch_size=size, random_state=choices.seed)
+        return str(error)
+    return seconds, quality
 
 
 def _show(screen: Screen, lines: list[_Line], training: TrainingTable, horizons: list[float]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .model_choice import composition
 from .options import Model
 from .output import Screen, settings_text
 from .paths import check_model_path
@@ -53,6 +54,7 @@ def _facts(saved: SavedModel) -> dict[str, Any]:
         "model": type(model).__name__,
         "settings": {name: getattr(model, name) for name in _SETTINGS if hasattr(model, name)}
         | getattr(model, "settings_", {}),
+        "parts": getattr(model, "weights_", None),
         "parameters": getattr(model, "n_parameters_", None),
         "best_epochs": getattr(model, "best_epoch_", None),
         "columns": _columns(model),
@@ -62,13 +64,15 @@ def _facts(saved: SavedModel) -> dict[str, Any]:
 
 
 def _columns(model: Any) -> list[dict[str, Any]]:
-    from ..preprocessing import TabularPreprocessor
+    from ..report.inputs import preprocessor_of
 
+    known = preprocessor_of(model)
+    if known is not None:
+        found: list[dict[str, Any]] = known.to_state()["columns"]
+        return found
     if not hasattr(model, "preprocessor_"):
         return [{"name": str(name), "kind": "any"} for name in getattr(model, "feature_names_in_", ())]
-    if not isinstance(model.preprocessor_, TabularPreprocessor):
-        return [{"name": str(name), "kind": "numeric"} for name in model.preprocessor_.get_feature_names_out()]
-    return model.preprocessor_.to_state()["columns"]
+    return [{"name": str(name), "kind": "numeric"} for name in model.preprocessor_.get_feature_names_out()]
 
 
 def _show(screen: Screen, path: Path, saved: SavedModel, facts: dict[str, Any]) -> None:
@@ -80,11 +84,14 @@ def _show(screen: Screen, path: Path, saved: SavedModel, facts: dict[str, Any]) 
     size = f", {facts['parameters']:,} parameters per member" if facts["parameters"] is not None else ""
     kind = "Deep Survival Machines" if facts["model"] == "DeepSurvivalMachines" else facts["model"]
     screen.show(f"[bold]{escape(path.name)}[/]: {kind}{size}")
+    parts = composition(saved.model)
     lines = {
         "fitted to": f"{facts['rows']:,} rows{source}: {events}, censored {facts['censored']:,}",
         "times": f"up to {facts['last_time']:g}{unit}",
         "outcome": ", ".join(f"{option[2:]} = {column}" for option, column in saved.options.outcome.items()),
         "settings": settings_text(facts["settings"]),
+        "is": next(iter(parts), ""),
+        "parts": next(iter(parts[1:]), ""),
     }
     for name, text in lines.items():
         if text:

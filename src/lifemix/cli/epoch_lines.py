@@ -16,7 +16,7 @@ class EpochLines(Callback):
 
     def on_fit_start(self, state: TrainingState) -> None:
         """Begin to count."""
-        self.advance = self.screen.lines("epoch", state.max_epochs)
+        self.advance = self.screen.lines("epoch", state.max_epochs, time_left=False)  # training may stop early
 
     def on_epoch_end(self, state: TrainingState) -> None:
         """Count one epoch."""

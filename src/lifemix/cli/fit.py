@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SettingError
-from .options import Data, Seed
+from .model_choice import ModelChoice, composition
+from .options import Data, Fast, Jobs, Seed
 from .output import Screen, plain, settings_text
 from .paths import MODELS, TABLES, check_output, check_table_path
+from .reference_models import MODEL_NAMES
 from .table_options import AllOptions, TableOptions
 
 if TYPE_CHECKING:
-    from ..estimators import DeepSurvivalMachines
+    from ..report.doctor import Finding
     from .quality import ModelQuality
     from .training_table import TrainingTable
 
 __all__ = ["fit"]
 
-_SETTINGS = "Settings (those not given are chosen by cross-validation)"
+_SETTINGS = "Settings of networks, --model dsm (those not given are chosen by cross-validation)"
 _MOST_HELD_OUT = 20_000
 _WORTH_REFIT = 0.05  # a smaller share of rows hardly changes a model
 
@@ -32,15 +34,11 @@ _WORTH_REFIT = 0.05  # a smaller share of rows hardly changes a model
 class _FitChoices:
     """What the user said about the fit; None leaves a choice to us."""
 
-    settings: dict[str, Any]
-    search: bool
-    members: int | None
-    epochs: int
+    model: ModelChoice
     holdout: float
     refit: bool | None
     holdout_to: Path | None
     force: bool
-    seed: int
 
 
 def fit(
@@ -48,6 +46,14 @@ def fit(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the model: .safetensors.")],
     table: AllOptions,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(MODEL_NAMES)}. Default: lifemix, an average of networks, Cox regression and "
+            "boosted trees; with settings of networks dsm."
+        ),
+    ] = None,
+    fast: Fast = False,
     primitive: Annotated[
         str | None,
         typer.Option(help="Distribution of the components, such as weibull or lognormal.", rich_help_panel=_SETTINGS),
@@ -64,15 +70,20 @@ def fit(
     ] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Learning rate.", rich_help_panel=_SETTINGS)] = None,
     search: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--search/--no-search", help="Choose by cross-validation, or use defaults.", rich_help_panel=_SETTINGS
+            "--search/--no-search",
+            help="Choose by cross-validation (the default of dsm), or use defaults.",
+            rich_help_panel=_SETTINGS,
         ),
-    ] = True,
-    members: Annotated[
-        int | None, typer.Option(min=1, help="Size of the ensemble. Default: 4, or 1 beyond 200,000 rows.")
     ] = None,
-    epochs: Annotated[int, typer.Option(min=0, help="Maximum number of epochs.")] = 200,
+    members: Annotated[
+        int | None,
+        typer.Option(min=1, help="Size of the ensemble. Default: by the number of rows.", rich_help_panel=_SETTINGS),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=0, help="Maximum number of epochs. Default: 200.", rich_help_panel=_SETTINGS)
+    ] = None,
     holdout: Annotated[
         float, typer.Option(min=0, max=0.5, help="Share of rows held out for evaluation; 0: none.")
     ] = 0.2,
@@ -88,6 +99,7 @@ def fit(
         typer.Option(help="Write the held-out rows to this table, and leave them out of the saved model."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Fit even where the doctor's findings say stop.")] = False,
+    jobs: Jobs = 1,
     seed: Seed = 0,
 ) -> None:
     """Fit a model to a table and write it to a file.
@@ -103,20 +115,24 @@ def fit(
     settings = _read_settings(
         {"primitive": primitive, "k": k, "hidden": hidden, "dropout": dropout, "learning_rate": learning_rate}
     )
-    _run(
-        screen,
-        data,
-        table,
-        output,
-        _FitChoices(settings, search, members, epochs, holdout, refit, holdout_to, force, seed),
+    choice = ModelChoice.of(
+        model,
+        settings,
+        fast=fast,
+        search=search,
+        members=members,
+        epochs=epochs,
+        intervals=table.upper is not None,
+        jobs=jobs,
+        seed=seed,
     )
+    _run(screen, data, table, output, _FitChoices(choice, holdout, refit, holdout_to, force))
 
 
 def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices: _FitChoices) -> None:
     import numpy as np
 
     from ..persistence import save
-    from ..report import check_model
     from ..splits import default_horizons
     from .findings import finding_states, refuse_stops, show_findings, training_findings
     from .start_stop import say_paths_done
@@ -124,7 +140,6 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
     from .training_table import open_training_table
 
     training = open_training_table(screen, data, table)
-    names = training.codes.names
     findings = training_findings(training)
     if not choices.force:
         refuse_stops(findings)
@@ -132,10 +147,13 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
     train, test = _split(training, choices)
     everything = np.arange(len(training.y))
     saved_rows = everything if _uses_all_rows(choices, len(test), len(everything)) else train
-    settings, candidates = _choose(screen, training, train, choices)
-    model = evaluated = _fit(screen, settings, training, train, choices)
+    if choices.model.name == "lifemix":
+        _answer_first(screen, training, train, test, data.name, output, choices)
+    settings, candidates = _choose(screen, training, train, choices.model)
+    model = evaluated = _fit(screen, settings, training, train, choices.model)
     if len(saved_rows) > len(train):
-        model = _fit(screen, settings, training, saved_rows, choices)
+        model = _fit(screen, settings, training, saved_rows, choices.model)
+    _say_parts(screen, model)
     held_out: dict[str, Any] = {"rows": len(test), "refitted": model is not evaluated, "quality": []}
     model.metadata_ = _metadata(training, data.name, held_out)
     save(model, output)  # whatever happens when it is measured
@@ -144,18 +162,53 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
     if len(test):
         horizons = default_horizons(training.y[saved_rows])
         with _shown_as_warning(screen, f"{output} is written, but its quality is not known"):
-            held_out["quality"] = _measure(screen, evaluated, training, train, test, horizons.tolist(), choices.seed)
+            held_out["quality"] = _measure(screen, evaluated, training, train, test, horizons.tolist(), choices.model)
             model.metadata_ = _metadata(training, data.name, held_out)
             save(model, output)
-        with _shown_as_warning(screen, "the doctor has not seen the model"):
-            part = training.X.iloc[test], training.y[test]
-            about = check_model(evaluated, *part, event_names=names, horizons=horizons)
-            show_findings(screen, about, "Findings about the model")
-            findings = [*findings, *about]
+        findings = [*findings, *_check(screen, evaluated, training, test, horizons)]
     say_done = say_paths_done if "path" in (training.y.dtype.names or ()) else _say_done
     say_done(screen, data, output, held_out, choices.holdout_to)
-    result = {"output": str(output), "settings": settings, "candidates": candidates}
+    result: dict[str, Any] = {"output": str(output), "model": choices.model.name, "settings": settings}
+    result |= {"candidates": candidates, "parts": getattr(model, "weights_", None)}
     screen.result({**result, "findings": finding_states(findings), **model.metadata_})
+
+
+def _answer_first(
+    screen: Screen, training: TrainingTable, train: Any, test: Any, table: str, output: Path, choices: _FitChoices
+) -> None:
+    """Fit one network, which takes a moment, say how good it is, and write it where no model would be lost."""
+    from ..persistence import save
+    from ..splits import default_horizons
+    from .quality import first_lines, measure_models
+
+    screen.say("\nFirst answer, by one network ...")
+    with _shown_as_warning(screen, "there is no first answer"):
+        model = choices.model.first.fit(screen, training, train, {})
+        if not output.exists():
+            model.metadata_ = _metadata(training, table, {"rows": len(test), "refitted": False, "quality": []})
+            save(model, output)
+            screen.say(f"  {output} holds it until the better model is ready.", markup=False)
+        if len(test):
+            known = model.training_summary_.to_target().to_array()
+            horizons = default_horizons(training.y[train]).tolist()
+            (quality,) = measure_models(
+                {"one network": model}, known, training.X.iloc[test], training.y[test], horizons
+            )
+            for line in first_lines(quality, training.codes.names):
+                screen.say(f"  {line}", markup=False)
+
+
+def _check(screen: Screen, model: Any, training: TrainingTable, test: Any, horizons: Any) -> list[Finding]:
+    """Return and show what the doctor finds about the model on the held-out rows."""
+    from ..report import check_model
+    from .findings import show_findings
+
+    about: list[Finding] = []
+    with _shown_as_warning(screen, "the doctor has not seen the model"):
+        part = training.X.iloc[test], training.y[test]
+        about = check_model(model, *part, event_names=training.codes.names, horizons=horizons)
+        show_findings(screen, about, "Findings about the model")
+    return about
 
 
 @contextmanager
@@ -194,7 +247,7 @@ def _split(training: TrainingTable, choices: _FitChoices) -> tuple[Any, Any]:
     if choices.holdout == 0:
         return rows, rows[:0]
     share = min(choices.holdout, _MOST_HELD_OUT / len(rows))
-    return train_validation_split(training.y, fraction=share, random_state=choices.seed)
+    return train_validation_split(training.y, fraction=share, random_state=choices.model.seed)
 
 
 def _uses_all_rows(choices: _FitChoices, held_out: int, rows: int) -> bool:
@@ -205,52 +258,43 @@ def _uses_all_rows(choices: _FitChoices, held_out: int, rows: int) -> bool:
 
 
 def _choose(
-    screen: Screen, training: TrainingTable, train: Any, choices: _FitChoices
+    screen: Screen, training: TrainingTable, train: Any, choice: ModelChoice
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the settings, and the scores of those that they were chosen from."""
-    if not choices.search:
-        return choices.settings, []
+    if not choice.search:
+        return dict(choice.settings), []
     from .settings_search import SEARCH_ROWS, choose_settings
 
     sample = f" on a sample of {SEARCH_ROWS:,} rows" if len(train) > SEARCH_ROWS else ""
     screen.say(f"\nChoosing settings by 3-fold cross-validation{sample} ...")
-    X, y = training.X.iloc[train], training.y[train]
-    settings, candidates = choose_settings(X, y, choices.settings, choices.seed, screen.progress)
+    with screen.follow():
+        settings, candidates = choose_settings(
+            training.X.iloc[train], training.y[train], choice.settings, choice.seed, choice.jobs
+        )
     screen.say(f"  chosen: {settings_text(settings)}")
     return settings, candidates
 
 
-def _fit(
-    screen: Screen, settings: dict[str, Any], training: TrainingTable, rows: Any, choices: _FitChoices
-) -> DeepSurvivalMachines:
-    from ..estimators import DeepSurvivalMachines
-    from .epoch_lines import EpochLines
-    from .settings_search import batch_size, ensemble_size
-
-    members = choices.members or ensemble_size(len(training.y))
-    model = DeepSurvivalMachines(
-        **settings,
-        n_members=members,
-        max_epochs=choices.epochs,
-        batch_size=batch_size(len(rows)),
-        random_state=choices.seed,
-        verbose=screen.progress,
-        callbacks=[] if screen.progress or screen.quiet else [EpochLines(screen)],
-    )
+def _fit(screen: Screen, settings: dict[str, Any], training: TrainingTable, rows: Any, choice: ModelChoice) -> Any:
     which = "all " if len(rows) == len(training.y) else ""
-    screen.say(f"Fitting to {which}{len(rows):,} rows{f', {members} members' if members > 1 else ''} ...")
-    model.fit(training.X.iloc[rows], training.y[rows])
-    return model.set_params(verbose=False, callbacks=None)
+    screen.say(f"Fitting {choice.label} to {which}{len(rows):,} rows ...")
+    return choice.fit(screen, training, rows, settings)
+
+
+def _say_parts(screen: Screen, model: Any) -> None:
+    lines = composition(model)
+    if lines:
+        screen.say(f"LifeMix is {lines[0]}:\n  {lines[1]}.", markup=False)
 
 
 def _measure(
     screen: Screen,
-    model: DeepSurvivalMachines,
+    model: Any,
     training: TrainingTable,
     train: Any,
     test: Any,
     horizons: list[float],
-    seed: int,
+    choice: ModelChoice,
 ) -> list[ModelQuality]:
     """Evaluate a model on held-out rows."""
     from ..target import as_target
@@ -260,8 +304,8 @@ def _measure(
     X, y = training.X, training.y
     known = model.training_summary_.to_target().to_array()  # as ``evaluate`` has it from the file
     part = known, X.iloc[test], y[test], horizons
-    quality = measure_models({"Deep Survival Machines": model}, *part, seed)
-    references, left_out = fit_references(X.iloc[train], y[train])
+    quality = measure_models({choice.label: model}, *part, choice.seed)
+    references, left_out = fit_references(X.iloc[train], y[train], without=choice.name)
     for name, reference in references.items():
         try:
             quality += measure_models({name: reference}, *part)

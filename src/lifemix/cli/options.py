@@ -9,7 +9,7 @@ import typer
 
 from ..errors import SettingError
 
-__all__ = ["Data", "Model", "Page", "Seed", "Times", "parse_numbers", "split_names"]
+__all__ = ["Data", "Fast", "Jobs", "Model", "Page", "Seed", "Times", "parse_numbers", "split_names"]
 
 Data = Annotated[
     Path,
@@ -21,6 +21,8 @@ Data = Annotated[
 Model = Annotated[Path, typer.Argument(help="A model file written by lifemix fit: .safetensors.", show_default=False)]
 Page = Annotated[Path, typer.Option("--output", "-o", help="Where to write the page: .html.")]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes to use; -1: one per core. The result is the same.")]
+Fast = Annotated[bool, typer.Option("--fast", help="One network with default settings: quick, and less accurate.")]
 Times = Annotated[
     list[str] | None,
     typer.Option(

@@ -81,18 +81,60 @@ class Screen:
             task = progress.add_task(title, total=total)
             yield lambda done: progress.advance(task, done)
 
-    def lines(self, title: str, total: int) -> Callable[[int], None]:
-        """Return a function that writes a line to stderr every few seconds; none with ``quiet``."""
-        done, last = 0, monotonic()
+    def lines(self, title: str, total: int, *, time_left: bool = True, share: bool = False) -> Callable[[int], None]:
+        """Return a function that writes a line to stderr every few seconds; none with ``quiet``.
+
+        What is done appears as a number or as a share of the total.
+        """
+        done, start = 0, monotonic()
+        last = start
 
         def advance(more: int) -> None:
             nonlocal done, last
             done += more
-            if not self.quiet and monotonic() - last >= _SECONDS_PER_LINE:
-                last = monotonic()
-                self._err.print(f"{title}: {done:,} of {total:,}", highlight=False, markup=False)
+            now = monotonic()
+            if not self.quiet and now - last >= _SECONDS_PER_LINE:
+                last = now
+                far = f"{done / total:.0%}" if share else f"{done:,} of {total:,}"
+                left = f", about {(now - start) * (total - done) / done:.0f} s left" if time_left and done else ""
+                self._err.print(f"{title}: {far}{left}", highlight=False, markup=False)
 
         return advance
+
+    @contextmanager
+    def follow(self) -> Iterator[None]:
+        """Show how far the work inside is, as it tells: a bar with the time left where someone is watching, or lines.
+
+        The work tells by ``lifemix.progress``.
+        """
+        from ..progress import listening
+
+        if not self.progress:
+            with listening(self._lines_of_each()):
+                yield
+            return
+        from rich.progress import Progress, TaskID
+
+        tasks: dict[str, TaskID] = {}
+        with Progress(console=self._err, transient=True) as progress:
+
+            def move(title: str, done: int, total: int) -> None:
+                if title not in tasks:
+                    tasks[title] = progress.add_task(title, total=total)
+                progress.update(tasks[title], completed=done, total=total)
+
+            with listening(move):
+                yield
+
+    def _lines_of_each(self) -> Callable[[str, int, int], None]:
+        known: dict[str, tuple[Callable[[int], None], int]] = {}
+
+        def tell(title: str, done: int, total: int) -> None:
+            advance, before = known.get(title) or (self.lines(title, total, share=True), 0)
+            advance(done - before)
+            known[title] = (advance, done)
+
+        return tell
 
     def wrote(self, path: Path, note: str) -> None:
         """Say that a file was written."""

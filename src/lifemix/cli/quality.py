@@ -18,7 +18,7 @@ from ..target import Target, as_target
 from .landmarks import add_landmark_measures
 from .output import Screen, at_times, shown_number
 
-__all__ = ["ModelQuality", "measure_models", "show_directions", "show_quality", "shown_measures"]
+__all__ = ["ModelQuality", "first_lines", "measure_models", "show_directions", "show_quality", "shown_measures"]
 
 _RESAMPLES = 200
 _MANY_ROWS = 5_000  # with more, intervals are narrow and slow to compute: a quarter of the resamples will do
@@ -205,6 +205,16 @@ def show_quality(
     limits = [pair for pairs in first.intervals.get("concordance", {}).values() for pair in pairs]
     if any(high - low > _WIDE for low, high in limits):
         screen.say("  The intervals are wide: these rows have few events. lifemix compare evaluates on all rows.")
+
+
+def first_lines(quality: ModelQuality, names: Sequence[str]) -> Iterator[str]:
+    """Yield the quality of a model in one line per event type."""
+    for event in sorted(quality.values.get("concordance", {})):
+        name = f"{names[event - 1]}: " if len(names) > 1 else ""
+        yield (
+            f"{name}C^td {shown_number(quality.mean('concordance', event))}, integrated Brier score "
+            f"{shown_number(quality.mean('integrated_brier', event))} on {quality.rows:,} held-out rows"
+        )
 
 
 def _show_table(

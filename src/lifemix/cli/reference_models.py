@@ -1,4 +1,4 @@
-"""The models that Deep Survival Machines is compared with, by their names on the command line."""
+"""The models by their names on the command line, and those that a fit is shown beside."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..errors import LifemixError, LifemixWarning
 __all__ = ["MODEL_NAMES", "fit_references", "make_reference", "marginal_curve"]
 
 MODEL_NAMES = {
+    "lifemix": "LifeMix",
     "dsm": "Deep Survival Machines",
     "cox": "Cox regression",
     "fine-gray": "Fine-Gray",
@@ -23,9 +24,10 @@ MODEL_NAMES = {
 _MOST_ROWS = 200_000  # that Cox regression is fitted to beside a fit
 
 
-def make_reference(name: str, y: Any, seed: int = 0) -> Any:
+def make_reference(name: str, y: Any, seed: int = 0, jobs: int = 1) -> Any:
     """Return an unfitted model for a target; models of one event type are fitted to each type apart."""
     from .. import baselines
+    from ..mix import LifeMix
     from ..target import as_target
 
     several = as_target(y).n_events > 1
@@ -38,6 +40,7 @@ def make_reference(name: str, y: Any, seed: int = 0) -> Any:
     if name in of_one_type:
         return baselines.CauseSpecific(of_one_type[name]()) if several else of_one_type[name]()
     of_all_types: dict[str, Callable[[], Any]] = {
+        "lifemix": lambda: LifeMix(random_state=seed, n_jobs=jobs),
         "fine-gray": baselines.FineGray,
         "deephit": lambda: baselines.DeepHit(random_state=seed),
         "curve": baselines.AalenJohansen if several else baselines.KaplanMeier,
@@ -55,10 +58,11 @@ def marginal_curve(X: Any, y: Any) -> dict[str, Any]:
     return {"Kaplan-Meier" if target.n_events == 1 else "Aalen-Johansen": make_reference("curve", y).fit(X, y)}
 
 
-def fit_references(X: Any, y: Any) -> tuple[dict[str, Any], dict[str, str]]:
+def fit_references(X: Any, y: Any, without: str = "") -> tuple[dict[str, Any], dict[str, str]]:
     """Return the fitted models that a fit is shown beside, by name: Cox regression and the marginal curve.
 
-    Also, by name, why models are not among them: a table that another model cannot take is no reason to end.
+    One of them may be the model that is fitted itself: ``without`` leaves it out. Also, by name, why models are not
+    among them: a table that another model cannot take is no reason to end.
     """
     from ..target import as_target
 
@@ -67,11 +71,11 @@ def fit_references(X: Any, y: Any) -> tuple[dict[str, Any], dict[str, str]]:
     left_out: dict[str, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # about the same rows and columns as those of the model itself
-        if not target.interval.any() and len(target) <= _MOST_ROWS:
+        if without != "cox" and not target.interval.any() and len(target) <= _MOST_ROWS:
             try:
                 fitted[MODEL_NAMES["cox"]] = make_reference("cox", y).fit(X, y)
             except LifemixError as error:
                 left_out[MODEL_NAMES["cox"]] = str(error)
             except Exception as error:
                 left_out[MODEL_NAMES["cox"]] = f"{type(error).__name__}: {error}"
-        return fitted | marginal_curve(X, y), left_out
+        return fitted | ({} if without == "curve" else marginal_curve(X, y)), left_out

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import split_names
+from .options import Jobs, split_names
 from .output import Screen
 
 __all__ = ["reproduce"]
@@ -19,7 +19,7 @@ def reproduce(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("results"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer settings, folds and levels of censoring.")] = False,
     selection: Annotated[str, typer.Option(help="How settings are chosen: paper, nested or both.")] = "both",
-    jobs: Annotated[int, typer.Option(help="Number of parallel jobs.")] = 1,
+    jobs: Jobs = 1,
     backend: Annotated[str, typer.Option(help="Backend of joblib: loky, dask or ray.")] = "loky",
     models: Annotated[list[str] | None, typer.Option(help="Only these models: repeat, or use commas.")] = None,
     data: Annotated[str | None, typer.Option(help="Your own file for synthetic and seer, folder for neutral.")] = None,

@@ -47,7 +47,7 @@ def ensemble_size(n_rows: int) -> int:
 
 
 def choose_settings(
-    X: TableData, y: NDArray[np.void], given: Mapping[str, Any], seed: int, progress: bool
+    X: TableData, y: NDArray[np.void], given: Mapping[str, Any], seed: int, jobs: int = 1
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the settings with the highest held-out likelihood, and the score of every candidate, best first."""
     grid = candidates(given)
@@ -63,7 +63,7 @@ def choose_settings(
         cv=EventStratifiedKFold(3, random_state=seed),
         refit=False,
         max_fleet=6,
-        verbose=progress,
+        n_jobs=jobs,
     ).fit(X, y)
     results = search.cv_results_
     order = np.argsort(results["rank_test_score"], kind="stable")

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import Check, Flag, Jobs, Rule, Seed, Whole, check_settings, check_weight
 from ..errors import LifemixError, LifemixWarning, SettingError
 from ..preprocessing import TableLike, apply_preprocessor
+from ..progress import tell_progress
 from ..splits import EventStratifiedKFold
 from ..target import Target, TargetLike, as_target
 from .dsm import DeepSurvivalMachines
@@ -243,12 +244,14 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         }
         planned = list(self._plan(models, X, target, weight, folds, known))
         fleets = group(planned, int(self.max_fleet))
+        before = len(known)
         with task_bar(bool(self.verbose), len(planned), "cross-validation") as show:
             for results in self._run(fleets, score):
                 for (candidate, fold), result in results.items():
                     known[candidate, fold] = result
                     store.put(models[candidate], candidates[candidate], fold, result)
                 show(len(results))
+                tell_progress("cross-validation", len(known) - before, len(planned))
         return known
 
     def _candidates(self) -> list[dict[str, Any]]:

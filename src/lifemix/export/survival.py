@@ -81,7 +81,7 @@ def export_survival(
     if not isinstance(model, DeepSurvivalMachines) or not hasattr(model, "n_events_"):
         raise SettingError(
             f"export needs a fitted DeepSurvivalMachines; got {type(model).__name__}. Call fit first; of a search, "
-            "give its best_estimator_."
+            "give its best_estimator_; for an average of several kinds of models fit a DeepSurvivalMachines instead."
         )
     at = check_times(times)
     event = None if event is None else check_event(event, model.n_events_)

@@ -15,6 +15,7 @@ from ..errors import LifemixError
 from ..estimators import DeepSurvivalMachines
 from ..estimators.many import FitRequest, fit_many
 from ..metrics.predictions import take_rows
+from ..progress import tell_progress
 from .parts import to_judge, with_seed
 
 __all__ = ["CrossFitted", "cross_fit"]
@@ -52,16 +53,28 @@ def cross_fit(
             else [[fold] for fold in range(len(folds))]
         )  # the networks of all folds train together
         tasks += [(name, group) for group in groups]
-    found = Parallel(n_jobs=n_jobs)(
+    tasks.sort(key=lambda task: task[1][0])  # some of every part soon, so that the time left can be told
+    found: list[Any] = []
+    total = sum(map(_cost, tasks))
+    tell_progress("fitting the parts", 0, total)
+    for outcome in Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_fit_folds)(parts[name], X, y, told, [folds[f] for f in group], times, [seeds[f] for f in group])
         for name, group in tasks
-    )
+    ):
+        found.append(outcome)
+        tell_progress("fitting the parts", sum(map(_cost, tasks[: len(found)])), total)
     results: dict[str, CrossFitted | LifemixError] = {}
     for name in parts:
         outcomes = [outcome for (owner, _), some in zip(tasks, found, strict=True) if owner == name for outcome in some]
         errors = [outcome for outcome in outcomes if isinstance(outcome, LifemixError)]
         results[name] = errors[0] if errors else _joined(outcomes, folds)
     return results
+
+
+def _cost(task: tuple[str, list[int]]) -> int:
+    """Return roughly how long a task takes, for the progress: Cox regression hardly counts."""
+    name, group = task
+    return len(group) * (1 if name == "Cox" else 5)
 
 
 def _joined(outcomes: Sequence[tuple[Any, Floats]], folds: Sequence[tuple[Rows, Rows]]) -> CrossFitted:

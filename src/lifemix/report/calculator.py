@@ -128,7 +128,8 @@ def write_calculator(
 def _check_model(model: Any) -> None:
     if not isinstance(model, DeepSurvivalMachines):
         raise SettingError(
-            f"a calculator is made from a DeepSurvivalMachines; got {type(model).__name__}. Of a search, give its "
+            f"a calculator runs networks in the browser: it is made from a DeepSurvivalMachines; got "
+            f"{type(model).__name__}. Fit one for it, on the command line with --model dsm; of a search, give its "
             "best_estimator_."
         )
     if not hasattr(model, "n_events_"):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import Floats, check_times
+from ..preprocessing import TabularPreprocessor
 from ..protocols import FittedSurvivalModel
 from ..splits import default_horizons
 from ..target import Target
@@ -23,6 +24,7 @@ __all__ = [
     "measurable",
     "mixture_of",
     "n_event_types",
+    "preprocessor_of",
     "training_target",
 ]
 
@@ -38,6 +40,19 @@ def mixture_of(model: FittedSurvivalModel) -> DeepSurvivalMachines | None:
     from ..estimators import DeepSurvivalMachines  # imports PyTorch
 
     return model if isinstance(model, DeepSurvivalMachines) else None
+
+
+def preprocessor_of(model: Any) -> TabularPreprocessor | None:
+    """Return what a model remembers of the columns; of a model made of others, what the first that knows them does."""
+    found = getattr(model, "preprocessor_", None)
+    if isinstance(found, TabularPreprocessor):
+        return found
+    inside = getattr(model, "models_", None) or getattr(model, "estimators_", None) or ()
+    for one in inside.values() if isinstance(inside, dict) else inside:
+        found = preprocessor_of(one)
+        if found is not None:
+            return found
+    return None
 
 
 def n_event_types(model: FittedSurvivalModel, target: Target) -> int:

@@ -92,6 +92,19 @@ def test_other_models_have_a_report_too(kind, which, request, tmp_path):
     assert "settings and weights (SHA-256)" not in page
 
 
+def test_horizons_with_few_events_are_named(competing, competing_page, tmp_path):
+    model, X, (times, event) = competing
+    assert "says little" not in competing_page
+    early = float(np.sort(times[event == 1])[2])
+    page = written(tmp_path, model, X, (times, event), horizons=[early, float(np.median(times))])
+    assert re.search(r"Only 3 events by [^<]* of event 1 in these rows: what is measured there says little", page)
+
+
+def test_settings_by_the_number_of_rows_are_told(single_page):
+    assert re.search(r"by the number of training rows: [^<]*batch_size = \d", single_page)
+    assert "(100,)" not in single_page
+
+
 def test_arrays_and_columns_with_odd_names(single, tmp_path):
     _, X, y = single
     numbers = X[["age"]].assign(**{"<script>alert(1)</script>": np.arange(len(X)) % 7})

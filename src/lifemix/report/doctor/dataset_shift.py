@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...preprocessing import TableLike, TabularPreprocessor
+from ...preprocessing import TableLike
 from ...preprocessing.columns import Column
 from ...preprocessing.frames import as_table
 from ...preprocessing.reading import ColumnData
 from ...protocols import FittedSurvivalModel
+from ..inputs import preprocessor_of
 from ..text import counted, listed, percent
 from .columns import readable_columns
 from .findings import Finding
@@ -23,8 +24,8 @@ _MANY = 0.01
 
 def check_dataset_shift(model: FittedSurvivalModel, X: TableLike) -> Iterator[Finding]:
     """Yield how the rows differ from the training data, as far as the model's preprocessor remembers these."""
-    fitted = getattr(model, "preprocessor_", None)
-    if not isinstance(fitted, TabularPreprocessor):
+    fitted = preprocessor_of(model)
+    if fitted is None:
         return
     columns = {column.name: column for column in fitted.columns_}
     table, _ = as_table(X)

@@ -100,7 +100,8 @@ def _ranking(result: PermutationImportance, known: Any, which: str) -> Html:
     return table(
         columns,
         rows,
-        f"Mean rise over time{which}, the {len(order)} largest of {len(mean)}",
+        f"Mean rise over time{which}"
+        + (f", the {len(order)} largest of {len(mean)}" if len(order) < len(mean) else ""),
         "Share: the rise relative to the Brier score of the rows as they are.",
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._html import Html, Section, TableColumn, facts, figure, new_figure, paragraph, table
 from ...plots import component_curves, mixture_components, phenotypes, training_history
-from ..text import counted, listed
+from ..text import counted, listed, percent
 from .context import ReportContext
 from .typical_subjects import typical_rows
 
@@ -32,10 +32,13 @@ def model_section(report: ReportContext) -> Section:
             "distributions, whose weights and parameters a neural network computes from the covariates"
             + (", and of those who never have the event" if model.cure else "")
         )
-        what["size"] = (
-            f"{counted(model.n_parameters_, 'parameter')}, hidden layers {tuple(model.settings_['hidden'])}"
-            + (f", ensemble of {len(model.best_epoch_)} members" if len(model.best_epoch_) > 1 else "")
+        layers = f"hidden layers: {', '.join(map(str, model.settings_['hidden'])) or 'none'}"
+        what["size"] = f"{counted(model.n_parameters_, 'parameter')}, {layers}" + (
+            f", ensemble of {len(model.best_epoch_)} members" if len(model.best_epoch_) > 1 else ""
         )
+    shares = _shares(report.model)
+    if shares:
+        what["form"] = f"a weighted average of {counted(len(report.model.models_), 'fitted model')}: {listed(shares)}"  # type: ignore[attr-defined]
     what["predicts"] = (
         "the probability of survival without the event at any time"
         if report.n_events == 1
@@ -55,8 +58,18 @@ def model_section(report: ReportContext) -> Section:
 
 
 def _name(model: Any) -> str:
-    names = {"DeepSurvivalMachines": "Deep Survival Machines (Nagpal, Li and Dubrawski 2021), implemented in lifemix"}
+    names = {
+        "DeepSurvivalMachines": "Deep Survival Machines (Nagpal, Li and Dubrawski 2021), implemented in lifemix",
+        "LifeMix": "LifeMix: different models, weighted by their Brier score on rows that they had not seen",
+    }
     return names.get(type(model).__name__, f"{type(model).__name__}")
+
+
+def _shares(model: Any) -> list[str]:
+    """Return the parts of an average with how much each counts, the largest first."""
+    weights = getattr(model, "weights_", None)
+    ordered = sorted(weights.items(), key=lambda part: -part[1]) if isinstance(weights, dict) else []
+    return [f"{name} ({percent(share)})" for name, share in ordered]
 
 
 def settings_section(report: ReportContext) -> Section:
@@ -71,6 +84,11 @@ def settings_section(report: ReportContext) -> Section:
     blocks: list[object] = [table(columns, changed, "Settings other than the default")] if changed else []
     if same:
         blocks.append(f"At their defaults: {', '.join(f'{name} = {value}' for name, value, _ in same)}.")
+    found = getattr(model, "settings_", {})
+    chosen = [name for name, *_ in same if name in found and getattr(model, name) is None]
+    if chosen:
+        values = ", ".join(f"{name} = {_short(found[name])}" for name in chosen)
+        blocks.append(f"Of these, by the number of training rows: {values}.")
     return Section("Settings", blocks)
 
 

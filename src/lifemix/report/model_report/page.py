@@ -127,7 +127,8 @@ def write_report(
         )
         sections = _sections(report, horizons)
     sections.append(reproduce_section(report, file, _own_warnings(caught)))
-    name = title or f"{type(report.model).__name__}: model report"
+    kind = "Deep Survival Machines" if report.mixture is not None else type(report.model).__name__
+    name = title or f"{kind}: model report"
     lead = f"A model of the time to {listed(report.names)}, described and measured on {len(report.target):,} rows."
     foot = f"Written by lifemix on {datetime.now(UTC):%d %B %Y}."
     return Page(name, lead=lead, foot=foot, sections=sections).write(path)

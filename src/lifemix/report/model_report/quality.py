@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._html import Html, Section, TableColumn, Value, bullets, joined, paragraph, safe, table
+from ..._html import Html, Section, TableColumn, Value, bullets, joined, note, paragraph, safe, table
 from ...metrics import Measure, evaluate, measure_named, registered_measures
 from ...target import Target
-from ..text import p_value
+from ..text import counted, listed, p_value
 from .context import Floats, ReportContext
 
 __all__ = ["CTD", "Measured", "measure_quality", "quality_section", "with_interval"]
@@ -23,6 +23,7 @@ CTD = Html("C<sup>td</sup>")
 _WITH_INTERVAL = ("scaled_brier", "observed_expected", "integrated_scaled_brier")
 _WITHOUT = ("marginal_brier", "ici", "integrated_marginal_brier")
 _SIGNIFICANT = 0.05
+_FEW_EVENTS = 10
 # Rows of the table in this order; measures of others follow.
 _ORDER = ("concordance", "auc", "brier", "marginal_brier", "scaled_brier", "observed_expected", "ici")
 
@@ -68,7 +69,8 @@ def quality_section(report: ReportContext, quality: Measured) -> Section:
             f"samples of these {'rows' if report.y.subject is None else 'subjects'}, with the model kept fixed."
         )
     )
-    section.blocks += [_by_horizon(report, quality, event) for event in range(1, report.n_events + 1)]
+    for event in range(1, report.n_events + 1):
+        section.blocks += [_by_horizon(report, quality, event), *_few_events(report, event)]
     section.blocks += [_over_time(report, quality), bullets(_explanations(report))]
     if report.n_events == 1:
         section.blocks += _own_time(quality)
@@ -109,6 +111,18 @@ def _by_horizon(report: ReportContext, quality: Measured, event: int) -> Html:
     ]
     rows.append(["mean predicted risk", *report.risks[event - 1].mean(axis=0)])
     return table(columns, rows, f"Quality of the predicted risk{report.of(event)} at the horizons")
+
+
+def _few_events(report: ReportContext, event: int) -> list[Html]:
+    """Return a note on horizons by which so few events were observed that measures there say nothing."""
+    counts = [int(((report.y.event == event) & (report.y.time <= time)).sum()) for time in report.horizons]
+    few = {report.time(time): n for time, n in zip(report.horizons.tolist(), counts, strict=True) if n < _FEW_EVENTS}
+    if not few:
+        return []
+    found = listed([f"{counted(n, 'event')} by {time}" for time, n in few.items()])
+    return [
+        note(f"Only {found}{report.of(event)} in these rows: what is measured there says little, intervals included.")
+    ]
 
 
 def _over_time(report: ReportContext, quality: Measured) -> Html:
