@@ -31,10 +31,13 @@ def perhaps_any(mask: Tensor) -> bool:
 
 
 def constants(*values: NDArray[np.float64]) -> Callable[[torch.device], tuple[Tensor, ...]]:
-    """Return a function that gives arrays as tensors on a device, to which they are copied once."""
+    """Return a function that gives arrays as tensors on a device, to which they are copied once.
 
-    @lru_cache(maxsize=8)
-    def on(device: torch.device) -> tuple[Tensor, ...]:
+    On the CPU the tensors are new ones: those of a program that is being exported must not be kept.
+    """
+
+    def new(device: torch.device) -> tuple[Tensor, ...]:
         return tuple(torch.from_numpy(value).to(device) for value in values)
 
-    return on
+    kept = lru_cache(maxsize=8)(new)
+    return lambda device: new(device) if on_host(device) else kept(device)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from .devices import on_host
 from .networks import (
     Activation,
     Layout,
@@ -78,7 +79,7 @@ class Architecture:
         """Places without a component, ``[events, k]``, if there are any."""
         if not isinstance(self.primitive, tuple) or all(None not in families for families in self.primitive):
             return None
-        return _closed_on(self.primitive, torch.device("cpu"))
+        return torch.tensor([[one is None for one in families] for families in self.primitive])
 
     @cached_property
     def encoder_activation(self) -> Activation:
@@ -143,10 +144,10 @@ class Architecture:
 
     def gate_and_parameters(self, parameters: Mapping[str, Tensor], representation: Tensor) -> tuple[Tensor, ...]:
         """Return log weights and the primitive's parameters, each ``[models, rows, events, k]``."""
-        closed = None
-        if self.closed is not None:
+        closed, device = self.closed, representation.device
+        if closed is not None and not on_host(device):
             assert isinstance(self.primitive, tuple)
-            closed = _closed_on(self.primitive, representation.device)
+            closed = _closed_on(self.primitive, device)
         return gate_and_parameters(parameters, representation, self.act.function, self.shift_signs, closed)
 
     def start(self, warm_start: Tensor, spread: float, rng: np.random.Generator, trained: bool = True) -> Tensor:

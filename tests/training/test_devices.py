@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -247,3 +248,10 @@ def test_the_size_of_a_step_is_that_of_all_members(table, monkeypatch):
     fleet = fleet_of(table, "members")
     fleet_of(table, "encoder")
     assert asked == [3.0 * 64 * fleet.architecture.layout.size * 3, np.inf]
+
+
+def test_constants_of_a_program_that_is_exported_are_not_kept():
+    numbers = devices.constants(np.array([1.0, 2.0]))
+    with FakeTensorMode(allow_non_fake_inputs=True):  # what export traces with
+        assert isinstance(numbers(torch.device("cpu"))[0], FakeTensor)
+    assert not isinstance(numbers(torch.device("cpu"))[0], FakeTensor)
