@@ -94,6 +94,17 @@ def test_incidences_along_a_path_and_survival_add_up_to_one():
         assert parts[0][1, 0] == 1.0  # up to the first start
 
 
+def test_an_incidence_along_a_path_is_the_integral_of_survival_times_hazard():
+    x, time, event = whole(events=2)
+    model = DeepSurvivalMachines(**SMALL).fit(x, make_target(time, event))
+    found = model.predict_path(x[:2], [0.0, 0.5], [0.5, 2.0], ["p", "p"], [0.5, 1.7], event=2)[0]
+    middle = (np.arange(20_000) + 0.5) * 1.7 / 20_000
+    survival = model.predict_path(x[:2], [0.0, 0.5], [0.5, 2.0], ["p", "p"], middle)[0]
+    hazard = model.predict_distribution(x[:2]).net(2).hazard(middle)
+    rate = np.where(middle <= 0.5, hazard[0], hazard[1]) * survival * 1.7 / 20_000
+    assert found == pytest.approx([rate[middle <= 0.5].sum(), rate.sum()], abs=2e-5)
+
+
 def test_subjects_come_in_order_of_first_appearance_and_curves_end_with_their_paths():
     x, time, event = whole()
     model = KaplanMeier().fit(x, make_target(time, event))

@@ -17,7 +17,8 @@ from .dcalibration import d_calibration
 from .evaluation import evaluate, mean_concordance
 from .importance import permutation_importance
 from .incidence import aalen_johansen
-from .landmark import at_landmark, evaluate_landmarks, landmark_risk
+from .landmark import at_landmark, evaluate_landmarks
+from .landmark_predictions import landmark_risk
 from .measures import Measure, measure_named, register_measure, registered_measures
 from .other_names import elsewhere_named as __getattr__  # noqa: F401
 from .predictions import predicted_risk, predicted_risks, survival_at_own_time

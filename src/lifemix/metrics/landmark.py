@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,20 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import Number, Whole, check_times
 from ..errors import InputError, LifemixWarning, TargetError
-from ..protocols import FittedSurvivalModel
 from ..target import Target, TargetLike, as_target
 from .auc import auc_td
 from .brier import brier_score
 from .calibration import integrated_calibration_index
 from .concordance import concordance_td
 from .inputs import Floats, check_event, check_horizon
-from .predictions import take_rows
 from .resampling import bootstrap
 
-if TYPE_CHECKING:
-    from ..preprocessing import TableLike  # imports scikit-learn
-
-__all__ = ["at_landmark", "evaluate_landmarks", "landmark_risk"]
+__all__ = ["at_landmark", "evaluate_landmarks"]
 
 _Measure = Callable[[Target, Target, Floats, float, int | None], float]
 _MEASURES: dict[str, _Measure] = {
@@ -175,77 +170,6 @@ def evaluate_landmarks(
             found = _measure(_MEASURES[name], train, own, predicted, w, code, n_bootstrap, random_state)
             rows.append({**common, "metric": name, **found, **counts})
     return pd.DataFrame(rows)
-
-
-def landmark_risk(
-    model: FittedSurvivalModel,
-    X: TableLike,
-    y: TargetLike,
-    landmarks: ArrayLike,
-    window: float,
-    event: int | None = None,
-) -> Floats:
-    """Predict at landmarks, from the covariates that hold there: the risk in (s, s + w], given survival to s.
-
-    The covariates of the row in force at s are kept up to s + w: what is known at s is all that is used.
-
-    Parameters
-    ----------
-    model : fitted survival model
-        Anything with ``predict_survival_function(X, times)`` and, for competing risks,
-        ``predict_cumulative_incidence(X, times, event=m)``.
-    X : DataFrame or array of n rows
-        One row per subject, or one per interval of its path.
-    y : target
-        The target of the same rows.
-    landmarks : float or array-like of shape (n_landmarks,)
-        The times s.
-    window : float
-        The length w of the window.
-    event : int, optional
-        The event type; None for events of any type.
-
-    Returns
-    -------
-    array of shape (n_subjects, n_landmarks)
-        Probabilities; NaN for those not at risk at s. Subjects count in the order of first appearance.
-
-    See Also
-    --------
-    evaluate_landmarks : takes these risks.
-
-    Examples
-    --------
-    >>> from lifemix import make_target, metrics
-    >>> from lifemix.baselines import KaplanMeier
-    >>> X, y = [[0.0], [0.0], [0.0]], make_target([1.0, 2.0, 3.0], [1, 1, 1])
-    >>> print(metrics.landmark_risk(KaplanMeier().fit(X, y), X, y, landmarks=[0.5, 1.5], window=1.0).round(2))
-    [[0.33  nan]
-     [0.33 0.5 ]
-     [0.33 0.5 ]]
-    """
-    times, w = check_times(landmarks, "landmarks"), Number(above=0.0)("window", window)
-    target = as_target(y)
-    n = len(target.joined())
-    subject = target.path_numbers
-    risk = np.full((n, len(times)), np.nan)
-    for place, s in enumerate(times.tolist()):
-        rows = np.flatnonzero((target.entry <= s) & (target.time > s))
-        if len(rows):
-            risk[subject[rows], place] = _conditional_risk(model, take_rows(X, rows), s, s + w, event)
-    return risk
-
-
-def _conditional_risk(model: FittedSurvivalModel, X: Any, s: float, end: float, event: int | None) -> Floats:
-    """Return the risk of each row in (s, end], given survival to s."""
-    if event is None and hasattr(model, "predict_distribution"):
-        return 1 - np.asarray(model.predict_distribution(X).given(s).survival([end]), dtype=np.float64)[:, 0]
-    survival = np.asarray(model.predict_survival_function(X, [s, end]), dtype=np.float64)
-    gained = survival[:, 0] - survival[:, 1]
-    if event is not None and int(getattr(model, "n_events_", 1)) > 1:
-        incidence = np.asarray(model.predict_cumulative_incidence(X, [s, end], event=event), dtype=np.float64)
-        gained = incidence[:, 1] - incidence[:, 0]
-    return np.clip(np.divide(gained, survival[:, 0], out=np.ones(len(gained)), where=survival[:, 0] > 0), 0, 1)
 
 
 def _measure(
