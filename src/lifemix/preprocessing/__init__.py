@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from .choice import Passthrough, apply_preprocessor, learn_preprocessor, shape_of
 from .reading import TableData, TableLike
+from .sequences import SequencePreprocessor
 from .tabular import TabularPreprocessor
 
 __all__ = [
     "SUPPORT_NORMAL_VALUES",
     "Passthrough",
+    "SequencePreprocessor",
     "TableData",
     "TableLike",
     "TabularPreprocessor",

@@ -10,10 +10,11 @@ import pandas as pd
 from scipy import sparse
 
 from ..errors import CovariateError, LifemixWarning
+from ..histories import ArrayRows, Histories, Sources
 from ..other_frames import as_pandas
 from .reading import TableData
 
-__all__ = ["as_frame", "as_table", "match_columns"]
+__all__ = ["as_frame", "as_table", "match_columns", "reshape_advice"]
 
 Table = TypeVar("Table", pd.DataFrame, TableData, pd.DataFrame | TableData)
 
@@ -30,6 +31,11 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
     """
     if isinstance(X, TableData):
         return X.frame, X.named
+    if isinstance(X, (Histories, Sources, ArrayRows)):
+        raise CovariateError(
+            f"this model takes a table of two dimensions; got {X!r}. Use histories.last(), the last visit as a "
+            "table, or DeepSurvivalMachines(encoder=encoders.Recurrent())."
+        )
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         names = X.columns.map(str)
@@ -42,10 +48,19 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
     array = np.asarray(X)
     if array.ndim != 2:
         raise CovariateError(
-            f"X must be a table of two dimensions; got shape {array.shape}. Reshape your data: X.reshape(-1, 1) if it "
-            "is one column, X.reshape(1, -1) if it is one row."
+            f"X must be a table of two dimensions; got shape {array.shape}. {reshape_advice(array.ndim)}"
         )
     return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])], copy=False), False
+
+
+def reshape_advice(n_dimensions: int) -> str:
+    """Return what to do with an array that is no table."""
+    if n_dimensions > 2:
+        return (
+            "An array of sequences needs a model with an encoder for them, DeepSurvivalMachines("
+            "encoder=encoders.Recurrent()), any other an encoder of your own."
+        )
+    return "Reshape your data: X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row."
 
 
 def match_columns(frame: Table, named: bool, names: list[str], named_in_training: bool, owner: str) -> Table:
