@@ -34,7 +34,7 @@ class Attention(SequenceEncoder):
         Attention heads; they divide ``hidden``.
     layers : int, default 1
         Layers of attention one above the other.
-    dropout : float, default 0.2
+    dropout : float, default 0.5
         Dropout rate of the summary and of the layer behind it.
     max_visits : int, optional
         The longest sequence; of a longer one the last visits are kept. None: the longest of the training rows.
@@ -64,7 +64,7 @@ class Attention(SequenceEncoder):
         hidden: int = 32,
         heads: int = 4,
         layers: int = 1,
-        dropout: float = 0.2,
+        dropout: float = 0.5,
         max_visits: int | None = None,
     ) -> None:
         super().__init__(max_visits)

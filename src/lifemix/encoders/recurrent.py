@@ -33,7 +33,7 @@ class Recurrent(SequenceEncoder):
         Gated recurrent units, or long short-term memory.
     layers : int, default 1
         Recurrent layers one above the other.
-    dropout : float, default 0.2
+    dropout : float, default 0.5
         Dropout rate of the state and of the layer behind it.
     max_visits : int, optional
         The longest sequence; of a longer one the last visits are kept. None: the longest of the training rows.
@@ -63,7 +63,7 @@ class Recurrent(SequenceEncoder):
         hidden: int = 32,
         cell: str = "gru",
         layers: int = 1,
-        dropout: float = 0.2,
+        dropout: float = 0.5,
         max_visits: int | None = None,
     ) -> None:
         super().__init__(max_visits)

@@ -12,6 +12,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..encoders import SequenceEncoder
+
 __all__ = ["AUTOMATIC", "ONE_NETWORK", "check_used", "choose", "resolved", "used"]
 
 AUTOMATIC = ("n_members", "dropout", "batch_size", "learning_rate")
@@ -52,6 +54,8 @@ def resolved(estimator: Any, n_rows: int) -> Any:
     if all(getattr(estimator, name) is not None for name in AUTOMATIC):
         return estimator
     chosen = choose(n_rows, tuple(estimator.hidden), estimator.encoder is not None)
+    if isinstance(estimator.encoder, SequenceEncoder):  # ours: the same rule, though members train one by one
+        chosen["n_members"] = choose(n_rows)["n_members"]
     if estimator.batch_size is not None:
         chosen["learning_rate"] = _USUAL_RATE
     filled = copy.copy(estimator)

@@ -36,7 +36,7 @@ def as_input(X: Any) -> Any:
     >>> as_input({"clinic": np.zeros((2, 3)), "images": np.zeros((2, 8, 8))})
     <Sources of 2 rows: clinic, images>
     """
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are mappings
         return Sources(X)
     if not isinstance(X, (Histories, Sources, ArrayRows, pd.DataFrame)) and len(getattr(X, "shape", ())) > 2:
         return ArrayRows(X)

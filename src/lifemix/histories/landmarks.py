@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,5 +98,6 @@ def _rows_at_risk(histories: Histories, target: Target, rows: Rows, points: Floa
             "and target count time from the same origin, in the same unit."
         )
     subject = subject_codes(histories.subjects) if target.subject is None else target.subject
-    cut = replace(target.take(rows), entry=points, subject=subject[rows])
+    # Separate observations of a subject, which stay together in splits: each begins anew, at its landmark.
+    cut = Target(target.event[rows], target.time[rows], points, target.upper[rows], subject[rows])
     return Landmarks(histories.take(rows).until(points), cut.to_array(), rows)
