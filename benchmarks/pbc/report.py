@@ -56,7 +56,8 @@ def tables(results: dict[str, Any]) -> str:
     at_risk = ", ".join(f"{cells[names[0], s]['at_risk']}" for s in landmarks)
     seconds = ", ".join(f"{name} {value:.0f}" for name, value in results["seconds"].items())
     parts.append(
-        f"{results['repeats']} repeats of five folds; at risk: {at_risk} patients. Processor seconds per fold: {seconds}."
+        f"{results['repeats']} repeats of five folds; at risk: {at_risk} patients. Processor seconds per fold: "
+        f"{seconds}."
     )
     return "\n\n".join(parts)
 

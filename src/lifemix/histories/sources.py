@@ -13,7 +13,7 @@ from ..errors import CovariateError, InputError
 from ..other_frames import as_pandas
 from .sequences import Histories
 
-__all__ = ["ArrayRows", "Sources"]
+__all__ = ["ArrayRows", "Sources", "described"]
 
 
 class ArrayRows:
@@ -165,3 +165,22 @@ def _columns_of(part: Any) -> list[str]:
 def _only_rows(axis: int) -> None:
     if axis != 0:
         raise InputError(f"only rows can be taken, axis 0; got axis {axis}.")
+
+
+def described(X: Histories | Sources | ArrayRows) -> pd.DataFrame:
+    """Return a table that describes inputs which are none: of histories the number of visits and the last one.
+
+    Rows are numbered from 0. Arrays have no columns there.
+    """
+    if isinstance(X, Histories):
+        return pd.concat([pd.DataFrame({"number of visits": X.n_visits}), X.last()], axis=1)
+    if isinstance(X, ArrayRows):
+        return pd.DataFrame(index=range(len(X)))
+    parts = []
+    for name, part in X.parts.items():
+        if isinstance(part, (Histories, ArrayRows)):
+            table = described(part)
+        else:
+            table = getattr(part, "frame", part).reset_index(drop=True)
+        parts.append(table.add_prefix(f"{name}."))
+    return pd.concat(parts, axis=1)
