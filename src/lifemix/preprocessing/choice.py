@@ -92,7 +92,7 @@ class Passthrough:
 
 
 def learn_preprocessor(
-    preprocessor: Any, X: TableLike, *, max_visits: int | None = None, sequences: bool = False
+    preprocessor: Any, X: TableLike, *, max_visits: int | None = None, sequences: bool | None = None
 ) -> Any:
     """Return the preprocessor of a model, fitted to its training table.
 
@@ -105,8 +105,9 @@ def learn_preprocessor(
         The training table; or what ``lifemix.histories`` has.
     max_visits : int, optional
         The longest sequence of histories; None: that of the training rows.
-    sequences : bool, default False
-        Whether an array of three dimensions holds histories.
+    sequences : bool, optional
+        For a model that takes histories, sources or arrays of any rank: whether an array of three dimensions holds
+        histories. None: the model takes tables only.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def learn_preprocessor(
     ['x0']
 
     """
-    if isinstance(X, (Histories, Sources, ArrayRows)):
+    if sequences is not None and isinstance(X, (Histories, Sources, ArrayRows)):
         return _for_sequences(preprocessor, max_visits, sequences).fit(X)
     if preprocessor is None:
         return Passthrough.of(X)

@@ -126,7 +126,7 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
             Where a source is missing or has another shape; the message names it.
         """
         check_is_fitted(self, "parts_")
-        sources = _sources(X, any(isinstance(part, VisitsPart) for part in self.parts_.values()))
+        sources = _sources(X, {name for name, part in self.parts_.items() if isinstance(part, VisitsPart)})
         if list(sources) != list(self.parts_):
             sources = self._matched(sources)
         result = np.zeros((len(next(iter(sources.values()))), sum(block.width for block in self.blocks_)), np.float32)
@@ -170,8 +170,8 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
         return tags
 
 
-def _sources(X: Any, sequences: bool) -> dict[str, Any]:
-    """Return the sources by name; arrays of three dimensions as histories where that is what they are."""
+def _sources(X: Any, sequences: bool | set[str]) -> dict[str, Any]:
+    """Return the sources by name; arrays of three dimensions as histories where that is what they are: all, or some."""
     X = as_input(X)
     if isinstance(X, Sources):
         found = dict(X.parts)
@@ -182,11 +182,10 @@ def _sources(X: Any, sequences: bool) -> dict[str, Any]:
             f"this model takes histories, a dict of sources or an array; got {type(X).__name__} of shape "
             f"{getattr(X, 'shape', None)}."
         )
-    if sequences:
-        for name, source in found.items():
-            if isinstance(source, ArrayRows):
-                with _naming(name):
-                    found[name] = Histories.from_array(source.values)
+    for name, source in found.items():
+        if isinstance(source, ArrayRows) and (sequences is True or (sequences and name in sequences)):
+            with _naming(name):
+                found[name] = Histories.from_array(source.values)
     return found
 
 
