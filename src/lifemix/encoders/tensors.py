@@ -26,8 +26,8 @@ class VisitTensors:
         The time at which the history is looked at, and the time since the last visit, both scaled.
     steps : tensor of shape (rows, visits, features)
         Time, gap, values and marks of missing values of each visit; zero behind the last.
-    values : tensor of shape (rows, visits, values)
-        The values alone, missing ones carried forward.
+    n_values : int
+        How many of the features are values: ``values`` are these alone, ``[rows, visits, values]``.
 
     Examples
     --------
@@ -55,7 +55,18 @@ class VisitTensors:
         return torch.arange(self.steps.shape[1], device=self.count.device) < self.count[:, None]
 
     def at_last(self, states: Tensor) -> Tensor:
-        """Return what belongs to the last visit of each row, ``[rows, features]``; zero where there is none."""
+        """Return what belongs to the last visit of each row; zero where there is none.
+
+        Parameters
+        ----------
+        states : tensor of shape (rows, visits, features)
+            What belongs to each visit.
+
+        Returns
+        -------
+        tensor of shape (rows, features)
+            Of the last.
+        """
         place = (self.count - 1).clamp(min=0)[:, None, None].expand(-1, 1, states.shape[2])
         return states.gather(1, place)[:, 0] * (self.count > 0)[:, None]
 

@@ -33,16 +33,23 @@ class Histories:
     A subject without any visit is refused by ``from_long`` and ``until`` unless ``empty="keep"``; then its sequence has
     length zero, and a model predicts for it from what else it knows.
 
+    Parameters
+    ----------
+    visits : Visits
+        The visits of all subjects, sorted; ``from_long`` makes them.
+    starts, stops : int arrays of shape (n,)
+        Where the visits of each row begin and end among them.
+    subjects : array of shape (n,)
+        The identifier of the subject of each row.
+    at : float array of shape (n,), optional
+        The time up to which each history is known; NaN where it was never cut.
+
     Attributes
     ----------
     columns : list of str
         The names of the measurements.
     shape : tuple of int
         The number of subjects (rows) and of columns.
-    subjects : array of shape (n,)
-        The identifier of the subject of each row.
-    at : float array of shape (n,)
-        The time up to which each history is known; NaN where it was never cut.
 
     See Also
     --------
