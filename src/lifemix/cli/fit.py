@@ -88,6 +88,10 @@ def fit(
         typer.Option(help="Write the held-out rows to this table, and leave them out of the saved model."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Fit even where the doctor's findings say stop.")] = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Of a table of visits (--id, --visit): recurrent or attention. Default: recurrent."),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Fit a model to a table and write it to a file.
@@ -103,6 +107,14 @@ def fit(
     settings = _read_settings(
         {"primitive": primitive, "k": k, "hidden": hidden, "dropout": dropout, "learning_rate": learning_rate}
     )
+    if table.visit is not None or encoder is not None:
+        from .fit_histories import fit_histories
+
+        if holdout_to is not None or table.visit is None:
+            raise SettingError("--encoder needs --visit; and with --visit there is no --holdout-to.")
+        own: dict[str, Any] = {"members": members, "epochs": epochs, "holdout": holdout, "seed": seed}
+        fit_histories(screen, data, table, output, encoder=encoder or "recurrent", settings=settings, **own)
+        return
     _run(
         screen,
         data,

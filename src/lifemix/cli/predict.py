@@ -89,8 +89,12 @@ def _predict_table(
     table = read_table(data, options, saved.marks)
     if given.id is not None:
         check_columns(list(table.frame.columns), [("--id", given.id)])
-    X = saved.covariates(table, screen, options.apart)
     times = at.within(options.time_unit) or saved.horizons
+    if "histories" in saved.metadata:
+        from .predict_histories import predict_histories
+
+        return predict_histories(screen, saved, table, options, times)
+    X = saved.covariates(table, screen, options.apart)
     blocks = []
     with screen.bar("predicting", len(X)) as advance:
         for start in range(0, len(X), _BLOCK):

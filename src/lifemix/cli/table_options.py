@@ -54,6 +54,11 @@ class TableOptions:
         remembered=False,  # the model's file has the codes of all values
     )
     entry: str | None = _option("outcome", "Column with the time at which observation began (late entry).")
+    visit: str | None = _option(
+        "outcome",
+        "Column with the time of the visit, where a subject (--id) has one row per visit, each with its --time and "
+        "--event.",
+    )
     upper: str | None = _option(
         "outcome", "Column with the upper end of the interval, where an event is known to lie between two times."
     )
@@ -76,6 +81,14 @@ class TableOptions:
     )
     categorical: tuple[str, ...] = _option("covariates", "Columns whose numbers are codes of categories.", default=())
     time_unit: str = _option("labels", "The unit of the times, such as days; for labels only.", "--unit", default="")
+    landmark: str | None = _option(
+        "path",
+        "Predict given survival to this time, such as 3y, from what is known then. --times count from the origin.",
+        "--landmark",
+        "--at",
+        panel=_TABLE,
+        remembered=False,
+    )
     missing: tuple[str, ...] = _option(
         "file", "Another text that marks a missing value, such as ? or -9; may be repeated.", default=(), panel=_TABLE
     )
@@ -118,6 +131,7 @@ class TableOptions:
     def apart(self) -> list[str]:
         """The columns that are no covariates."""
         origin = [] if self.origin is None or is_date_text(self.origin) else [self.origin]
+        origin += [self.visit] if self.visit else []
         return [*self.outcome.values(), *origin, *([self.id] if self.id else []), *self.drop]
 
     def override(self, given: TableOptions) -> TableOptions:
@@ -130,6 +144,7 @@ class TableOptions:
         lists = {name: _split(getattr(self, name), set(columns)) for name in ("drop", "keep", "categorical")}
         options: TableOptions = replace(self, **lists)  # type: ignore[arg-type]
         named = [*options.outcome.items(), *([("--id", options.id)] if options.id else [])]
+        named += [("--visit", options.visit)] if options.visit else []
         if options.origin and not is_date_text(options.origin):
             named.append(("--origin", options.origin))
         named += [(f"--{name}", column) for name in lists for column in lists[name]]
@@ -158,7 +173,7 @@ class _Groups:
     names: tuple[str, ...]
 
 
-FileOptions = Annotated[TableOptions, _Groups(("file",))]
+FileOptions = Annotated[TableOptions, _Groups(("file", "path"))]
 """For rows without outcome."""
 OutcomeOptions = Annotated[TableOptions, _Groups(("outcome", "file", "labels"))]
 """For rows with outcome, whose covariates the model knows."""
