@@ -62,10 +62,14 @@ def _facts(saved: SavedModel) -> dict[str, Any]:
 
 
 def _columns(model: Any) -> list[dict[str, Any]]:
-    from ..preprocessing import TabularPreprocessor
+    from ..preprocessing import SequencePreprocessor, TabularPreprocessor
 
     if not hasattr(model, "preprocessor_"):
         return [{"name": str(name), "kind": "any"} for name in getattr(model, "feature_names_in_", ())]
+    if isinstance(model.preprocessor_, SequencePreprocessor):
+        tables = {name: getattr(part, "table", None) for name, part in model.preprocessor_.parts_.items()}
+        states = {name: table.to_state()["columns"] for name, table in tables.items() if table is not None}
+        return [column | {"name": f"{name}.{column['name']}"} for name, part in states.items() for column in part]
     if not isinstance(model.preprocessor_, TabularPreprocessor):
         return [{"name": str(name), "kind": "numeric"} for name in model.preprocessor_.get_feature_names_out()]
     return model.preprocessor_.to_state()["columns"]

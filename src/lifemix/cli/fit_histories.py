@@ -28,7 +28,7 @@ __all__ = ["fit_histories"]
 
 _PER_SUBJECT = 10  # landmarks drawn for each subject
 _ENCODERS = {"recurrent": "Recurrent", "attention": "Attention"}
-_LANDMARKS = (0.25, 0.5, 0.75)  # quantiles of the event times
+_LANDMARKS = (0.1, 0.25, 0.5)  # quantiles of the event times
 
 
 def fit_histories(
@@ -104,7 +104,7 @@ def _measure(
     """Return AUC and Brier score of the first event type at landmarks, among held-out subjects at risk."""
     target = as_target(visits.y)
     points = target.event_quantiles(_LANDMARKS, None)
-    window = float(points[1] - points[0]) or float(points[1])
+    window = float(points[2] - points[1]) or float(points[2])
     found = []
     for s in points.tolist():
         rows = test[(target.time[test] > s) & (X.parts["visits"].first_times[test] <= s)]
@@ -114,6 +114,7 @@ def _measure(
             )
         except (LifemixError, ValueError) as error:
             screen.warn(f"quality at {s:g} is not known: {error}")
+    found = [row for row in found if np.isfinite(row["auc"])]  # a warning has told why it is not
     if found:
         _show(screen, found, visits.options.time_unit)
     return found
