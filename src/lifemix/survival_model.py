@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .checks import Rule, check_event, check_settings, check_times
 from .errors import SettingError
 from .functions import survival_functions
+from .histories import as_input
 from .metrics import mean_concordance
 from .metrics.predictions import take_rows
 from .other_names import OTHER_NAMES, with_column_names, with_return_array
@@ -103,7 +104,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         """
         if times is None:
             curves = self._survival_curves(self.preprocess(X))
-            return survival_functions(curves, shape_of(X)[0], self.event_times_)
+            return survival_functions(curves, shape_of(as_input(X))[0], self.event_times_)
         at = check_times(times, warn_unsorted=True)
         return self._survival(self.preprocess(X), at)
 

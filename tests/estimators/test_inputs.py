@@ -467,7 +467,7 @@ BAD_SETTINGS = {
     "t_max": (1.0, "t_max must lie beyond every time; got 1.0, the last time is"),
     "hidden": (100, r"hidden must be a sequence of widths such as \(100,\) or \(64, 32\); got 100"),
     "bias": ("no", "bias must be True or False; got 'no'"),
-    "encoder": ("mlp", "encoder must be an nn.Module or None; got str"),
+    "encoder": ("mlp", "encoder must be an nn.Module, one of lifemix.encoders or None; got str"),
     "preprocessor": ("standard", "preprocessor must be 'auto', None or a scikit-learn transformer; got 'standard'"),
     "device": ("abacus", "device 'abacus' cannot be used.*Try 'auto' or 'cpu'"),
     "random_state": (-1, "random_state must be a whole number >= 0"),

@@ -64,6 +64,7 @@ def _facts(saved: SavedModel) -> dict[str, Any]:
 
 
 def _columns(model: Any) -> list[dict[str, Any]]:
+    from ..preprocessing import SequencePreprocessor
     from ..report.inputs import preprocessor_of
 
     known = preprocessor_of(model)
@@ -72,6 +73,10 @@ def _columns(model: Any) -> list[dict[str, Any]]:
         return found
     if not hasattr(model, "preprocessor_"):
         return [{"name": str(name), "kind": "any"} for name in getattr(model, "feature_names_in_", ())]
+    if isinstance(model.preprocessor_, SequencePreprocessor):
+        tables = {name: getattr(part, "table", None) for name, part in model.preprocessor_.parts_.items()}
+        states = {name: table.to_state()["columns"] for name, table in tables.items() if table is not None}
+        return [column | {"name": f"{name}.{column['name']}"} for name, part in states.items() for column in part]
     return [{"name": str(name), "kind": "numeric"} for name in model.preprocessor_.get_feature_names_out()]
 
 

@@ -99,6 +99,10 @@ def fit(
         typer.Option(help="Write the held-out rows to this table, and leave them out of the saved model."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Fit even where the doctor's findings say stop.")] = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Learn from the whole history of visits (--id, --visit): recurrent or attention."),
+    ] = None,
     jobs: Jobs = 1,
     seed: Seed = 0,
 ) -> None:
@@ -115,6 +119,14 @@ def fit(
     settings = _read_settings(
         {"primitive": primitive, "k": k, "hidden": hidden, "dropout": dropout, "learning_rate": learning_rate}
     )
+    if encoder is not None:
+        from .fit_histories import fit_histories
+
+        if holdout_to is not None or table.visit is None:
+            raise SettingError("--encoder needs --visit, and there is no --holdout-to with it.")
+        own: dict[str, Any] = {"members": members, "epochs": epochs, "holdout": holdout, "seed": seed}
+        fit_histories(screen, data, table, output, encoder=encoder, settings=settings, **own)
+        return
     choice = ModelChoice.of(
         model,
         settings,

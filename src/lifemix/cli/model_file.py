@@ -22,6 +22,7 @@ from ..target import as_target
 from .dates import dates_as_ages
 from .outcome import EventCodes, read_target
 from .output import Screen
+from .predict_histories import refuse_histories
 from .table_files import TableFile, read_table
 from .table_options import TableOptions
 from .visits import visits_as_intervals
@@ -101,6 +102,7 @@ def open_outcomes(
 ) -> tuple[SavedModel, TableData, NDArray[np.void]]:
     """Return a model, and the covariates and the target of a table; options that are given replace the model's."""
     saved = open_model(path)
+    refuse_histories(saved, "this command")
     options = saved.options.override(given)
     if options.time is None or options.event is None:
         raise SettingError(

@@ -90,9 +90,13 @@ def _predict_table(
     table = read_table(data, options, saved.marks)
     if given.id is not None:
         check_columns(list(table.frame.columns), [("--id", given.id)])
+    times = at.within(options.time_unit) or saved.horizons
+    if "histories" in saved.metadata:
+        from .predict_histories import predict_histories
+
+        return predict_histories(screen, saved, table, options, times)
     table, options = visits_to_predict(screen, table, options)
     X = saved.covariates(table, screen, options.apart)
-    times = at.within(options.time_unit) or saved.horizons
     followed = predict_subjects(screen, saved, table.frame, X, options, times, quantiles)
     if followed is not None:
         _warn_beyond(screen, saved, times, followed)

@@ -62,7 +62,7 @@ class TableOptions:
     visit: str | None = _option(
         "outcome",
         "Column with the time of the visit, where a subject (--id) has one row per visit, each with its --time and "
-        "--event; a row then holds until the next visit.",
+        "--event; a row then holds until the next visit, or with --encoder the whole history is learned from.",
     )
     upper: str | None = _option(
         "outcome", "Column with the upper end of the interval, where an event is known to lie between two times."
@@ -88,7 +88,9 @@ class TableOptions:
     time_unit: str = _option("labels", "The unit of the times, such as days; for labels only.", "--unit", default="")
     landmark: str | None = _option(
         "path",
-        "Predict given survival to this time, such as 3y, from the row that holds then. --times count from the origin.",
+        "Predict given survival to this time, such as 3y, from what is known then. --times count from the origin.",
+        "--landmark",
+        "--at",
         panel=_TABLE,
         remembered=False,
     )

@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..encoders import SequenceEncoder
 from ..networks import resolve_activation
 
 __all__ = ["AUTOMATIC", "ONE_NETWORK", "check_used", "choose", "resolved", "used", "with_used"]
@@ -44,6 +45,7 @@ _HIDDEN, _ACTIVATION = (50, 50), "tanh"
 _OWN_LAYERS_ACTIVATION = "relu6"  # with layers that the user gave
 _WIDE = 32
 _USUAL_RATE = 1e-3  # with a batch size that the user gave
+_SEQUENCE_MEMBERS = 8  # at most, of our own encoders of histories, whose members train one by one
 
 
 def choose(n_rows: int, hidden: Sequence[int] | None = None, encoder: bool = False) -> dict[str, Any]:
@@ -71,6 +73,8 @@ def resolved(estimator: Any, n_rows: int) -> Any:
     if all(getattr(estimator, name) is not None for name in AUTOMATIC):
         return estimator
     chosen = choose(n_rows, estimator.hidden, estimator.encoder is not None)
+    if isinstance(estimator.encoder, SequenceEncoder):  # ours: the same rule, though members train one by one
+        chosen["n_members"] = min(choose(n_rows)["n_members"], _SEQUENCE_MEMBERS)
     if estimator.batch_size is not None:
         chosen["learning_rate"] = _USUAL_RATE
     return _filled(estimator, chosen)

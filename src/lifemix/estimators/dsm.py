@@ -72,8 +72,10 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         SELU, or Tanh for the log-normal.
     bias : bool, default True
         Whether encoder and gate have biases; the paper's have none.
-    encoder : torch.nn.Module, optional
-        A module from inputs ``[rows, columns]`` to ``[rows, features]`` in place of ``hidden``.
+    encoder : torch.nn.Module or one of ``lifemix.encoders``, optional
+        A module from inputs ``[rows, columns]`` to ``[rows, features]`` in place of ``hidden``; of an array of more
+        dimensions it gets rows of that shape. ``encoders.Recurrent`` and ``Attention`` take histories (see
+        ``lifemix.histories``) or an array ``(subjects, steps, columns)``, alone or in a dict beside a table.
     dropout : float, optional
         Dropout rate of the encoder's layers. None: 0.3 up to 5,000 training rows, 0.1 up to 20,000, then 0;
         0 where a layer has fewer than 32 units.

@@ -6,7 +6,6 @@ one; so are the fits of a search, or of any list of fits, whose plans have the s
 
 from __future__ import annotations
 
-import copy
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..encoders import redrawn
 from ..errors import DivergedError
 from ..files import own_folder
 from ..likelihood import Observations
@@ -85,7 +85,7 @@ def _fleets_of(plan: Plan) -> Iterator[Fleet]:
     """Yield the fleets of one fit: all members together, or one by one where they cannot be."""
     if plan.architecture.module is not None:
         for job in plan.jobs:
-            own = replace(plan.architecture, module=copy.deepcopy(plan.architecture.module))
+            own = replace(plan.architecture, module=redrawn(plan.architecture.module, job.seed))
             yield ModuleFleet(own, plan.data, job, plan.config)
     elif trains_alone(plan.config.optimizer):
         for job in plan.jobs:

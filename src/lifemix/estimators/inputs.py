@@ -13,6 +13,7 @@ from torch import Tensor
 from ..checks import check_same_rows, check_weight
 from ..errors import CovariateError, InputError, SettingError, TargetError
 from ..event_coding import missing_codes, no_censored_row
+from ..histories import as_input
 from ..preprocessing import TableLike, shape_of
 from ..target import Target, TargetLike, as_target
 from ..warning import warn_user
@@ -35,6 +36,7 @@ def training_rows(
     X: TableLike, y: TargetLike, sample_weight: ArrayLike | None, t_max: float | None
 ) -> tuple[Any, Target, Floats]:
     """Return the table, the target and the case weights of the rows that count: those of positive weight."""
+    X = as_input(X)
     target = read_target(X, y)
     _check_event_types(target)
     weight = check_weight(sample_weight, len(target))
@@ -57,7 +59,7 @@ def validation_rows(validation_data: Any, training: Target, t_max: float | None)
     """Return the table and the target that the user gave to stop early on; no subject of training may be in it."""
     if not isinstance(validation_data, (tuple, list)) or len(validation_data) != 2:
         raise InputError(f"validation_data must be a pair (X, y); got {type(validation_data).__name__}.")
-    X, y = validation_data
+    X, y = as_input(validation_data[0]), validation_data[1]
     target = read_target(X, y, "validation_data: ")
     check_known_events(target, training.n_events, "validation_data")
     _check_other_subjects(target, training)
@@ -83,7 +85,7 @@ def read_target(X: TableLike, y: TargetLike, where: str = "") -> Target:
     if y is None:
         raise TargetError("fit requires y to be passed, but the target y is None. Use make_target(time, event).")
     target = as_target(y)
-    check_same_rows(shape_of(X)[0], len(target), where)
+    check_same_rows(shape_of(as_input(X))[0], len(target), where)
     return target
 
 

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ..encoders import SequenceEncoder
 from ..errors import SettingError
 from ..model import Architecture
 from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor
@@ -26,7 +27,7 @@ from ..target import Target, TargetLike
 from ..training import Data, Job, TrainConfig, warm_start
 from ..warning import warn_user
 from .automatic import resolved, used
-from .encoders import copy_encoder
+from .encoders import check_encoder_inputs, make_encoder
 from .inputs import in_units, single_precision, training_rows, validation_rows
 from .path_settings import check_path_settings, prior_share
 from .settings import check_memory, choose_device, root_seed
@@ -138,10 +139,13 @@ def make_plan(
             "t_max cannot go with intervals under competing risks in the exact likelihood; got both. "
             "Leave t_max out, or use objective='elbo'."
         )
+    check_encoder_inputs(estimator.encoder, X)
+    longest, sequences = getattr(estimator.encoder, "max_visits", None), isinstance(estimator.encoder, SequenceEncoder)
     option = estimator.preprocessor if isinstance(estimator.preprocessor, str) else joblib.hash(estimator.preprocessor)
+    option = option if estimator.encoder is None else (option, longest, sequences)
 
     def read() -> tuple[Any, Sample]:
-        preprocessor = learn_preprocessor(estimator.preprocessor, X)
+        preprocessor = learn_preprocessor(estimator.preprocessor, X, max_visits=longest, sequences=sequences)
         sample = Sample(_inputs(preprocessor, X), target, weight)
         if validation_data is not None:
             X_held, held = validation_rows(validation_data, target, estimator.t_max)
@@ -151,7 +155,7 @@ def make_plan(
     preprocessor, sample = memo.get(("sample", option), read)
     scale = memo.get("scale", lambda: TimeScale.learn(target))
     scale.check(sample.target)
-    architecture = architecture_of(estimator, torch.from_numpy(sample.matrix[:2]), target.n_events)
+    architecture = architecture_of(estimator, torch.from_numpy(sample.matrix[:2]), target.n_events, preprocessor)
     check_memory(estimator, architecture.n_inputs, architecture.layout.size)
     settled = _is_settled(estimator, architecture, sample)
     device = choose_device(estimator.device, _multiplications(estimator, architecture))
@@ -214,11 +218,14 @@ def _split(sample: Sample, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
     return torch.as_tensor(train), torch.as_tensor(held_out)
 
 
-def architecture_of(estimator: Any, example: Tensor, n_events: int) -> Architecture:
-    """Return the shape of an estimator's model for inputs like ``example``, ``[rows, inputs]``."""
+def architecture_of(estimator: Any, example: Tensor, n_events: int, preprocessor: Any = None) -> Architecture:
+    """Return the shape of an estimator's model for inputs like ``example``, ``[rows, inputs]``.
+
+    preprocessor: what gives the inputs; one of histories knows where each source stands in a row.
+    """
     module, width = None, 0
     if estimator.encoder is not None:
-        module, width = copy_encoder(estimator.encoder, example)
+        module, width = make_encoder(estimator.encoder, example, getattr(preprocessor, "blocks_", None))
     families = choose_families(estimator.primitive, int(estimator.k), n_events, bool(estimator.cure))
     return Architecture(
         n_inputs=example.shape[1],

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..checks import Check, Flag, Jobs, Rule, Seed, Whole, check_settings, check_weight
 from ..errors import LifemixError, LifemixWarning, SettingError
+from ..histories import as_input
 from ..preprocessing import TableLike, apply_preprocessor
 from ..progress import tell_progress
 from ..splits import EventStratifiedKFold
@@ -205,7 +206,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         score = _scorer(self.scoring)
         candidates = self._candidates()
         models = [self._model(candidate) for candidate in candidates]
-        target = as_target(y).grouped(groups)
+        X, target = as_input(X), as_target(y).grouped(groups)
         folds = self._folds(X, target)
         _check_folds(target, folds)
         weight = check_weight(sample_weight, len(target))

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths
+from ..encoders import SequenceEncoder
 from ..errors import SettingError
 from ..likelihood import check_objective
 from ..networks import resolve_activation
@@ -54,8 +55,12 @@ RULES: Mapping[str, Rule] = {
 
 def check_combinations(estimator: Any) -> None:
     """Refuse options that cannot be used together, and warn of one that has no effect."""
-    if estimator.encoder is not None and not isinstance(estimator.encoder, nn.Module):
-        raise SettingError(f"encoder must be an nn.Module or None; got {type(estimator.encoder).__name__}.")
+    if isinstance(estimator.encoder, SequenceEncoder):
+        estimator.encoder.check()
+    elif estimator.encoder is not None and not isinstance(estimator.encoder, nn.Module):
+        raise SettingError(
+            f"encoder must be an nn.Module, one of lifemix.encoders or None; got {type(estimator.encoder).__name__}."
+        )
     if estimator.checkpoint is not None:
         if not isinstance(estimator.checkpoint, (str, os.PathLike)):
             raise SettingError(f"checkpoint must be a folder or None; got {estimator.checkpoint!r}.")
@@ -78,7 +83,7 @@ def check_combinations(estimator: Any) -> None:
     if estimator.dropout and (estimator.encoder is not None or no_layer):
         warn_user(
             f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop units "
-            "from. Put nn.Dropout into the encoder, or set dropout=0."
+            "from. Set dropout in the encoder (of your own: put nn.Dropout into it), or leave it out here."
         )
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import ModelFileError
+from ..encoders import SequenceEncoder, encoder_named
+from ..errors import InputError, ModelFileError
 from ..model import Architecture
 from ..primitives import primitive_class
 from ..state import FloatArray, FloatValue, JsonValue, ListOf, Reader, StateKind, Writer, malformed, read_fields
@@ -33,12 +34,17 @@ _ACTIVATION = {"$activation": True}
 
 
 class EncoderOption:
-    """The option ``encoder``: only that there was one is written; ``load(path, encoder=...)`` gives the code."""
+    """The option ``encoder``: of one of ours the name and the settings; of a module only that there was one.
+
+    ``load(path, encoder=...)`` gives the code of a module.
+    """
 
     def write(self, value: Any, writer: Writer, place: str) -> Any:
         """Return a mark in place of a module."""
         if value is None:
             return None
+        if isinstance(value, SequenceEncoder):
+            return _written_encoder(value, place)
         writer.encoder = writer.encoder or value
         return dict(_ENCODER)
 
@@ -46,12 +52,41 @@ class EncoderOption:
         """Return the module that the user gave."""
         if saved is None:
             return None
+        if isinstance(saved, dict) and isinstance(saved.get("$encoder"), dict):
+            return _read_encoder(saved["$encoder"], place)
         if saved != _ENCODER:
             raise malformed(place, "null or the mark of an encoder", saved)
         if reader.encoder is None:
             raise ModelFileError("this model has an encoder of its own; got None. Use load(path, encoder=...).")
         reader.with_encoder.append(place)
         return reader.encoder
+
+
+def _written_encoder(encoder: SequenceEncoder, place: str) -> Any:
+    """Return the name and the settings of an encoder of ours; a class of the user's must be known by its name."""
+    name = type(encoder).__name__
+    settings = {key: value.item() if isinstance(value, np.generic) else value for key, value in _settings_of(encoder)}
+    if not all(value is None or isinstance(value, (bool, int, float, str)) for value in settings.values()):
+        raise ModelFileError(f"{place}: the settings of {name} must be numbers, texts or None; got {settings}.")
+    return {"$encoder": {"name": name, "settings": settings}}
+
+
+def _settings_of(encoder: SequenceEncoder) -> Any:
+    return encoder.get_params(deep=False).items()
+
+
+def _read_encoder(saved: dict[str, Any], place: str) -> SequenceEncoder:
+    """Return the encoder of ours with saved settings."""
+    name, settings = saved.get("name"), saved.get("settings")
+    kind = encoder_named(name) if isinstance(name, str) else None
+    if kind is None or not isinstance(settings, dict) or set(saved) != {"name", "settings"}:
+        raise malformed(place, "the name and the settings of an encoder (import the module that defines it)", saved)
+    try:
+        encoder = kind(**settings)
+        encoder.check()
+    except (TypeError, InputError) as error:
+        raise malformed(place, f"the settings of {name}", f"{settings}: {error}") from None
+    return encoder
 
 
 class ActivationOption:
@@ -193,7 +228,11 @@ class FittedNetworkState:
             check_used(model.settings_, within.sizes["members"])
         model = with_used(model)
         example = torch.zeros(1).expand(2, reader.sizes["inputs"])  # whatever the file says, no memory
-        architectures = [architecture_of(model, example, reader.sizes["events"]) for _ in range(len(modules) or 1)]
+        preprocessor, events = model.preprocessor_, reader.sizes["events"]
+        if isinstance(model.encoder, SequenceEncoder):
+            with torch.device("meta"):  # its shapes first, whatever the file says, no memory
+                _check_layout(fields["layout"], architecture_of(model, example, events, preprocessor))
+        architectures = [architecture_of(model, example, events, preprocessor) for _ in range(len(modules) or 1)]
         _check_layout(fields["layout"], architectures[0])
         if within.sizes["weights"] != architectures[0].layout.size:
             raise malformed(f"{place}.parameters", f"{architectures[0].layout.size} weights", tuple(parameters.shape))

@@ -17,6 +17,7 @@ from ..checks import check_event, check_times
 from ..errors import SettingError
 from ..estimators import DeepSurvivalMachines
 from ..files import atomic_write
+from ..preprocessing import SequencePreprocessor
 from .inputs import preparation
 from .programs import IncidenceProgram, SurvivalProgram
 
@@ -82,6 +83,12 @@ def export_survival(
         raise SettingError(
             f"export needs a fitted DeepSurvivalMachines; got {type(model).__name__}. Call fit first; of a search, "
             "give its best_estimator_; for an average of several kinds of models fit a DeepSurvivalMachines instead."
+        )
+    if isinstance(model.preprocessor_, SequencePreprocessor):
+        raise SettingError(
+            "a program takes rows of a table; got a model of "
+            f"{', '.join(repr(block.name) + ' (' + block.kind + ')' for block in model.preprocessor_.blocks_)}, whose "
+            "rows have shapes of their own. Save it with lifemix.save, or fit a model to histories.last()."
         )
     at = check_times(times)
     event = None if event is None else check_event(event, model.n_events_)

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from .choice import Passthrough, apply_preprocessor, learn_preprocessor, shape_of
 from .reading import TableData, TableLike
+from .sequences import SequencePreprocessor
 from .tabular import TabularPreprocessor
 from .visit_intervals import start_stop
 
 __all__ = [
     "SUPPORT_NORMAL_VALUES",
     "Passthrough",
+    "SequencePreprocessor",
     "TableData",
     "TableLike",
     "TabularPreprocessor",

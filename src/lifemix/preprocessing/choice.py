@@ -10,8 +10,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 from ..errors import CovariateError, SettingError
+from ..histories import ArrayRows, Histories, Sources, as_input
 from .frames import as_frame, match_columns, wrong_dimensions
 from .reading import TableData, TableLike
+from .sequences import SequencePreprocessor
 from .tabular import TabularPreprocessor
 
 __all__ = ["Passthrough", "apply_preprocessor", "learn_preprocessor", "shape_of"]
@@ -89,7 +91,9 @@ class Passthrough:
         return match_columns(frame, named, self.names, self.named, "the model").to_numpy()
 
 
-def learn_preprocessor(preprocessor: Any, X: TableLike) -> Any:
+def learn_preprocessor(
+    preprocessor: Any, X: TableLike, *, max_visits: int | None = None, sequences: bool | None = None
+) -> Any:
     """Return the preprocessor of a model, fitted to its training table.
 
     Parameters
@@ -98,7 +102,12 @@ def learn_preprocessor(preprocessor: Any, X: TableLike) -> Any:
         ``"auto"`` is a ``TabularPreprocessor``, None takes the numbers as they are; a scikit-learn transformer is
         cloned.
     X : DataFrame, TableData or array of shape (n, n_features)
-        The training table.
+        The training table; or what ``lifemix.histories`` has.
+    max_visits : int, optional
+        The longest sequence of histories; None: that of the training rows.
+    sequences : bool, optional
+        For a model that takes histories, sources or arrays of any rank: whether an array of three dimensions holds
+        histories. None: the model takes tables only.
 
     Returns
     -------
@@ -116,6 +125,8 @@ def learn_preprocessor(preprocessor: Any, X: TableLike) -> Any:
     ['x0']
 
     """
+    if sequences is not None and isinstance(X, (Histories, Sources, ArrayRows)):
+        return _for_sequences(preprocessor, max_visits, sequences).fit(X)
     if preprocessor is None:
         return Passthrough.of(X)
     if isinstance(preprocessor, str):
@@ -129,6 +140,23 @@ def learn_preprocessor(preprocessor: Any, X: TableLike) -> Any:
             f"preprocessor must be 'auto', None or have fit and transform; got {type(preprocessor).__name__}."
         )
     return clone(preprocessor).fit(_table_for(preprocessor, X))
+
+
+def _for_sequences(preprocessor: Any, max_visits: int | None, sequences: bool) -> SequencePreprocessor:
+    """Return the preprocessor of histories and other sources that an option stands for, not fitted."""
+    if isinstance(preprocessor, SequencePreprocessor):
+        given: SequencePreprocessor = clone(preprocessor)
+        return given if max_visits is None else given.set_params(max_visits=max_visits)
+    if preprocessor is None:
+        return SequencePreprocessor(TabularPreprocessor(scale=False), max_visits, sequences)
+    if isinstance(preprocessor, TabularPreprocessor):
+        return SequencePreprocessor(clone(preprocessor), max_visits, sequences)
+    if preprocessor == "auto":
+        return SequencePreprocessor(None, max_visits, sequences)
+    raise SettingError(
+        "with histories or several sources, preprocessor must be 'auto', None, a TabularPreprocessor or a "
+        f"SequencePreprocessor; got {preprocessor!r:.60}. Transform the columns before."
+    )
 
 
 def apply_preprocessor(
@@ -165,8 +193,13 @@ def apply_preprocessor(
     array([1., 2., 3.])
 
     """
-    ours = isinstance(fitted, TabularPreprocessor)
-    table = fitted._matrix(X, single) if ours else fitted.transform(_table_for(fitted, X))
+    X = as_input(X)
+    ours = isinstance(fitted, (TabularPreprocessor, SequencePreprocessor))
+    table: Any
+    if isinstance(fitted, TabularPreprocessor):
+        table = fitted._matrix(X, single)
+    else:
+        table = fitted.transform(_table_for(fitted, X))
     if sparse.issparse(table):
         table = table.toarray()
     try:
@@ -195,7 +228,7 @@ def _refuse_not_finite(matrix: NDArray[Any]) -> None:
 
 def _table_for(transformer: Any, X: TableLike) -> Any:
     """Return the table as a transformer takes it: those of others know nothing of ``TableData``."""
-    ours = isinstance(transformer, (TabularPreprocessor, Passthrough))
+    ours = isinstance(transformer, (TabularPreprocessor, SequencePreprocessor, Passthrough))
     return X.frame if isinstance(X, TableData) and not ours else X
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from ..errors import CovariateError, LifemixWarning
+from ..histories import ArrayRows, Histories, Sources
 from ..other_frames import as_pandas
 from .reading import TableData
 
@@ -31,6 +32,11 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
     """
     if isinstance(X, TableData):
         return X.frame, X.named
+    if isinstance(X, (Histories, Sources, ArrayRows)):
+        raise CovariateError(
+            f"this model takes a table of two dimensions; got {X!r}. Use histories.last(), the last visit as a "
+            "table, or DeepSurvivalMachines(encoder=encoders.Recurrent())."
+        )
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         names = X.columns.map(str)
@@ -52,8 +58,9 @@ def wrong_dimensions(shape: Sequence[int]) -> str:
         fix = "Reshape your data: X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row."
     else:
         fix = (
-            "Covariates that change over time go into one row per interval: lifemix.preprocessing.start_stop makes "
-            "such rows, make_target(stop, event, entry=start, subject=id) their target."
+            "An array of sequences needs a model with an encoder for them, DeepSurvivalMachines("
+            "encoder=encoders.Recurrent()); covariates that change over time may also go into one row per interval, "
+            "which lifemix.preprocessing.start_stop makes."
         )
     return f"X must be a table of two dimensions; got shape {tuple(shape)}. {fix}"
 

@@ -7,7 +7,7 @@ command line does (columns, doctor, search, fit, refit), pays for the reading on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CovariateError
+from ..histories import InputLike
 
 __all__ = [
     "ColumnData",
@@ -356,4 +357,4 @@ def _level_text(level: Any) -> str:
 
 
 # What every model takes as covariates: a table of its own, a DataFrame or an array of two dimensions.
-TableLike: TypeAlias = TableData | pd.DataFrame | ArrayLike
+TableLike: TypeAlias = TableData | pd.DataFrame | ArrayLike | InputLike | Mapping[str, Any]

@@ -29,6 +29,7 @@ from ..estimators import DeepSurvivalMachines
 from ..files import atomic_write
 from ..metrics import aalen_johansen
 from ..networks import ACTIVATIONS
+from ..preprocessing import SequencePreprocessor
 from ..primitives.stable import LARGEST_LOG, LOG_LIMIT
 from ..splits import default_horizons
 from ..target import Target
@@ -135,6 +136,12 @@ def _check_model(model: Any) -> None:
     if not hasattr(model, "n_events_"):
         raise SettingError("a calculator needs a fitted model; got one that is not. Call fit first.")
     module = model.network_.architectures[0].module
+    if isinstance(model.preprocessor_, SequencePreprocessor):
+        raise SettingError(
+            "a calculator asks for one row of a table in the browser; got a model of "
+            f"{', '.join(repr(block.name) + ' (' + block.kind + ')' for block in model.preprocessor_.blocks_)}. Fit a "
+            "model to histories.last(), the last visit as a table, or predict with lifemix."
+        )
     if module is not None:
         raise SettingError(
             f"a calculator runs the network in the browser, which cannot run an encoder of your own; got "

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, ModelFileError
-from ..preprocessing import TabularPreprocessor
+from ..preprocessing import SequencePreprocessor, TabularPreprocessor
 from .registry import Savable, class_named, declared, is_registered
-from .shared import SettingsState
+from .shared import SequenceSettingsState, SettingsState
 from .store import Reader, Writer, malformed
 
 __all__ = ["LeftOut", "new_model", "write_options"]
@@ -81,6 +81,8 @@ def _write(value: Any, writer: Writer, place: str) -> Any:
         return {"$array": writer.array(value, f"options.{place}")}
     if type(value) is TabularPreprocessor:
         return {"$preprocessor": SettingsState().write(value, writer, place)}
+    if type(value) is SequencePreprocessor:
+        return {"$sequences": SequenceSettingsState().write(value, writer, place)}
     if is_registered(value):
         return {"$model": {"class": type(value).__name__, "options": write_options(value, writer, f"{place}.")}}
     fix = _FIXES.get(place.split(".")[-1], "Use one of JSON's types")
@@ -112,5 +114,6 @@ _TAGS: Mapping[str, Callable[[Any, Reader, str], Any]] = {
     "$mapping": lambda saved, reader, place: {name: _read(item, reader, place) for name, item in saved.items()},
     "$array": _read_array,
     "$preprocessor": SettingsState().read,
+    "$sequences": SequenceSettingsState().read,
     "$model": lambda saved, reader, place: new_model(saved, reader, f"{place}."),
 }

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import CovariateError, ModelFileError
-from ..preprocessing import Passthrough, TabularPreprocessor
+from ..preprocessing import Passthrough, SequencePreprocessor, TabularPreprocessor
 from ..target import Target
 from ..target_summary import Cells, TargetSummary
+from .sequences import read_sequence_settings, read_sequences, write_sequence_settings, write_sequences
 from .store import Reader, Size, Writer, malformed
 from .values import (
     BoolValue,
@@ -29,7 +30,7 @@ from .values import (
     read_fields,
 )
 
-__all__ = ["SUMMARY", "PreprocessorState", "SettingsState", "TargetState"]
+__all__ = ["SUMMARY", "PreprocessorState", "SequenceSettingsState", "SettingsState", "TargetState"]
 
 
 def _cells(codes: Size) -> StateKind:
@@ -117,19 +118,25 @@ class PreprocessorState:
             return {"kind": "tabular", **value.to_state()}
         if type(value) is Passthrough:
             return {"kind": "passthrough", "names": value.names, "named": bool(value.named)}
+        if type(value) is SequencePreprocessor:
+            return write_sequences(value, SettingsState(), writer, place)
         raise ModelFileError(
             f"a {type(value).__name__} cannot be written without pickle. Transform X before fit and use "
             "preprocessor=None, or preprocessor='auto'; or pickle the model with joblib."
         )
 
-    def read(self, saved: object, reader: Reader, place: str) -> TabularPreprocessor | Passthrough:
+    def read(
+        self, saved: object, reader: Reader, place: str
+    ) -> TabularPreprocessor | Passthrough | SequencePreprocessor:
         """Return the fitted preprocessor."""
         kind = saved.get("kind") if isinstance(saved, dict) else None
         if kind == "passthrough":
             fields = read_fields(saved, _PASSTHROUGH, reader, place)
             return Passthrough(fields["names"], fields["named"])
+        if kind == "sequences" and isinstance(saved, dict):
+            return read_sequences(saved, SettingsState(), self, reader, place)
         if kind != "tabular":
-            raise malformed(f"{place}.kind", "one of ['passthrough', 'tabular']", kind)
+            raise malformed(f"{place}.kind", "one of ['passthrough', 'sequences', 'tabular']", kind)
         fields = read_fields(saved, _TABULAR, reader, place)
         SettingsState().read(fields["settings"], reader, f"{place}.settings")
         for column in fields["columns"]:
@@ -150,6 +157,18 @@ class SettingsState:
     def read(self, saved: object, reader: Reader, place: str) -> TabularPreprocessor:
         """Return the transformer."""
         return TabularPreprocessor(**read_fields(saved, _SETTINGS, reader, place))
+
+
+class SequenceSettingsState:
+    """A ``SequencePreprocessor`` that is not fitted: its settings."""
+
+    def write(self, value: Any, writer: Writer, place: str) -> Any:
+        """Return the settings."""
+        return write_sequence_settings(value, SettingsState(), writer, place)
+
+    def read(self, saved: object, reader: Reader, place: str) -> SequencePreprocessor:
+        """Return the preprocessor."""
+        return read_sequence_settings(saved, SettingsState(), reader, place)
 
 
 def _check_column(saved: object, reader: Reader, place: str) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ... import events
 from ...checks import check_same_rows
 from ...errors import LifemixWarning
+from ...histories import as_input
 from ...metrics.predictions import take_rows
 from ...preprocessing import TableLike, shape_of
 from ...protocols import FittedSurvivalModel
@@ -84,7 +85,7 @@ def check_model(
     'calibration'
 
     """
-    model, target = best_model(model), as_target(y)
+    model, target, X = best_model(model), as_target(y), as_input(X)
     names = events.event_names(event_names, n_event_types(model, target))
     check_same_rows(shape_of(X)[0], len(target))
     rows = np.sort(np.random.default_rng(random_state).permutation(len(target))[:max_rows])

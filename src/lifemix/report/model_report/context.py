@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from ... import events
 from ...checks import check_same_rows
 from ...errors import InputError, SettingError
+from ...histories import ArrayRows, Histories, Sources, as_input
+from ...histories.sources import described
 from ...metrics import predicted_risks
 from ...metrics.inputs import refuse_paths
 from ...preprocessing import TableLike
@@ -95,6 +97,7 @@ class ReportContext:
     unit: str
     n_bootstrap: int
     seed: int
+    source: Any = None  # histories or several sources, of which ``frame`` is a description
 
     @property
     def measured(self) -> bool:
@@ -125,7 +128,12 @@ class ReportContext:
         return f"{value:,.4g}{' ' + self.unit if self.unit else ''}"
 
     def table(self, X: pd.DataFrame) -> Any:
-        """Return a table as the model takes it: an array where it was fitted to one, or one was given."""
+        """Return a table as the model takes it: an array where it was fitted to one, or one was given.
+
+        Of histories and other sources the rows of the same numbers.
+        """
+        if self.source is not None:
+            return self.source.iloc[X.index.to_numpy()]
         return X if self.named else X.to_numpy()
 
 
@@ -144,7 +152,9 @@ def gather(
     """Check the arguments, ask the model for its predictions, and put everything together."""
     refuse_paths(y, "y")
     model, target = best_model(model), as_target(y)
-    frame, named = as_frame(X)
+    source = as_input(X)
+    source = source if isinstance(source, (Histories, Sources, ArrayRows)) else None
+    frame, named = as_frame(X if source is None else described(source))
     named = named and hasattr(model, "feature_names_in_")
     check_same_rows(len(frame), len(target))
     names = events.event_names(event_names, n_event_types(model, target))
@@ -161,7 +171,7 @@ def gather(
     base = base if len(base) >= _ENOUGH_ROWS and (base.event > 0).any() else used
     at = _horizons(horizons, used if train is None else train, used)
     grid = np.linspace(0, at[-1], _GRID) if len(at) else np.empty(0)
-    given = table if named else table.to_numpy()
+    given = source.iloc[rows] if source is not None else table if named else table.to_numpy()
     predictor = _Predictor(model, given, len(names))
     wanted, place = np.unique(np.concatenate([at, grid[1:]]), return_inverse=True)
     risks = np.empty((len(names), len(used), 0))
@@ -187,6 +197,7 @@ def gather(
         unit=time_unit or "",
         n_bootstrap=n_bootstrap,
         seed=random_state,
+        source=source,
     )
 
 

@@ -30,6 +30,10 @@ def importance_section(report: ReportContext) -> Section:
     """Show how much worse the predictions become when a column is shuffled."""
     rows = np.sort(np.random.default_rng(report.seed).permutation(len(report.y))[:_ROWS])
     section = Section("Importance of the covariates")
+    if report.source is not None:
+        text = "Left out: columns of a table can be shuffled one by one, the visits of a history belong together."
+        section.blocks.append(paragraph(text))
+        return section
     section.blocks.append(
         paragraph(
             f"Permutation importance: rise of the Brier score when the values of one column are shuffled among "

@@ -1,0 +1,1 @@
+"""Dynamic prediction in primary biliary cholangitis: R's ``pbcseq``, landmark models beside recurrent ones."""
