@@ -50,7 +50,8 @@ class LifeMix(WrappingModel):
     Deep Survival Machines (networks, with numbers as they are and piecewise encoded), Cox regression with a ridge
     penalty and boosted trees are fitted to every fold's complement. Their curves of the rows left out say how much each
     counts: the weights have the least censoring-weighted Brier score over time, with a prior towards equal weights for
-    few events. The models of all folds are averaged; Cox regression is fitted once more to all rows.
+    few events. Networks and Cox regression are then fitted once more, to all rows; of boosted trees the models of all
+    folds are averaged.
 
     Parameters
     ----------
