@@ -50,23 +50,17 @@ class _Inputs:
     mean_weight: float
     kinds: tuple[bool, bool, bool]  # whether any row of the table has an interval, a late entry, time 0
 
-    def data(self, blocks: Sequence[Block], device: torch.device) -> Data:
+    def data(self, block: Block) -> Data:
         """Return inputs and outcomes of some rows."""
-        matrices = [
-            single_precision(apply_preprocessor(self.preprocessor, block.frame(), columns_required=False, single=True))
-            for block in blocks
-        ]
-        observed = [
-            self.scale.observe(block.outcome, block.weight / self.mean_weight, torch.float32) for block in blocks
-        ]
-        joined = _joined([_with_kinds(part, self.kinds) for part in observed])
-        return Data(torch.cat(matrices), joined).to(device)
+        matrix = apply_preprocessor(self.preprocessor, block.frame(), columns_required=False, single=True)
+        observed = self.scale.observe(block.outcome, block.weight / self.mean_weight, torch.float32)
+        return Data(single_precision(matrix), _with_kinds(observed, self.kinds))
 
-    def nothing(self, n_inputs: int, device: torch.device) -> Data:
+    def nothing(self, n_inputs: int) -> Data:
         """Return no rows."""
         empty = torch.empty(0)
         observed = Observations(torch.empty(0, dtype=torch.long), empty, empty, empty)
-        return Data(torch.empty(0, n_inputs), _with_kinds(observed, self.kinds)).to(device)
+        return Data(torch.empty(0, n_inputs), _with_kinds(observed, self.kinds))
 
 
 def _with_kinds(observed: Observations, kinds: tuple[bool, bool, bool]) -> Observations:
@@ -82,9 +76,10 @@ def _with_kinds(observed: Observations, kinds: tuple[bool, bool, bool]) -> Obser
     return observed
 
 
-def _joined(parts: Sequence[Observations]) -> Observations:
-    names = [name for name, value in vars(parts[0]).items() if value is not None]
-    return Observations(**{name: torch.cat([getattr(part, name) for part in parts]) for name in names})
+def _joined(parts: Sequence[Data]) -> Data:
+    names = [name for name, value in vars(parts[0].observed).items() if value is not None]
+    joined = {name: torch.cat([getattr(part.observed, name) for part in parts]) for name in names}
+    return Data(torch.cat([part.x for part in parts]), Observations(**joined))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,15 +114,19 @@ class _SourceStream:
 
     def _lane(self, reader: SliceReader, slices: Sequence[Slice]) -> Data:
         """Read the training rows of a lane; where there are none, one row of weight 0."""
-        blocks = [reader.read(part) for part in slices]
-        kept = [block.take(rows) for block in blocks if len(rows := _training_rows(block, self.shares))]
+        kept, spare = [], None
+        for part in slices:
+            block = reader.read(part)
+            rows = _training_rows(block, self.shares)
+            if len(rows):
+                kept.append(self.inputs.data(block.take(rows)))
+            elif len(block):
+                spare = self.inputs.data(block.take(slice(0, 1)))
         if kept:
-            return self.inputs.data(kept, torch.device("cpu"))
-        some = next((block for block in blocks if len(block)), None)
-        if some is None:
+            return _joined(kept)
+        if spare is None:
             raise InputError("too few rows: a process has none to train on. Use fewer processes or lanes.")
-        data = self.inputs.data([some.take(slice(0, 1))], torch.device("cpu"))
-        return Data(data.x, data.observed.reweighted(0 * data.observed.weight))
+        return Data(spare.x, spare.observed.reweighted(0 * spare.observed.weight))
 
 
 def _training_rows(block: Block, shares: Shares) -> Any:
@@ -161,7 +160,9 @@ def fit_source(estimator: Any, source: TableSource) -> tuple[Any, Plan, list[Fit
     scan, own = _scan(source, shares, int(rules.max_levels), ranks)
     sample = scan.sampled()
     estimator = resolved(estimator, scan.rows)
+    scan.sample.clear()
     plan = _plan(estimator, scan, sample, own, device)
+    del own
     lanes = source.lanes or ranks.size
     if lanes % ranks.size:
         raise SettingError(f"lanes must be a multiple of the number of processes; got {lanes} and {ranks.size}.")
@@ -238,7 +239,7 @@ def _plan(estimator: Any, scan: Scan, sample: Block, own: Block | None, device: 
     usable = np.flatnonzero((target.time > 0) | (target.event > 0))
     begin = warm_start(architecture.family, scale.observe(target.take(usable), weight[usable]), architecture.n_events)
     held_out = None if own is None else own.take(np.flatnonzero((own.outcome.time > 0) | (own.outcome.event > 0)))
-    data = inputs.nothing(architecture.n_inputs, device) if not held_out else inputs.data([held_out], device)
+    data = (inputs.data(held_out) if held_out else inputs.nothing(architecture.n_inputs)).to(device)
     jobs = _jobs(estimator, begin, len(data.x), scan.shares.held_out > 0)
     rows = Sample(matrix.numpy()[:0], target, weight)
     return Plan(preprocessor, rows, scale, architecture, data, jobs, train_config(estimator, scale), used(estimator))

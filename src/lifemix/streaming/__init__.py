@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .scoring import evaluate, write_predictions
 from .source import TableSource
 
-__all__ = ["TableSource"]
+__all__ = ["TableSource", "evaluate", "write_predictions"]

@@ -79,9 +79,10 @@ class Block:
         """Return the covariates as a DataFrame."""
         names = [name for name in self.columns if name not in self.labels]
         frame = pd.DataFrame(self.numbers.T, columns=names, copy=False)
-        if not self.labels:
-            return frame
-        return pd.DataFrame({name: self.labels.get(name, frame.get(name)) for name in self.columns}, copy=False)
+        for place, name in enumerate(self.columns):  # the numbers stay one matrix
+            if name in self.labels:
+                frame.insert(place, name, self.labels[name])
+        return frame
 
     @property
     def outcome(self) -> Target:

@@ -16,7 +16,7 @@ import numpy as np
 
 __all__ = ["Slice", "plan_windows", "stretch"]
 
-_OPEN = 8  # pieces that a lane reads at the same time
+_OPEN = 4  # pieces that a lane reads at the same time; each takes about two megabytes per column
 
 
 class Slice(NamedTuple):

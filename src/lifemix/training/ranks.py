@@ -46,7 +46,7 @@ class Ranks:
     @staticmethod
     def own_device(device: torch.device) -> torch.device:
         """Return the GPU of this process, where there are several of each."""
-        if device.type != "cuda" or device.index is not None or "LOCAL_RANK" not in os.environ:
+        if device.type != "cuda" or getattr(device, "index", None) is not None or "LOCAL_RANK" not in os.environ:
             return device
         return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
 
