@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SettingError
+from .memory_limit import Memory
 from .options import Data, Seed
 from .output import Screen, plain, settings_text
 from .paths import MODELS, TABLES, check_output, check_table_path
@@ -88,13 +89,15 @@ def fit(
         typer.Option(help="Write the held-out rows to this table, and leave them out of the saved model."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Fit even where the doctor's findings say stop.")] = False,
+    memory: Memory = None,
     seed: Seed = 0,
 ) -> None:
     """Fit a model to a table and write it to a file.
 
     [bold]lifemix fit patients.csv --time days --event died -o model.safetensors[/]
     """
-    check_table_path(data)
+    if not data.is_dir():
+        check_table_path(data)
     check_output(output, MODELS, (data,))
     if holdout_to is not None:
         check_output(holdout_to, TABLES, (data, output))
@@ -103,13 +106,13 @@ def fit(
     settings = _read_settings(
         {"primitive": primitive, "k": k, "hidden": hidden, "dropout": dropout, "learning_rate": learning_rate}
     )
-    _run(
-        screen,
-        data,
-        table,
-        output,
-        _FitChoices(settings, search, members, epochs, holdout, refit, holdout_to, force, seed),
-    )
+    choices = _FitChoices(settings, search, members, epochs, holdout, refit, holdout_to, force, seed)
+    from .large_fit import fit_from_disk, fits_from_disk
+
+    if fits_from_disk(screen, data, memory):
+        fit_from_disk(screen, data, table, output, choices)
+    else:
+        _run(screen, data, table, output, choices)
 
 
 def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices: _FitChoices) -> None:

@@ -110,7 +110,7 @@ class _SourceStream:
     def _window(self, reader: SliceReader, number: int, lanes: Sequence[list[Slice]]) -> Window:
         rows = sum(part.stop - part.start for lane in lanes for part in lane)
         own = [(lane, self._lane(reader, lanes[lane])) for lane in self.own]
-        return Window(number, own, rows, rows * (1 - self.shares.held_out))
+        return Window(number, own, rows, rows * self.source.kept * (1 - self.shares.held_out))
 
     def _lane(self, reader: SliceReader, slices: Sequence[Slice]) -> Data:
         """Read the training rows of a lane; where there are none, one row of weight 0."""
@@ -262,6 +262,7 @@ def _train(fleet: StreamFleet, estimator: Any, ranks: Ranks) -> list[Fit]:
         checkpoint = None
         if folder is not None:
             checkpoint = Checkpoint(folder / "lifemix-checkpoint-0.safetensors", fleet, writes=first)
+            checkpoint.fingerprint = ranks.gather(checkpoint.fingerprint)[0]  # each holds out rows of its own
             checkpoint.restore(fleet)
             hooks.insert(0, checkpoint)
         _check_together(fleet, ranks)

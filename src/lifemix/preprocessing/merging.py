@@ -55,17 +55,14 @@ class NumberStatistics:
     def _add(self, values: Floats) -> None:
         missing = np.isnan(values)
         incomplete = bool(missing.any())
-        seen = values.shape[1] - missing.sum(axis=1).astype(np.float64)
-        filled = np.where(missing, 0.0, values) if incomplete else values
-        mean = filled.sum(axis=1) / np.maximum(seen, 1.0)
-        deviation = filled - mean[:, None]
-        if incomplete:
-            deviation[missing] = 0.0
-        squares = np.einsum("ij,ij->i", deviation, deviation)
         least = np.where(missing, np.inf, values).min(axis=1) if incomplete else values.min(axis=1)
         most = np.where(missing, -np.inf, values).max(axis=1) if incomplete else values.max(axis=1)
         for i in np.flatnonzero(np.isneginf(least) | np.isposinf(most)):
             refuse_infinite(self.names[i], values[i])
+        seen = values.shape[1] - missing.sum(axis=1).astype(np.float64)
+        filled = np.where(missing, 0.0, values) if incomplete else values
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused in the end
+            mean, squares = _moments(filled, missing if incomplete else None, np.maximum(seen, 1.0))
         whole = np.zeros(len(self.names), dtype=bool)
         which = np.flatnonzero(self.whole)
         whole[which] = (filled[which] == np.rint(filled[which])).all(axis=1)
@@ -89,7 +86,7 @@ class NumberStatistics:
         total = self.seen + seen
         share = seen / np.maximum(total, 1.0)
         apart = mean - self.mean
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused in the end
+        with np.errstate(over="ignore", invalid="ignore"):
             self.squares += squares + apart * apart * self.seen * share
             self.mean = self.mean + apart * share
         self.rows, self.seen = self.rows + rows, total
@@ -111,7 +108,8 @@ class NumberStatistics:
                 f"column {name!r} has numbers up to {max(-self.least[place], self.most[place])}, whose squares no "
                 "float can hold. Scale it, or replace a code for unknown by a missing value."
             )
-        spread = float(np.sqrt(squares / self.rows))
+        alike = self.least[place] == self.most[place] and center == self.least[place]
+        spread = 0.0 if alike else float(np.sqrt(squares / self.rows))
         filled = center if fill is None else float(fill)
         indicator, share = bool(rules.missing_indicators) and missing > 0, missing / self.rows
         if is_constant(center, spread):
@@ -124,6 +122,17 @@ class NumberStatistics:
         mean, divisor = (center, spread) if rules.scale else (0.0, 1.0)
         knots = learn_knots(observed, bins) if bins > 0 else None
         return Column(name, "numeric", filled, mean, divisor, None, indicator, knots, usual, whole, share)
+
+
+def _moments(values: Floats, missing: NDArray[np.bool_] | None, seen: Floats) -> tuple[Floats, Floats]:
+    """Return mean and sum of squared deviations of each column; missing values are 0."""
+    mean = values.sum(axis=1) / seen
+    deviation = values - mean[:, None]
+    if missing is not None:
+        deviation[missing] = 0.0
+    rest = deviation.sum(axis=1) / seen  # of rounding
+    squares = np.einsum("ij,ij->i", deviation, deviation) - rest * rest * seen
+    return mean + rest, np.maximum(squares, 0.0)
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -122,11 +122,14 @@ def join_blocks(blocks: Sequence[Block]) -> Block:
 
 
 class BlockMaker:
-    """Turns record batches of Arrow into blocks."""
+    """Turns record batches of Arrow into blocks; ``keep`` tells which rows of a block are wanted, where not all are."""
 
-    def __init__(self, schema: Any, covariates: Sequence[str], roles: Roles) -> None:
+    def __init__(self, schema: Any, covariates: Sequence[str], roles: Roles, categorical: Sequence[str] = ()) -> None:
         self.covariates, self.roles = tuple(covariates), roles
-        self.labels = [name for name in covariates if kind_of(schema.field(name).type) == "label"]
+        self.keep: Callable[[Block], NDArray[np.bool_]] | None = None
+        self.labels = [
+            name for name in covariates if name in categorical or kind_of(schema.field(name).type) == "label"
+        ]
         self.numbers = [name for name in covariates if name not in self.labels]
         self.needed = [*covariates, *(name for name in roles.columns if name not in covariates)]
         for name in covariates:
@@ -157,7 +160,10 @@ class BlockMaker:
         if not rows.all():
             block = replace(block.take(np.flatnonzero(rows)), skipped=int((~rows).sum()))
         block = replace(block, target=target)
-        return block if (block.weight > 0).all() else block.take(np.flatnonzero(block.weight > 0))
+        wanted = block.weight > 0
+        if self.keep is not None:
+            wanted &= self.keep(block)
+        return block if wanted.all() else block.take(np.flatnonzero(wanted))
 
     def _outcome(self, columns: Mapping[str, Any], count: int) -> tuple[NDArray[np.bool_], Target | None]:
         """Return which rows have an outcome, and it."""

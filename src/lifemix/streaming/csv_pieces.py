@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import CovariateError, InputError
 from .arrow import arrow
@@ -31,7 +31,8 @@ class CsvPiece:
     range: Range
     types: dict[str, Any]
     missing: tuple[str, ...]
-    rows: int
+    rows: int  # lines, blank ones too
+    exact: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..errors import CovariateError, InputError
 from .arrow import arrow, kind_of
@@ -42,6 +42,10 @@ class Piece(Protocol):
     def rows(self) -> int:
         """How many rows it has; of text about how many, until it was read."""
 
+    @property
+    def exact(self) -> bool:
+        """Whether ``rows`` is exact."""
+
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Yield all rows as record batches with these columns."""
 
@@ -61,6 +65,7 @@ class ParquetPiece:
     fragment: Any
     group: int
     keys: dict[str, Any] = field(default_factory=dict)
+    exact: ClassVar[bool] = True
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Decode a few thousand rows at a time: a whole row group may be large."""
@@ -84,6 +89,7 @@ class WholePiece:
     rows: int
     fragment: Any
     keys: dict[str, Any] = field(default_factory=dict)
+    exact: ClassVar[bool] = True
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Read as the dataset does."""

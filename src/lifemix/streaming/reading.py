@@ -31,6 +31,8 @@ class _OpenPiece:
         while self.position < stop:
             batch = self._rest if self._rest is not None else next(self._batches, None)
             if batch is None:
+                if not self.piece.exact:
+                    break
                 raise InputError(
                     f"{self.piece.name} has fewer rows than before: row {self.position + 1} of {self.piece.rows} is "
                     "missing. A file must not change while it is read."

@@ -18,9 +18,11 @@ from ..target import Target
 from .blocks import Block, join_blocks
 from .hashing import unit_hash
 
-__all__ = ["Scan", "Shares", "held_out_rows"]
+__all__ = ["SPLITTING", "Scan", "Shares", "held_out_rows"]
 
 _SAMPLING = 1  # added to the seed, so that held-out rows are as often in the sample as others
+SPLITTING = 2
+"""Added to the seed, so that rows held out for early stopping are not those of a split."""
 
 
 @dataclass(frozen=True)

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ..checks import Whole
 from ..errors import CovariateError, SettingError
 from ..preprocessing.merging import TableStatistics
 from ..target import Target
-from .blocks import Block, BlockMaker, Roles
+from .blocks import Block, BlockMaker, Roles, join_blocks
 from .files import open_table
 from .pieces import check_columns
 from .reading import SliceReader, read_ahead
-from .scan import Scan, Shares
-from .schedule import stretch
+from .scan import SPLITTING, Scan, Shares, held_out_rows
+from .schedule import Slice, stretch
 
 __all__ = ["TableSource"]
 
 _WINDOW_NUMBERS = 2**23  # numbers of a window, at most
+_PLACES = 16  # from which a few rows are taken
 _INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls row names when it writes Parquet
 
 
@@ -51,6 +55,8 @@ class TableSource:
         The covariates; by default all other columns.
     drop : sequence of str, default ()
         Columns to leave out.
+    categorical : sequence of str, default ()
+        Columns whose numbers are codes of categories.
     codes : mapping from label to int, optional
         What the labels of the event column mean: 0 censored, 1..M event types.
     skip_incomplete : bool, default False
@@ -106,6 +112,7 @@ class TableSource:
         subject: str | None = None,
         columns: Sequence[str] | None = None,
         drop: Sequence[str] = (),
+        categorical: Sequence[str] = (),
         codes: Mapping[str, int] | None = None,
         skip_incomplete: bool = False,
         missing: Sequence[str] = (),
@@ -129,7 +136,8 @@ class TableSource:
         check_columns(opened.schemas, [*self.columns, *self.roles.columns])
         self.pieces = opened.pieces
         self.n_files = len(opened.schemas)
-        self.maker = BlockMaker(opened.schema, self.columns, self.roles)
+        self.maker = BlockMaker(opened.schema, self.columns, self.roles, categorical)
+        self.kept = 1.0  # share of the rows, of a part
         rows = [piece.rows for piece in self.pieces]
         self.first_rows = [0, *np.cumsum(rows).tolist()][: len(rows)]
         self.n_rows = sum(rows)
@@ -165,6 +173,37 @@ class TableSource:
             if len(block):
                 yield block.frame(), block.target
 
+    def split(self, share: float, random_state: int = 0) -> tuple[TableSource, TableSource]:
+        """Divide the rows at random into two sources, as a training and a test part; subjects stay together.
+
+        Parameters
+        ----------
+        share : float
+            About the share of the rows, or of the subjects, that the second source has.
+        random_state : int, default 0
+            Which rows these are: by a hash of the row's number or of its subject.
+
+        Returns
+        -------
+        tuple of two TableSource
+            Each reads the whole table and leaves out the rows of the other; ``n_rows`` is about their number.
+
+        """
+        first, second = copy.copy(self), copy.copy(self)
+        for part, inside in ((first, False), (second, True)):
+            part.maker = copy.copy(self.maker)
+            part.maker.keep = partial(_in_part, self.maker.keep, share, random_state + SPLITTING, inside)
+            part.kept = self.kept * (share if inside else 1 - share)
+            part.n_rows = round(sum(piece.rows for piece in self.pieces) * part.kept)
+        return first, second
+
+    def some_rows(self, count: int) -> Block:
+        """Return about so many rows from all over the table, consecutive ones from each of several places."""
+        places = np.unique(np.linspace(0, len(self.pieces) - 1, _PLACES).astype(int)).tolist()
+        each = -(-count // len(places))
+        parts = [Slice(place, 0, min(each, self.pieces[place].rows)) for place in places]
+        return join_blocks([self.reader().read(part) for part in parts])
+
     def scan(self, shares: Shares, max_levels: int, part: int = 0, parts: int = 1) -> Scan:
         """Read one of several parts of the table once."""
         found = Scan(TableStatistics.of(self.columns, self.maker.labels, max_levels), shares)
@@ -176,8 +215,17 @@ class TableSource:
     def fingerprint(self) -> str:
         """Return a hash of the columns, their roles and the sizes of the pieces: the contents are not read."""
         pieces = [[piece.name.replace("\\", "/").rsplit("/", 1)[-1], piece.rows] for piece in self.pieces]
-        facts = [pieces, self.columns, repr(self.roles), self.window_rows]
+        keep = None if self.maker.keep is None else repr(self.maker.keep.args)  # type: ignore[attr-defined]
+        facts = [pieces, self.columns, repr(self.roles), self.maker.labels, self.window_rows, self.kept, keep]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def _in_part(
+    before: Callable[[Block], NDArray[np.bool_]] | None, share: float, seed: int, inside: bool, block: Block
+) -> NDArray[np.bool_]:
+    """Tell which rows of a block are in one of the two parts."""
+    rows = held_out_rows(block, share, seed) == inside
+    return rows if before is None else rows & before(block)
 
 
 def _begins_in(rows: Sequence[int], piece: int, part: int, parts: int) -> bool:
