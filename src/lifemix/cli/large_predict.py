@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..errors import LifemixWarning
+from ..errors import InputError, LifemixWarning
 from ..preprocessing import TabularPreprocessor
 from ..streaming.writing import written_table
 from .model_file import SavedModel, open_model
@@ -53,7 +53,8 @@ def predict_in_blocks(
             X = saved.covariates(table, screen, options.apart)
             for start in range(0, len(X), _AT_ONCE):
                 part = slice(start, start + _AT_ONCE)
-                block = predicted(saved, X.iloc[part], times)
+                with _rows_named(rows + 1, rows + len(X.iloc[part])):
+                    block = predicted(saved, X.iloc[part], times)
                 names = _subjects(table.frame.iloc[part], options, rows)
                 whole = finish(pd.concat([names, block], axis=1))
                 beyond += int((block["median"] > last).sum()) if "median" in block else 0
@@ -107,6 +108,15 @@ def about_rows(path: Path) -> int:
     with open(files[0], "rb") as file:
         some = file.read(2**20)
     return int(sum(one.stat().st_size for one in files) * some.count(b"\n") / max(len(some), 1))
+
+
+@contextmanager
+def _rows_named(first: int, last: int) -> Iterator[None]:
+    """Say in an error which rows it is about."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(f"data rows {first:,} to {last:,}: {error}") from None
 
 
 @contextmanager

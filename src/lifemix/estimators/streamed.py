@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -176,10 +177,20 @@ def fit_source(estimator: Any, source: TableSource) -> tuple[Any, Plan, list[Fit
         range(ranks.rank * each, (ranks.rank + 1) * each),
         device,
     )
-    identity = hashlib.sha256(f"{source.fingerprint()} {lanes} {plan.scale} {scan.rows}".encode()).hexdigest()
-    fleet = StreamFleet(plan.architecture, plan.data, plan.jobs, plan.config, stream, ranks, identity)
+    fleet = StreamFleet(
+        plan.architecture, plan.data, plan.jobs, plan.config, stream, ranks, _identity(source, scan, lanes)
+    )
     fits = _train(fleet, estimator, ranks)
     return sample.frame(), plan, fits, (plan.architecture,)
+
+
+def _identity(source: TableSource, scan: Scan, lanes: int) -> str:
+    """Return a hash of the table, however many processes have read it: statistics of theirs differ by rounding."""
+    numbers = scan.statistics.numbers
+    means = [f"{value:.9g}" for values in (numbers.mean, numbers.squares, numbers.seen) for value in values.tolist()]
+    levels = [sorted(one.counts.items()) for one in scan.statistics.labels.values()]
+    facts = [source.fingerprint(), lanes, scan.rows, f"{scan.weight:.9g}", asdict(scan.shares), means, levels]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def _check_streamable(estimator: Any, source: TableSource) -> None:
@@ -262,7 +273,6 @@ def _train(fleet: StreamFleet, estimator: Any, ranks: Ranks) -> list[Fit]:
         checkpoint = None
         if folder is not None:
             checkpoint = Checkpoint(folder / "lifemix-checkpoint-0.safetensors", fleet, writes=first)
-            checkpoint.fingerprint = ranks.gather(checkpoint.fingerprint)[0]  # each holds out rows of its own
             checkpoint.restore(fleet)
             hooks.insert(0, checkpoint)
         _check_together(fleet, ranks)

@@ -203,8 +203,10 @@ def _fingerprint(fleet: Fleet) -> str:
     jobs = [[value for value in astuple(job) if not isinstance(value, torch.Tensor)] for job in fleet.jobs]
     digest.update(json.dumps([config, jobs], sort_keys=True, default=str).encode())
     observed = fleet.data.observed
-    arrays = [fleet.data.x, fleet.values, *(getattr(observed, field.name) for field in fields(observed))]
-    arrays += [rows for job in fleet.jobs for rows in (job.train_rows, job.validation_rows, job.warm_start)]
+    arrays = [fleet.values, *(job.warm_start for job in fleet.jobs)]
+    if not fleet.identity:
+        arrays += [fleet.data.x, *(getattr(observed, field.name) for field in fields(observed))]
+        arrays += [rows for job in fleet.jobs for rows in (job.train_rows, job.validation_rows)]
     if isinstance(fleet, ModuleFleet):
         arrays += list(fleet.best_buffers.values())
     for array in arrays:
