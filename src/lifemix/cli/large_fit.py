@@ -24,7 +24,7 @@ from .memory_limit import memory_limit, needed_memory, shards_kind, shown_bytes
 from .output import Screen
 from .settings_search import batch_size
 from .table_options import TableOptions
-from .training_table import TrainingTable
+from .training_table import TrainingTable, _show_outcome
 
 __all__ = ["RowLines", "fit_from_disk", "fits_from_disk"]
 
@@ -49,12 +49,14 @@ def fits_from_disk(screen: Screen, path: Path, memory: str | None) -> bool:
 
 def fit_from_disk(screen: Screen, data: Path, options: TableOptions, output: Path, choices: Any) -> None:
     """Fit a model to a table on disk, measure it on held-out rows and write it."""
-    from .fit import _choose, _measure, _metadata, _say_done, _shown_as_warning
+    from .fit import _choose, _measure, _metadata, _shown_as_warning
 
     if choices.refit or choices.holdout_to is not None:
         raise SettingError("--refit and --holdout-to need the table in memory; leave them out, or raise --memory.")
     rows = max(1.0, _about_rows(data))
     table = open_large_table(screen, data, options, min(choices.holdout, _MOST_HELD_OUT / rows), choices.seed)
+    screen.say(f"Of a sample of {len(table.sample.y):,} rows:", markup=False)
+    _show_outcome(screen, table.sample)
     findings = training_findings(table.sample)
     if not choices.force:
         refuse_stops(findings)
@@ -72,7 +74,9 @@ def fit_from_disk(screen: Screen, data: Path, options: TableOptions, output: Pat
             held_out["quality"] = _measure(screen, model, both, train, test, horizons, choices.seed)
             model.metadata_ = _metadata(both, data.name, held_out) | {"rows": table.rows}
             save(model, output)
-    _say_done(screen, data, output, held_out, None)
+    screen.say()
+    screen.wrote(output, f": fitted to the rows on disk without the {held_out['rows']:,} held-out ones.")
+    screen.say(f"Next: lifemix predict {output} NEW_ROWS -o predictions.parquet", markup=False)
     result = {"output": str(output), "settings": settings, "candidates": candidates}
     screen.result({**result, "findings": finding_states(findings), **model.metadata_})
 

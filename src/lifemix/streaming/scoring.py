@@ -12,14 +12,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..checks import check_times
+from ..errors import InputError
 from ..metrics import evaluate as measured
 from ..splits import default_horizons
-from .blocks import join_blocks
+from .blocks import Block, join_blocks
 from .scan import Shares
 from .source import TableSource
 from .writing import written_table
 
-__all__ = ["evaluate", "write_predictions"]
+__all__ = ["evaluate", "likelihood_and_sample", "write_predictions"]
 
 _SAMPLE = 50_000  # rows that concordance, Brier score and AUC are computed from
 
@@ -133,23 +134,31 @@ def evaluate(
     ['concordance', 'brier', 'auc']
 
     """
-    shares = Shares(0.0, min(1.0, sample / max(source.n_rows, 1)), random_state)
-    kept, likelihood, weight = [], 0.0, 0.0
-    for _, block in source.raw_blocks():
-        if not len(block):
-            continue
-        if hasattr(model, "log_likelihood"):
-            likelihood += model.log_likelihood(block.frame(), block.outcome, block.weight)
-            weight += float(block.weight.sum())
-        rows = shares.sampled(block)
-        if rows.any():
-            kept.append(block.take(np.flatnonzero(rows)))
-    first = [("log_likelihood", np.nan, np.nan, likelihood / weight)] if weight else []
+    some, likelihood, _ = likelihood_and_sample(model, source, sample, random_state)
+    first = [] if likelihood is None else [("log_likelihood", np.nan, np.nan, likelihood)]
     found = pd.DataFrame(first, columns=["metric", "event", "horizon", "value"])
-    some = join_blocks(kept)
     if some.outcome.interval.any() or some.outcome.truncated.any():
         return found
     known = model.training_target_
     at = default_horizons(known) if horizons is None else horizons
     table = measured(model, known, some.frame(), some.outcome, at)
-    return pd.concat([found, table], ignore_index=True) if weight else table
+    return pd.concat([found, table], ignore_index=True) if first else table
+
+
+def likelihood_and_sample(model: Any, source: TableSource, sample: int, seed: int) -> tuple[Block, float | None, int]:
+    """Return a sample of the rows, the mean log-likelihood of all of them by weight, and how many they are."""
+    shares = Shares(0.0, min(1.0, sample / max(source.n_rows, 1)), seed)
+    kept, total, weight, count = [], 0.0, 0.0, 0
+    for _, block in source.raw_blocks():
+        if not len(block):
+            continue
+        count += len(block)
+        if hasattr(model, "log_likelihood"):
+            total += model.log_likelihood(block.frame(), block.outcome, block.weight)
+            weight += float(block.weight.sum())
+        rows = shares.sampled(block)
+        if rows.any():
+            kept.append(block.take(np.flatnonzero(rows)))
+    if not kept:
+        raise InputError("the source has no rows with an outcome; expected some. Check the columns.")
+    return join_blocks(kept), total / weight if weight else None, count
