@@ -22,6 +22,7 @@ NEEDED = {
     "interoperability": ("sksurv",),
     "migration": ("lifelines", "pycox", "sksurv"),
     "plots": ("matplotlib",),
+    "large-data": ("pyarrow",),
     "baselines": ("pycox",),
 }
 UNLISTED = {

@@ -85,8 +85,8 @@ class _Stop(Callback):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("after", [2, 4])
-def test_an_interrupted_fit_goes_on_to_the_same_model(source, tmp_path, monkeypatch, after):
+def test_an_interrupted_fit_goes_on_to_the_same_model(source, tmp_path, monkeypatch):
+    after = 5  # windows, of three in each epoch
     monkeypatch.setattr(Checkpoint.__init__, "__defaults__", (1, 0.0, True))  # after every window
     settings = SMALL | {"n_members": 2, "dropout": 0.2, "max_epochs": 3}
     alone = DeepSurvivalMachines(**settings).fit(source)
@@ -100,16 +100,6 @@ def test_an_interrupted_fit_goes_on_to_the_same_model(source, tmp_path, monkeypa
     assert torch.equal(resumed.network_.parameters, alone.network_.parameters)
     assert resumed.history_ == alone.history_
     assert not list(tmp_path.glob("*.safetensors"))
-
-
-def test_lanes_read_the_same_rows(folder):
-    options = {"drop": ["patient", "weight"], "shuffle_rows": 400}
-    one, two = (
-        DeepSurvivalMachines(max_epochs=3, **SMALL).fit(TableSource(folder, "time", "event", lanes=lanes, **options))
-        for lanes in (1, 2)
-    )
-    assert [r["epoch"] for r in one.history_] == [r["epoch"] for r in two.history_]
-    assert one.history_[-1]["validation_loss"] == pytest.approx(two.history_[-1]["validation_loss"], abs=0.05)
 
 
 def test_odd_rows_competing_risks_and_weights(table, tmp_path):

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from lifemix import DeepSurvivalMachines
@@ -30,6 +31,10 @@ def step_or_die(self, *arguments):
     return step(self, *arguments)
 
 
+each = TableSource(sys.argv[1], **{ROLES!r}, lanes=1)
+model = DeepSurvivalMachines(**{SETTINGS | {"max_epochs": 1}!r}).fit(each)
+if os.environ["RANK"] == "1":
+    model.network_.parameters.numpy().tofile(sys.argv[3])
 StreamFleet.step = step_or_die
 source = TableSource(sys.argv[1], **{ROLES!r})
 DeepSurvivalMachines(**{SETTINGS!r}, checkpoint=sys.argv[2]).fit(source)
@@ -41,12 +46,16 @@ def test_two_ranks_one_of_which_is_lost(folder, tmp_path):
     script.write_text(SCRIPT)
     # The agent looks after its processes every few seconds, so that the one that is left can say why it stops.
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--monitor-interval", "8"]
-    command = [sys.executable, *torchrun, str(script), str(folder), str(kept)]
+    command = [sys.executable, *torchrun, str(script), str(folder), str(kept), str(tmp_path / "members")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)
     assert done.returncode != 0
     assert "LostRankError: another process of this fit has ended" in done.stderr
     assert len(list(kept.glob("*.safetensors"))) == 1
+
+    members = DeepSurvivalMachines(**SETTINGS | {"max_epochs": 1}).fit(TableSource(folder, **ROLES, lanes=1))
+    found = np.fromfile(tmp_path / "members", dtype=np.float32).reshape(members.network_.parameters.shape)
+    assert found == pytest.approx(members.network_.parameters.numpy(), abs=1e-5)
 
     source = TableSource(folder, **ROLES, lanes=2)
     alone = DeepSurvivalMachines(**SETTINGS).fit(source)

@@ -46,7 +46,8 @@ def _source(saved: SavedModel, data: Path, options: TableOptions) -> TableSource
     if options.time is None or options.event is None:
         raise SettingError("the model file does not name the columns of the outcome. Add --time and --event.")
     fitted = getattr(saved.model, "preprocessor_", None)
-    labels = [column.name for column in fitted.columns_ if column.levels] if _ours(fitted) else []
+    known = fitted.columns_ if isinstance(fitted, TabularPreprocessor) else ()
+    labels = [column.name for column in known if column.levels]
     codes = None
     if saved.codes is not None:
         codes = dict.fromkeys(saved.codes.censored, 0) | {name: i for i, name in enumerate(saved.codes.types, 1)}
@@ -62,7 +63,3 @@ def _source(saved: SavedModel, data: Path, options: TableOptions) -> TableSource
         skip_incomplete=options.skip_incomplete,
         missing=options.missing,
     )
-
-
-def _ours(preprocessor: object) -> bool:
-    return isinstance(preprocessor, TabularPreprocessor)

@@ -21,7 +21,7 @@ from ..model import Architecture
 from ..preprocessing import TabularPreprocessor, apply_preprocessor
 from ..preprocessing.merging import preprocessor_of
 from ..streaming import TableSource
-from ..streaming.blocks import Block
+from ..streaming.blocks import Block, join_blocks
 from ..streaming.reading import SliceReader, read_ahead
 from ..streaming.scan import Scan, Shares, held_out_rows
 from ..streaming.schedule import Slice, plan_windows
@@ -149,38 +149,82 @@ def refuse_beside_source(**given: Any) -> None:
         )
 
 
+@dataclass(frozen=True)
+class _Division:
+    """What this process does: some lanes of all members, or, with a source of one lane, all rows for some members."""
+
+    ranks: Ranks
+    lanes: int
+    by_members: bool
+
+    @classmethod
+    def of(cls, ranks: Ranks, lanes: int | None, n_members: int) -> _Division:
+        """Return the division of a fit."""
+        by_members = ranks.size > 1 and lanes == 1
+        found = cls(ranks, lanes or ranks.size, by_members)
+        what, parts = ("n_members", n_members) if by_members else ("lanes", found.lanes)
+        if parts % ranks.size:
+            raise SettingError(f"{what} must be a multiple of the number of processes; got {parts} and {ranks.size}.")
+        return found
+
+    @property
+    def own_lanes(self) -> range:
+        """The lanes that this process runs."""
+        return range(1) if self.by_members else self._own(self.lanes)
+
+    @property
+    def together(self) -> Ranks:
+        """The processes that share the batches of this one."""
+        return Ranks() if self.by_members else self.ranks
+
+    def own_jobs(self, jobs: list[Job]) -> list[Job]:
+        """Return the members that this process trains."""
+        return [jobs[number] for number in self._own(len(jobs))] if self.by_members else jobs
+
+    def held_out(self, own: Block | None) -> Block | None:
+        """Return the held-out rows that this process evaluates."""
+        if not self.by_members:
+            return own
+        parts = [part for part in self.ranks.gather(own) if part is not None]
+        return join_blocks(parts) if parts else None
+
+    def all_fits(self, fits: list[Fit]) -> list[Fit]:
+        """Return the fits of all members."""
+        return [fit for part in self.ranks.gather(fits) for fit in part] if self.by_members else fits
+
+    def _own(self, count: int) -> range:
+        each = count // self.ranks.size
+        return range(self.ranks.rank * each, (self.ranks.rank + 1) * each)
+
+
 def fit_source(estimator: Any, source: TableSource) -> tuple[Any, Plan, list[Fit], tuple[Architecture, ...]]:
     """Fit a model to a source; return a sample of its table, and what a fit in memory gives."""
     estimator._check_settings()
     _check_streamable(estimator, source)
     device = Ranks.own_device(choose_device(estimator.device))
     ranks = Ranks.current(device)
-    seed = int(np.random.SeedSequence(ranks.gather(root_seed(estimator.random_state))[0]).generate_state(1)[0])
-    shares = _shares(estimator, source, seed)
+    root = ranks.gather(root_seed(estimator.random_state))[0]
+    shares = _shares(estimator, source, int(np.random.SeedSequence(root).generate_state(1)[0]))
     rules = estimator.preprocessor if isinstance(estimator.preprocessor, TabularPreprocessor) else TabularPreprocessor()
     scan, own = _scan(source, shares, int(rules.max_levels), ranks)
     sample = scan.sampled()
-    estimator = resolved(estimator, scan.rows)
     scan.sample.clear()
-    plan = _plan(estimator, scan, sample, own, device)
+    estimator = resolved(estimator, scan.rows)
+    division = _Division.of(ranks, source.lanes, int(estimator.n_members))
+    plan = _plan(estimator, scan, sample, division.held_out(own), device, root)
     del own
-    lanes = source.lanes or ranks.size
-    if lanes % ranks.size:
-        raise SettingError(f"lanes must be a multiple of the number of processes; got {lanes} and {ranks.size}.")
-    each = lanes // ranks.size
     stream = _SourceStream(
         source,
         [scan.piece_rows.get(number, 0) for number in range(len(source.pieces))],
         _Inputs(plan.preprocessor, plan.scale, scan.weight / scan.rows, _kinds(sample)),
         shares,
-        lanes,
-        range(ranks.rank * each, (ranks.rank + 1) * each),
+        division.lanes,
+        division.own_lanes,
         device,
     )
-    fleet = StreamFleet(
-        plan.architecture, plan.data, plan.jobs, plan.config, stream, ranks, _identity(source, scan, lanes)
-    )
-    fits = _train(fleet, estimator, ranks)
+    jobs, identity = division.own_jobs(plan.jobs), _identity(source, scan, division.lanes)
+    fleet = StreamFleet(plan.architecture, plan.data, jobs, plan.config, stream, division.together, identity)
+    fits = division.all_fits(_train(fleet, estimator, division))
     return sample.frame(), plan, fits, (plan.architecture,)
 
 
@@ -237,7 +281,7 @@ def _kinds(sample: Block) -> tuple[bool, bool, bool]:
     return interval, bool(target.truncated.any()), at_origin
 
 
-def _plan(estimator: Any, scan: Scan, sample: Block, own: Block | None, device: torch.device) -> Plan:
+def _plan(estimator: Any, scan: Scan, sample: Block, own: Block | None, device: torch.device, root: int) -> Plan:
     """Do all that is done before training."""
     frame, target, weight = training_rows(sample.frame(), sample.outcome, sample.weight, estimator.t_max)
     preprocessor = preprocessor_of(estimator.preprocessor, scan.statistics, sample.numbers)
@@ -251,32 +295,34 @@ def _plan(estimator: Any, scan: Scan, sample: Block, own: Block | None, device: 
     begin = warm_start(architecture.family, scale.observe(target.take(usable), weight[usable]), architecture.n_events)
     held_out = None if own is None else own.take(np.flatnonzero((own.outcome.time > 0) | (own.outcome.event > 0)))
     data = (inputs.data(held_out) if held_out else inputs.nothing(architecture.n_inputs)).to(device)
-    jobs = _jobs(estimator, begin, len(data.x), scan.shares.held_out > 0)
+    jobs = _jobs(estimator, root, begin, len(data.x), scan.shares.held_out > 0)
     rows = Sample(matrix.numpy()[:0], target, weight)
     return Plan(preprocessor, rows, scale, architecture, data, jobs, train_config(estimator, scale), used(estimator))
 
 
-def _jobs(estimator: Any, begin: Tensor, n_held_out: int, held_out: bool) -> list[Job]:
+def _jobs(estimator: Any, root: int, begin: Tensor, n_held_out: int, held_out: bool) -> list[Job]:
     """Return one job per member; all hold out the same rows, which are the data in memory."""
     settings: dict[str, Any] = {name: float(getattr(estimator, name)) for name in OWN_SETTINGS}
     rows = torch.arange(max(n_held_out, 1) if held_out else 0)
-    seeds = member_seeds(root_seed(estimator.random_state), estimator.n_members)
+    seeds = member_seeds(root, estimator.n_members)
     return [Job(torch.arange(0), rows, begin, seed, **settings) for seed in seeds]
 
 
-def _train(fleet: StreamFleet, estimator: Any, ranks: Ranks) -> list[Fit]:
-    """Train, with checkpoints that the first process writes and all read."""
-    hooks: list[Callback] = [*(estimator.callbacks or ())] if ranks.rank == 0 else []
+def _train(fleet: StreamFleet, estimator: Any, division: _Division) -> list[Fit]:
+    """Train, with checkpoints: of members those of each process, else one that the first writes and all read."""
+    first = division.ranks.rank == 0
+    hooks: list[Callback] = [*(estimator.callbacks or ())] if first else []
     folder = None if estimator.checkpoint is None else Path(estimator.checkpoint)
-    first = folder is not None and ranks.rank == 0
     with own_folder(folder, "checkpoint") if folder is not None and first else nullcontext():
         checkpoint = None
         if folder is not None:
-            checkpoint = Checkpoint(folder / "lifemix-checkpoint-0.safetensors", fleet, writes=first)
+            number = division.ranks.rank if division.by_members else 0
+            name = folder / f"lifemix-checkpoint-{number}.safetensors"
+            checkpoint = Checkpoint(name, fleet, writes=first or division.by_members)
             checkpoint.restore(fleet)
             hooks.insert(0, checkpoint)
-        _check_together(fleet, ranks)
-        with row_bar(bool(estimator.verbose) and ranks.rank == 0) as bar:
+        _check_together(fleet, division.together)
+        with row_bar(bool(estimator.verbose) and first) as bar:
             fits = fleet.train([*hooks, bar])
         check_finite(fits)
         if checkpoint is not None:

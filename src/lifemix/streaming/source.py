@@ -69,7 +69,8 @@ class TableSource:
         Rows that are shuffled together, taken from several places of the table. Fewer where the table is wide.
     lanes : int, optional
         In how many stretches an epoch reads the table: by default one for each process. With as many lanes one process
-        makes the same batches as several.
+        makes the same batches as several. With one lane, each of several processes reads all rows, for members of its
+        own.
 
     Attributes
     ----------

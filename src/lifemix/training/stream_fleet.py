@@ -91,7 +91,7 @@ class StreamFleet(Fleet):
     def train(self, callbacks: Sequence[Callback] = ()) -> list[Fit]:
         """Train until every model has stopped."""
         self.hooks = callbacks
-        return super().train(callbacks)
+        return super().train([*callbacks, _StopTogether(self.ranks)])
 
     def run_epoch(self) -> None:
         """Make one pass over the rows of the stream, or the rest of one, then evaluate the held-out rows."""
@@ -171,6 +171,23 @@ class StreamFleet(Fleet):
     def _nothing(self, jobs: Sequence[Job]) -> tuple[Tensor, Tensor]:
         zeros = torch.zeros(2, len(jobs), dtype=torch.float64, device=self.values.device)
         return zeros[0], zeros[1]
+
+
+class _StopTogether(Callback):
+    """Lets all processes stop where a callback of one of them has asked for it."""
+
+    def __init__(self, ranks: Ranks) -> None:
+        self.ranks = ranks
+
+    def on_fit_start(self, state: TrainingState) -> None:
+        """Ask the others."""
+        self.on_epoch_end(state)
+
+    def on_epoch_end(self, state: TrainingState) -> None:
+        """Ask the others."""
+        asked = self.ranks.add_up(torch.tensor([float(state.fleet.stop_requested)], device=state.fleet.values.device))
+        if bool(asked > 0):
+            state.stop()
 
 
 @dataclass(frozen=True, eq=False)
