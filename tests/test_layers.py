@@ -44,6 +44,7 @@ LEVELS = {
     "distribution": 4,
     "plots": 5,
     "_html": 4,
+    "streaming": 5,
     "training": 5,
     "estimators": 6,
     "baselines": 6,

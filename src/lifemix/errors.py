@@ -8,6 +8,7 @@ LifemixError
 ├── ModelFileError        a file that `load` cannot or must not read
 ├── FolderInUseError      a folder that another process is writing to
 ├── DivergedError (a RuntimeError)       training came to no finite loss
+├── LostRankError (a RuntimeError)       another process of a distributed fit has ended
 └── MissingExtraError (an ImportError)   an optional package is not installed
 LifemixWarning (a UserWarning)           harmless, but worth knowing
 """
@@ -21,6 +22,7 @@ __all__ = [
     "InputError",
     "LifemixError",
     "LifemixWarning",
+    "LostRankError",
     "MissingExtraError",
     "ModelFileError",
     "SettingError",
@@ -58,6 +60,10 @@ class FolderInUseError(LifemixError):
 
 class DivergedError(LifemixError, RuntimeError):
     """Training diverged: no epoch has a finite loss and finite weights."""
+
+
+class LostRankError(LifemixError, RuntimeError):
+    """Another process of a distributed fit has ended or does not answer."""
 
 
 class MissingExtraError(LifemixError, ImportError):

@@ -7,7 +7,7 @@ import pytest
 from lifemix import load
 
 COLUMNS = ["--id", "patient", "--visit", "day", "--time", "days", "--event", "died"]
-QUICK = ["--members", "1", "--epochs", "2", "--hidden", "4"]
+QUICK = ["--encoder", "recurrent", "--members", "1", "--epochs", "2", "--hidden", "4"]
 
 
 @pytest.fixture(scope="module")

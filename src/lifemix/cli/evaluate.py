@@ -32,7 +32,15 @@ def evaluate(
     at, from_times = TimeList.parse(times), TimeList.parse(landmarks, "--landmarks")
     lengths = TimeList.parse(window, "--window")
     check_model_path(model)
-    check_table_path(data)
+    if not data.is_dir():
+        check_table_path(data)
+    from .large_predict import worth_blocks
+
+    if worth_blocks(data, table):
+        from .large_evaluate import evaluate_from_disk
+
+        evaluate_from_disk(screen, model, data, table, at, seed)
+        return
     import numpy as np
 
     from ..report import check_model, check_table

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import SettingError
+from .memory_limit import Memory
 from .model_choice import ModelChoice, composition
 from .options import Data, Fast, Jobs, Seed
 from .output import Screen, plain, settings_text
@@ -39,6 +40,7 @@ class _FitChoices:
     refit: bool | None
     holdout_to: Path | None
     force: bool
+    any_model: bool = False  # whether the user left the model to us
 
 
 def fit(
@@ -104,13 +106,15 @@ def fit(
         typer.Option(help="Learn from the whole history of visits (--id, --visit): recurrent or attention."),
     ] = None,
     jobs: Jobs = 1,
+    memory: Memory = None,
     seed: Seed = 0,
 ) -> None:
     """Fit a model to a table and write it to a file.
 
     [bold]lifemix fit patients.csv --time days --event died -o model.safetensors[/]
     """
-    check_table_path(data)
+    if not data.is_dir():
+        check_table_path(data)
     check_output(output, MODELS, (data,))
     if holdout_to is not None:
         check_output(holdout_to, TABLES, (data, output))
@@ -127,8 +131,11 @@ def fit(
         own: dict[str, Any] = {"members": members, "epochs": epochs, "holdout": holdout, "seed": seed}
         fit_histories(screen, data, table, output, encoder=encoder, settings=settings, **own)
         return
+    from .large_fit import fit_from_disk, fits_from_disk
+
+    from_disk = fits_from_disk(screen, data, memory)
     choice = ModelChoice.of(
-        model,
+        model or ("dsm" if from_disk else None),
         settings,
         fast=fast,
         search=search,
@@ -138,7 +145,8 @@ def fit(
         jobs=jobs,
         seed=seed,
     )
-    _run(screen, data, table, output, _FitChoices(choice, holdout, refit, holdout_to, force))
+    choices = _FitChoices(choice, holdout, refit, holdout_to, force, any_model=model is None)
+    (fit_from_disk if from_disk else _run)(screen, data, table, output, choices)
 
 
 def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices: _FitChoices) -> None:
@@ -152,6 +160,9 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
     from .training_table import open_training_table
 
     training = open_training_table(screen, data, table)
+    paths = "path" in (training.y.dtype.names or ())
+    if paths and choices.any_model:  # LifeMix takes one row per subject
+        choices = replace(choices, model=replace(choices.model, name="dsm"))
     findings = training_findings(training)
     if not choices.force:
         refuse_stops(findings)
@@ -178,7 +189,7 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
             model.metadata_ = _metadata(training, data.name, held_out)
             save(model, output)
         findings = [*findings, *_check(screen, evaluated, training, test, horizons)]
-    say_done = say_paths_done if "path" in (training.y.dtype.names or ()) else _say_done
+    say_done = say_paths_done if paths else _say_done
     say_done(screen, data, output, held_out, choices.holdout_to)
     result: dict[str, Any] = {"output": str(output), "model": choices.model.name, "settings": settings}
     result |= {"candidates": candidates, "parts": getattr(model, "weights_", None)}

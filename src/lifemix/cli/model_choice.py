@@ -69,6 +69,11 @@ class ModelChoice:
         """One network, the answer that does not take long."""
         return ModelChoice("dsm", {}, members=1, seed=self.seed)
 
+    @property
+    def max_epochs(self) -> int:
+        """How many epochs a network has at most."""
+        return self.epochs if self.epochs is not None else _EPOCHS
+
     def make(self, y: Any, settings: Mapping[str, Any]) -> Any:
         """Return the unfitted model for a target; ``settings`` are those of the search, or those given."""
         if self.name != "dsm":
@@ -76,7 +81,7 @@ class ModelChoice:
         from ..estimators import DeepSurvivalMachines
         from .settings_search import batch_size, ensemble_size
 
-        chosen: dict[str, Any] = {**settings, "max_epochs": self.epochs if self.epochs is not None else _EPOCHS}
+        chosen: dict[str, Any] = {**settings, "max_epochs": self.max_epochs}
         if self.members is not None or self.search:
             chosen["n_members"] = self.members or ensemble_size(len(y))
         if self.search:

@@ -136,6 +136,11 @@ class Screen:
 
         return tell
 
+    def note(self, line: str) -> None:
+        """Write a line of progress to stderr; none with ``quiet``."""
+        if not self.quiet:
+            self._err.print(line, highlight=False, markup=False)
+
     def wrote(self, path: Path, note: str) -> None:
         """Say that a file was written."""
         from rich.markup import escape

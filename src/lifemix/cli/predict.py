@@ -56,9 +56,17 @@ def predict(
     at = TimeList.parse(times)
     levels = parse_numbers(quantiles, "--quantiles", 0, 1)
     check_model_path(model)
-    check_table_path(data)
+    if not data.is_dir():
+        check_table_path(data)
     if output is not None:
         check_output(output, TABLES, (model, data))
+        from .large_predict import worth_blocks
+
+        if worth_blocks(data, table):
+            _write_in_blocks(screen, model, data, table, at, levels, output, escape_formulas)
+            return
+    elif data.is_dir():
+        raise SettingError("the predictions of a folder are written to a file: add -o predictions.parquet")
     result = _predict_table(screen, model, data, table, at, levels)
     if escape_formulas:
         result = _without_formulas(result)
@@ -71,6 +79,29 @@ def predict(
     write_table(result, output)
     screen.wrote(output, f": {len(result):,} rows, columns {', '.join(result.columns)}.")
     screen.result({"output": str(output), "rows": len(result), "columns": list(result.columns)})
+
+
+def _write_in_blocks(
+    screen: Screen,
+    model: Path,
+    data: Path,
+    table: TableOptions,
+    at: TimeList,
+    quantiles: list[float],
+    output: Path,
+    escape_formulas: bool,
+) -> None:
+    """Predict a table of any length in constant memory."""
+    from .large_predict import predict_in_blocks
+
+    def predicted(saved: SavedModel, X: pd.DataFrame, times: list[float]) -> pd.DataFrame:
+        return _predict_block(saved, X, times, quantiles)
+
+    finish = _without_formulas if escape_formulas else lambda block: block
+    screen.say(f"Reading {data.name} and writing {output.name} in blocks.", markup=False)
+    rows, columns = predict_in_blocks(screen, model, data, table, at, output, predicted, finish)
+    screen.wrote(output, f": {rows:,} rows, columns {', '.join(columns)}.")
+    screen.result({"output": str(output), "rows": rows, "columns": columns})
 
 
 def _predict_table(

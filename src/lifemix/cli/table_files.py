@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +18,7 @@ from .paths import STANDARD_INPUT
 from .table_formats import need, read_typed, unpacked
 from .table_options import TableOptions
 
-__all__ = ["ROW_NAMES", "TableFile", "read_table", "write_table"]
+__all__ = ["ROW_NAMES", "TableFile", "marked_missing", "read_table", "read_text", "write_table"]
 
 ROW_NAMES = "(row names)"
 """What a first column without a name is called."""
@@ -47,17 +48,17 @@ def read_table(path: Path, options: TableOptions, usual_marks: Mapping[str, str]
         with unpacked(path) as file:
             typed = read_typed(file, options.sheet)
             if typed is not None:
-                frame, numbers = read_numbers(_as_missing(typed[0], options), options, usual_marks or {})
+                frame, numbers = read_numbers(marked_missing(typed[0], options), options, usual_marks or {})
                 return TableFile(frame, name, typed[1], numbers)
             layout = read_layout(file, options.encoding)
-            read = partial(_read_text, file, layout, options)
+            read = partial(read_text, file, layout, options)
             frame, numbers = read_numbers(read(), options, usual_marks or {}, read)
             return TableFile(frame, name, str(layout), numbers)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}.") from None
 
 
-def _as_missing(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
+def marked_missing(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
     """Return a table whose values have types with the user's marks of missing values, and empty texts, as missing."""
     marks = ["", *options.missing]
     numbers = [number for number in map(_as_number, options.missing) if number is not None]
@@ -84,19 +85,30 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
             frame.to_csv(partial, sep=separator, index=False, compression=packed)  # type: ignore[arg-type]
 
 
-def _read_text(path: Path, layout: CsvLayout, options: TableOptions, as_text: list[str] | None = None) -> pd.DataFrame:
-    """Read a table of text; ``as_text`` asks for these columns only, as they are written."""
+def read_text(
+    path: Path,
+    layout: CsvLayout,
+    options: TableOptions,
+    as_text: list[str] | None = None,
+    content: BytesIO | None = None,
+    labels: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Read a table of text; ``as_text`` asks for these columns only, as they are written.
+
+    content: some lines of the file with its first one, in place of all; labels: columns that stay text in any case.
+    """
+    kept = dict.fromkeys([*labels, *([options.id] if options.id else [])], "str")
     names = [name or ROW_NAMES for name in layout.header]
     try:
         return pd.read_csv(
-            path,
+            path if content is None else content,
             sep=layout.delimiter,
             encoding=layout.encoding,
             header=0,
             names=names,
             index_col=False,
             usecols=as_text,
-            dtype="str" if as_text is not None else {options.id: "str"} if options.id else None,
+            dtype="str" if as_text is not None else kept or None,
             na_values=list(options.missing),
             skipinitialspace=True,
             low_memory=False,

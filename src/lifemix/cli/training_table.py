@@ -25,7 +25,7 @@ from .table_files import TableFile, read_table
 from .table_options import TableOptions
 from .visits import refuse_visits, visits_as_intervals
 
-__all__ = ["TrainingTable", "open_training_table"]
+__all__ = ["TrainingTable", "open_training_table", "show_columns", "suggest_roles"]
 
 _LEAST_ROWS, _LEAST_EVENTS = 30, 10
 _MANY_BYTES = 50_000_000
@@ -78,7 +78,7 @@ def open_training_table(screen: Screen, path: Path, options: TableOptions, *, ch
     if check:
         refuse_problems(table.facts)
     _show_outcome(screen, table)
-    _show_columns(screen, table.facts)
+    show_columns(screen, table.facts)
     if check:
         _check_size(table)
     return table
@@ -92,7 +92,7 @@ def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
             "event and at least one covariate. Is another character between the columns?"
         )
     if options.time is None or options.event is None:
-        raise SettingError(f"name the columns of the time and the event: --time and --event. {_suggest(names)}")
+        raise SettingError(f"name the columns of the time and the event: --time and --event. {suggest_roles(names)}")
     options = options.resolve(names)
     if holds_dates(file.frame[options.time or ""]) and not options.time_unit:
         options = replace(options, time_unit="days")
@@ -120,7 +120,7 @@ def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
     )
 
 
-def _suggest(names: Sequence[str]) -> str:
+def suggest_roles(names: Sequence[str]) -> str:
     """Return the columns of a table, and which of them sound like an outcome."""
     times = [name for name in names if name.lower() in _TIME_NAMES]
     events = [name for name in names if name.lower() in _EVENT_NAMES]
@@ -174,7 +174,8 @@ def _show_subjects(screen: Screen, column: str, target: Target) -> None:
     screen.say(f"  id     {escape(column)}: {target.n_subjects:,} subjects, {several}")
 
 
-def _show_columns(screen: Screen, facts: Sequence[ColumnFacts]) -> None:
+def show_columns(screen: Screen, facts: Sequence[ColumnFacts]) -> None:
+    """Show what each column holds and how it is used."""
     screen.say("\n[bold]Columns[/]")
     table = screen.table("name", "kind", "missing", "values", "use", right=(2,))
     for fact in facts:

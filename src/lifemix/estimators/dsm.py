@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import Any, ClassVar, Literal, Self, overload
+from typing import Any, ClassVar, Literal, Self, cast, overload
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from ..metrics import mean_concordance
 from ..model import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor
 from ..state import IfPresent, IntValue, JsonValue, LeftOut, ListOf, StateKind, TableOf, register_model
+from ..streaming import TableSource
 from ..survival_model import SurvivalModel
 from ..target import Target, TargetLike, as_target
 from ..training import Callback, Fit
@@ -30,6 +31,7 @@ from .network import FittedNetwork
 from .plan import Plan, make_plan
 from .settings import RULES, check_combinations
 from .state import ActivationOption, DeviceOption, EncoderOption, FittedNetworkState, OptimizerOption, PrimitiveOption
+from .streamed import fit_source, log_likelihood_of, refuse_beside_source
 
 __all__ = ["DeepSurvivalMachines"]
 
@@ -305,8 +307,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
     def fit(
         self,
-        X: TableLike,
-        y: TargetLike,
+        X: TableLike | TableSource,
+        y: TargetLike | None = None,
         sample_weight: ArrayLike | None = None,
         validation_data: tuple[Any, Any] | None = None,
         groups: ArrayLike | None = None,
@@ -315,10 +317,11 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
         Parameters
         ----------
-        X : table of n rows
-            Numbers, categories, missing values (see ``preprocessor``).
+        X : table of n rows, or TableSource
+            Numbers, categories, missing values (see ``preprocessor``); a ``lifemix.streaming.TableSource`` is read from
+            disk, and names the outcome too.
         y : target of n rows
-            See ``lifemix.make_target``.
+            See ``lifemix.make_target``; left out with a source.
         sample_weight : array-like of shape (n,), optional
             Case weights; a row of weight 0 is left out.
         validation_data : pair (X, y), optional
@@ -338,10 +341,14 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             Where no epoch has a finite loss.
 
         """
+        if isinstance(X, TableSource):
+            refuse_beside_source(y=y, sample_weight=sample_weight, validation_data=validation_data, groups=groups)
+            return self._learn(*fit_source(self, X))
+        y = cast(TargetLike, y)
         y = y if groups is None else as_target(y).grouped(groups)
-        X, plan = make_plan(self, X, y, sample_weight, validation_data)
+        rows, plan = make_plan(self, X, y, sample_weight, validation_data)
         fits, architectures = train_plan(plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose))
-        return self._learn(X, plan, fits, architectures)
+        return self._learn(rows, plan, fits, architectures)
 
     def _learn(self, X: TableLike, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]) -> Self:
         """Take over what was planned and trained."""
@@ -485,7 +492,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         names = [f"dsm{i}" if members == 1 else f"dsm{m}_{i}" for m in range(members) for i in range(width)]
         return np.array(names, dtype=object)
 
-    def log_likelihood(self, X: TableLike, y: TargetLike, sample_weight: ArrayLike | None = None) -> float:
+    def log_likelihood(
+        self, X: TableLike | TableSource, y: TargetLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the sum over rows of the exact, undiscounted log-likelihood, in the user's unit of time.
 
         The likelihood of an ensemble is that of its averaged joint distribution.
@@ -493,7 +502,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         Parameters
         ----------
         X, y : table and target of n rows
-            Exact, censored, truncated and interval-censored times alike.
+            Exact, censored, truncated and interval-censored times alike; or a ``TableSource`` alone.
         sample_weight : array-like of shape (n,), optional
             Case weights.
 
@@ -503,7 +512,10 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             The weighted sum.
 
         """
-        matrix, target = self.preprocess(X), read_target(X, y)
+        if isinstance(X, TableSource):
+            refuse_beside_source(y=y, sample_weight=sample_weight)
+            return log_likelihood_of(self, X)
+        matrix, target = self.preprocess(X), read_target(X, cast(TargetLike, y))
         check_known_events(target, self.n_events_, "y")
         return self.network_.log_likelihood(matrix, target, check_weight(sample_weight, len(target)))
 

@@ -33,9 +33,19 @@ from .path_settings import check_path_settings, prior_share
 from .settings import check_memory, choose_device, root_seed
 from .timescale import TimeScale
 
-__all__ = ["Memo", "Plan", "Sample", "architecture_of", "make_plan"]
+__all__ = [
+    "OWN_SETTINGS",
+    "Memo",
+    "Plan",
+    "Sample",
+    "architecture_of",
+    "make_plan",
+    "member_seeds",
+    "train_config",
+]
 
-_OWN_SETTINGS = ("learning_rate", "discount", "prior_strength", "head_prior", "dropout", "weight_decay")
+OWN_SETTINGS = ("learning_rate", "discount", "prior_strength", "head_prior", "dropout", "weight_decay")
+"""The options that may differ between models that train together."""
 
 Value = TypeVar("Value")
 Floats = NDArray[np.float64]
@@ -164,7 +174,16 @@ def make_plan(
         observed = scale.observe(sample.target, sample.weight, torch.float32)
         return Data(torch.from_numpy(sample.matrix), observed).to(device)
 
-    config = TrainConfig(
+    config = train_config(estimator, scale, settled)
+    jobs = _jobs(estimator, architecture, sample, scale, 0.0 if settled else estimator.validation_fraction, memo)
+    data = memo.get(("data", option, str(device)), load)
+    settings = used(estimator)
+    return X, Plan(preprocessor, sample, scale, architecture, data, jobs, config, settings)
+
+
+def train_config(estimator: Any, scale: TimeScale, settled: bool = False) -> TrainConfig:
+    """Return the settings that all members share."""
+    return TrainConfig(
         objective=estimator.objective,
         batch_size=int(estimator.batch_size),
         max_epochs=0 if settled else int(estimator.max_epochs),
@@ -172,10 +191,12 @@ def make_plan(
         optimizer=estimator.optimizer,
         t_max=in_units(estimator.t_max, scale.unit),
     )
-    jobs = _jobs(estimator, architecture, sample, scale, 0.0 if settled else estimator.validation_fraction, memo)
-    data = memo.get(("data", option, str(device)), load)
-    settings = used(estimator)
-    return X, Plan(preprocessor, sample, scale, architecture, data, jobs, config, settings)
+
+
+def member_seeds(root: int, n_members: int) -> list[int]:
+    """Return the random seed of each member."""
+    seeds: list[int] = np.random.SeedSequence(root).generate_state(n_members).tolist()
+    return seeds
 
 
 def _inputs(preprocessor: Any, X: Any) -> NDArray[np.float32]:
@@ -195,12 +216,12 @@ def _jobs(
         return warm_start(architecture.family, observed, architecture.n_events)
 
     begin = memo.get(("start", architecture.family), start)
-    settings: dict[str, Any] = {name: float(getattr(estimator, name)) for name in _OWN_SETTINGS}
+    settings: dict[str, Any] = {name: float(getattr(estimator, name)) for name in OWN_SETTINGS}
     root = memo.get(("root", estimator.random_state), lambda: root_seed(estimator.random_state))
     for name in ("prior_strength", "head_prior"):
         settings[name] *= prior_share(sample.target)
     jobs = []
-    for seed in np.random.SeedSequence(root).generate_state(estimator.n_members).tolist():
+    for seed in member_seeds(root, estimator.n_members):
         train, held_out = memo.get(("split", seed, fraction), partial(_split, sample, fraction, seed))
         jobs.append(Job(train, held_out, begin, seed, **settings))
     return jobs

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import CovariateError, SettingError
 from .reading import ColumnData
 
-__all__ = ["Column", "learn_levels"]
+__all__ = ["Column", "learn_levels", "mode_of", "sorted_levels"]
 
 Floats = NDArray[np.float64]
 
@@ -74,14 +74,20 @@ def learn_levels(data: ColumnData, fill: float | None, indicators: bool, max_lev
             "max_levels."
         )
     counted = dict(zip(levels, np.bincount(codes[codes >= 0], minlength=len(levels)).tolist(), strict=True))
-    counts = {level: counted[level] for level in _sorted_levels(levels)}
-    mode = max(counts, key=counts.__getitem__)  # the first of the sorted levels where several are most frequent
+    counts = {level: counted[level] for level in sorted_levels(levels)}
     kind = "categorical" if len(counts) > 1 else "constant"
     indicator = indicators and missing > 0
-    return Column(data.name, kind, fill=mode, levels=tuple(counts), indicator=indicator, missing=missing / len(codes))
+    return Column(
+        data.name, kind, fill=mode_of(counts), levels=tuple(counts), indicator=indicator, missing=missing / len(codes)
+    )
 
 
-def _sorted_levels(levels: tuple[str, ...]) -> list[str]:
+def mode_of(counts: dict[str, int]) -> str:
+    """Return the most frequent of sorted levels, the first of them where several are."""
+    return max(counts, key=counts.__getitem__)
+
+
+def sorted_levels(levels: tuple[str, ...]) -> list[str]:
     """Sort levels as numbers where all of them are, else as text."""
     unique = sorted(levels)
     try:

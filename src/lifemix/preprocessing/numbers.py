@@ -10,7 +10,7 @@ from .columns import Column
 from .piecewise import learn_knots
 from .reading import Floats, refuse_infinite
 
-__all__ = ["learn_numbers", "usual_values"]
+__all__ = ["is_constant", "learn_numbers", "usual_of", "usual_values"]
 
 _ROUNDING = 10 * float(np.finfo(np.float64).eps)
 _SHORT_RANGE = 20
@@ -72,7 +72,7 @@ def _columns(
     missing: float = 0.0,
 ) -> list[Column]:
     """Return what was learned from columns with the seen values ``x``."""
-    constant = ((spread <= _ROUNDING * np.abs(center)) | (spread < _TINY)).tolist()
+    constant = [is_constant(*pair) for pair in zip(center.tolist(), spread.tolist(), strict=True)]
     columns = []
     usual, whole = ([], []) if all(constant) else _usual_of_many(x)
     for i, (name, fill) in enumerate(zip(names, fills, strict=True)):
@@ -85,6 +85,20 @@ def _columns(
             Column(name, "numeric", fill, mean, divisor, None, indicator, knots, usual[i], whole[i], missing)
         )
     return columns
+
+
+def is_constant(center: float, spread: float) -> bool:
+    """Tell whether a column is constant up to rounding, by its mean and standard deviation."""
+    return spread <= _ROUNDING * abs(center) or spread < _TINY
+
+
+def usual_of(sample: Floats, least: float, most: float, whole: bool) -> tuple[float, ...]:
+    """Return ``usual_values`` of a column by a sample, its extremes and whether it holds whole numbers only."""
+    places = [round(share * (len(sample) - 1)) for share in _SHARES]
+    low, middle, high = np.partition(sample, sorted(set(places)))[places].tolist()
+    if low == high or (whole and most / 2 - least / 2 <= _SHORT_RANGE / 2):
+        low, high = least, most
+    return low, middle, high
 
 
 def usual_values(observed: Floats) -> tuple[tuple[float, ...], bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from numbers import Integral
 from typing import Any
@@ -135,6 +135,30 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         columns = learn_columns(table, fills, *rules)
         _warn_about_columns_without_effect(columns)
         self._learn(columns, named)
+        return self
+
+    def fit_columns(
+        self, learn: Callable[[TabularPreprocessor, int], list[Column]], names: list[str]
+    ) -> TabularPreprocessor:
+        """Take over columns that were learned elsewhere, from a table that is not in memory.
+
+        Parameters
+        ----------
+        learn : callable
+            From this transformer and the most bins of a column, 0 for none, to the learned columns.
+        names : list of str
+            The columns of the table.
+
+        Returns
+        -------
+        TabularPreprocessor
+            Itself.
+
+        """
+        self._checked_fills(names)
+        columns = learn(self, _checked_bins(self.numbers, self.bins))
+        _warn_about_columns_without_effect(columns)
+        self._learn(columns, named=True)
         return self
 
     def transform(self, X: TableLike) -> Floats:

@@ -9,6 +9,8 @@ from .config import Data, Job, TrainConfig
 from .fleet import Fit, Fleet
 from .module_fleet import ModuleFleet
 from .optimizers import check_optimizer, trains_alone
+from .ranks import Ranks
+from .stream_fleet import StreamFleet, Window
 from .warm_start import warm_start
 
 __all__ = [
@@ -19,8 +21,11 @@ __all__ = [
     "Fleet",
     "Job",
     "ModuleFleet",
+    "Ranks",
+    "StreamFleet",
     "TrainConfig",
     "TrainingState",
+    "Window",
     "check_callbacks",
     "check_optimizer",
     "steps_per_epoch",

@@ -17,7 +17,7 @@ from torch import Tensor
 from ..devices import on_host
 from .config import Job
 
-__all__ = ["Randomness", "dropout_masks", "shuffled_rows", "steps_per_epoch"]
+__all__ = ["Randomness", "divided_rows", "dropout_masks", "shuffled_rows", "steps_per_epoch"]
 
 _DRAWN = 2**22  # bytes of dropout drawn at once
 
@@ -39,7 +39,11 @@ def shuffled_rows(jobs: Sequence[Job], randoms: Sequence[Randomness], batch_size
 
     Where its rows do not fill a batch, a model has its first row in the places that are left; it does not count there.
     """
-    steps = steps_per_epoch(len(jobs[0].train_rows), batch_size)
+    return divided_rows(jobs, randoms, steps_per_epoch(len(jobs[0].train_rows), batch_size))
+
+
+def divided_rows(jobs: Sequence[Job], randoms: Sequence[Randomness], steps: int) -> tuple[Tensor, Tensor]:
+    """Do so for a number of steps; a model with fewer rows than steps has some where none counts."""
     size = max(math.ceil(len(job.train_rows) / steps) for job in jobs)
     rows = torch.zeros(len(jobs), steps, size, dtype=torch.long)
     present = torch.zeros(len(jobs), steps, size, dtype=torch.bool)

@@ -52,6 +52,8 @@ class Fit:
 class Fleet:
     """Models that train together. Row i of every matrix belongs to job ``running[i]``."""
 
+    identity = ""  # of data that are not in memory
+
     def __init__(self, architecture: Architecture, data: Data, jobs: Sequence[Job], config: TrainConfig) -> None:
         self.architecture, self.data, self.config = architecture, data, config
         self.jobs = list(jobs)
@@ -132,7 +134,12 @@ class Fleet:
         x = self.values.new_empty(len(jobs), rows.shape[2], self.data.x.shape[1])
         for batch, target, own in zip(rows.transpose(0, 1).contiguous(), targets, masks, strict=True):
             losses.append(self.step(self.inputs(batch, x), target, own))
-        mean = torch.stack(losses).mean(0) + penalties(self.parameters.blocks, self.settings)
+        self.end_epoch(torch.stack(losses).mean(0))
+
+    def end_epoch(self, mean: Tensor) -> None:
+        """Evaluate the validation rows, given the mean losses of the steps; retire models that are done."""
+        jobs = [self.jobs[number] for number in self.running]
+        mean = mean + penalties(self.parameters.blocks, self.settings)
         self.epoch += 1
         validation = self.validation_loss()
         current = self.architecture.layout.unpack(self.values, len(jobs))
@@ -141,6 +148,15 @@ class Fleet:
             if self._record(self.fits[number], loss, validation[row], held_out):
                 self.best[row] = current[row]
         self._retire()
+
+    def position(self) -> dict[str, Any]:
+        """Return how far an epoch has come, in JSON's types; here a checkpoint is written between epochs only."""
+        return {}
+
+    def go_to(self, position: dict[str, Any]) -> None:
+        """Go on from what ``position`` gave; ``ValueError`` where that was another sort of fleet."""
+        if position:
+            raise ValueError("a position inside an epoch")
 
     def inputs(self, rows: Tensor, out: Tensor | None = None) -> Tensor:
         """Return the inputs of some rows of each model, ``[models, rows, inputs]``, in memory that is given or new."""
@@ -152,8 +168,13 @@ class Fleet:
     def step(self, x: Tensor, target: Any, masks: list[Tensor] | None) -> Tensor:
         """Take one optimiser step for every model; return the losses before the step, ``[models]``."""
         loss = self.gradient.loss_and_gradient(self.parameters, self.slopes, self.settings, x, target, masks)
+        loss = self.combined(loss)
         self.slopes.clip_norm_(self.config.max_gradient_norm)
         self.optimizer.update(self.values, self.slopes.flat, self.settings.learning_rate, self.settings.decay)
+        return loss
+
+    def combined(self, loss: Tensor) -> Tensor:
+        """Take the mean of losses and slopes over processes that share a batch; here there is one."""
         return loss
 
     @torch.no_grad()
@@ -164,12 +185,17 @@ class Fleet:
             return [np.nan] * len(jobs)
         if self.architecture.module is not None:
             self.architecture.module.eval()
+        losses, weights = self.held_out_sums(jobs)
+        return (losses / weights).tolist()
+
+    def held_out_sums(self, jobs: Sequence[Job]) -> tuple[Tensor, Tensor]:
+        """Return the sums of the held-out objective and of the weights of its rows, ``[models]``."""
         losses = torch.zeros(len(jobs), dtype=torch.float64, device=self.values.device)
         weights = torch.zeros_like(losses)
         for x, target, weight in self._held_out_parts(jobs):
             losses += self.gradient.held_out(self.parameters, self.settings, x, target)
             weights += weight
-        return (losses / weights).tolist()
+        return losses, weights
 
     def _held_out_parts(self, jobs: Sequence[Job]) -> Iterable[_HeldOut]:
         """Return the held-out rows in parts; they are gathered once where they are few."""
