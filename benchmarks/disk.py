@@ -1,9 +1,9 @@
 """A table on disk: rows per second, processor time and memory of each stage, from the scan to the predictions.
 
-``python -m benchmarks.disk --rows 10000000 --folder /tmp/disk`` makes the table where it is not there yet, then fits one
-network for three epochs, evaluates it and predicts all rows in one process. ``--memory-fit`` fits the same rows in memory
-too and compares the held-out likelihoods; ``--kill`` kills the fit half-way and resumes it; ``--ranks 2`` compares two
-processes under torchrun with one.
+``python -m benchmarks.disk --rows 10000000 --folder /tmp/disk`` makes the table where it is not there yet, then fits
+one network for three epochs, evaluates it and predicts all rows in one process. ``--memory-fit`` fits the same rows in
+memory too and compares the held-out likelihoods; ``--kill`` kills the fit half-way and resumes it; ``--ranks 2``
+compares two processes under torchrun with one.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def stage(results: dict[str, Any], name: str, rows: int) -> Iterator[None]:
     peak = peak_bytes() / 1e6 - results["import_mb"]
     results[name] = {"wall": wall, "cpu": cpu, "rows_per_second": rows / wall, "peak_mb_beyond_import": peak}
     print(
-        f"{name:>12}: {wall:8.1f} s wall, {cpu:8.1f} s CPU, {rows / wall / 1e6:6.2f} M rows/s, {rows / cpu / 1e6:6.2f} M "
-        f"rows per CPU second, peak {peak:6.0f} MB beyond the import",
+        f"{name:>12}: {wall:8.1f} s wall, {cpu:8.1f} s CPU, {rows / wall / 1e6:6.2f} M rows/s, "
+        f"{rows / cpu / 1e6:6.2f} M rows per CPU second, peak {peak:6.0f} MB beyond the import",
         flush=True,
     )
 
@@ -148,7 +148,12 @@ def fit_only(options: argparse.Namespace) -> None:
     seconds = time.perf_counter() - begin
     if int(os.environ.get("RANK", "0")) == 0:
         rate = options.rows * options.epochs / seconds
-        facts = {"seconds": seconds, "cpu": time.process_time() - cpu, "rows_per_second": rate, "history": model.history_}
+        facts = {
+            "seconds": seconds,
+            "cpu": time.process_time() - cpu,
+            "rows_per_second": rate,
+            "history": model.history_,
+        }
         print(json.dumps(facts), flush=True)
         if options.output:
             save(model, options.output)
@@ -167,7 +172,9 @@ def kill_and_resume(options: argparse.Namespace) -> None:
     while not (checkpoint.exists() and time.perf_counter() - begin > 1.5 * seconds):
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
-    print(f"killed after {time.perf_counter() - begin - seconds:.1f} s of {seconds:.1f} s: {process.wait()}", flush=True)
+    print(
+        f"killed after {time.perf_counter() - begin - seconds:.1f} s of {seconds:.1f} s: {process.wait()}", flush=True
+    )
     subprocess.run([*command, str(folder / "resumed.safetensors")], check=True)
     same = (folder / "alone.safetensors").read_bytes() == (folder / "resumed.safetensors").read_bytes()
     print(f"the resumed model has the same bytes: {same}", flush=True)

@@ -4,8 +4,8 @@ Run: python examples/trend_and_variability.py
 
 A marker is measured at irregular visits until time 2. Its level then says nothing; the hazard afterwards depends on how
 fast it has been rising and on how widely it scatters around its line. A recurrent model of the visits finds both;
-models of the last visit cannot. Prints the AUC of the risk of the event in (2, 4] for new subjects, of each model and of the
-true hazard.
+models of the last visit cannot. Prints the AUC of the risk of the event in (2, 4] for new subjects, of each model and
+of the true hazard.
 """
 
 from __future__ import annotations

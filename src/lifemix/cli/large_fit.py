@@ -20,8 +20,8 @@ from ..target import as_target
 from ..training import Callback, TrainingState
 from .findings import finding_states, refuse_stops, show_findings, training_findings
 from .large_source import LargeTable, open_large_table
-from .model_choice import ModelChoice
 from .memory_limit import memory_limit, needed_memory, shards_kind, shown_bytes
+from .model_choice import ModelChoice
 from .output import Screen
 from .settings_search import batch_size
 from .table_options import TableOptions

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import SettingError
 from .options import Data, Model, Times, parse_numbers
 from .output import Screen, shown_number
 from .paths import TABLES, check_model_path, check_output, check_table_path
@@ -62,7 +63,7 @@ def predict(
         check_output(output, TABLES, (model, data))
         from .large_predict import worth_blocks
 
-        if worth_blocks(data, table):
+        if worth_blocks(data, table) and not _by_subject(model, table):
             _write_in_blocks(screen, model, data, table, at, levels, output, escape_formulas)
             return
     elif data.is_dir():
@@ -81,6 +82,15 @@ def predict(
     screen.result({"output": str(output), "rows": len(result), "columns": list(result.columns)})
 
 
+def _by_subject(model: Path, given: TableOptions) -> bool:
+    """Tell whether rows of one subject are predicted together, so that the table is read whole."""
+    from .model_file import open_model
+
+    saved = open_model(model)
+    options = saved.options.override(given)
+    return "histories" in saved.metadata or (options.id is not None and bool(options.entry or options.visit))
+
+
 def _write_in_blocks(
     screen: Screen,
     model: Path,
@@ -92,10 +102,11 @@ def _write_in_blocks(
     escape_formulas: bool,
 ) -> None:
     """Predict a table of any length in constant memory."""
+    from ..scoring import predicted_columns
     from .large_predict import predict_in_blocks
 
     def predicted(saved: SavedModel, X: pd.DataFrame, times: list[float]) -> pd.DataFrame:
-        return _predict_block(saved, X, times, quantiles)
+        return predicted_columns(saved.model, X, times, saved.event_names, quantiles)
 
     finish = _without_formulas if escape_formulas else lambda block: block
     screen.say(f"Reading {data.name} and writing {output.name} in blocks.", markup=False)
