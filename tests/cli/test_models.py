@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from commands import COLUMNS, QUICK, make_table
+from commands import COLUMNS, make_table
 from lifemix import DeepSurvivalMachines, LifeMix, load
+from lifemix.cli.compare import _chosen as default_models
 from lifemix.cli.model_choice import ModelChoice
 from lifemix.cli.output import Screen
 from lifemix.cli.reference_models import MODEL_NAMES
@@ -144,13 +145,15 @@ def test_choices_that_contradict_each_other_are_refused(case):
         ModelChoice.of(*given, **options)
 
 
-def test_more_processes_give_the_same_result(run, data, frame, write, mixed, tmp_path):
+def test_more_processes_give_the_same_result(run, data):
     compare = ["compare", data, *COLUMNS, "--models", "cox,curve", "--folds", "2", "--json"]
     one, two = (run(*compare, "--jobs", jobs).json["models"] for jobs in (1, 2))
     assert [fold["values"] for fold in one["cox"]["folds"]] == [fold["values"] for fold in two["cox"]["folds"]]
-    done = run("fit", data, *COLUMNS, "--unit", "days", "--no-refit", "--jobs", "2", "-o", tmp_path / "m.safetensors")
-    assert done.code == 0, done.err
-    assert (tmp_path / "m.safetensors").read_bytes() == mixed[0].read_bytes()
+
+
+def test_lifemix_gets_the_processes_and_its_file_does_not_tell(mixed):
+    assert ModelChoice.of(None, {}, jobs=2).make(load(mixed[0]).training_target_, {}).n_jobs == 2
+    assert load(mixed[0]).n_jobs is None
 
 
 def test_a_piped_search_tells_how_far_it_is(run, data, tmp_path, monkeypatch):
@@ -178,10 +181,10 @@ def test_a_terminal_has_a_bar_with_the_time_left(monkeypatch):
 
 
 def test_compare_takes_lifemix_unless_it_is_to_be_fast(run, write):
-    path = write(make_table(120))
-    columns = ["compare", path, *COLUMNS, "--folds", "2", "--json"]
-    assert set(run(*columns, "--fast").json["models"]) == {"dsm", "cox", "forest", "curve"}
+    assert default_models(None, fast=False) == ["lifemix", "dsm", "cox", "forest", "curve"]
+    assert default_models(None, fast=True) == ["dsm", "cox", "forest", "curve"]
+    columns = ["compare", write(make_table(120)), *COLUMNS, "--folds", "2", "--json"]
+    assert set(run(*columns, "--fast", "--models", "dsm").json["models"]) == {"dsm"}
     found = run(*columns, "--models", "lifemix").json["models"]["lifemix"]
     assert len(found["folds"]) == 2
     assert np.isfinite(found["folds"][0]["values"]["integrated_brier"]["1"]).all()
-    assert run(*columns, "--models", "curve", *QUICK[:1]).code == 0
