@@ -22,6 +22,7 @@ USED = {
     "file": {"predict", "evaluate", "report", "fit", "compare", "doctor"},
     "outcome": {"evaluate", "report", "fit", "compare", "doctor"},
     "covariates": {"fit", "compare", "doctor"},
+    "path": {"predict"},
     "labels": {"evaluate", "report", "fit", "compare", "doctor", "calculator"},
 }
 
