@@ -1,4 +1,4 @@
-"""Run the comparison: ``python -m benchmarks.pbc [--repeats 2] [--splits 3]``; ``--report`` writes the docs."""
+"""Run the comparison: ``python -m benchmarks.pbc [--repeats 2] [--splits 5]``; ``--report`` writes the docs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..auton import CACHE
 from ..harness import machine, one_thread, result_path, save
 from .data import load
 from .report import write_report
-from .study import FOLDS, landmark_fold, landmark_table, visit_split
+from .study import FOLDS, VISIT_MODELS, landmark_fold, landmark_table, visit_split
 
 _RECORDS = CACHE / "pbc"
 
@@ -36,7 +36,7 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pbc", description=__doc__.split(":")[0])
     parser.add_argument("--repeats", type=int, default=2, help="repeats of the five folds")
-    parser.add_argument("--splits", type=int, default=3, help="random splits of the comparison by visit")
+    parser.add_argument("--splits", type=int, default=5, help="random splits of the comparison by visit")
     parser.add_argument("--quick", action="store_true", help="one repeat, one split, kept apart")
     parser.add_argument("--report", action="store_true", help="only write the kept numbers into docs/histories.md")
     options = parser.parse_args()
@@ -51,7 +51,11 @@ def main() -> None:
         for repeat in range(repeats)
         for fold in range(FOLDS)
     ]
-    visits = [_kept(f"split-{seed}", lambda seed=seed: visit_split(cohort, seed)) for seed in range(splits)]
+    visits = [
+        _kept(f"split-{seed}-{place}", lambda seed=seed, name=name: visit_split(cohort, seed, name))
+        for seed in range(splits)
+        for place, name in enumerate(VISIT_MODELS)
+    ]
     results = {
         "landmarks": landmark_table(cohort, folds),
         "repeats": repeats,

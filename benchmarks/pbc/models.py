@@ -70,9 +70,9 @@ def inputs(cohort: Cohort, s: Any) -> dict[str, Any]:
     return {"clinic": cohort.clinic, "visits": cohort.visits.until(s)}
 
 
-def fit_recurrent(train: Cohort, seed: int) -> DeepSurvivalMachines:
-    """Fit Deep Survival Machines with a recurrent encoder, all by default, to such landmarks."""
-    _, y, rows = train.visits.landmarks(train.target, n_per_subject=_PER_SUBJECT, random_state=seed)
+def fit_recurrent(train: Cohort, seed: int, n_per_subject: int | None = _PER_SUBJECT) -> DeepSurvivalMachines:
+    """Fit Deep Survival Machines with a recurrent encoder, all by default, to such landmarks; None: to every visit."""
+    _, y, rows = train.visits.landmarks(train.target, n_per_subject=n_per_subject, random_state=seed)
     model = DeepSurvivalMachines(encoder=encoders.Recurrent(), random_state=seed)
     return model.fit(inputs(train.take(rows), y["entry"]), y)
 

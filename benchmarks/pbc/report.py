@@ -64,8 +64,8 @@ def tables(results: dict[str, Any]) -> str:
 
 def _visit_table(splits: list[dict[str, Any]]) -> str:
     lines = [["C^td over all visits of test patients", "25 %", "50 %", "75 %"], ["---"] * 4]
-    for name in splits[0]["concordance"]:
-        scores = np.array([split["concordance"][name] for split in splits])
+    for name in dict.fromkeys(split["model"] for split in splits):
+        scores = np.array([split["concordance"] for split in splits if split["model"] == name])
         spread = scores.std(0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.full(3, np.nan)
         shown = [f"{_short(mean)} ± {_short(error)}" for mean, error in zip(scores.mean(0), spread, strict=True)]
         lines.append([f"{name}, {len(scores)} random splits", *shown])

@@ -6,7 +6,7 @@ Every fold or split is kept as a line of a file as soon as it is done, so that a
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from .data import Cohort
 from .models import MODELS, fit_recurrent, inputs
 from .scores import LandmarkWeights, auc_and_brier
 
-__all__ = ["LANDMARKS", "WINDOW", "landmark_fold", "landmark_table", "split_rows", "visit_split"]
+__all__ = ["LANDMARKS", "VISIT_MODELS", "WINDOW", "landmark_fold", "landmark_table", "split_rows", "visit_split"]
 
 LANDMARKS = (1.0, 3.0, 5.0, 7.0)
 WINDOW = 2.0
@@ -91,38 +91,36 @@ def _summary(values: np.ndarray, first: np.ndarray) -> dict[str, Any]:
     return found
 
 
-def visit_split(cohort: Cohort, seed: int) -> dict[str, Any]:
+def visit_split(cohort: Cohort, seed: int, name: str) -> dict[str, Any]:
     """Return C^td over all visits of a fifth of the patients, at the quartiles of the time from visit to death.
 
-    As in the notebook of auton-survival: 70 % to train, 10 % to stop or choose, 20 % to test.
+    As in the notebook of auton-survival: 70 % to train, 10 % to stop or choose, 20 % to test. Both learn at visits.
     """
     order = np.random.default_rng(seed).permutation(len(cohort.target))
     test, train = np.split(order, [round(0.2 * len(order))])
-    train_visits, test_visits = (_visits(cohort.take(rows)) for rows in (train, test))
-    remaining = [visits.y["time"] - visits.y["entry"] for visits in (train_visits, test_visits)]
-    events = [visits.y["event"] for visits in (train_visits, test_visits)]
-    times, happened = np.concatenate(remaining), np.concatenate(events)
-    horizons = np.quantile(times[happened > 0], _LEVELS)
+    visits = [cohort.take(rows).visits.landmarks(cohort.target.take(rows)) for rows in (train, test)]
+    remaining = [own.y["time"] - own.y["entry"] for own in visits]
+    events = [own.y["event"] for own in visits]
+    horizons = np.quantile(np.concatenate(remaining)[np.concatenate(events) > 0], _LEVELS)
     targets = [make_target(t, e) for t, e in zip(remaining, events, strict=True)]
-    found = {}
-    for name, risk in _visit_risks(cohort, train, test, test_visits, horizons, seed):
-        scores = [metrics.concordance_td(*targets, risk[:, i], horizon) for i, horizon in enumerate(horizons.tolist())]
-        found[name] = scores
-    return {"seed": seed, "concordance": found}
+    risk = VISIT_MODELS[name](cohort.take(train), cohort.take(test), visits[1], horizons, seed)
+    scores = [metrics.concordance_td(*targets, risk[:, i], horizon) for i, horizon in enumerate(horizons.tolist())]
+    return {"seed": seed, "model": name, "concordance": scores}
 
 
-def _visits(cohort: Cohort) -> Any:
-    """Return a landmark at every visit before the end of observation."""
-    return cohort.visits.landmarks(cohort.target)
+def _recurrent_at_visits(train: Cohort, test: Cohort, visits: Any, horizons: np.ndarray, seed: int) -> np.ndarray:
+    model = fit_recurrent(train, seed, n_per_subject=None)
+    at = visits.y["entry"]
+    given = model.predict_distribution(inputs(test.take(visits.rows), at)).given(at)
+    curves = given.survival((at[:, None] + horizons).ravel()).reshape(len(at), -1, len(horizons))
+    return 1 - curves[np.arange(len(at)), np.arange(len(at))]
 
 
-def _visit_risks(
-    cohort: Cohort, train: np.ndarray, test: np.ndarray, visits: Any, horizons: np.ndarray, seed: int
-) -> Iterator[tuple[str, np.ndarray]]:
-    model = fit_recurrent(cohort.take(train), seed)
-    own = cohort.take(test).take(visits.rows)
-    given = model.predict_distribution(inputs(own, visits.y["entry"])).given(visits.y["entry"])
-    curves = given.survival((visits.y["entry"][:, None] + horizons).ravel()).reshape(len(own.target), -1, len(horizons))
-    yield "recurrent DSM", 1 - curves[np.arange(len(curves)), np.arange(len(curves))]
-    auton = AutonRecurrent(cohort.take(train), seed)
-    yield "auton-survival's recurrent DSM", auton.at_visits(cohort.take(test), horizons)
+def _auton_at_visits(train: Cohort, test: Cohort, visits: Any, horizons: np.ndarray, seed: int) -> np.ndarray:
+    return AutonRecurrent(train, seed).at_visits(test, horizons)
+
+
+VISIT_MODELS: dict[str, Callable[..., np.ndarray]] = {
+    "recurrent DSM": _recurrent_at_visits,
+    "auton-survival's recurrent DSM": _auton_at_visits,
+}

@@ -23,6 +23,7 @@ USED = {
     "path": {"predict"},
     "outcome": {"evaluate", "report", "fit", "compare", "doctor"},
     "covariates": {"fit", "compare", "doctor"},
+    "path": {"predict"},
     "labels": {"evaluate", "report", "fit", "compare", "doctor", "calculator"},
 }
 
