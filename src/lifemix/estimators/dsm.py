@@ -63,7 +63,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         The paper's alpha, which multiplies the contribution of censored times.
     n_members : int, optional
         Size of the ensemble; its distribution is the equal mixture of its members'. None: by the number of training
-        rows, 16 up to 2,000, 8 up to 5,000, 4 up to 20,000, 2 up to 100,000, then 1; with an encoder of your own 1.
+        rows, 16 up to 2,000, 8 up to 5,000, 3 up to 20,000, 2 up to 100,000, then 1; with an encoder of your own 1.
     random_state : int, RandomState, Generator or None, default 0
         Random seed; None is a fresh one at each fit.
     activation : str or callable, optional
