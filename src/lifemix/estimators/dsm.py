@@ -19,6 +19,7 @@ from ..errors import InputError
 from ..metrics import mean_concordance
 from ..model import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor
+from ..splits import horizons as event_quantiles
 from ..state import IfPresent, IntValue, JsonValue, LeftOut, ListOf, StateKind, TableOf, register_model
 from ..survival_model import SurvivalModel
 from ..target import Target, TargetLike, as_target
@@ -34,6 +35,7 @@ from .state import ActivationOption, DeviceOption, EncoderOption, FittedNetworkS
 __all__ = ["DeepSurvivalMachines"]
 
 Floats = NDArray[np.float64]
+_FEW_EVENTS = 4  # event types that are scored one after the other
 
 
 @register_model
@@ -511,8 +513,17 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         return self._score(self.preprocess(X), read_target(X, y))
 
     def _score(self, matrix: Floats, target: Target) -> float:
-        distribution = self.network_.distribution(matrix)
-        return mean_concordance(distribution.cumulative_incidence, self.training_target_, target)
+        distribution, train = self.network_.distribution(matrix), self.training_target_
+        if self.n_events_ <= _FEW_EVENTS:
+            return mean_concordance(distribution.cumulative_incidence, train, target)
+        # The incidences of all events cost as much as those of one: all horizons of all events at once
+        horizons = np.unique(
+            np.concatenate([event_quantiles(train, event=event) for event in range(1, self.n_events_ + 1)])
+        )
+        found = distribution.cumulative_incidences(horizons)
+        return mean_concordance(
+            lambda times, event: found[event - 1][:, np.searchsorted(horizons, times)], train, target
+        )
 
     def _check_settings(self) -> None:
         super()._check_settings()
