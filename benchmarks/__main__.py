@@ -9,7 +9,7 @@ from typing import Any
 from .harness import machine, one_thread, result_path, save
 from .tables import Table, plot_ratios, ratio_tables
 
-NAMES = ("step", "predict", "metrics", "growth", "fit", "grid", "odd", "preparation")
+NAMES = ("step", "predict", "metrics", "growth", "fit", "grid", "odd", "incidence", "preparation")
 
 
 def run_benchmark(name: str, quick: bool) -> None:

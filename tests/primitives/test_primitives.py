@@ -190,6 +190,8 @@ def test_curves_over_log_time_are_survival_and_density(family, location, log_pre
     expected = [p.log_survival(torch.exp(log_t)), p.log_pdf(torch.exp(log_t)) + log_t]
     np.testing.assert_allclose(p.survival_curve(log_t.clone()), expected[0].exp(), rtol=1e-9, atol=1e-280)
     np.testing.assert_allclose(p.density_curve(log_t.clone()), expected[1].exp(), rtol=1e-9, atol=1e-280)
+    for both, curve in zip(p.survival_and_density_curve(log_t.clone()), (expected[0], expected[1]), strict=True):
+        np.testing.assert_allclose(both, curve.exp(), rtol=1e-9, atol=1e-16)
     if not beyond(p, t):
         log_survival, slope = p.log_survival_and_slope(log_t.clone())
         np.testing.assert_allclose(log_survival, expected[0], rtol=1e-9, atol=1e-15)

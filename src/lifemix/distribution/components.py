@@ -88,6 +88,7 @@ class ComponentDistribution(SurvivalDistribution):
         It is 1 up to where the first component begins.
         """
         start, since = self._start(scales), self._since_column()
+        before = torch.exp(torch.minimum(ends, start[:, None])) - since
         ends = torch.maximum(ends, start[:, None])
         linear = self._since is None and float(ends.max()) < _FAR and float(start.min()) > -_FAR
         if self._since is not None:
@@ -95,7 +96,7 @@ class ComponentDistribution(SurvivalDistribution):
         curve = _Curves(*self._by_member_and_event(), self._log_survival_at_since()[:, 0])
         integrand = curve.weighted if linear else curve.weighted_by_logarithms
         inside = integrate_survival(integrand, scales, start, self._middle(curve), ends)
-        return (torch.exp(torch.minimum(ends, start[:, None])) - since).clamp(min=0) + inside
+        return before.clamp(min=0) + inside
 
     def _start(self, scales: Scales) -> Tensor:
         return torch.maximum(scales.start, torch.log(self._since_column()[:, 0]))

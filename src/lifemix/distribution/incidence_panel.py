@@ -73,7 +73,7 @@ def divide(survival: Tensor, density: Tensor, cubes: Tensor, out: Panels) -> Non
     share.addcmul_(right - left, first).addcmul_(bend, second)
     _write(share, mass, out.parts[..., 1:])
     work = torch.mul(mass, rise, out=out.work[:, 1:])
-    bend = bend.abs_().amax(0) if len(bend) else work
+    bend = bend.abs_().amax(0) if len(bend) else torch.zeros_like(work)
     precise = (work * bend <= _LARGEST_BEND) & (rise <= _LARGEST_RISE) | (mass <= _CERTAIN)
     torch.logical_not(precise, out=out.rough[:, 1:])
     torch.gt(cubes.mul_(work), LARGEST_CUBE, out=out.wide[:, 1:])

@@ -19,6 +19,7 @@ from ..errors import InputError
 from ..metrics import mean_concordance
 from ..model import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor
+from ..splits import horizons as event_quantiles
 from ..state import IfPresent, IntValue, JsonValue, LeftOut, ListOf, StateKind, TableOf, register_model
 from ..streaming import TableSource
 from ..survival_model import SurvivalModel
@@ -36,6 +37,7 @@ from .streamed import fit_source, log_likelihood_of, refuse_beside_source
 __all__ = ["DeepSurvivalMachines"]
 
 Floats = NDArray[np.float64]
+_FEW_EVENTS = 4  # event types that are scored one after the other
 
 
 @register_model
@@ -536,8 +538,17 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         return self._score(self.preprocess(X), read_target(X, y))
 
     def _score(self, matrix: Floats, target: Target) -> float:
-        distribution = self.network_.distribution(matrix)
-        return mean_concordance(distribution.cumulative_incidence, self.training_target_, target)
+        distribution, train = self.network_.distribution(matrix), self.training_target_
+        if self.n_events_ <= _FEW_EVENTS:
+            return mean_concordance(distribution.cumulative_incidence, train, target)
+        # The incidences of all events cost as much as those of one: all horizons of all events at once
+        horizons = np.unique(
+            np.concatenate([event_quantiles(train, event=event) for event in range(1, self.n_events_ + 1)])
+        )
+        found = distribution.cumulative_incidences(horizons)
+        return mean_concordance(
+            lambda times, event: found[event - 1][:, np.searchsorted(horizons, times)], train, target
+        )
 
     def _check_settings(self) -> None:
         super()._check_settings()
