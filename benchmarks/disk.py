@@ -1,9 +1,9 @@
 """A table on disk: rows per second, processor time and memory of each stage, from the scan to the predictions.
 
-``python -m benchmarks.disk --rows 10000000 --folder /tmp/disk`` makes the table where it is not there yet, then fits
-one network for three epochs, evaluates it and predicts all rows in one process. ``--memory-fit`` fits the same rows in
-memory too and compares the held-out likelihoods; ``--kill`` kills the fit half-way and resumes it; ``--ranks 2``
-compares two processes under torchrun with one.
+``python -m benchmarks.disk --rows 1e7 --folder /tmp/disk`` makes the table where it is not there yet, then fits one
+network for three epochs, evaluates it and predicts all rows in one process. ``--memory-fit`` fits the same rows in
+memory, to compare the held-out likelihoods; ``--kill`` kills the fit half-way and resumes it; ``--ranks 2`` compares
+two processes under torchrun with one.
 """
 
 from __future__ import annotations
@@ -141,7 +141,12 @@ def fit_only(options: argparse.Namespace) -> None:
     source = source_of(options.folder / f"rows-{options.rows}", lanes=options.lanes)
     checkpoint = options.folder / "checkpoint" if options.output else None
     model = DeepSurvivalMachines(
-        n_members=1, max_epochs=options.epochs, checkpoint=checkpoint, batch_size=options.batch, learning_rate=4e-3
+        hidden=tuple(int(width) for width in options.hidden.split(",")),
+        n_members=1,
+        max_epochs=options.epochs,
+        checkpoint=checkpoint,
+        batch_size=options.batch,
+        learning_rate=4e-3,
     )
     begin, cpu = time.perf_counter(), time.process_time()
     model.fit(source)
@@ -181,23 +186,28 @@ def kill_and_resume(options: argparse.Namespace) -> None:
 
 
 def compare_ranks(options: argparse.Namespace) -> None:
-    """Fit with one process and with several, of the same batches; compare rates and losses."""
+    """Fit with one process and with several, of the same batches; compare rates and losses.
+
+    One process reads on one core while it trains on another: it is measured with all cores and on one of them.
+    """
     own = ["--rows", str(options.rows), "--folder", str(options.folder), "--epochs", str(options.epochs), "--only-fit"]
-    own += ["--lanes", str(options.ranks), "--batch", str(options.batch)]
+    own += ["--lanes", str(options.ranks), "--batch", str(options.batch), "--hidden", options.hidden]
     several = ["-m", "torch.distributed.run", "--nproc-per-node", str(options.ranks), "-m", "benchmarks.disk"]
-    found = []
-    for start in (["-m", "benchmarks.disk"], several):
-        done = subprocess.run([sys.executable, *start, *own], check=True, stdout=subprocess.PIPE, text=True)
+    found, alone = [], ["-m", "benchmarks.disk"]
+    pin = ["taskset", "-c", "0"]
+    for name, before, start in (("one on one core", pin, alone), ("one", [], alone), ("several", [], several)):
+        done = subprocess.run([*before, sys.executable, *start, *own], check=True, stdout=subprocess.PIPE, text=True)
         found.append(json.loads(done.stdout.splitlines()[-1]))
-        print({name: value for name, value in found[-1].items() if name != "history"}, flush=True)
-    one, many = found
+        print(name, {key: value for key, value in found[-1].items() if key != "history"}, flush=True)
+    pinned, one, many = found
     apart = max(
         abs(a[name] - b[name])
         for a, b in zip(one["history"], many["history"], strict=True)
         for name in ("train_loss", "validation_loss")
     )
-    print(f"{options.ranks} ranks: {many['rows_per_second'] / one['rows_per_second']:.2f} times the rows per second of "
-          f"one; losses differ by {apart:.1e} at most", flush=True)  # fmt: skip
+    times = [many["rows_per_second"] / other["rows_per_second"] for other in (one, pinned)]
+    print(f"{options.ranks} ranks: {times[0]:.2f} times the rows per second of one, {times[1]:.2f} of one on one core")
+    print(f"losses differ by {apart:.1e} at most", flush=True)
 
 
 def main() -> None:
@@ -211,6 +221,7 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=0)
     parser.add_argument("--batch", type=int, default=1024)
     parser.add_argument("--lanes", type=int)
+    parser.add_argument("--hidden", default="100")
     parser.add_argument("--only-fit", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--output", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -29,12 +29,21 @@ _FROM_TEXT = 4.0  # the same, over the bytes of a text file
 def memory_limit(text: str | None) -> float:
     """Return the bytes that a table may take; without an option half of the memory that is free."""
     if text is None:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4e9
-        return free / 2
+        return _free() / 2
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?\s*", text.upper())
     if not found or not float(found[1]):
         raise SettingError(f"--memory must be a size such as 500MB or 8GB; got {text!r}.")
     return float(found[1]) * _UNITS[found[2]]
+
+
+def _free() -> float:
+    """Return the memory that can be had, what the system keeps of files included; where it is not told, that of all."""
+    try:
+        told = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
+        return float(told["MemAvailable"].split()[0]) * 1024
+    except (OSError, ValueError, KeyError):
+        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 8e9
+        return float(pages)
 
 
 def shards_kind(path: Path) -> str:
