@@ -23,7 +23,6 @@ USED = {
     "path": {"predict"},
     "outcome": {"evaluate", "report", "fit", "compare", "doctor"},
     "covariates": {"fit", "compare", "doctor"},
-    "path": {"predict"},
     "labels": {"evaluate", "report", "fit", "compare", "doctor", "calculator"},
 }
 
