@@ -67,6 +67,7 @@ def run(path: Path, names: Any, models: list[str], folds: int) -> None:
 def records(path: Path, names: Any, models: list[str]) -> pd.DataFrame:
     """Return the records of these tables and models."""
     frame = pd.DataFrame(_read(path))
+    frame = frame.drop_duplicates(["table", "model", "fold"], keep="last")
     return frame[frame["table"].isin(names) & frame["model"].isin(models)]
 
 

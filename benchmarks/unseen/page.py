@@ -32,9 +32,13 @@ OURS = ("lifemix", "dsm")
 
 def markdown(frame: pd.DataFrame) -> str:
     """Return both tables and what they rest on."""
-    folds = frame.groupby("table")["fold"].nunique()
-    share = f"{int(folds.min())} to {int(folds.max())} of five folds"
-    rests = f"{len(folds)} tables, {share} each ({int(folds.sum())} fits of each model)."
+    models = frame["model"].nunique()
+    counts = frame.groupby(["table", "fold"])["model"].nunique()
+    whole = counts[counts == models].groupby("table").size()
+    rests = (
+        f"Scores are means over {len(whole)} tables on which every model was run ({int(whole.sum())} of their folds, "
+        f"of five each); a comparison of two models has all tables on which both were, {counts.size} folds at most."
+    )
     parts = [rests, _scores(frame), _comparisons(frame)]
     failed = frame[frame["error"].notna()] if "error" in frame else frame[:0]
     parts += [f"{NAMES[r.model]} failed on {r.table}, fold {r.fold}: {r.error}" for r in failed.itertuples()]
