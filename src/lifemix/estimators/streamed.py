@@ -21,7 +21,7 @@ from ..model import Architecture
 from ..preprocessing import TabularPreprocessor, apply_preprocessor
 from ..preprocessing.merging import preprocessor_of
 from ..streaming import TableSource
-from ..streaming.blocks import Block, join_blocks
+from ..streaming.blocks import RowBlock, join_blocks
 from ..streaming.reading import SliceReader, read_ahead
 from ..streaming.scan import Scan, Shares, held_out_rows
 from ..streaming.schedule import Slice, plan_windows
@@ -51,7 +51,7 @@ class _Inputs:
     mean_weight: float
     kinds: tuple[bool, bool, bool]  # whether any row of the table has an interval, a late entry, time 0
 
-    def data(self, block: Block) -> Data:
+    def data(self, block: RowBlock) -> Data:
         """Return inputs and outcomes of some rows."""
         matrix = apply_preprocessor(self.preprocessor, block.frame(), columns_required=False, single=True)
         observed = self.scale.observe(block.outcome, block.weight / self.mean_weight, torch.float32)
@@ -130,7 +130,7 @@ class _SourceStream:
         return Data(spare.x, spare.observed.reweighted(0 * spare.observed.weight))
 
 
-def _training_rows(block: Block, shares: Shares) -> Any:
+def _training_rows(block: RowBlock, shares: Shares) -> Any:
     """Return the rows to train on: those that are not held out, and that say anything."""
     if not len(block):
         return np.empty(0, dtype=np.intp)
@@ -181,7 +181,7 @@ class _Division:
         """Return the members that this process trains."""
         return [jobs[number] for number in self._own(len(jobs))] if self.by_members else jobs
 
-    def held_out(self, own: Block | None) -> Block | None:
+    def held_out(self, own: RowBlock | None) -> RowBlock | None:
         """Return the held-out rows that this process evaluates."""
         if not self.by_members:
             return own
@@ -260,7 +260,7 @@ def _shares(estimator: Any, source: TableSource, seed: int) -> Shares:
     return Shares(min(float(estimator.validation_fraction), most / rows), min(1.0, sample / rows), seed)
 
 
-def _scan(source: TableSource, shares: Shares, max_levels: int, ranks: Ranks) -> tuple[Scan, Block | None]:
+def _scan(source: TableSource, shares: Shares, max_levels: int, ranks: Ranks) -> tuple[Scan, RowBlock | None]:
     """Read the table once, each process a part; return the scan of all of it and the own held-out rows."""
     own = source.scan(shares, max_levels, ranks.rank, ranks.size)
     held_out = own.held_out_block()
@@ -273,7 +273,7 @@ def _scan(source: TableSource, shares: Shares, max_levels: int, ranks: Ranks) ->
     return first, held_out
 
 
-def _kinds(sample: Block) -> tuple[bool, bool, bool]:
+def _kinds(sample: RowBlock) -> tuple[bool, bool, bool]:
     """Tell which odd rows the table has; the sample has one of each sort."""
     target = sample.outcome
     at_origin = bool((target.time == 0).any())
@@ -281,7 +281,7 @@ def _kinds(sample: Block) -> tuple[bool, bool, bool]:
     return interval, bool(target.truncated.any()), at_origin
 
 
-def _plan(estimator: Any, scan: Scan, sample: Block, own: Block | None, device: torch.device, root: int) -> Plan:
+def _plan(estimator: Any, scan: Scan, sample: RowBlock, own: RowBlock | None, device: torch.device, root: int) -> Plan:
     """Do all that is done before training."""
     frame, target, weight = training_rows(sample.frame(), sample.outcome, sample.weight, estimator.t_max)
     preprocessor = preprocessor_of(estimator.preprocessor, scan.statistics, sample.numbers)

@@ -16,7 +16,7 @@ from ..subjects import subject_codes
 from ..target import Target, as_target
 from .arrow import arrow, kind_of
 
-__all__ = ["Block", "BlockMaker", "Roles", "join_blocks", "label_text"]
+__all__ = ["RowBlock", "BlockMaker", "Roles", "join_blocks", "label_text"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,7 +43,7 @@ class Roles:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class RowBlock:
     """Some rows.
 
     ``row`` is the number of each in the whole table; ``n_read`` counts those that were read, ``skipped`` those of them
@@ -62,7 +62,7 @@ class Block:
     def __len__(self) -> int:
         return len(self.row)
 
-    def take(self, rows: Any) -> Block:
+    def take(self, rows: Any) -> RowBlock:
         """Return some of the rows, by index or mask."""
         labels = {name: values.iloc[rows].reset_index(drop=True) for name, values in self.labels.items()}
         target = None if self.target is None else self.target.take(rows)
@@ -92,7 +92,7 @@ class Block:
         return self.target
 
 
-def join_blocks(blocks: Sequence[Block]) -> Block:
+def join_blocks(blocks: Sequence[RowBlock]) -> RowBlock:
     """Return blocks one behind the other."""
     first = blocks[0]
     if len(blocks) == 1:
@@ -109,7 +109,7 @@ def join_blocks(blocks: Sequence[Block]) -> Block:
         }
         subjects = [t.subject for t in parts if t.subject is not None]
         target = Target(**joined, subject=np.concatenate(subjects) if subjects else None)
-    return Block(
+    return RowBlock(
         first.columns,
         np.concatenate([block.numbers for block in blocks], axis=1),
         labels,
@@ -126,7 +126,7 @@ class BlockMaker:
 
     def __init__(self, schema: Any, covariates: Sequence[str], roles: Roles, categorical: Sequence[str] = ()) -> None:
         self.covariates, self.roles = tuple(covariates), roles
-        self.keep: Callable[[Block], NDArray[np.bool_]] | None = None
+        self.keep: Callable[[RowBlock], NDArray[np.bool_]] | None = None
         self.labels = [
             name for name in covariates if name in categorical or kind_of(schema.field(name).type) == "label"
         ]
@@ -139,7 +139,7 @@ class BlockMaker:
                     "into numbers, such as days since a common origin, or leave it out: drop=[...]."
                 )
 
-    def make(self, batches: Sequence[Any], place: str, first_row: int) -> Block:
+    def make(self, batches: Sequence[Any], place: str, first_row: int) -> RowBlock:
         """Return the rows of some batches of one file; ``first_row`` is the number of the first one."""
         pa = arrow()
         table = pa.Table.from_batches(batches).combine_chunks()
@@ -156,7 +156,7 @@ class BlockMaker:
             kind = type(error) if isinstance(error, InputError) else InputError
             raise kind(f"{place}, rows {first_row + 1:,} to {first_row + count:,}: {error}") from None
         numbered = np.arange(first_row, first_row + count)
-        block = Block(self.covariates, numbers, labels, numbered, None, weight, count)
+        block = RowBlock(self.covariates, numbers, labels, numbered, None, weight, count)
         if not rows.all():
             block = replace(block.take(np.flatnonzero(rows)), skipped=int((~rows).sum()))
         block = replace(block, target=target)

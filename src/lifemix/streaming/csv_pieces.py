@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ..errors import CovariateError, InputError
 from .arrow import arrow
 from .csv_ranges import CsvHead, Range, csv_head, csv_ranges
-from .pieces import BATCH_ROWS, Piece, file_error
+from .pieces import BATCH_ROWS, FilePiece, file_error
 
 __all__ = ["MISSING", "CsvPiece", "csv_pieces"]
 
@@ -53,7 +53,7 @@ class CsvPiece:
 
 def csv_pieces(
     paths: Sequence[Path], delimiter: str | None, missing: Sequence[str], texts: Sequence[str]
-) -> tuple[Any, list[Piece], list[tuple[str, Any]]]:
+) -> tuple[Any, list[FilePiece], list[tuple[str, Any]]]:
     """Return schema, pieces and the schema of each file; ``texts`` are columns that stay as they are written."""
     pa = arrow()
     heads = {path: csv_head(path, delimiter) for path in paths}
@@ -72,7 +72,7 @@ def csv_pieces(
     schemas = [
         (str(path), pa.schema([(name, types.get(name, pa.null())) for name in heads[path].names])) for path in paths
     ]
-    pieces: list[Piece] = [
+    pieces: list[FilePiece] = [
         CsvPiece(path, heads[path], part, types, marks, part.lines) for path in paths for part in ranges[path]
     ]
     if not pieces:

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import InputError
 from .arrow import arrow
 from .csv_pieces import csv_pieces
-from .pieces import Piece, dataset_pieces, opened_dataset
+from .pieces import FilePiece, dataset_pieces, opened_dataset
 
 __all__ = ["FILE_KINDS", "OpenedTable", "find_files", "open_table"]
 
@@ -34,7 +34,7 @@ class OpenedTable:
     """The columns of a table, the pieces that it is read in, and the columns of each of its files."""
 
     schema: Any
-    pieces: list[Piece]
+    pieces: list[FilePiece]
     schemas: list[tuple[str, Any]]
 
 

@@ -17,7 +17,7 @@ from .arrow import arrow, kind_of
 __all__ = [
     "BATCH_ROWS",
     "ParquetPiece",
-    "Piece",
+    "FilePiece",
     "WholePiece",
     "check_columns",
     "dataset_pieces",
@@ -31,7 +31,7 @@ _BUFFER = 2**17  # bytes that are read at once, for each column of an open piece
 _REASON = 200  # characters of another package's message
 
 
-class Piece(Protocol):
+class FilePiece(Protocol):
     """Some rows of a table that are read in order."""
 
     @property
@@ -111,10 +111,10 @@ def _with_keys(pa: Any, batch: Any, columns: Sequence[str], keys: dict[str, Any]
     return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
-def dataset_pieces(dataset: Any) -> tuple[Any, list[Piece], list[tuple[str, Any]]]:
+def dataset_pieces(dataset: Any) -> tuple[Any, list[FilePiece], list[tuple[str, Any]]]:
     """Return the schema of a dataset, its pieces, and the name and schema of each file."""
     pa, ds = arrow(), arrow("dataset")
-    pieces: list[Piece] = []
+    pieces: list[FilePiece] = []
     schemas: list[tuple[str, Any]] = []
     for number, fragment in enumerate(dataset.get_fragments()):
         name = getattr(fragment, "path", None) or f"part {number}"
@@ -130,7 +130,7 @@ def dataset_pieces(dataset: Any) -> tuple[Any, list[Piece], list[tuple[str, Any]
     return dataset.schema, [piece for piece in pieces if piece.rows], schemas
 
 
-def _pieces_of(ds: Any, fragment: Any, name: str, keys: dict[str, Any]) -> list[Piece]:
+def _pieces_of(ds: Any, fragment: Any, name: str, keys: dict[str, Any]) -> list[FilePiece]:
     if not isinstance(fragment, ds.ParquetFileFragment):
         return [WholePiece(name, fragment.count_rows(), fragment, keys)]
     fragment.ensure_complete_metadata()

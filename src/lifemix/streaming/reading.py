@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from ..errors import InputError
-from .blocks import Block, BlockMaker
-from .pieces import Piece
+from .blocks import BlockMaker, RowBlock
+from .pieces import FilePiece
 from .schedule import Slice
 
 __all__ = ["SliceReader", "read_ahead"]
@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 class _OpenPiece:
     """A piece that was read up to some row."""
 
-    def __init__(self, piece: Piece, columns: Sequence[str]) -> None:
+    def __init__(self, piece: FilePiece, columns: Sequence[str]) -> None:
         self.piece, self.position = piece, 0
         self._batches = piece.batches(columns)
         self._rest: Any = None  # what was decoded and not taken
@@ -50,11 +50,11 @@ class _OpenPiece:
 class SliceReader:
     """Reads slices of the pieces of a source as blocks."""
 
-    def __init__(self, pieces: Sequence[Piece], first_rows: Sequence[int], maker: BlockMaker) -> None:
+    def __init__(self, pieces: Sequence[FilePiece], first_rows: Sequence[int], maker: BlockMaker) -> None:
         self.pieces, self.first_rows, self.maker = pieces, first_rows, maker
         self._open: dict[int, _OpenPiece] = {}
 
-    def read(self, part: Slice) -> Block:
+    def read(self, part: Slice) -> RowBlock:
         """Return the rows of a slice; a piece stays open until its end."""
         piece = self.pieces[part.piece]
         reader = self._open.pop(part.piece, None)
@@ -65,7 +65,7 @@ class SliceReader:
             self._open[part.piece] = reader
         return self.maker.make(batches, piece.name, self.first_rows[part.piece] + part.start)
 
-    def read_all(self, number: int) -> Iterator[Block]:
+    def read_all(self, number: int) -> Iterator[RowBlock]:
         """Yield a whole piece in blocks, also where it is not known how many rows it has."""
         piece, row = self.pieces[number], self.first_rows[number]
         for batch in piece.batches(self.maker.needed):

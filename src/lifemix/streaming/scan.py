@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..preprocessing.merging import TableStatistics
 from ..target import Target
-from .blocks import Block, join_blocks
+from .blocks import RowBlock, join_blocks
 from .hashing import unit_hash
 
 __all__ = ["SPLITTING", "Scan", "Shares", "held_out_rows"]
@@ -33,14 +33,14 @@ class Shares:
     sample: float
     seed: int
 
-    def sampled(self, block: Block) -> NDArray[np.bool_]:
+    def sampled(self, block: RowBlock) -> NDArray[np.bool_]:
         """Tell which rows are in the sample."""
         if self.sample >= 1:
             return np.ones(len(block), dtype=bool)
         return np.asarray(unit_hash(block.row, self.seed + _SAMPLING) < self.sample)
 
 
-def held_out_rows(block: Block, share: float, seed: int) -> NDArray[np.bool_]:
+def held_out_rows(block: RowBlock, share: float, seed: int) -> NDArray[np.bool_]:
     """Tell which rows are held out: by their number, or by their subject, whose rows stay together."""
     if share <= 0:
         return np.zeros(len(block), dtype=bool)
@@ -58,11 +58,11 @@ class Scan:
     skipped: int = 0
     weight: float = 0.0
     piece_rows: dict[int, int] = field(default_factory=dict)
-    sample: list[Block] = field(default_factory=list)
-    examples: list[Block] = field(default_factory=list)  # the first and the last of every sort
-    held_out: list[Block] = field(default_factory=list)
+    sample: list[RowBlock] = field(default_factory=list)
+    examples: list[RowBlock] = field(default_factory=list)  # the first and the last of every sort
+    held_out: list[RowBlock] = field(default_factory=list)
 
-    def add(self, block: Block) -> None:
+    def add(self, block: RowBlock) -> None:
         """Add some rows."""
         self.skipped += block.skipped
         if not len(block):
@@ -79,7 +79,7 @@ class Scan:
         if block.target is not None:
             self._keep_examples([block.take(_examples(block.outcome))])
 
-    def _keep_examples(self, more: list[Block]) -> None:
+    def _keep_examples(self, more: list[RowBlock]) -> None:
         joined = join_blocks([*self.examples, *more])
         self.examples = [joined.take(_examples(joined.outcome))]
 
@@ -93,13 +93,13 @@ class Scan:
         if other.examples:
             self._keep_examples(other.examples)
 
-    def sampled(self) -> Block:
+    def sampled(self) -> RowBlock:
         """Return the sample, examples included, in the order of the table."""
         joined = join_blocks([*self.sample, *self.examples])
         _, first = np.unique(joined.row, return_index=True)
         return joined if np.array_equal(first, np.arange(len(joined))) else joined.take(first)
 
-    def held_out_block(self) -> Block | None:
+    def held_out_block(self) -> RowBlock | None:
         """Return the held-out rows that this scan has read; None where there are none."""
         return join_blocks(self.held_out) if self.held_out else None
 

@@ -15,7 +15,7 @@ from ..checks import check_times
 from ..errors import InputError
 from ..metrics import evaluate as measured
 from ..splits import default_horizons
-from .blocks import Block, join_blocks
+from .blocks import RowBlock, join_blocks
 from .scan import Shares
 from .source import TableSource
 from .writing import written_table
@@ -145,7 +145,9 @@ def evaluate(
     return pd.concat([found, table], ignore_index=True) if first else table
 
 
-def likelihood_and_sample(model: Any, source: TableSource, sample: int, seed: int) -> tuple[Block, float | None, int]:
+def likelihood_and_sample(
+    model: Any, source: TableSource, sample: int, seed: int
+) -> tuple[RowBlock, float | None, int]:
     """Return a sample of the rows, the mean log-likelihood of all of them by weight, and how many they are."""
     shares = Shares(0.0, min(1.0, sample / max(source.n_rows, 1)), seed)
     kept, total, weight, count = [], 0.0, 0.0, 0

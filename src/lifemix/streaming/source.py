@@ -18,7 +18,7 @@ from ..checks import Whole
 from ..errors import CovariateError, SettingError
 from ..preprocessing.merging import TableStatistics
 from ..target import Target
-from .blocks import Block, BlockMaker, Roles, join_blocks
+from .blocks import BlockMaker, Roles, RowBlock, join_blocks
 from .files import open_table
 from .pieces import check_columns
 from .reading import SliceReader, read_ahead
@@ -152,7 +152,7 @@ class TableSource:
         """Return a reader of the pieces."""
         return SliceReader(self.pieces, self.first_rows, self.maker)
 
-    def raw_blocks(self, part: int = 0, parts: int = 1) -> Iterator[tuple[int, Block]]:
+    def raw_blocks(self, part: int = 0, parts: int = 1) -> Iterator[tuple[int, RowBlock]]:
         """Yield all rows of one of several nearly equal groups of pieces, with the number of the piece."""
         order = range(len(self.pieces))
         rows = [piece.rows for piece in self.pieces]
@@ -198,7 +198,7 @@ class TableSource:
             part.n_rows = round(sum(piece.rows for piece in self.pieces) * part.kept)
         return first, second
 
-    def some_rows(self, count: int) -> Block:
+    def some_rows(self, count: int) -> RowBlock:
         """Return about so many rows from all over the table, consecutive ones from each of several places."""
         places = np.unique(np.linspace(0, len(self.pieces) - 1, _PLACES).astype(int)).tolist()
         each = -(-count // len(places))
@@ -222,7 +222,7 @@ class TableSource:
 
 
 def _in_part(
-    before: Callable[[Block], NDArray[np.bool_]] | None, share: float, seed: int, inside: bool, block: Block
+    before: Callable[[RowBlock], NDArray[np.bool_]] | None, share: float, seed: int, inside: bool, block: RowBlock
 ) -> NDArray[np.bool_]:
     """Tell which rows of a block are in one of the two parts."""
     rows = held_out_rows(block, share, seed) == inside
