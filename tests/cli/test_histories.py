@@ -74,7 +74,7 @@ def test_errors_say_what_to_do(run, path, model, tmp_path):
     table = pd.read_csv(path)
     table.loc[1, "days"] += 1
     table.to_csv(mixed, index=False)
-    outcome = run("fit", mixed, *COLUMNS, "-o", output)
+    outcome = run("fit", mixed, *COLUMNS, "--encoder", "recurrent", "-o", output)
     assert "subject p0 has several" in " ".join(outcome.err.split())
     outcome = run("evaluate", model, path)
     assert outcome.code == 2

@@ -179,7 +179,10 @@ class BlockMaker:
         if roles.skip_incomplete:
             rows = ~np.isnan(values["time"]) & ~np.isnan(values["event"].astype(np.float64))
             values = {name: each[rows] for name, each in values.items()}
-        return rows, as_target(pd.DataFrame(values)) if rows.any() else _no_rows(roles.subject is not None)
+        if not rows.any():
+            return rows, _no_rows(roles.subject is not None)
+        # The rows of one subject may stand in several blocks: each is conditioned on survival to its own entry.
+        return rows, as_target(np.asarray(pd.DataFrame(values).to_records(index=False)))  # so, without paths
 
 
 def _no_rows(with_subject: bool) -> Target:

@@ -50,7 +50,8 @@ class TableSource:
     weight : str, optional
         A column of case weights; rows of weight 0 are left out.
     subject : str, optional
-        A column that identifies subjects; their rows are held out together.
+        A column that identifies subjects; their rows are held out together. With ``entry`` too, every row counts by
+        itself, given survival to its entry.
     columns : sequence of str, optional
         The covariates; by default all other columns.
     drop : sequence of str, default ()
