@@ -80,6 +80,9 @@ def test_the_commands_of_the_command_line_page_run(tmp_path):
         assert words[0] == "lifemix"
         done = subprocess.run([sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, f"{words}: {done.stderr}"
+        if words[1] == "datasets":  # fewer rows, for the time of the tests
+            table = tmp_path / words[words.index("-o") + 1]
+            table.write_text("".join(table.read_text().splitlines(keepends=True)[:401]))
     assert {path.name for path in tmp_path.iterdir()} >= {"predictions.csv", "report.html", "calculator.html"}
 
 

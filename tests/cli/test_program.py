@@ -100,7 +100,7 @@ def test_a_stopped_fit_leaves_no_file(number, code, tmp_path):
     make_table(3000).to_csv(data, index=False)
     output = tmp_path / "m.safetensors"
     output.write_text("an earlier model")
-    slow = ["--no-search", "--epochs", "100000", "--hidden", "50", "--members", "8", "--holdout", "0"]
+    slow = ["--no-search", "--epochs", "100000", "--hidden", "300,300", "--members", "32", "--holdout", "0"]
     call = [sys.executable, "-m", "lifemix", "fit", data, *COLUMNS, *slow, "-o", output]
     with subprocess.Popen(
         list(map(str, call)),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -50,15 +48,3 @@ def test_much_wider_inputs_and_linear_models_train_apart():
     narrow = DeepSurvivalMachines(hidden=(6,), max_epochs=1)
     assert len(group(planned(narrow, [2, 6]), 32)) == 2
     assert len(group(planned(DeepSurvivalMachines(hidden=(), max_epochs=1), [5, 6]), 32)) == 2
-
-
-def test_what_is_sent_to_a_process_holds_the_inputs_once():
-    (one,) = planned(DeepSurvivalMachines(hidden=(6,), max_epochs=2), [6])
-    sent = Planned(one.key, one.model, one.X, one.plan, None).to_send(True)
-    assert len(sent.X) == 1
-    assert len(pickle.dumps(sent)) < len(pickle.dumps(one))
-    again = pickle.loads(pickle.dumps(sent))
-    ((alone, _),) = train_fleet([one.plan])
-    ((there, _),) = train_fleet([again.plan])
-    assert np.array_equal(alone[0].parameters, there[0].parameters)
-    assert one.plan.data._arrays["x"] is one.plan.data._arrays["x"]  # joblib knows an array by its identity

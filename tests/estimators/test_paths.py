@@ -50,7 +50,8 @@ def test_cutting_a_row_changes_neither_likelihood_nor_prediction(events, n_membe
         plain = model.predict_survival_function(x, times)
         if code is not None:
             plain = model.predict_cumulative_incidence(x, times, code)
-        assert np.abs(along - plain).max() < 1e-9
+        bound = 1e-9 if code is None else 1e-8  # incidences are integrals, each to within 2e-7
+        assert np.abs(along - plain).max() < bound
 
 
 def test_cutting_rows_changes_nothing_of_the_fit_but_rounding():
@@ -288,7 +289,7 @@ def test_survival_at_the_own_time_is_the_product_along_the_path():
 
 def test_an_array_of_three_dimensions_is_not_told_to_become_one_column():
     y = make_target(np.arange(1.0, 6.0), np.ones(5, int))
-    with pytest.raises(CovariateError, match=r"got shape \(5, 3, 2\)") as caught:
+    with pytest.raises(CovariateError, match=r"shape \(5, 3, 2\)") as caught:
         DeepSurvivalMachines().fit(np.zeros((5, 3, 2)), y)
     assert "reshape" not in str(caught.value)
     with pytest.raises(CovariateError, match=r"got shape \(5,\). Reshape your data: X.reshape\(-1, 1\)"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lifemix
-from lifemix import plots
+from lifemix import DeepSurvivalMachines, metrics, plots
 from lifemix.errors import MissingExtraError
 from lifemix.plots import style
 
@@ -17,7 +17,12 @@ CURVES = np.exp(-np.outer([0.05, 0.1, 0.3], TIMES))
 RNG = np.random.default_rng(0)
 Y = (RNG.exponential(5, 200).clip(0.1, 12), RNG.integers(0, 2, 200))
 RISK = RNG.random(200)
+MODEL = DeepSurvivalMachines(k=1, hidden=(), n_members=1, max_epochs=0).fit(RISK[:, None], Y)
 SURVIVAL = np.exp(-np.outer(RISK / 4, TIMES))
+SUBJECT = MODEL.predict_distribution(RISK[:1, None])
+LANDMARKS = metrics.evaluate_landmarks(
+    Y, Y, metrics.landmark_risk(MODEL, RISK[:, None], Y, [1.0, 2.0], 2.0), [1.0, 2.0], 2.0, measures=["brier"]
+)
 HISTORY = [{"member": 0, "epoch": e, "train_loss": 1 / e, "validation_loss": 1.1 / e} for e in (1, 2, 3)]
 
 EXAMPLES = {
@@ -34,6 +39,8 @@ EXAMPLES = {
     "importance_over_time": lambda **k: plots.importance_over_time(TIMES, CURVES, features=["a", "b", "c"], **k),
     "training_history": lambda **k: plots.training_history(HISTORY, [2], **k),
     "d_calibration": lambda **k: plots.d_calibration(Y, RISK, **k),
+    "landmark_quality": lambda **k: plots.landmark_quality(LANDMARKS, "brier", **k),
+    "updated_curves": lambda **k: plots.updated_curves([SUBJECT, SUBJECT], [0.0, 2.0], TIMES, **k),
 }
 
 
@@ -69,7 +76,7 @@ def test_own_axes_can_be_saved_and_leave_nothing_in_pyplot(name, tmp_path):
 
 
 def test_units_are_on_the_axes():
-    for name in set(EXAMPLES) - {"calibration", "phenotypes", "training_history", "d_calibration"}:
+    for name in set(EXAMPLES) - {"calibration", "phenotypes", "training_history", "d_calibration", "landmark_quality"}:
         assert EXAMPLES[name](time_unit="weeks").get_xlabel() == "time (weeks)"
         assert EXAMPLES[name]().get_xlabel() == "time"
     assert EXAMPLES["calibration"](time_unit="weeks").get_xlabel() == "predicted risk by 4 weeks"
