@@ -46,7 +46,7 @@ class Attention(SequenceEncoder):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 4, 2))  # subjects, steps, columns
     >>> y = make_target(rng.exponential(size=60), rng.integers(0, 2, 60))
-    >>> model = DeepSurvivalMachines(encoder=encoders.Attention(hidden=8), max_epochs=2).fit(X, y)
+    >>> model = DeepSurvivalMachines(encoder=encoders.Attention(hidden=8), n_members=1, max_epochs=2).fit(X, y)
     >>> model.transform(X[:3]).shape
     (3, 8)
     """
