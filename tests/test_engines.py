@@ -5,12 +5,13 @@ All that runs on one cluster is one test, since a cluster takes seconds to start
 
 import os
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from engine_scores import CountedScore
 from lifemix import DeepSurvivalMachines, FleetSearchCV, make_target, save
@@ -63,6 +64,13 @@ def ray_cluster():
         ray.shutdown()
 
 
+@contextmanager
+def new_processes():
+    """Let joblib start processes of its own: those of earlier tests have read data of theirs."""
+    get_reusable_executor().shutdown(wait=True)
+    yield
+
+
 def score_with_dask(scorer, X):
     from dask import dataframe
 
@@ -78,7 +86,7 @@ def score_with_ray(scorer, X):
 
 
 CLUSTERS = {
-    "loky": (nullcontext, None, []),
+    "loky": (new_processes, None, []),
     "dask": (dask_cluster, score_with_dask, []),
     "ray": (ray_cluster, score_with_ray, ["row"]),  # which does not keep the order of the rows
 }
