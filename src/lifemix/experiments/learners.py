@@ -262,7 +262,7 @@ def _cause_specific(build: Build) -> Build:
 
 _ALL = (
     Learner("dsm", _dsm, _dsm_settings, _dsm_quick, _dsm_reduced, fleet=True),
-    Learner("default", _default, lambda data: [dict(_DEFAULTS)], lambda data: [dict(_DEFAULTS)], optional=True),
+    Learner("default", _default, lambda data: [dict(_DEFAULTS)], lambda data: [dict(_DEFAULTS)]),
     Learner("tuned", tuned_model, tuned_settings, _few_members),
     Learner("one-network", _one_network),
     Learner("lifemix", _lifemix, lambda data: [dict(_DEFAULTS)], lambda data: [dict(_DEFAULTS)], optional=True),
