@@ -89,7 +89,8 @@ def altered_value(rng: np.random.Generator, value: Any) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, (int, float)):
-        return [-value, value + 1, 0, value * 10**9, value / 2][int(rng.integers(5))]
+        half = value / 2 if abs(value) < 1e300 else value // 2
+    return [-value, value + 1, 0, value * 10**9, half][int(rng.integers(5))]
     if isinstance(value, str):
         return [value[:-1], value + "x", value.upper()][int(rng.integers(3))]
     if isinstance(value, list):
