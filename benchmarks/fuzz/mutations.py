@@ -90,7 +90,7 @@ def altered_value(rng: np.random.Generator, value: Any) -> Any:
         return not value
     if isinstance(value, (int, float)):
         half = value / 2 if abs(value) < 1e300 else value // 2
-    return [-value, value + 1, 0, value * 10**9, half][int(rng.integers(5))]
+        return [-value, value + 1, 0, value * 10**9, half][int(rng.integers(5))]
     if isinstance(value, str):
         return [value[:-1], value + "x", value.upper()][int(rng.integers(3))]
     if isinstance(value, list):
