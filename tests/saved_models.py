@@ -19,6 +19,7 @@ DEEPSURV = baselines.DeepSurv(hidden=(8, 4), max_epochs=2, batch_size=64)
 DEEPHIT = baselines.DeepHit(shared_nodes=8, cause_nodes=6, n_times=6, max_epochs=2, batch_size=64)
 BOOSTING = baselines.GradientBoosting(n_intervals=5, max_iter=10, min_samples_leaf=10)
 FOREST = baselines.RandomSurvivalForest(n_trees=4, max_depth=4)
+MARTINGALE_FOREST = baselines.MartingaleForest(n_trees=4, n_intervals=10)
 
 MODELS = {  # by name: a model, and for how many event types
     "CoxPH": (baselines.CoxPH(), 1),
@@ -34,6 +35,8 @@ MODELS = {  # by name: a model, and for how many event types
     "DeepHit one event": (DEEPHIT, 1),
     "GradientBoosting": (BOOSTING, 2),
     "GradientBoosting one event": (BOOSTING, 1),
+    "MartingaleForest": (MARTINGALE_FOREST, 2),
+    "MartingaleForest one event": (MARTINGALE_FOREST, 1),
     "AalenJohansen": (baselines.AalenJohansen(), 2),
     "CauseSpecific CoxPH": (baselines.CauseSpecific(baselines.CoxPH(), rule="product_limit"), 2),
     "CauseSpecific forest": (baselines.CauseSpecific(FOREST, max_steps=None), 2),

@@ -124,6 +124,21 @@ ESTIMATORS = {
         baselines.CoxPH, {"ties": [*NAME, None], "baseline": NAME, **NEWTON}, weights=True
     ),
     "FineGray": Entry(baselines.FineGray, {"coherent": FLAG, **NEWTON}, several=True),
+    "MartingaleForest": Entry(
+        baselines.MartingaleForest,
+        {
+            "n_trees": WHOLE,
+            "min_samples_leaf": [value for value in WHOLE if value is not None],
+            "max_features": [0, *SHARE],
+            "n_intervals": WHOLE,
+            "n_jobs": [0, 1.5, "a", True],
+            "random_state": SEED,
+            "preprocessor": TRANSFORMER,
+        },
+        quick={"n_trees": 2},
+        several=True,
+        weights=True,
+    ),
     "GradientBoosting": Entry(
         baselines.GradientBoosting,
         {
@@ -309,6 +324,7 @@ TAKEN = {
     "LifeMix": {"n_folds": [None, 3], "n_jobs": [None, 1]},
     "CoxPH": {"baseline": [None, "breslow"], "penalty": [0, np.float64(1), "auto"], "max_iter": [np.int64(50)]},
     "FineGray": {"coherent": [False], "penalty": [0]},
+    "MartingaleForest": {"min_samples_leaf": [None, 3], "max_features": [1], "n_jobs": [None, 2]},
     "GradientBoosting": {"max_features": [1], "l2": [0], "max_leaf_nodes": [2], "random_state": [None]},
     "RandomSurvivalForest": {
         "max_depth": [None, 1],

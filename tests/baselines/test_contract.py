@@ -22,6 +22,7 @@ DEEPHIT = baselines.DeepHit(
 )
 BOOSTING = baselines.GradientBoosting(n_intervals=5, max_iter=20, min_samples_leaf=10)
 FOREST = baselines.RandomSurvivalForest(n_trees=8, max_depth=4)
+MARTINGALE_FOREST = baselines.MartingaleForest(n_trees=20)
 
 OURS = DeepSurvivalMachines(k=2, hidden=(8,), max_epochs=30, learning_rate=1e-2, n_members=2, validation_fraction=0)
 
@@ -36,6 +37,7 @@ ONE_KIND = {
     "FineGray": baselines.FineGray(),
     "CauseSpecific": baselines.CauseSpecific(baselines.CoxPH()),
     "GradientBoosting": BOOSTING,
+    "MartingaleForest": MARTINGALE_FOREST,
     "KaplanMeier": baselines.KaplanMeier(),
     "AalenJohansen": baselines.AalenJohansen(),
     "DeepSurvivalMachines": OURS,
@@ -47,6 +49,7 @@ SEVERAL_KINDS = {
     "FineGray": baselines.FineGray(),
     "DeepHit": DEEPHIT,
     "GradientBoosting": BOOSTING,
+    "MartingaleForest": MARTINGALE_FOREST,
     "AalenJohansen": baselines.AalenJohansen(),
     "CauseSpecific CoxPH": baselines.CauseSpecific(baselines.CoxPH()),
     "CauseSpecific CoxPH product limit": baselines.CauseSpecific(baselines.CoxPH(), rule="product_limit"),
@@ -295,7 +298,7 @@ def test_weights_count_like_copies_or_are_refused(name, kinds):
     for bad, message in ((weight[:-1], "one value per row"), (-weight, r"finite and >= 0; got -1\.0 at row 1")):
         with pytest.raises(InputError, match=message):
             model.fit(X, y, sample_weight=bad)
-    if any(part in name for part in ("Boosting", "DeepSurvivalMachines", "LifeMix")):  # bins and batches of rows
+    if any(part in name for part in ("Boosting", "Martingale", "DeepSurvivalMachines", "LifeMix")):  # random draws
         return
     numbers = np.column_stack([X["b"], X["yes"].astype(float)])
     simple = {"preprocessor": None, "ties": "breslow"}  # Efron's rule tells tied copies from a weight

@@ -49,6 +49,14 @@ def test_the_curve_is_the_weighted_mean_of_the_parts_at_the_steps(one):
     np.testing.assert_allclose(one.predict_survival_function(X, at), mean, atol=1e-12)
 
 
+def test_the_risk_of_proportional_hazards_is_the_linear_predictor():
+    X, y = data(n=300)
+    model = LifeMix({"Cox": CoxPH()}, n_folds=2).fit(X, y)
+    gap = model.predict(X) - model.models_[0].predict(X)
+    assert np.abs(gap - np.median(gap)).max() < 0.2  # of curves that are linear between their steps
+    assert np.quantile(np.abs(gap - np.median(gap)), 0.9) < 0.01
+
+
 def test_weights_tell_what_counts(one):
     assert set(one.weights_) | set(one.dropped_) == set(ONE)
     assert sum(one.weights_.values()) == pytest.approx(1)
@@ -135,8 +143,10 @@ def test_the_defaults_beat_the_marginal_curve_by_far():
     assert set(model.weights_) | set(model.dropped_) == {
         "networks",
         "networks on encoded numbers",
+        "networks without hidden layer",
         "Cox",
         "boosted trees",
+        "forest",
     }
 
 

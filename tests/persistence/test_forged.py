@@ -247,6 +247,7 @@ FORGED_ARRAYS = {
     "child that is not there": ("RandomSurvivalForest", "_trees.children", (0, 0), 10**6, "the trees are malformed"),
     "column that is not there": ("RandomSurvivalForest", "_trees.feature", 0, 99, "read columns that there are not"),
     "leaf without a curve": ("RandomSurvivalForest", "_curves.keys", 0, -1, "every leaf must have a curve"),
+    "incidences that descend": ("MartingaleForest", "_curves", (0, 0, 0), 1.0, "incidences must not descend"),
     "tree of boosting": ("GradientBoosting", "_hazard.trees.children", (0, 1), 0, "the trees are malformed"),
     "outcome of boosting": ("GradientBoosting", "_hazard.classes", 2, 7, "outcomes that there are not"),
     "event type without rows": (
@@ -316,6 +317,7 @@ WEIGHTS = {
     "DeepSurv": "network_.output.weight",
     "CoxPH": "coef_",
     "GradientBoosting": "_hazard.trees.value",
+    "MartingaleForest": "_curves",
 }
 
 

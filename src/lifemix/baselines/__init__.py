@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .deepsurv import DeepSurv
     from .fine_gray import FineGray
     from .forest import RandomSurvivalForest
+    from .martingale_forest import MartingaleForest
     from .nonparametric import AalenJohansen, KaplanMeier
     from .selection import Selection, select_model
 
@@ -33,6 +34,7 @@ __all__ = [
     "FineGray",
     "GradientBoosting",
     "KaplanMeier",
+    "MartingaleForest",
     "ModelAverage",
     "RandomSurvivalForest",
     "Selection",
@@ -48,6 +50,7 @@ _HOMES = {
     "FineGray": "fine_gray",
     "GradientBoosting": "boosting",
     "KaplanMeier": "nonparametric",
+    "MartingaleForest": "martingale_forest",
     "ModelAverage": "average",
     "RandomSurvivalForest": "forest",
     "Selection": "selection",

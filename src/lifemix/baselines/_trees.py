@@ -83,6 +83,10 @@ class Trees:
             result[trees, rows] = self._walk(self.roots[trees], x[rows])
         return result
 
+    def leaves_of(self, tree: int, x: NDArray[Any]) -> Indices:
+        """Return the leaf that each row of ``x`` reaches in one tree, of shape (n,)."""
+        return self._walk(self.roots[tree : tree + 1], x)[0]
+
     def _walk(self, roots: Indices, x: NDArray[Any]) -> Indices:
         cells, children = np.ascontiguousarray(x).reshape(-1), self.children.reshape(-1)
         node = np.repeat(roots, len(x))

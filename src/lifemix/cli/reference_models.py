@@ -19,6 +19,7 @@ MODEL_NAMES = {
     "boosting": "gradient boosting",
     "deepsurv": "DeepSurv",
     "deephit": "DeepHit",
+    "martingale-forest": "martingale forest",
     "curve": "no covariates",
 }
 _MOST_ROWS = 200_000  # that Cox regression is fitted to beside a fit
@@ -43,6 +44,7 @@ def make_reference(name: str, y: Any, seed: int = 0, jobs: int = 1) -> Any:
         "lifemix": lambda: LifeMix(random_state=seed, n_jobs=jobs),
         "fine-gray": baselines.FineGray,
         "deephit": lambda: baselines.DeepHit(random_state=seed),
+        "martingale-forest": lambda: baselines.MartingaleForest(random_state=seed, n_jobs=jobs),
         "curve": baselines.AalenJohansen if several else baselines.KaplanMeier,
     }
     return of_all_types[name]()

@@ -1,4 +1,4 @@
-"""A weighted average of Deep Survival Machines, Cox regression and boosted trees."""
+"""A weighted average of Deep Survival Machines, Cox regression, boosted trees and a forest."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ __all__ = ["LifeMix"]
 Floats = NDArray[np.float64]
 _TIMES = 30  # at which out-of-fold curves are compared
 _STEPS = 128  # times at which step curves are kept
-_PRIOR_EVENTS = 200.0
+_PRIOR_EVENTS = 100.0
 _LEAST = 0.05  # a part with a smaller weight is dropped
 _MANY_ROWS = 20_000
+_RISK_TIMES = 19
+_TINY = 1e-12
 
 
 def _check_parts(parts: Any) -> None:
@@ -47,17 +49,16 @@ def _check_parts(parts: Any) -> None:
 class LifeMix(WrappingModel):
     """The model to use when nothing is known about a table: a weighted average of different models.
 
-    Deep Survival Machines (networks, with numbers as they are and piecewise encoded), Cox regression with a ridge
-    penalty and boosted trees are fitted to every fold's complement. Their curves of the rows left out say how much each
-    counts: the weights have the least censoring-weighted Brier score over time, with a prior towards equal weights for
-    few events. Networks and Cox regression are then fitted once more, to all rows; of boosted trees the models of all
-    folds are averaged.
+    Deep Survival Machines (networks, with numbers as they are and piecewise encoded, and linear ones), Cox regression
+    with a ridge penalty, boosted trees and a forest are fitted to every fold's complement. Their curves of the rows
+    left out say how much each counts: the weights have the least censoring-weighted Brier score over time, with a prior
+    towards equal weights for few events. The parts that count are then fitted once more, to all rows; of boosted trees
+    the models of all folds are averaged.
 
     Parameters
     ----------
     parts : mapping of str to estimator, optional
-        Models of lifemix by name; None for those above (with competing risks the cause-specific Cox models, and
-        networks without encoded numbers).
+        Models of lifemix by name; None for those above (with competing risks the cause-specific Cox models).
     n_folds : int, optional
         Number of folds; None for 5, and 3 from 20,000 rows on.
     random_state : int, Generator or None, default 0
@@ -134,7 +135,7 @@ class LifeMix(WrappingModel):
         useful = np.flatnonzero((weight > 0) & ((target.time > 0) | (target.event > 0)))
         x, target, weight = take_rows(x, useful), target.take(useful), weight[useful]
         y = target.to_array()
-        parts = default_parts(self.n_events_) if self.parts is None else dict(self.parts)
+        parts = default_parts(self.n_events_, len(target)) if self.parts is None else dict(self.parts)
         times = _comparison_times(target)
         folds = list(EventStratifiedKFold(self._folds(target), random_state=seed).split(x, y))
         fitted = cross_fit(parts, x, y, weight, folds, times, seed, self.n_jobs)
@@ -249,7 +250,14 @@ class LifeMix(WrappingModel):
         return all(_smooth(one) or hasattr(one, "predict_net_survival") for one in getattr(self, "models_", []))
 
     def _risk(self, x: Any) -> Floats:
-        return self._in_blocks(x, lambda some: -some.rmst(self.last_event_time_))
+        """Return the mean logarithm of the cumulative hazard over the event times, but for the first and last 5 %.
+
+        With proportional hazards it is the linear predictor. The mean survival time up to the last event, which other
+        models have, depends on the end of the curves, where few rows tell anything.
+        """
+        times = np.quantile(self.steps_, np.linspace(0.05, 0.95, _RISK_TIMES))
+        survival = np.clip(self._survival(x, times), _TINY, 1.0 - _TINY)
+        return np.asarray(np.log(-np.log(survival)).mean(axis=1))
 
 
 def _smooth(model: Any) -> bool:
