@@ -13,6 +13,7 @@ from lifemix.baselines import (
     DeepSurv,
     GradientBoosting,
     KaplanMeier,
+    MartingaleForest,
     RandomSurvivalForest,
     select_model,
 )
@@ -35,6 +36,7 @@ FIXED = {
     "DeepHit, the same on equal intervals": [DeepHit.paper("support", grid="equidistant", preprocessor=PREPARED)],
     "forest, depth 4, 100 trees": [RandomSurvivalForest.paper(100, preprocessor=PREPARED)],
     "forest, no depth limit": [RandomSurvivalForest(preprocessor=PREPARED)],
+    "martingale forest, 100 trees": [MartingaleForest(100, preprocessor=PREPARED)],
     "gradient boosting": [GradientBoosting(preprocessor=PREPARED)],
     "gradient boosting, with missing indicators": [GradientBoosting()],
 }

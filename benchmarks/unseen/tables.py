@@ -30,6 +30,17 @@ CHOOSING = (
     "scania",
     "metabric-causes",
     "ebmt",
+    "follic",
+    "retinopathy",
+    "acath",
+    "prostateSurvival",
+    "micro.censure",
+    "dataOvarian1",
+    "Z243",
+    "cgd",
+    "NSBCD",
+    "metabric",
+    "support",
 )
 CONFIRMING = (
     "TRACE",
@@ -52,6 +63,8 @@ CONFIRMING = (
 _OWN: dict[str, Callable[[], Any]] = {
     "metabric-causes": datasets.load_metabric_causes,
     "ebmt": datasets.load_ebmt,
+    "metabric": datasets.load_metabric,
+    "support": datasets.load_support,
     "flchain": datasets.load_flchain,
 }
 
