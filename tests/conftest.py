@@ -7,11 +7,21 @@ from hypothesis import settings
 
 import own_primitives  # noqa: F401, registered before tests are collected, which run over all that are
 from lifemix.estimators import automatic
+from lifemix.mix import model as mix
 
 settings.register_profile("lifemix", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("lifemix")
 
 _CHOOSE = automatic.choose
+_PARTS = mix.default_parts
+
+
+def small_parts(n_events, n_rows):
+    """Return the parts of ``LifeMix`` with few trees."""
+    parts = _PARTS(n_events, n_rows)
+    parts["boosted trees"].set_params(learning_rate=0.1, max_iter=40)
+    parts["forest"].set_params(n_trees=20)
+    return parts
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,6 +32,7 @@ def small_settings():
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(automatic, "choose", lambda *_: dict(automatic.ONE_NETWORK))
+        patch.setattr(mix, "default_parts", small_parts)
         yield
 
 
@@ -30,3 +41,4 @@ def true_settings(request, monkeypatch):
     """Give tests that are marked ``automatic`` the settings that users get."""
     if request.node.get_closest_marker("automatic") is not None:
         monkeypatch.setattr(automatic, "choose", _CHOOSE)
+        monkeypatch.setattr(mix, "default_parts", _PARTS)
