@@ -30,7 +30,7 @@ _TIMES = 30  # at which out-of-fold curves are compared
 _STEPS = 128  # times at which step curves are kept
 _PRIOR_EVENTS = 100.0
 _LEAST = 0.05  # a part with a smaller weight is dropped
-_MANY_ROWS = 20_000
+_MANY_ROWS = 4000
 _RISK_TIMES = 19
 _TINY = 1e-12
 
@@ -60,7 +60,7 @@ class LifeMix(WrappingModel):
     parts : mapping of str to estimator, optional
         Models of lifemix by name; None for those above (with competing risks the cause-specific Cox models).
     n_folds : int, optional
-        Number of folds; None for 5, and 3 from 20,000 rows on.
+        Number of folds; None for 5, and 3 from 4,000 rows on.
     random_state : int, Generator or None, default 0
         Random seed.
     n_jobs : int, optional

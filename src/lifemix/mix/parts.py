@@ -11,7 +11,7 @@ from ..preprocessing import TabularPreprocessor
 
 __all__ = ["averaged_over_folds", "default_parts", "to_judge", "with_seed"]
 
-_FEW_ROWS = 5000
+_FEW_ROWS = 2000
 _JUDGED = 4  # of so many members of a network one stands for all of them while parts are judged
 
 
