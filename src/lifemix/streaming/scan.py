@@ -21,6 +21,7 @@ from .hashing import unit_hash
 __all__ = ["SPLITTING", "Scan", "Shares", "held_out_rows"]
 
 _SAMPLING = 1  # added to the seed, so that held-out rows are as often in the sample as others
+_MOST_EXAMPLES = 64  # blocks of some rows each
 SPLITTING = 2
 """Added to the seed, so that rows held out for early stopping are not those of a split."""
 
@@ -79,9 +80,12 @@ class Scan:
         if block.target is not None:
             self._keep_examples([block.take(_examples(block.outcome))])
 
-    def _keep_examples(self, more: list[RowBlock]) -> None:
-        joined = join_blocks([*self.examples, *more])
-        self.examples = [joined.take(_examples(joined.outcome))]
+    def _keep_examples(self, more: list[RowBlock], most: int = _MOST_EXAMPLES) -> None:
+        """Keep examples of some rows; once they are many, those that stand for all of them."""
+        self.examples += more
+        if len(self.examples) > most:
+            joined = join_blocks(self.examples)
+            self.examples = [joined.take(_examples(joined.outcome))]
 
     def merge(self, other: Scan) -> None:
         """Add what was found in another part of the table; the held-out rows stay where they were read."""
@@ -95,6 +99,7 @@ class Scan:
 
     def sampled(self) -> RowBlock:
         """Return the sample, examples included, in the order of the table."""
+        self._keep_examples([], 1)
         joined = join_blocks([*self.sample, *self.examples])
         _, first = np.unique(joined.row, return_index=True)
         return joined if np.array_equal(first, np.arange(len(joined))) else joined.take(first)
