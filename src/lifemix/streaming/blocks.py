@@ -87,14 +87,10 @@ class RowBlock:
 
     def table(self) -> TableData:
         """Return the covariates column by column, which saves the copies that a DataFrame makes."""
-        numbers = iter(self.numbers)
-        return TableData.of_columns(
-            [
-                ColumnData(name, self.labels[name]) if name in self.labels else ColumnData.of_numbers(name, next(numbers))
-                for name in self.columns
-            ],
-            len(self),
-        )
+        columns = {name: ColumnData(name, values) for name, values in self.labels.items()}
+        names = (name for name in self.columns if name not in columns)
+        columns |= {name: ColumnData.of_numbers(name, own) for name, own in zip(names, self.numbers, strict=True)}
+        return TableData.of_columns([columns[name] for name in self.columns], len(self))
 
     @property
     def outcome(self) -> Target:
