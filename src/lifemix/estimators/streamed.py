@@ -274,6 +274,8 @@ def _scan(source: TableSource, shares: Shares, max_levels: int, ranks: Ranks) ->
     first, *others = ranks.gather(own)
     for other in others:
         first.merge(other)
+    if first.paths is not None:
+        first.paths.finish()
     if not first.rows:
         raise InputError("the source has no rows of positive weight with an outcome; expected some. Check the columns.")
     return first, held_out

@@ -35,6 +35,12 @@ class Roles:
     subject: str | None = None
     codes: Mapping[str, int] | None = None
     skip_incomplete: bool = False
+    paths: bool = True
+
+    @property
+    def follows(self) -> bool:
+        """Whether rows of one subject are intervals of a path."""
+        return self.paths and self.entry is not None and self.subject is not None
 
     @property
     def columns(self) -> list[str]:
@@ -209,7 +215,10 @@ def _floats(column: Any) -> Floats:
     """Return a column of numbers, NaN where missing."""
     if column.type != "double":
         if kind_of(column.type) != "number":
-            raise CovariateError(f"a column must hold numbers; got {column.type} such as {column[0].as_py()!r}.")
+            raise CovariateError(
+                f"a column must hold numbers; got {column.type} such as {column[0].as_py()!r}. Turn dates into days "
+                "since a common origin, and write numbers as such, not as text."
+            )
         column = arrow("compute").cast(column, arrow().float64(), safe=False)
     values: Floats = column.to_numpy(zero_copy_only=False)
     return values

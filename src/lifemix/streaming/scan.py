@@ -17,6 +17,7 @@ from ..preprocessing.merging import TableStatistics
 from ..target import Target
 from .blocks import RowBlock, join_blocks
 from .hashing import unit_hash
+from .path_check import PathCheck
 
 __all__ = ["SPLITTING", "Scan", "Shares", "held_out_rows"]
 
@@ -62,6 +63,7 @@ class Scan:
     sample: list[RowBlock] = field(default_factory=list)
     examples: list[RowBlock] = field(default_factory=list)  # the first and the last of every sort
     held_out: list[RowBlock] = field(default_factory=list)
+    paths: PathCheck | None = None
 
     def add(self, block: RowBlock) -> None:
         """Add some rows."""
@@ -77,6 +79,8 @@ class Scan:
         ):
             if rows.any():
                 kept.append(block.take(np.flatnonzero(rows)))
+        if self.paths is not None:
+            self.paths.add(block)
         if block.target is not None:
             self._keep_examples([block.take(_examples(block.outcome))])
 
@@ -94,6 +98,8 @@ class Scan:
         self.weight += other.weight
         self.piece_rows |= other.piece_rows
         self.sample += other.sample
+        if self.paths is not None and other.paths is not None:
+            self.paths.merge(other.paths)
         if other.examples:
             self._keep_examples(other.examples)
 
