@@ -85,6 +85,11 @@ def source_of(path: Path, **options: Any) -> Any:
     return TableSource(path, "time", "event", **options)
 
 
+def widths(text: str) -> tuple[int, ...]:
+    """Return the widths of layers, such as 50,50."""
+    return tuple(int(width) for width in text.split(","))
+
+
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Fit, evaluate and predict from disk in this process."""
     from lifemix import DeepSurvivalMachines, save
@@ -141,7 +146,8 @@ def fit_only(options: argparse.Namespace) -> None:
     source = source_of(options.folder / f"rows-{options.rows}", lanes=options.lanes)
     checkpoint = options.folder / "checkpoint" if options.output else None
     model = DeepSurvivalMachines(
-        hidden=tuple(int(width) for width in options.hidden.split(",")),
+        hidden=widths(options.hidden),
+        activation=options.activation,
         n_members=1,
         max_epochs=options.epochs,
         checkpoint=checkpoint,
@@ -151,17 +157,10 @@ def fit_only(options: argparse.Namespace) -> None:
     begin, cpu = time.perf_counter(), time.process_time()
     model.fit(source)
     seconds = time.perf_counter() - begin
-    if int(os.environ.get("RANK", "0")) == 0:
-        rate = options.rows * options.epochs / seconds
-        facts = {
-            "seconds": seconds,
-            "cpu": time.process_time() - cpu,
-            "rows_per_second": rate,
-            "history": model.history_,
-        }
-        print(json.dumps(facts), flush=True)
-        if options.output:
-            save(model, options.output)
+    facts = {"seconds": seconds, "cpu": time.process_time() - cpu, "history": model.history_}
+    print(json.dumps(facts), flush=True)
+    if options.output and int(os.environ.get("RANK", "0")) == 0:
+        save(model, options.output)
 
 
 def kill_and_resume(options: argparse.Namespace) -> None:
@@ -186,27 +185,42 @@ def kill_and_resume(options: argparse.Namespace) -> None:
 
 
 def compare_ranks(options: argparse.Namespace) -> None:
-    """Fit with one process and with several, of the same batches; compare rates and losses.
+    """Fit with one process and with several, of the same batches, in turns; compare rates and losses.
 
-    One process reads on one core while it trains on another: it is measured with all cores and on one of them.
+    One process reads with a thread of its own, and computes with several where the network is large: by itself it uses
+    more than one core. So it is measured on one core, which is what each rank has, and on all of them. Processor time
+    is that of all processes; it says what the ranks cost also where other programs disturb the clock.
     """
     own = ["--rows", str(options.rows), "--folder", str(options.folder), "--epochs", str(options.epochs), "--only-fit"]
-    own += ["--lanes", str(options.ranks), "--batch", str(options.batch), "--hidden", options.hidden]
+    own += ["--lanes", str(options.ranks), "--batch", str(options.batch)]
+    own += ["--hidden", options.hidden, "--activation", options.activation]
     several = ["-m", "torch.distributed.run", "--nproc-per-node", str(options.ranks), "-m", "benchmarks.disk"]
-    found, alone = [], ["-m", "benchmarks.disk"]
-    pin = ["taskset", "-c", "0"]
-    for name, before, start in (("one on one core", pin, alone), ("one", [], alone), ("several", [], several)):
-        done = subprocess.run([*before, sys.executable, *start, *own], check=True, stdout=subprocess.PIPE, text=True)
-        found.append(json.loads(done.stdout.splitlines()[-1]))
-        print(name, {key: value for key, value in found[-1].items() if key != "history"}, flush=True)
-    pinned, one, many = found
+    alone, pin = ["-m", "benchmarks.disk"], ["taskset", "-c", "0"]
+    ways = {"one on one core": (pin, alone), "one": ([], alone), "several": ([], several)}
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    cpu: dict[str, list[float]] = {name: [] for name in ways}
+    histories: dict[str, Any] = {}
+    for _ in range(options.repeats):
+        for name, (before, start) in ways.items():
+            command = [*before, sys.executable, *start, *own]
+            environment = os.environ | ({} if name == "one" else {"OMP_NUM_THREADS": "1"})
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+            facts = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+            seconds[name].append(max(one["seconds"] for one in facts))
+            cpu[name].append(sum(one["cpu"] for one in facts))
+            histories[name] = facts[0]["history"]
+            print(f"{name:>16}: {seconds[name][-1]:6.2f} s, {cpu[name][-1]:6.2f} CPU s", flush=True)
     apart = max(
         abs(a[name] - b[name])
-        for a, b in zip(one["history"], many["history"], strict=True)
+        for a, b in zip(histories["one"], histories["several"], strict=True)
         for name in ("train_loss", "validation_loss")
     )
-    times = [many["rows_per_second"] / other["rows_per_second"] for other in (one, pinned)]
-    print(f"{options.ranks} ranks: {times[0]:.2f} times the rows per second of one, {times[1]:.2f} of one on one core")
+    for name in ("one", "one on one core"):
+        times = [before / after for before, after in zip(seconds[name], seconds["several"], strict=True)]
+        shown = ", ".join(f"{value:.2f}" for value in sorted(times))
+        print(f"{options.ranks} ranks, rows per second: {np.median(times):.2f} times those of {name} ({shown})")
+    share = min(cpu["one on one core"]) / min(cpu["several"])
+    print(f"processor time: one process has {share:.2f} of what {options.ranks} ranks have together (least of each)")
     print(f"losses differ by {apart:.1e} at most", flush=True)
 
 
@@ -219,9 +233,11 @@ def main() -> None:
     parser.add_argument("--memory-fit", action="store_true")
     parser.add_argument("--kill", action="store_true")
     parser.add_argument("--ranks", type=int, default=0)
+    parser.add_argument("--repeats", type=int, default=1, help="how often ranks are compared")
     parser.add_argument("--batch", type=int, default=1024)
     parser.add_argument("--lanes", type=int)
-    parser.add_argument("--hidden", default="100")
+    parser.add_argument("--hidden", default="50,50", help="layers of the fits that are compared or killed")
+    parser.add_argument("--activation", default="tanh", help="of these layers")
     parser.add_argument("--only-fit", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--output", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

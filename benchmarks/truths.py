@@ -33,6 +33,16 @@ FLEXIBLE: dict[str, Any] = {
     "weibull + spline": ["weibull", "spline"],
 }
 MODELS: dict[str, Any] = {name: name for name in SINGLE} | FLEXIBLE
+SETTINGS: dict[str, Any] = {  # every option whose default follows from the table, so that all records are alike
+    "k": 2,
+    "hidden": (16,),
+    "activation": "relu6",
+    "n_members": 1,
+    "dropout": 0.0,
+    "batch_size": 512,
+    "learning_rate": 3e-3,
+    "patience": 10,
+}
 SAMPLES = 3
 N_ROWS = 10_000
 PATH = RESULTS / "truths.jsonl"
@@ -81,9 +91,8 @@ def simulate(name: str, n: int, seed: int) -> tuple[Floats, Any, Floats]:
 
 def compute(truth: str, model: str, samples: int, n_rows: int = N_ROWS, **settings: Any) -> list[Distance]:
     """Fit a model to all samples of a truth, as one fleet."""
-    usual: dict[str, Any] = {"k": 2, "hidden": (16,), "n_members": 1, "learning_rate": 3e-3}
     drawn = [simulate(truth, n_rows, seed) for seed in range(samples)]
-    requests = [FitRequest(DeepSurvivalMachines(MODELS[model], **(usual | settings)), X, y) for X, y, _ in drawn]
+    requests = [FitRequest(DeepSurvivalMachines(MODELS[model], **(SETTINGS | settings)), X, y) for X, y, _ in drawn]
     X, _, survival = simulate(truth, 300, _NEW)
     last = int((survival.mean(0) > 0.05).sum())
     found = []

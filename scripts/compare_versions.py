@@ -27,7 +27,15 @@ Results = dict[str, np.ndarray]
 TO_ROUNDING = {"dsm gelu": 1e-5, "dsm silu": 1e-5}
 
 # What is fitted to SUPPORT and EBMT: the settings that differ from the default.
-ONE_NETWORK: dict[str, Any] = {"n_members": 1, "dropout": 0.0, "batch_size": 128, "learning_rate": 1e-3}
+ONE_NETWORK: dict[str, Any] = {  # the defaults of version 0.1.0: later ones follow from the table
+    "hidden": (100,),
+    "activation": "relu6",
+    "n_members": 1,
+    "dropout": 0.0,
+    "batch_size": 128,
+    "learning_rate": 1e-3,
+    "patience": 10,
+}
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "lognormal": {"primitive": "lognormal", "max_epochs": 8},
@@ -254,7 +262,7 @@ def fitted_to_intervals(X: Any, y: np.ndarray) -> Results:
 
     rows = np.arange(0, len(y), 4)
     X, y, weight = X.iloc[rows], y[rows], 1.0 + rows % 3
-    model = DeepSurvivalMachines(max_epochs=3, hidden=(20,), **ONE_NETWORK).fit(X, y, weight)
+    model = DeepSurvivalMachines(**ONE_NETWORK | {"max_epochs": 3, "hidden": (20,)}).fit(X, y, weight)
     times = np.quantile(y["time"], [0.1, 0.25, 0.5, 0.75, 0.95])
     return {"survival": model.predict_survival_function(X, times)} | distributed(model, X[:100], y[:100], times)
 
@@ -264,7 +272,7 @@ def searched(data: Any) -> Results:
     from lifemix import DeepSurvivalMachines, FleetSearchCV
 
     grid = {"learning_rate": [1e-3, 1e-2], "k": [2, 3], "n_members": [1, 2]}
-    search = FleetSearchCV(DeepSurvivalMachines(max_epochs=3, hidden=(20,), **ONE_NETWORK), grid, cv=3)
+    search = FleetSearchCV(DeepSurvivalMachines(**ONE_NETWORK | {"max_epochs": 3, "hidden": (20,)}), grid, cv=3)
     search.fit(data.X[:2000], data.y[:2000])
     scores = {name: np.asarray(search.cv_results_[name]) for name in ("mean_test_score", "rank_test_score")}
     return scores | {"risk": search.predict(data.X[2000:2500])}

@@ -33,10 +33,20 @@ def path_order(path: Ints, start: Floats, stop: Floats) -> tuple[Rows, Rows]:
     return order, np.flatnonzero(np.diff(path[order], prepend=-1))
 
 
-def checked_starts(path: Ints, names: Any, start: Floats, stop: Floats, event: Ints) -> Floats:
+def checked_starts(
+    path: Ints,
+    names: Any,
+    start: Floats,
+    stop: Floats,
+    event: Ints,
+    number: Ints | None = None,
+    all_rows: bool = True,
+) -> Floats:
     """Return the starts, each exactly the end of the row before; rows that do not follow each other are refused.
 
-    path: numbers 0, 1, 2 ... of the subjects; names: what the user calls the subject of each row.
+    path: numbers 0, 1, 2 ... of the subjects; names: what the user calls the subject of each row, None where that is
+    not known; number: that of each row in a larger table; all_rows: whether no row of a subject is elsewhere, so that a
+    gap is one.
     """
     order, firsts = path_order(path, start, stop)
     before, after = order[:-1], order[1:]
@@ -49,16 +59,18 @@ def checked_starts(path: Ints, names: Any, start: Floats, stop: Floats, event: I
         (differs & (difference < 0), "which overlap", f"Correct the times. {_APART}"),
         (event[before] > 0, f"the first with event {_first(event[before])}, after which nothing can follow",
          f"Count an event that does not end the observation as 0. {_APART}"),
-        (differs & (difference > 0), "with a gap between them",
+        (differs & (difference > 0) & all_rows, "with a gap between them",
          f"Keep the covariates of the row before until the next begins. {_APART}"),
     ):  # fmt: skip
         if wrong.any():
             i = int(np.flatnonzero(wrong)[0])
             one, other = int(before[i]), int(after[i])
+            subject = "one" if names is None else f"subject {pd.Series(names).iloc[one]}"
+            shown = (one, other) if number is None else (int(number[one]), int(number[other]))
             raise TargetError(
-                f"with entry and subject, the rows of one subject must be consecutive intervals; got subject "
-                f"{pd.Series(names).iloc[one]} in ({start[one]:g}, {stop[one]:g}] and ({start[other]:g}, "
-                f"{stop[other]:g}], {what} (rows {one} and {other}; {int(wrong.sum())} such pairs). {fix}."
+                f"with entry and subject, the rows of one subject must be consecutive intervals; got {subject} in "
+                f"({start[one]:g}, {stop[one]:g}] and ({start[other]:g}, {stop[other]:g}], {what} (rows {shown[0]} and "
+                f"{shown[1]}; {int(wrong.sum())} such pairs). {fix}."
             )
     snapped = start.copy()
     snapped[after] = stop[before]

@@ -46,6 +46,7 @@ def model(words, tmp_path_factory):
     assert found["events"] == ["dead"]
     assert found["held_out"]["rows"] == pytest.approx(240, abs=60)
     assert found["held_out"]["quality"][0]["values"]["concordance"]["1"][0] > 0.55
+    assert "unfinished" in [finding["topic"] for finding in found["findings"]]  # the doctor has seen the model
     assert not (folder / "m.checkpoint").exists()
     return folder / "m.safetensors"
 

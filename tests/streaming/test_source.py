@@ -13,7 +13,9 @@ import pytest
 from lifemix.errors import CovariateError, InputError, MissingExtraError, SettingError, TargetError
 from lifemix.streaming import TableSource
 from lifemix.streaming.hashing import unit_hash
+from lifemix.streaming.pieces import ParquetPiece
 from lifemix.streaming.scan import Shares
+from lifemix.streaming.schedule import plan_windows
 
 ROLES = {"time": "time", "event": "event", "weight": "weight", "subject": "patient"}
 
@@ -147,3 +149,23 @@ def test_what_cannot_be_read_is_refused(table, folder, tmp_path, monkeypatch):
     with pytest.raises(MissingExtraError, match=r"pip install 'lifemix\[tables\]'"):
         TableSource(tmp_path / "u.csv", "time", "event")
     importlib.invalidate_caches()
+
+
+def test_lanes_that_meet_in_a_piece_decode_it_once_each(table, tmp_path, monkeypatch):
+    opened = []
+    original = ParquetPiece.batches
+
+    def counted(self, columns):
+        opened.append((self.name, self.group))
+        return original(self, columns)
+
+    monkeypatch.setattr(ParquetPiece, "batches", counted)
+    table.to_parquet(tmp_path / "t.parquet", index=False)
+    source = TableSource(tmp_path, **ROLES)
+    rows, reader, read = [piece.rows for piece in source.pieces], source.reader(), []
+    windows = plan_windows(rows, 2, 200, seed=0, epoch=0)
+    for lanes in windows:
+        read += [reader.read(part, lane).row for lane, parts in enumerate(lanes) for part in parts]
+    assert len(windows) == 6
+    assert sorted(np.concatenate(read).tolist()) == list(range(source.n_rows))
+    assert (len(source.pieces), len(opened)) == (1, 2)

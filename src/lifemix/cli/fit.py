@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,17 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SettingError
+from .fit_steps import check, choose, measure, metadata, shown_as_warning
 from .memory_limit import Memory
 from .model_choice import ModelChoice, composition
 from .options import Data, Fast, Jobs, Seed
-from .output import Screen, plain, settings_text
+from .output import Screen
 from .paths import MODELS, TABLES, check_output, check_table_path
 from .reference_models import MODEL_NAMES
 from .table_options import AllOptions, TableOptions
 
 if TYPE_CHECKING:
-    from ..report.doctor import Finding
-    from .quality import ModelQuality
     from .training_table import TrainingTable
 
 __all__ = ["fit"]
@@ -172,23 +169,23 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
     saved_rows = everything if _uses_all_rows(choices, len(test), len(everything)) else train
     if choices.model.name == "lifemix":
         _answer_first(screen, training, train, test, data.name, output, choices)
-    settings, candidates = _choose(screen, training, train, choices.model)
+    settings, candidates = choose(screen, training, train, choices.model)
     model = evaluated = _fit(screen, settings, training, train, choices.model)
     if len(saved_rows) > len(train):
         model = _fit(screen, settings, training, saved_rows, choices.model)
     _say_parts(screen, model)
     held_out: dict[str, Any] = {"rows": len(test), "refitted": model is not evaluated, "quality": []}
-    model.metadata_ = _metadata(training, data.name, held_out)
+    model.metadata_ = metadata(training, data.name, held_out)
     save(model, output)  # whatever happens when it is measured
     if choices.holdout_to is not None:
         write_table(training.rows.iloc[test], choices.holdout_to)
     if len(test):
         horizons = default_horizons(training.y[saved_rows])
-        with _shown_as_warning(screen, f"{output} is written, but its quality is not known"):
-            held_out["quality"] = _measure(screen, evaluated, training, train, test, horizons.tolist(), choices.model)
-            model.metadata_ = _metadata(training, data.name, held_out)
+        with shown_as_warning(screen, f"{output} is written, but its quality is not known"):
+            held_out["quality"] = measure(screen, evaluated, training, train, test, horizons.tolist(), choices.model)
+            model.metadata_ = metadata(training, data.name, held_out)
             save(model, output)
-        findings = [*findings, *_check(screen, evaluated, training, test, horizons)]
+        findings = [*findings, *check(screen, evaluated, training, test, horizons)]
     say_done = say_paths_done if paths else _say_done
     say_done(screen, data, output, held_out, choices.holdout_to)
     result: dict[str, Any] = {"output": str(output), "model": choices.model.name, "settings": settings}
@@ -205,10 +202,10 @@ def _answer_first(
     from .quality import first_lines, measure_models
 
     screen.say("\nFirst answer, by one network ...")
-    with _shown_as_warning(screen, "there is no first answer"):
+    with shown_as_warning(screen, "there is no first answer"):
         model = choices.model.first.fit(screen, training, train, {})
         if not output.exists():
-            model.metadata_ = _metadata(training, table, {"rows": len(test), "refitted": False, "quality": []})
+            model.metadata_ = metadata(training, table, {"rows": len(test), "refitted": False, "quality": []})
             save(model, output)
             screen.say(f"  {output} holds it until the better model is ready.", markup=False)
         if len(test):
@@ -219,28 +216,6 @@ def _answer_first(
             )
             for line in first_lines(quality, training.codes.names):
                 screen.say(f"  {line}", markup=False)
-
-
-def _check(screen: Screen, model: Any, training: TrainingTable, test: Any, horizons: Any) -> list[Finding]:
-    """Return and show what the doctor finds about the model on the held-out rows."""
-    from ..report import check_model
-    from .findings import show_findings
-
-    about: list[Finding] = []
-    with _shown_as_warning(screen, "the doctor has not seen the model"):
-        part = training.X.iloc[test], training.y[test]
-        about = check_model(model, *part, event_names=training.codes.names, horizons=horizons)
-        show_findings(screen, about, "Findings about the model")
-    return about
-
-
-@contextmanager
-def _shown_as_warning(screen: Screen, consequence: str) -> Iterator[None]:
-    """Show an error as one line: the model is fitted and written."""
-    try:
-        yield
-    except Exception as error:
-        screen.warn(f"{consequence}: {type(error).__name__}: {error}")
 
 
 def _read_settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -280,24 +255,6 @@ def _uses_all_rows(choices: _FitChoices, held_out: int, rows: int) -> bool:
     return held_out > _WORTH_REFIT * rows if choices.refit is None else choices.refit
 
 
-def _choose(
-    screen: Screen, training: TrainingTable, train: Any, choice: ModelChoice
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the settings, and the scores of those that they were chosen from."""
-    if not choice.search:
-        return dict(choice.settings), []
-    from .settings_search import SEARCH_ROWS, choose_settings
-
-    sample = f" on a sample of {SEARCH_ROWS:,} rows" if len(train) > SEARCH_ROWS else ""
-    screen.say(f"\nChoosing settings by 3-fold cross-validation{sample} ...")
-    with screen.follow():
-        settings, candidates = choose_settings(
-            training.X.iloc[train], training.y[train], choice.settings, choice.seed, choice.jobs
-        )
-    screen.say(f"  chosen: {settings_text(settings)}")
-    return settings, candidates
-
-
 def _fit(screen: Screen, settings: dict[str, Any], training: TrainingTable, rows: Any, choice: ModelChoice) -> Any:
     which = "all " if len(rows) == len(training.y) else ""
     screen.say(f"Fitting {choice.label} to {which}{len(rows):,} rows ...")
@@ -308,55 +265,6 @@ def _say_parts(screen: Screen, model: Any) -> None:
     lines = composition(model)
     if lines:
         screen.say(f"LifeMix is {lines[0]}:\n  {lines[1]}.", markup=False)
-
-
-def _measure(
-    screen: Screen,
-    model: Any,
-    training: TrainingTable,
-    train: Any,
-    test: Any,
-    horizons: list[float],
-    choice: ModelChoice,
-) -> list[ModelQuality]:
-    """Evaluate a model on held-out rows."""
-    from ..target import as_target
-    from .quality import measure_models, show_quality
-    from .reference_models import fit_references
-
-    X, y = training.X, training.y
-    known = model.training_summary_.to_target().to_array()  # as ``evaluate`` has it from the file
-    part = known, X.iloc[test], y[test], horizons
-    quality = measure_models({choice.label: model}, *part, choice.seed)
-    references, left_out = fit_references(X.iloc[train], y[train], without=choice.name)
-    for name, reference in references.items():
-        try:
-            quality += measure_models({name: reference}, *part)
-        except Exception as error:
-            left_out[name] = f"{type(error).__name__}: {error}"
-    for name, reason in left_out.items():
-        screen.warn(f"{name} is left out of the comparison: {reason}")
-    held_out = as_target(y[test])
-    whose = "" if held_out.subject is None else f" of {held_out.n_subjects:,} subjects"
-    show_quality(screen, quality, training.codes.names, training.options.time_unit, f"{whose} held out from the fit")
-    return quality
-
-
-def _metadata(training: TrainingTable, table: str, held_out: dict[str, Any]) -> dict[str, Any]:
-    """Return what the model file remembers, in JSON's types."""
-    import lifemix
-
-    quality = [each.to_state() for each in held_out["quality"]]
-    found: dict[str, Any] = plain(
-        {
-            "lifemix": lifemix.__version__,
-            "table": table,
-            "rows": len(training.y),
-            **training.to_state(),
-            "held_out": {**held_out, "quality": quality},
-        }
-    )
-    return found
 
 
 def _say_done(screen: Screen, data: Path, output: Path, held_out: dict[str, Any], rest: Path | None) -> None:

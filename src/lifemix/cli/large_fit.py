@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import SettingError
+from ..errors import SettingError, TargetError
 from ..estimators import DeepSurvivalMachines
 from ..persistence import save
 from ..preprocessing.reading import TableData
@@ -19,13 +19,14 @@ from ..streaming.blocks import join_blocks
 from ..target import as_target
 from ..training import Callback, TrainingState
 from .findings import finding_states, refuse_stops, show_findings, training_findings
+from .fit_steps import check, choose, measure, metadata, shown_as_warning
 from .large_source import LargeTable, open_large_table
 from .memory_limit import memory_limit, needed_memory, shards_kind, shown_bytes
 from .model_choice import ModelChoice
 from .output import Screen
 from .settings_search import batch_size
 from .table_options import TableOptions
-from .training_table import TrainingTable, _show_outcome
+from .training_table import TrainingTable, show_outcome
 
 __all__ = ["RowLines", "fit_from_disk", "fits_from_disk"]
 
@@ -50,8 +51,6 @@ def fits_from_disk(screen: Screen, path: Path, memory: str | None) -> bool:
 
 def fit_from_disk(screen: Screen, data: Path, options: TableOptions, output: Path, choices: Any) -> None:
     """Fit a model to a table on disk, measure it on held-out rows and write it."""
-    from .fit import _choose, _measure, _metadata, _shown_as_warning
-
     if choices.model.name != "dsm":
         raise SettingError(f"a table on disk needs --model dsm; got {choices.model.name}. Or raise --memory.")
     if choices.refit or choices.holdout_to is not None:
@@ -59,24 +58,25 @@ def fit_from_disk(screen: Screen, data: Path, options: TableOptions, output: Pat
     rows = max(1.0, _about_rows(data))
     table = open_large_table(screen, data, options, min(choices.holdout, _MOST_HELD_OUT / rows), choices.model.seed)
     screen.say(f"Of a sample of {len(table.sample.y):,} rows:", markup=False)
-    _show_outcome(screen, table.sample)
+    show_outcome(screen, table.sample)
     findings = training_findings(table.sample)
     if not choices.force:
         refuse_stops(findings)
     show_findings(screen, findings, f"Findings about a sample of {len(table.sample.y):,} rows")
-    settings, candidates = _choose(screen, table.sample, np.arange(len(table.sample.y)), choices.model)
+    settings, candidates = choose(screen, table.sample, np.arange(len(table.sample.y)), choices.model)
     model = _fit(screen, settings, table, output, choices.model)
     held_out: dict[str, Any] = {"rows": 0, "refitted": False, "quality": []}
-    model.metadata_ = _metadata(table.sample, data.name, held_out) | {"rows": table.rows}
+    model.metadata_ = metadata(table.sample, data.name, held_out) | {"rows": table.rows}
     save(model, output)
     if choices.holdout:
-        with _shown_as_warning(screen, f"{output} is written, but its quality is not known"):
+        with shown_as_warning(screen, f"{output} is written, but its quality is not known"):
             both, train, test = _with_test(table)
             held_out["rows"] = len(test)
-            horizons = default_horizons(model.training_target_).tolist()
-            held_out["quality"] = _measure(screen, model, both, train, test, horizons, choices.model)
-            model.metadata_ = _metadata(both, data.name, held_out) | {"rows": table.rows}
+            horizons = default_horizons(model.training_target_)
+            held_out["quality"] = measure(screen, model, both, train, test, horizons.tolist(), choices.model)
+            model.metadata_ = metadata(both, data.name, held_out) | {"rows": table.rows}
             save(model, output)
+            findings = [*findings, *check(screen, model, both, test, horizons)]
     screen.say()
     screen.wrote(output, f": fitted to the rows on disk without the {held_out['rows']:,} held-out ones.")
     screen.say(f"Next: lifemix predict {output} NEW_ROWS -o predictions.parquet", markup=False)
@@ -107,7 +107,10 @@ def _fit(
         callbacks=[] if screen.progress or screen.quiet else [RowLines(screen)],
     )
     screen.say(f"Fitting to {table.source.n_rows:,} rows, checkpoints in {folder.name} ...", markup=False)
-    model.fit(table.source)
+    try:
+        model.fit(table.source)
+    except TargetError as error:
+        raise TargetError(str(error).replace("give paths=False", "add --separate-rows")) from None
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
     return model.set_params(verbose=False, callbacks=None, checkpoint=None)

@@ -60,6 +60,7 @@ def open_large_table(screen: Screen, path: Path, options: TableOptions, holdout:
             entry=options.entry,
             upper=options.upper,
             subject=options.id,
+            paths=not options.separate_rows,
             columns=columns,
             drop=options.drop,
             categorical=options.categorical,

@@ -25,7 +25,7 @@ from .table_files import TableFile, read_table
 from .table_options import TableOptions
 from .visits import refuse_visits, visits_as_intervals
 
-__all__ = ["TrainingTable", "open_training_table", "show_columns", "suggest_roles"]
+__all__ = ["TrainingTable", "open_training_table", "show_columns", "show_outcome", "suggest_roles"]
 
 _LEAST_ROWS, _LEAST_EVENTS = 30, 10
 _MANY_BYTES = 50_000_000
@@ -77,7 +77,7 @@ def open_training_table(screen: Screen, path: Path, options: TableOptions, *, ch
     table = _understand(file, options)
     if check:
         refuse_problems(table.facts)
-    _show_outcome(screen, table)
+    show_outcome(screen, table)
     show_columns(screen, table.facts)
     if check:
         _check_size(table)
@@ -145,7 +145,8 @@ def _check_size(table: TrainingTable) -> None:
         )
 
 
-def _show_outcome(screen: Screen, table: TrainingTable) -> None:
+def show_outcome(screen: Screen, table: TrainingTable) -> None:
+    """Show times, events and subjects as they were understood."""
     rows, options, codes = as_target(table.y), table.options, table.codes
     target = rows.joined()  # of a path its last time and its event
     counts = np.bincount(target.event, minlength=len(codes.types) + 1)

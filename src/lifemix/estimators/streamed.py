@@ -53,7 +53,7 @@ class _Inputs:
 
     def data(self, block: RowBlock) -> Data:
         """Return inputs and outcomes of some rows."""
-        matrix = apply_preprocessor(self.preprocessor, block.frame(), columns_required=False, single=True)
+        matrix = apply_preprocessor(self.preprocessor, block.table(), columns_required=False, single=True)
         observed = self.scale.observe(block.outcome, block.weight / self.mean_weight, torch.float32)
         return Data(single_precision(matrix), _with_kinds(observed, self.kinds))
 
@@ -77,10 +77,16 @@ def _with_kinds(observed: Observations, kinds: tuple[bool, bool, bool]) -> Obser
     return observed
 
 
-def _joined(parts: Sequence[Data]) -> Data:
-    names = [name for name, value in vars(parts[0].observed).items() if value is not None]
-    joined = {name: torch.cat([getattr(part.observed, name) for part in parts]) for name in names}
-    return Data(torch.cat([part.x for part in parts]), Observations(**joined))
+def _taken(parts: Sequence[tuple[Data, Tensor]]) -> Data:
+    """Return some rows of each part, one part behind the other."""
+    first = parts[0][0]
+    ends = np.cumsum([len(rows) for _, rows in parts]).tolist()
+    x = first.x.new_empty(ends[-1], first.x.shape[1])
+    for (part, rows), end in zip(parts, ends, strict=True):
+        torch.index_select(part.x, 0, rows, out=x[end - len(rows) : end])
+    names = [name for name, value in vars(first.observed).items() if value is not None]
+    joined = {name: torch.cat([getattr(part.observed, name)[rows] for part, rows in parts]) for name in names}
+    return Data(x, Observations(**joined))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,21 +116,21 @@ class _SourceStream:
 
     def _window(self, reader: SliceReader, number: int, lanes: Sequence[list[Slice]]) -> Window:
         rows = sum(part.stop - part.start for lane in lanes for part in lane)
-        own = [(lane, self._lane(reader, lanes[lane])) for lane in self.own]
+        own = [(lane, self._lane(reader, lane, lanes[lane])) for lane in self.own]
         return Window(number, own, rows, rows * self.source.kept * (1 - self.shares.held_out))
 
-    def _lane(self, reader: SliceReader, slices: Sequence[Slice]) -> Data:
+    def _lane(self, reader: SliceReader, lane: int, slices: Sequence[Slice]) -> Data:
         """Read the training rows of a lane; where there are none, one row of weight 0."""
         kept, spare = [], None
         for part in slices:
-            block = reader.read(part)
+            block = reader.read(part, lane)
             rows = _training_rows(block, self.shares)
             if len(rows):
-                kept.append(self.inputs.data(block.take(rows)))
+                kept.append((self.inputs.data(block), torch.from_numpy(rows)))
             elif len(block):
                 spare = self.inputs.data(block.take(slice(0, 1)))
         if kept:
-            return _joined(kept)
+            return _taken(kept)
         if spare is None:
             raise InputError("too few rows: a process has none to train on. Use fewer processes or lanes.")
         return Data(spare.x, spare.observed.reweighted(0 * spare.observed.weight))
@@ -268,6 +274,8 @@ def _scan(source: TableSource, shares: Shares, max_levels: int, ranks: Ranks) ->
     first, *others = ranks.gather(own)
     for other in others:
         first.merge(other)
+    if first.paths is not None:
+        first.paths.finish()
     if not first.rows:
         raise InputError("the source has no rows of positive weight with an outcome; expected some. Check the columns.")
     return first, held_out

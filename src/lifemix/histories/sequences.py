@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CovariateError, InputError, SettingError
 from .long_tables import long_table, visits_of_array
+from .selection import SelectableRows
 from .visits import Visits, positions_until
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
-class Histories:
+class Histories(SelectableRows):
     """The measurements of each subject in the order of their times: a ragged sequence per subject.
 
     Made by ``Histories.from_long`` from a table of visits, or by ``Histories.from_array``. ``histories[rows]`` are
@@ -165,44 +166,14 @@ class Histories:
         bounds = np.searchsorted(visits.owner, np.arange(n + 1)).astype(np.intp)
         return cls(visits, bounds[:-1], bounds[1:], np.arange(n))
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def __repr__(self) -> str:
         counts = self.n_visits
         each = f"{counts.min()} to {counts.max()} each" if len(self) else "none"
         names = ", ".join(self.columns[:8]) + (", ..." if len(self.columns) > 8 else "")
         return f"<Histories of {len(self)} subjects, {counts.sum()} visits ({each}), columns: {names}>"
 
-    def __getitem__(self, rows: Any) -> Histories:
-        return self.take([rows] if isinstance(rows, (int, np.integer)) else rows)
-
-    @property
-    def iloc(self) -> Histories:
-        """The same, for ``histories.iloc[rows]`` as scikit-learn selects rows."""
-        return self
-
-    def take(self, rows: Any, axis: int = 0) -> Histories:
-        """Return some rows.
-
-        Parameters
-        ----------
-        rows : slice, row numbers or mask
-            Which rows; one may come several times.
-        axis : int, default 0
-            Only rows can be taken; scikit-learn gives the axis.
-
-        Returns
-        -------
-        Histories
-            Of these rows.
-        """
-        if axis != 0:
-            raise InputError(f"only rows of histories can be taken, axis 0; got axis {axis}. Use columns of from_long.")
-        chosen = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
-        return Histories(
-            self._visits, self._starts[chosen], self._stops[chosen], self.subjects[chosen], self.at[chosen]
-        )
+    def _taken(self, rows: Rows) -> Self:
+        return type(self)(self._visits, self._starts[rows], self._stops[rows], self.subjects[rows], self.at[rows])
 
     @property
     def n_visits(self) -> Rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CovariateError, InputError
 from ..other_frames import as_pandas
+from .selection import SelectableRows
 from .sequences import Histories
 
 __all__ = ["ArrayRows", "Sources", "described"]
 
 
-class ArrayRows:
+class ArrayRows(SelectableRows):
     """An array of more than two dimensions, one row per subject.
 
     Parameters
@@ -38,40 +39,14 @@ class ArrayRows:
             raise CovariateError(f"an array must have rows and numbers in them; got shape {self.values.shape}.")
         self.shape = len(self.values), int(np.prod(self.values.shape[1:]))
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def __repr__(self) -> str:
         return f"<array of shape {self.values.shape}>"
 
-    def __getitem__(self, rows: Any) -> ArrayRows:
-        return self.take([rows] if isinstance(rows, (int, np.integer)) else rows)
-
-    @property
-    def iloc(self) -> ArrayRows:
-        """The same, for ``.iloc[rows]`` as scikit-learn selects rows."""
-        return self
-
-    def take(self, rows: Any, axis: int = 0) -> ArrayRows:
-        """Return some rows.
-
-        Parameters
-        ----------
-        rows : slice, row numbers or mask
-            Which rows.
-        axis : int, default 0
-            Only rows can be taken; scikit-learn gives the axis.
-
-        Returns
-        -------
-        ArrayRows
-            Of these rows.
-        """
-        _only_rows(axis)
-        return ArrayRows(self.values[rows if isinstance(rows, slice) else np.asarray(rows)])
+    def _taken(self, rows: NDArray[np.intp]) -> Self:
+        return type(self)(self.values[rows])
 
 
-class Sources:
+class Sources(SelectableRows):
     """Several inputs of the same subjects side by side: tables, histories, arrays, each under a name.
 
     ``fit`` and ``predict`` of a model with an encoder take a dict of them; as ``Sources`` rows can be selected, which
@@ -107,38 +82,11 @@ class Sources:
         self.columns = [f"{name}.{column}" for name, part in self.parts.items() for column in _columns_of(part)]
         self.shape = next(iter(lengths.values())), len(self.columns)
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def __repr__(self) -> str:
         return f"<Sources of {len(self)} rows: {', '.join(self.parts)}>"
 
-    def __getitem__(self, rows: Any) -> Sources:
-        return self.take([rows] if isinstance(rows, (int, np.integer)) else rows)
-
-    @property
-    def iloc(self) -> Sources:
-        """The same, for ``.iloc[rows]`` as scikit-learn selects rows."""
-        return self
-
-    def take(self, rows: Any, axis: int = 0) -> Sources:
-        """Return some rows.
-
-        Parameters
-        ----------
-        rows : slice, row numbers or mask
-            Which rows.
-        axis : int, default 0
-            Only rows can be taken; scikit-learn gives the axis.
-
-        Returns
-        -------
-        Sources
-            Of these rows.
-        """
-        _only_rows(axis)
-        chosen = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
-        return Sources({name: part.iloc[chosen] for name, part in self.parts.items()})
+    def _taken(self, rows: NDArray[np.intp]) -> Self:
+        return type(self)({name: part.iloc[rows] for name, part in self.parts.items()})
 
 
 def _as_source(name: str, part: Any) -> Any:
@@ -160,11 +108,6 @@ def _columns_of(part: Any) -> list[str]:
     if isinstance(part, ArrayRows):
         return [f"x{i}" for i in range(part.shape[1])]
     return [str(name) for name in part.columns]
-
-
-def _only_rows(axis: int) -> None:
-    if axis != 0:
-        raise InputError(f"only rows can be taken, axis 0; got axis {axis}.")
 
 
 def described(X: Histories | Sources | ArrayRows) -> pd.DataFrame:

@@ -7,7 +7,7 @@ command line does (columns, doctor, search, fit, refit), pays for the reading on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -46,15 +46,28 @@ class ColumnData:
     """
 
     def __init__(
-        self, name: str, values: pd.Series[Any], whole_column: ColumnData | None = None, rows: Rows = slice(None)
+        self,
+        name: str,
+        values: pd.Series[Any] | Floats,
+        whole_column: ColumnData | None = None,
+        rows: Rows = slice(None),
     ) -> None:
         self.name = name
         self._values, self._whole_column, self._rows = values, whole_column, rows
 
+    @classmethod
+    def of_numbers(cls, name: str, numbers: Floats) -> ColumnData:
+        """Return a column of numbers that are known to be finite, or NaN where missing."""
+        column = cls(name, numbers)
+        column.kind, column.numbers = "numeric", numbers
+        return column
+
     @cached_property
     def values(self) -> pd.Series[Any]:
         """The column as it was given."""
-        return self._values if self._whole_column is None else self._whole_column.values.iloc[self._rows]
+        if self._whole_column is not None:
+            return self._whole_column.values.iloc[self._rows]
+        return pd.Series(self._values, copy=False) if isinstance(self._values, np.ndarray) else self._values
 
     @cached_property
     def kind(self) -> Literal["numeric", "categorical"]:
@@ -194,6 +207,28 @@ class TableData:
         self._keep(tuple(read_columns(frame)), len(frame), named)
         self.frame = frame
 
+    @classmethod
+    def of_columns(cls, data: Sequence[ColumnData], length: int, named: bool = True) -> TableData:
+        """Return the table of columns that were read elsewhere.
+
+        Parameters
+        ----------
+        data : sequence of columns
+            As ``data`` has them.
+        length : int
+            The number of rows.
+        named : bool, default True
+            Whether the names were given, or made up for an array.
+
+        Returns
+        -------
+        TableData
+
+        """
+        table = object.__new__(cls)
+        table._keep(tuple(data), length, named)
+        return table
+
     def _keep(self, data: tuple[ColumnData, ...], length: int, named: bool) -> None:
         self.data, self.named = data, named
         self.columns = [column.name for column in data]
@@ -238,9 +273,7 @@ class TableData:
         return self._part([column.take(chosen) for column in self.data], length)
 
     def _part(self, data: list[ColumnData], length: int) -> TableData:
-        part = object.__new__(TableData)
-        part._keep(tuple(data), length, self.named)
-        return part
+        return TableData.of_columns(data, length, self.named)
 
 
 def read_columns(table: pd.DataFrame | TableData) -> Iterator[ColumnData]:

@@ -19,7 +19,7 @@ from .tabular import TabularPreprocessor
 __all__ = ["SequencePreprocessor"]
 
 Singles = NDArray[np.float32]
-_ALONE = {Histories: "visits", ArrayRows: "array"}
+_ALONE: dict[type[Any], str] = {Histories: "visits", ArrayRows: "array"}
 
 
 class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..checks import check_weight
 from ..errors import CovariateError, InputError, LifemixError, TargetError
+from ..preprocessing.reading import ColumnData, TableData
 from ..subjects import subject_codes
 from ..target import Target, as_target
 from .arrow import arrow, kind_of
@@ -34,6 +35,12 @@ class Roles:
     subject: str | None = None
     codes: Mapping[str, int] | None = None
     skip_incomplete: bool = False
+    paths: bool = True
+
+    @property
+    def follows(self) -> bool:
+        """Whether rows of one subject are intervals of a path."""
+        return self.paths and self.entry is not None and self.subject is not None
 
     @property
     def columns(self) -> list[str]:
@@ -83,6 +90,13 @@ class RowBlock:
             if name in self.labels:
                 frame.insert(place, name, self.labels[name])
         return frame
+
+    def table(self) -> TableData:
+        """Return the covariates column by column, which saves the copies that a DataFrame makes."""
+        columns = {name: ColumnData(name, values) for name, values in self.labels.items()}
+        names = (name for name in self.columns if name not in columns)
+        columns |= {name: ColumnData.of_numbers(name, own) for name, own in zip(names, self.numbers, strict=True)}
+        return TableData.of_columns([columns[name] for name in self.columns], len(self))
 
     @property
     def outcome(self) -> Target:
@@ -142,14 +156,14 @@ class BlockMaker:
     def make(self, batches: Sequence[Any], place: str, first_row: int) -> RowBlock:
         """Return the rows of some batches of one file; ``first_row`` is the number of the first one."""
         pa = arrow()
-        table = pa.Table.from_batches(batches).combine_chunks()
-        columns = {name: _one(table.column(name)) for name in table.schema.names}
+        table = pa.Table.from_batches(batches)
         count = table.num_rows
         try:
+            columns = {name: _one(table.column(name)) for name in {*self.labels, *self.roles.columns}}
             rows, target = self._outcome(columns, count)
             numbers = np.empty((len(self.numbers), count))
-            for i, name in enumerate(self.numbers):
-                numbers[i] = _floats(columns[name])
+            for name, own in zip(self.numbers, numbers, strict=True):
+                _write_floats(table.column(name), own)
             labels = {name: _labels(columns[name]) for name in self.labels}
             weight = check_weight(None if self.roles.weight is None else _floats(columns[self.roles.weight]), count)
         except LifemixError as error:
@@ -199,13 +213,23 @@ def _one(column: Any) -> Any:
 
 def _floats(column: Any) -> Floats:
     """Return a column of numbers, NaN where missing."""
-    pa = arrow()
-    if kind_of(column.type) != "number":
-        raise CovariateError(f"a column must hold numbers; got {column.type} such as {column[0].as_py()!r}.")
-    if column.type != pa.float64():
-        column = arrow("compute").cast(column, pa.float64(), safe=False)
+    if column.type != "double":
+        if kind_of(column.type) != "number":
+            raise CovariateError(
+                f"a column must hold numbers; got {column.type} such as {column[0].as_py()!r}. Turn dates into days "
+                "since a common origin, and write numbers as such, not as text."
+            )
+        column = arrow("compute").cast(column, arrow().float64(), safe=False)
     values: Floats = column.to_numpy(zero_copy_only=False)
     return values
+
+
+def _write_floats(column: Any, out: Floats) -> None:
+    """Write a column that came in several parts, which are not put together first."""
+    first = 0
+    for part in column.chunks:
+        out[first : first + len(part)] = _floats(part)
+        first += len(part)
 
 
 def _labels(column: Any) -> pd.Series[Any]:

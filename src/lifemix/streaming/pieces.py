@@ -73,12 +73,21 @@ class ParquetPiece:
         inside = [name for name in columns if name not in self.keys]
         try:
             file = arrow("parquet").ParquetFile(
-                self.fragment.open(), metadata=self.fragment.metadata, pre_buffer=False, buffer_size=_BUFFER
+                self.fragment.open(),
+                metadata=self.fragment.metadata,
+                read_dictionary=[name for name in inside if self._holds_texts(name)],
+                pre_buffer=False,
+                buffer_size=_BUFFER,
             )
             for batch in file.iter_batches(BATCH_ROWS, row_groups=[self.group], columns=inside, use_threads=False):
                 yield _with_keys(pa, batch, columns, self.keys)
         except (OSError, pa.ArrowException) as error:
             raise file_error(self.name, error) from None
+
+    def _holds_texts(self, name: str) -> bool:
+        """Tell whether a column is read as codes of its different texts, as it is stored."""
+        schema = self.fragment.physical_schema
+        return name in schema.names and kind_of(schema.field(name).type) == "label"
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,17 +52,17 @@ class SliceReader:
 
     def __init__(self, pieces: Sequence[FilePiece], first_rows: Sequence[int], maker: BlockMaker) -> None:
         self.pieces, self.first_rows, self.maker = pieces, first_rows, maker
-        self._open: dict[int, _OpenPiece] = {}
+        self._open: dict[tuple[int, int], _OpenPiece] = {}
 
-    def read(self, part: Slice) -> RowBlock:
-        """Return the rows of a slice; a piece stays open until its end."""
+    def read(self, part: Slice, lane: int = 0) -> RowBlock:
+        """Return the rows of a slice; a piece stays open until its end, for each lane that reads it at its own row."""
         piece = self.pieces[part.piece]
-        reader = self._open.pop(part.piece, None)
+        reader = self._open.pop((lane, part.piece), None)
         if reader is None or reader.position > part.start:
             reader = _OpenPiece(piece, self.maker.needed)
         batches = reader.take(part.start, part.stop)
         if part.stop < piece.rows:
-            self._open[part.piece] = reader
+            self._open[lane, part.piece] = reader
         return self.maker.make(batches, piece.name, self.first_rows[part.piece] + part.start)
 
     def read_all(self, number: int) -> Iterator[RowBlock]:

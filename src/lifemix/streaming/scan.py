@@ -17,10 +17,12 @@ from ..preprocessing.merging import TableStatistics
 from ..target import Target
 from .blocks import RowBlock, join_blocks
 from .hashing import unit_hash
+from .path_check import PathCheck
 
 __all__ = ["SPLITTING", "Scan", "Shares", "held_out_rows"]
 
 _SAMPLING = 1  # added to the seed, so that held-out rows are as often in the sample as others
+_MOST_EXAMPLES = 64  # blocks of some rows each
 SPLITTING = 2
 """Added to the seed, so that rows held out for early stopping are not those of a split."""
 
@@ -61,6 +63,7 @@ class Scan:
     sample: list[RowBlock] = field(default_factory=list)
     examples: list[RowBlock] = field(default_factory=list)  # the first and the last of every sort
     held_out: list[RowBlock] = field(default_factory=list)
+    paths: PathCheck | None = None
 
     def add(self, block: RowBlock) -> None:
         """Add some rows."""
@@ -76,12 +79,17 @@ class Scan:
         ):
             if rows.any():
                 kept.append(block.take(np.flatnonzero(rows)))
+        if self.paths is not None:
+            self.paths.add(block)
         if block.target is not None:
             self._keep_examples([block.take(_examples(block.outcome))])
 
-    def _keep_examples(self, more: list[RowBlock]) -> None:
-        joined = join_blocks([*self.examples, *more])
-        self.examples = [joined.take(_examples(joined.outcome))]
+    def _keep_examples(self, more: list[RowBlock], most: int = _MOST_EXAMPLES) -> None:
+        """Keep examples of some rows; once they are many, those that stand for all of them."""
+        self.examples += more
+        if len(self.examples) > most:
+            joined = join_blocks(self.examples)
+            self.examples = [joined.take(_examples(joined.outcome))]
 
     def merge(self, other: Scan) -> None:
         """Add what was found in another part of the table; the held-out rows stay where they were read."""
@@ -90,11 +98,14 @@ class Scan:
         self.weight += other.weight
         self.piece_rows |= other.piece_rows
         self.sample += other.sample
+        if self.paths is not None and other.paths is not None:
+            self.paths.merge(other.paths)
         if other.examples:
             self._keep_examples(other.examples)
 
     def sampled(self) -> RowBlock:
         """Return the sample, examples included, in the order of the table."""
+        self._keep_examples([], 1)
         joined = join_blocks([*self.sample, *self.examples])
         _, first = np.unique(joined.row, return_index=True)
         return joined if np.array_equal(first, np.arange(len(joined))) else joined.take(first)

@@ -20,6 +20,7 @@ from ..preprocessing.merging import TableStatistics
 from ..target import Target
 from .blocks import BlockMaker, Roles, RowBlock, join_blocks
 from .files import open_table
+from .path_check import PathCheck
 from .pieces import check_columns
 from .reading import SliceReader, read_ahead
 from .scan import SPLITTING, Scan, Shares, held_out_rows
@@ -50,8 +51,12 @@ class TableSource:
     weight : str, optional
         A column of case weights; rows of weight 0 are left out.
     subject : str, optional
-        A column that identifies subjects; their rows are held out together. With ``entry`` too, every row counts by
-        itself, given survival to its entry.
+        A column that identifies subjects; their rows are held out together.
+    paths : bool, default True
+        With ``entry`` and ``subject``, as in ``make_target``: whether the rows of one subject are consecutive
+        intervals, which a fit checks. Overlaps and rows after an event are found among rows that are read together,
+        gaps among all rows of some subjects: of all, where the table has at most 262,144 rows. Every row counts given
+        survival to its entry, whether they are or not.
     columns : sequence of str, optional
         The covariates; by default all other columns.
     drop : sequence of str, default ()
@@ -112,6 +117,7 @@ class TableSource:
         upper: str | None = None,
         weight: str | None = None,
         subject: str | None = None,
+        paths: bool = True,
         columns: Sequence[str] | None = None,
         drop: Sequence[str] = (),
         categorical: Sequence[str] = (),
@@ -124,7 +130,7 @@ class TableSource:
     ) -> None:
         if (time is None) != (event is None):
             raise SettingError(f"time and event go together; got time={time!r} and event={event!r}. Name both columns.")
-        self.roles = Roles(time, event, entry, upper, weight, subject, codes, skip_incomplete)
+        self.roles = Roles(time, event, entry, upper, weight, subject, codes, skip_incomplete, bool(paths))
         self.shuffle_rows = int(Whole(1)("shuffle_rows", shuffle_rows))
         self.lanes = None if lanes is None else int(Whole(1)("lanes", lanes))
         opened = open_table(data, delimiter, missing, [] if subject is None else [subject])
@@ -209,6 +215,8 @@ class TableSource:
     def scan(self, shares: Shares, max_levels: int, part: int = 0, parts: int = 1) -> Scan:
         """Read one of several parts of the table once."""
         found = Scan(TableStatistics.of(self.columns, self.maker.labels, max_levels), shares)
+        if self.roles.follows:
+            found.paths = PathCheck.of(self.n_rows, shares.seed)
         for number, block in self.raw_blocks(part, parts):
             found.add(block)
             found.piece_rows[number] = found.piece_rows.get(number, 0) + block.n_read

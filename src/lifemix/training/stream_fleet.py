@@ -206,11 +206,14 @@ def _seed(seed: int, epoch: int, window: int, lane: int) -> int:
 
 def _inputs(lanes: Sequence[_Lane], step: int, memory: Tensor) -> Tensor:
     """Return the inputs of a step, ``[models, rows, inputs]``."""
-    if len(lanes) == 1:
-        (lane,) = lanes
-        torch.index_select(lane.x, 0, lane.rows[step].reshape(-1), out=memory.view(-1, memory.shape[-1]))
-        return memory
-    return torch.cat([lane.x[lane.rows[step]] for lane in lanes], dim=1)
+    if len(memory) > 1 and len(lanes) > 1:
+        return torch.cat([lane.x[lane.rows[step]] for lane in lanes], dim=1)
+    flat, first = memory.view(-1, memory.shape[-1]), 0
+    for lane in lanes:
+        rows = lane.rows[step].reshape(-1)
+        torch.index_select(lane.x, 0, rows, out=flat[first : first + len(rows)])
+        first += len(rows)
+    return memory
 
 
 def _joined_masks(masks: Sequence[list[Tensor] | None]) -> list[Tensor] | None:
