@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lifemix import DeepSurvivalMachines, datasets, make_target, save
+from lifemix import DeepSurvivalMachines, baselines, datasets, make_target, save
 from lifemix.estimators.plan import make_plan
 from lifemix.preprocessing import TabularPreprocessor
 
@@ -31,6 +31,7 @@ from .tables import Table
 __all__ = ["plot", "run", "tables"]
 
 BEFORE = "LIFEMIX_BEFORE"
+BASELINES = ("KaplanMeier", "CoxPH", "CauseSpecific", "GradientBoosting")
 
 
 def _result(timing: Timing, share: float = 1.0, size: int | None = None) -> dict[str, Any]:
@@ -69,6 +70,22 @@ def model_file(n: int) -> dict[str, Any]:
     one_thread()
     X, y = _drawn(n, 1)
     model = DeepSurvivalMachines(hidden=(), k=1, max_epochs=0).fit(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        timing = clock(lambda: save(model, path))
+        return _result(timing, size=path.stat().st_size)
+
+
+def baseline_file(n: int, name: str) -> dict[str, Any]:
+    """Save a baseline: its curves, and what the file holds beside them."""
+    one_thread()
+    X, y = _drawn(n, 1)
+    if name == "CauseSpecific":
+        y = make_target(y["time"], np.where(np.arange(n) % 2, y["event"], 2 * y["event"]))
+        model = baselines.CauseSpecific(baselines.CoxPH())
+    else:
+        model = getattr(baselines, name)()
+    model.fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         timing = clock(lambda: save(model, path))
@@ -115,6 +132,7 @@ def tasks(quick: bool) -> dict[str, tuple[str, list[Any]]]:
         f"before the first epoch, {n:,} x 20": ("before_first_epoch", [n, 20]),
         "preprocessing of one row, SUPPORT": ("one_row", []),
         f"saving a model of {n:,} rows": ("model_file", [n]),
+        **{f"saving a {name} of {n:,} rows": ("baseline_file", [n, name]) for name in BASELINES},
         "fit, 100 levels in 20,000 rows": ("levels", [20_000, 100]),
         "fit, 1,000 levels in 20,000 rows": ("levels", [20_000, 1_000]),
         **({} if quick else {"fit, 10,000 levels in 20,000 rows": ("levels", [20_000, 10_000])}),
