@@ -70,7 +70,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         "preprocessor_": IfPresent(PreprocessorState()),
         "metadata_": IfPresent(JsonValue()),
     }  # what all models save; a class adds its own (see lifemix.state)
-    _most_event_times: ClassVar[float] = np.inf  # that a file keeps; 0 where predictions do not depend on them
+    most_event_times: ClassVar[float] = np.inf  # that a file keeps; 0 where predictions do not depend on them
     _needs_columns: ClassVar[bool] = True  # whether a table without any column that varies is refused
 
     n_events_: int
@@ -296,7 +296,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def training_summary_(self) -> TargetSummary:
         """What ``save`` writes of the training rows."""
         check_is_fitted(self, "n_events_")
-        return TargetSummary.of(self.training_target_, self._most_event_times)
+        return TargetSummary.of(self.training_target_, self.most_event_times)
 
     def predict_median(self, X: TableLike) -> Floats:
         """Return the median time to the first event of each row, of a model that predicts distributions.

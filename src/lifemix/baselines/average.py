@@ -71,7 +71,7 @@ class ModelAverage(WrappingModel):
      [0.89 0.76]]
     """
 
-    _most_event_times = MANY_TIMES  # the risk score is an integral over them
+    most_event_times = MANY_TIMES  # the risk score is an integral over them
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "estimators": Check(_check_estimators),

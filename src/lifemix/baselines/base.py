@@ -119,7 +119,7 @@ class WrappingModel(Baseline):
     _takes_paths = True
     _takes_weights = True
     _is_wrapper = True
-    _most_event_times = 0  # their parts keep what they need
+    most_event_times = 0  # their parts keep what they need
 
     def preprocess(self, X: TableLike) -> Any:
         """Return the table unchanged: the estimators inside have preprocessors of their own.

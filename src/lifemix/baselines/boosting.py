@@ -85,7 +85,7 @@ class GradientBoosting(Baseline):
     """
 
     _several_events = True
-    _most_event_times = 0
+    most_event_times = 0
     _takes_entry = True
     _takes_weights = True
 

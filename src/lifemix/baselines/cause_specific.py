@@ -75,7 +75,7 @@ class CauseSpecific(WrappingModel):
     [[1.]]
     """
 
-    _most_event_times = MANY_TIMES
+    most_event_times = MANY_TIMES
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "estimator": Check(_check_estimator),

@@ -87,7 +87,7 @@ class CoxPH(Baseline):
     _takes_entry = True
     _takes_paths = True
     _takes_weights = True
-    _most_event_times = MANY_TIMES
+    most_event_times = MANY_TIMES
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "ties": Choice("efron", "breslow"),

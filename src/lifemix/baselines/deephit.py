@@ -127,7 +127,7 @@ class DeepHit(Baseline):
     """
 
     _several_events = True
-    _most_event_times = 0
+    most_event_times = 0
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "shared_layers": Whole(1),

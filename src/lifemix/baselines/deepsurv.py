@@ -105,7 +105,7 @@ class DeepSurv(Baseline):
     (3, 2)
     """
 
-    _most_event_times = MANY_TIMES
+    most_event_times = MANY_TIMES
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "hidden": Check(_check_hidden),

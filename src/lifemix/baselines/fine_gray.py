@@ -71,7 +71,7 @@ class FineGray(Baseline):
     """
 
     _several_events = True
-    _most_event_times = MANY_TIMES
+    most_event_times = MANY_TIMES
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "coherent": Flag(),

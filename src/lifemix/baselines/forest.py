@@ -48,7 +48,7 @@ class LeafCurvesState(ObjectOf):
     def write(self, value: Any, writer: Writer, place: str) -> Any:
         """Return what is written of each field."""
         model = writer.owner
-        steps = model.training_summary_.bounded(model._most_event_times).steps
+        steps = model.training_summary_.bounded(model.most_event_times).steps
         if len(steps) != len(model.event_times_):
             value = value.moved(1 + np.searchsorted(steps, model.event_times_), len(steps) + 1)
         return super().write(value, writer, place)
@@ -100,7 +100,7 @@ class RandomSurvivalForest(Baseline):
     (3, 2)
     """
 
-    _most_event_times = 2**16  # a leaf's curve has few steps, which would be seen to move
+    most_event_times = 2**16  # a leaf's curve has few steps, which would be seen to move
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "n_trees": Whole(1),

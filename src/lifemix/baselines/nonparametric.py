@@ -57,7 +57,7 @@ class AalenJohansen(Baseline):
     _takes_entry = True
     _takes_paths = True
     _takes_weights = True
-    _most_event_times = MANY_TIMES
+    most_event_times = MANY_TIMES
 
     _state: ClassVar[Mapping[str, StateKind]] = {
         "survival_": StepCurve(1.0, most=1.0),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -187,7 +189,8 @@ class FittedNetwork:
         x, device = single_precision(matrix), self._device()
         results = []
         for architecture, flat in self._pairs():
-            parameters = architecture.layout.views(flat.to(device))
+            parameters = self._views if flat is self.parameters and device.type == "cpu" else None
+            parameters = parameters or architecture.layout.views(flat.to(device))
             size = max(1, _ROWS_AT_ONCE // len(flat))
             parts = [
                 function(architecture, parameters, part.to(device).expand(len(flat), -1, -1)).cpu()
@@ -195,6 +198,14 @@ class FittedNetwork:
             ]
             results.append(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
         return results[0] if len(results) == 1 else torch.cat(results)
+
+    @cached_property
+    def _views(self) -> dict[str, Tensor]:
+        """The parameters by name, of members that share an architecture; single rows would spend a while on it."""
+        return self.architectures[0].layout.views(self.parameters)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_views"}
 
     def _device(self) -> torch.device:
         """Return where to compute: a network that was pickled beside a GPU may come to a machine that has none."""

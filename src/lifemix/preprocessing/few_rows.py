@@ -13,7 +13,7 @@ from .reading import FEW, few_labels, holds_plain_numbers
 if TYPE_CHECKING:
     from .encoding import Encoding
 
-__all__ = ["are_few", "write_few"]
+__all__ = ["are_few", "array_of_few", "write_few"]
 
 _COLUMNS = 64  # more are read together
 
@@ -21,6 +21,18 @@ _COLUMNS = 64  # more are read together
 def are_few(table: Any) -> bool:
     """Tell whether rows are few, of not too many columns."""
     return isinstance(table, pd.DataFrame) and len(table) <= FEW and table.shape[1] <= _COLUMNS
+
+
+def array_of_few(encoding: Encoding, X: Any, single: bool) -> NDArray[Any] | None:
+    """Return the matrix of a few rows of an array of plain numbers, all of them scaled; None of anything else."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or not 0 < len(X) <= FEW or not holds_plain_numbers(X.dtype):
+        return None
+    if X.shape[1] != len(encoding.columns) or not encoding.scaled.all():
+        return None
+    result = np.zeros((len(X), len(encoding.names)), np.float32 if single else np.float64, "C" if single else "F")
+    with np.errstate(over="ignore"):
+        written = _write_numbers(encoding, X.T, np.arange(X.shape[1]), result)
+    return result if written else None
 
 
 def write_few(encoding: Encoding, table: pd.DataFrame, result: NDArray[Any]) -> list[int] | None:

@@ -15,7 +15,7 @@ __all__ = ["StepCurve", "TimedStepCurve"]
 class StepCurve:
     """A curve at the model's ``event_times_``, from ``start`` before the first, with values from ``least`` to ``most``.
 
-    A file has it at the event times that are kept: at most ``_most_event_times`` of the model's class.
+    A file has it at the event times that are kept: at most ``most_event_times`` of the model's class.
     """
 
     def __init__(self, start: float, least: float = 0.0, most: float = np.inf) -> None:
@@ -57,7 +57,7 @@ class TimedStepCurve:
 
 def _summary(writer: Writer) -> Any:
     """Return what is written of the training target."""
-    return writer.owner.training_summary_.bounded(writer.owner._most_event_times)
+    return writer.owner.training_summary_.bounded(writer.owner.most_event_times)
 
 
 def _kept(writer: Writer, times: Any, values: Any, start: float) -> Any:

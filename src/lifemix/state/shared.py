@@ -48,7 +48,7 @@ class SummaryState(ObjectOf):
 
     def write(self, value: Any, writer: Writer, place: str) -> Any:
         """Return what is written of each field."""
-        return self.write_whole(value.bounded(writer.owner._most_event_times), writer, place)
+        return self.write_whole(value.bounded(writer.owner.most_event_times), writer, place)
 
     def write_whole(self, value: TargetSummary, writer: Writer, place: str) -> Any:
         """Return the same with all event times that there are."""
