@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lifemix import DeepSurvivalMachines, datasets, make_target, save
+from lifemix import DeepSurvivalMachines, baselines, datasets, make_target, save
 from lifemix.estimators.plan import make_plan
 from lifemix.preprocessing import TabularPreprocessor
 
@@ -31,6 +31,7 @@ from .tables import Table
 __all__ = ["plot", "run", "tables"]
 
 BEFORE = "LIFEMIX_BEFORE"
+BASELINES = ("KaplanMeier", "CoxPH", "CauseSpecific", "GradientBoosting")
 
 
 def _result(timing: Timing, share: float = 1.0, size: int | None = None) -> dict[str, Any]:
@@ -64,11 +65,49 @@ def one_row() -> dict[str, Any]:
     return _result(clock(lambda: [fitted.transform(row) for row in rows]), 1 / len(rows))
 
 
+def predicted_row(members: int, kind: str) -> dict[str, Any]:
+    """Predict survival at three times for single rows of SUPPORT, each a table of its own."""
+    one_thread()
+    data = datasets.load_support()
+    X = data.X if kind == "frame" else TabularPreprocessor().fit_transform(data.X)
+    model = DeepSurvivalMachines(n_members=members, max_epochs=1).fit(X, data.y)
+    rows = [(X.iloc[i : i + 1] if kind == "frame" else X[i : i + 1]).copy() for i in range(300)]
+    times = [30.0, 90.0, 360.0]
+    model.predict_survival_function(rows[0], times)
+    turns = [clock(lambda: [model.predict_survival_function(row, times) for row in rows]) for _ in range(3)]
+    return _result(min(turns, key=lambda turn: turn.cpu), 1 / len(rows))
+
+
+def score_of_causes(n: int, count: int) -> dict[str, Any]:
+    """Score a model of many causes, fitted for one epoch."""
+    one_thread()
+    X, y = _of_causes(n, count)
+    warnings.simplefilter("ignore")
+    model = DeepSurvivalMachines(max_epochs=1).fit(X, y)
+    return _result(clock(lambda: model.score(X, y)))
+
+
 def model_file(n: int) -> dict[str, Any]:
     """Save a linear model of one column: what the file holds beside weights."""
     one_thread()
     X, y = _drawn(n, 1)
     model = DeepSurvivalMachines(hidden=(), k=1, max_epochs=0).fit(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        timing = clock(lambda: save(model, path))
+        return _result(timing, size=path.stat().st_size)
+
+
+def baseline_file(n: int, name: str) -> dict[str, Any]:
+    """Save a baseline: its curves, and what the file holds beside them."""
+    one_thread()
+    X, y = _drawn(n, 1)
+    if name == "CauseSpecific":
+        y = make_target(y["time"], np.where(np.arange(n) % 2, y["event"], 2 * y["event"]))
+        model = baselines.CauseSpecific(baselines.CoxPH())
+    else:
+        model = getattr(baselines, name)()
+    model.fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         timing = clock(lambda: save(model, path))
@@ -88,13 +127,17 @@ def levels(n: int, count: int) -> dict[str, Any]:
 def causes(n: int, count: int) -> dict[str, Any]:
     """Fit three epochs to many causes, and predict the incidence of each at two times."""
     one_thread()
-    rng = np.random.default_rng(0)
-    X, event = rng.standard_normal((n, 2)), rng.integers(0, count + 1, n)
-    event[:count] = np.arange(1, count + 1)
-    y = make_target(rng.weibull(1.5, n) + 0.01, event)
+    X, y = _of_causes(n, count)
     model = DeepSurvivalMachines(max_epochs=3)
     warnings.simplefilter("ignore")
     return _result(clock(lambda: model.fit(X, y).predict_cumulative_incidences(X, [0.5, 1.0])))
+
+
+def _of_causes(n: int, count: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X, event = rng.standard_normal((n, 2)), rng.integers(0, count + 1, n)
+    event[:count] = np.arange(1, count + 1)
+    return X, make_target(rng.weibull(1.5, n) + 0.01, event)
 
 
 def _drawn(n: int, d: int) -> tuple[Any, Any]:
@@ -114,12 +157,18 @@ def tasks(quick: bool) -> dict[str, tuple[str, list[Any]]]:
         f"preprocessing, 5,000 x {d:,}": ("wide", [5_000, d, 0.0]),
         f"before the first epoch, {n:,} x 20": ("before_first_epoch", [n, 20]),
         "preprocessing of one row, SUPPORT": ("one_row", []),
+        "survival of one row, DataFrame, one network": ("predicted_row", [1, "frame"]),
+        "survival of one row, array, one network": ("predicted_row", [1, "array"]),
+        "survival of one row, DataFrame, 16 networks": ("predicted_row", [16, "frame"]),
         f"saving a model of {n:,} rows": ("model_file", [n]),
+        **{f"saving a {name} of {n:,} rows": ("baseline_file", [n, name]) for name in BASELINES},
         "fit, 100 levels in 20,000 rows": ("levels", [20_000, 100]),
         "fit, 1,000 levels in 20,000 rows": ("levels", [20_000, 1_000]),
         **({} if quick else {"fit, 10,000 levels in 20,000 rows": ("levels", [20_000, 10_000])}),
         "fit and incidences, 5 causes, 500 rows": ("causes", [500, 5]),
         "fit and incidences, 50 causes, 500 rows": ("causes", [500, 50]),
+        "score, 5 causes, 500 rows": ("score_of_causes", [500, 5]),
+        "score, 50 causes, 500 rows": ("score_of_causes", [500, 50]),
     }
 
 

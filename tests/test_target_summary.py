@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
-from lifemix import DeepSurvivalMachines, load, make_target, metrics, save
+from lifemix import DeepSurvivalMachines, LifeMix, baselines, load, make_target, metrics, save
 from lifemix.baselines import CoxPH
 from lifemix.datasets import load_metabric
 from lifemix.splits import default_horizons, horizons
@@ -104,7 +105,7 @@ def test_times_that_many_share_are_exact():
 def test_the_size_has_a_bound_whatever_the_number_of_rows_and_causes():
     for n, causes in ((300_000, 1), (100_000, 50)):
         cells = TargetSummary.of(simulated(n, causes)).times
-        assert cells.counts.size + 2 * len(cells.left) <= 2**15 + 2 * causes
+        assert cells.counts.size + 2 * len(cells.left) <= 1.6 * 2**13
 
 
 def test_a_target_of_other_rows_does_not_match():
@@ -147,6 +148,88 @@ def test_the_file_does_not_grow_with_the_rows(tmp_path):
         sizes.append((tmp_path / "model").stat().st_size)
     assert max(sizes) < 400_000
     assert sizes[1] < 1.1 * sizes[0]
+
+
+@pytest.mark.parametrize("spread", ["even", "gap", "late entry", "ties"])
+def test_curves_at_the_times_that_are_kept_are_close_everywhere(spread):
+    rng = np.random.default_rng(2)
+    n, entry = 20_000, None
+    time = rng.weibull(0.7, n)
+    if spread == "gap":
+        time = np.where(time > 0.5, time + 20.0, time)
+    if spread == "late entry":
+        entry = np.where(rng.random(n) < 0.7, 0.8 * time * rng.random(n), 0.0)
+    if spread == "ties":
+        time = np.ceil(time * 3000) / 3000
+    target = as_target(make_target(time, rng.random(n) < 0.7, entry=entry))
+    times = target.event_times
+    summary = TargetSummary.of(target, 2**12)
+    assert len(summary.event_times) <= 2**12 < len(times) == summary.merged.sum()
+    assert summary.steps[0] == times[0]
+    assert summary.steps[-1] == times[-1]
+    assert (np.diff(summary.steps) > 0).all()
+    at_risk = (np.searchsorted(np.sort(target.entry), times) - np.searchsorted(np.sort(target.time), times)).clip(1)
+    hazard = np.cumsum(np.bincount(np.searchsorted(times, target.time[target.event > 0])) / at_risk)
+    again = summary.between(hazard[np.searchsorted(times, summary.event_times)], 0.0)
+    at = np.concatenate([times, np.nextafter(times, 0), times[:-1] / 2 + times[1:] / 2])
+    for ratio in (0.05, 1.0, 20.0):
+        one, other = (
+            np.exp(-ratio * np.append(0.0, values)[np.searchsorted(steps, at, side="right")])
+            for steps, values in ((times, hazard), (summary.steps, again))
+        )
+        np.testing.assert_allclose(other, one, atol=1e-3)
+
+
+def test_curves_that_end_in_infinity_and_event_times_by_the_thousand():
+    target = simulated(5_000)
+    summary = TargetSummary.of(target, 100)
+    values = np.append(np.linspace(0.1, 3, len(summary.event_times) - 1), np.inf)
+    found = summary.between(values, 0.0)
+    assert len(found) == len(summary.steps) == len(target.event_times)
+    assert not np.isnan(found).any()
+    assert found[-1] == np.inf
+    assert TargetSummary.of(target, 10**4).merged is None
+    assert summary.bounded(100) is summary
+    assert TargetSummary.of(simulated(200_000), 100).merged.max() == 512
+
+
+CURVES = {
+    "KaplanMeier": (baselines.KaplanMeier(), 1),
+    "AalenJohansen": (baselines.AalenJohansen(), 2),
+    "CoxPH": (baselines.CoxPH(), 1),
+    "CauseSpecific": (baselines.CauseSpecific(baselines.CoxPH(), rule="product_limit"), 2),
+    "FineGray": (baselines.FineGray(), 2),
+    "GradientBoosting": (baselines.GradientBoosting(n_intervals=4, max_iter=10), 2),
+    "DeepSurv": (baselines.DeepSurv(hidden=(4,), max_epochs=1, batch_size=2000), 1),
+    "DeepHit": (baselines.DeepHit(shared_nodes=4, cause_nodes=4, n_times=5, max_epochs=1, batch_size=2000), 2),
+    "RandomSurvivalForest": (baselines.RandomSurvivalForest(2, max_depth=2, split_times=5), 1),
+    "ModelAverage": (baselines.ModelAverage([baselines.AalenJohansen(), baselines.AalenJohansen()]), 2),
+    "LifeMix": (LifeMix({"Cox": baselines.CoxPH(penalty=1.0), "marginal": baselines.KaplanMeier()}, n_folds=2), 1),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_the_file_of_a_baseline_is_small_and_predicts_the_same(name, tmp_path):
+    model, causes = CURVES[name]
+    n = 15_000
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    rows = simulated(n, causes)
+    y = make_target(rows.time * np.exp(0.8 * X[:, 0]), rows.event)
+    model = clone(model).fit(X, y)
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    size = (tmp_path / "model").stat().st_size
+    assert size < (600_000 if name == "RandomSurvivalForest" else 450_000)
+    at = np.unique(np.quantile(y["time"], np.linspace(0, 1, 300)))
+    predicted = [one.predict_cumulative_incidences(X[:100], at) for one in (again, model)]
+    np.testing.assert_allclose(*predicted, atol=1e-3)
+    predicted = [one.predict_survival_function(X[:100], at) for one in (again, model)]
+    np.testing.assert_allclose(*predicted, atol=1e-3)
+    np.testing.assert_allclose(again.predict(X[:50]), model.predict(X[:50]), rtol=1e-3)
+    assert again.score(X[:200], y[:200]) == pytest.approx(model.score(X[:200], y[:200]), abs=1e-3)
+    assert again.event_times_[-1] == model.event_times_[-1] == again.last_event_time_
+    save(again, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
 
 
 def test_a_model_whose_curves_jump_at_event_times_keeps_them(tmp_path):

@@ -70,7 +70,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         "preprocessor_": IfPresent(PreprocessorState()),
         "metadata_": IfPresent(JsonValue()),
     }  # what all models save; a class adds its own (see lifemix.state)
-    _needs_event_times: ClassVar[bool] = True  # whether predictions of a loaded model depend on every event time
+    most_event_times: ClassVar[float] = np.inf  # that a file keeps; 0 where predictions do not depend on them
     _needs_columns: ClassVar[bool] = True  # whether a table without any column that varies is refused
 
     n_events_: int
@@ -278,13 +278,13 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def event_times_(self) -> Floats:
         """The distinct times of events among the training rows, ascending; intervals count at their upper ends.
 
-        A loaded model has all of them where its curves jump there, else the ends of cells of time.
+        A loaded model whose curves jump there has up to 4,096 of them, and in place of the others as many that are
+        spread between those; other loaded models have the ends of cells of time.
         """
         check_is_fitted(self, "n_events_")
         if "training_target_" in vars(self) and not isinstance(self.training_target_, SummarisedTarget):
             return self.training_target_.event_times
-        known = self.training_summary_.event_times
-        return self.training_summary_.grid if known is None else known
+        return self.training_summary_.steps
 
     @cached_property
     def training_target_(self) -> Target:
@@ -296,7 +296,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def training_summary_(self) -> TargetSummary:
         """What ``save`` writes of the training rows."""
         check_is_fitted(self, "n_events_")
-        return TargetSummary.of(self.training_target_, self._needs_event_times)
+        return TargetSummary.of(self.training_target_, self.most_event_times)
 
     def predict_median(self, X: TableLike) -> Floats:
         """Return the median time to the first event of each row, of a model that predicts distributions.
@@ -465,7 +465,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             raise ValueError("preprocessor_ is missing")
         self.n_events_ = self.training_summary_.n_events
         self.last_event_time_ = self.training_summary_.last_event_time
-        sizes["events"], sizes["event_times"] = self.n_events_, len(self.event_times_)
+        kept = self.training_summary_.event_times
+        sizes["events"], sizes["event_times"] = self.n_events_, len(self.event_times_ if kept is None else kept)
         if hasattr(self, "preprocessor_"):
             sizes["inputs"] = len(self.preprocessor_.get_feature_names_out())
 

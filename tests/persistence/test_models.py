@@ -48,7 +48,7 @@ def assert_same_attributes(one, other):
         asked_for = {"event_times_", "training_target_", "training_summary_"}
         names = {name for name in vars(one) if name.endswith("_")} | asked_for
         assert names == {name for name in vars(other) if name.endswith("_")} | asked_for
-        if isinstance(one, DeepSurvivalMachines):
+        if one.most_event_times == 0:  # predictions do not depend on them, and the file has the ends of cells
             names.remove("event_times_")
             assert other.event_times_[-1] == one.event_times_[-1]
         for name in names - {"network_", "preprocessor_"}:

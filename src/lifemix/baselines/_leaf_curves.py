@@ -54,6 +54,16 @@ class LeafCurves:
         steps = np.searchsorted(self.keys, wanted[:, None] * self.width + place[None, :], side="right") - 1
         return np.asarray(self.survival[steps][inverse])
 
+    def moved(self, places: Indices, width: int) -> LeafCurves:
+        """Return the curves with steps at other places, those at place k at ``places[k - 1]``.
+
+        The new places, of which there are ``width - 1``, do not descend; of steps that meet the last one stays.
+        """
+        leaf, place = np.divmod(self.keys, self.width)
+        keys = leaf * width + np.append(0, places)[place]
+        last = np.append(np.diff(keys) > 0, True)
+        return LeafCurves(width, keys[last], self.survival[last])
+
     def cover(self, leaves: Indices) -> bool:
         """Tell whether exactly these leaves, sorted, have curves."""
         starts = self.keys[self.keys % self.width == 0] // self.width

@@ -12,6 +12,7 @@ from ..checks import Check, Number, Rule
 from ..errors import SettingError
 from ..state import FittedModel, FloatArray, ListOf, StateKind, register_model
 from ..target import Target
+from ..target_summary import MANY_TIMES
 from ._checks import Floats
 from .base import WrappingModel
 
@@ -69,6 +70,8 @@ class ModelAverage(WrappingModel):
     [[0.72 0.47]
      [0.89 0.76]]
     """
+
+    most_event_times = MANY_TIMES  # the risk score is an integral over them
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "estimators": Check(_check_estimators),

@@ -98,13 +98,17 @@ class Baseline(SurvivalModel):
 
     def _risk(self, x: Any) -> Floats:
         """Return minus the mean survival time up to the last event time of training, by the trapezoidal rule."""
-        times = self.event_times_
+        times = self._risk_times()
         if len(times) > _RISK_TIMES:
             times = np.quantile(times, np.linspace(0, 1, _RISK_TIMES))
         times = np.concatenate([[0.0], times])
         widths = np.diff(times, append=times[-1]) + np.diff(times, prepend=0.0)
         blocks = chunks(len(x), len(times))
         return -np.concatenate([self._survival(take_rows(x, rows), times) @ widths for rows in blocks]) / 2
+
+    def _risk_times(self) -> Floats:
+        """Return the times of that rule."""
+        return self.event_times_
 
 
 class WrappingModel(Baseline):
@@ -115,6 +119,7 @@ class WrappingModel(Baseline):
     _takes_paths = True
     _takes_weights = True
     _is_wrapper = True
+    most_event_times = 0  # their parts keep what they need
 
     def preprocess(self, X: TableLike) -> Any:
         """Return the table unchanged: the estimators inside have preprocessors of their own.

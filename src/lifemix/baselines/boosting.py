@@ -85,6 +85,7 @@ class GradientBoosting(Baseline):
     """
 
     _several_events = True
+    most_event_times = 0
     _takes_entry = True
     _takes_weights = True
 
@@ -235,6 +236,9 @@ class GradientBoosting(Baseline):
                 [np.repeat(block, n_intervals, axis=0), np.tile(np.arange(n_intervals), len(block))]
             )
             yield _in_columns(self._hazard, covariates, self.n_events_).reshape(len(block), n_intervals, -1)
+
+    def _risk_times(self) -> Floats:
+        return self.grid_  # between which the curves are linear
 
     def _from_zero(self, at_ends: Floats, times: Floats) -> Floats:
         """Return functions of time from their values at the ends of the intervals; they are 0 at 0."""

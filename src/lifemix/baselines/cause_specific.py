@@ -14,6 +14,7 @@ from ..errors import SettingError
 from ..metrics.predictions import take_rows
 from ..state import ByEvent, FittedModel, StateKind, register_model
 from ..target import Target
+from ..target_summary import MANY_TIMES
 from ._checks import Floats
 from .base import WrappingModel, chunks
 
@@ -73,6 +74,8 @@ class CauseSpecific(WrappingModel):
     >>> print((first + second + survival).round(6))
     [[1.]]
     """
+
+    most_event_times = MANY_TIMES
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "estimator": Check(_check_estimator),

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..checks import Check, Choice, Number, Rule, Whole
-from ..state import FloatArray, FloatValue, IfPresent, IntValue, StateKind, register_model
+from ..state import FloatArray, FloatValue, IfPresent, IntValue, StateKind, StepCurve, register_model
 from ..target import Target
+from ..target_summary import MANY_TIMES
 from ._checks import Floats
 from ._partial import LinearFit, Terms, fit_linear, hazard_increments, linear_predictor, make_terms
 from ._risk_sets import ObservedRisk
@@ -86,6 +87,7 @@ class CoxPH(Baseline):
     _takes_entry = True
     _takes_paths = True
     _takes_weights = True
+    most_event_times = MANY_TIMES
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "ties": Choice("efron", "breslow"),
@@ -102,7 +104,7 @@ class CoxPH(Baseline):
         "log_likelihood_null_": FloatValue(),
         "n_iter_": IntValue(0),
         "penalty_": IfPresent(FloatValue(least=0.0)),
-        "baseline_cumulative_hazard_": FloatArray("event_times", least=0.0, most=np.inf),
+        "baseline_cumulative_hazard_": StepCurve(0.0),
     }
 
     def __init__(

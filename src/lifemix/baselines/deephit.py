@@ -127,6 +127,7 @@ class DeepHit(Baseline):
     """
 
     _several_events = True
+    most_event_times = 0
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "shared_layers": Whole(1),
@@ -277,6 +278,9 @@ class DeepHit(Baseline):
                 return torch.stack([batch_loss(rows) * len(rows) for rows in parts]).sum() / len(validation)
 
             self.history_ = train(self.network_, batch_loss, validation_loss, training, self._schedule())
+
+    def _risk_times(self) -> Floats:
+        return self.grid_  # between which the curves are linear
 
     def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
         width = self.n_events_ * len(self.grid_)

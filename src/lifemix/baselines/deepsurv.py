@@ -14,8 +14,9 @@ from ..checks import Check, Choice, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
 from ..networks import ACTIVATIONS, activation_module
 from ..preprocessing import TableLike
-from ..state import FloatArray, FloatList, FloatValue, StateKind, register_model
+from ..state import FloatList, FloatValue, StateKind, StepCurve, register_model
 from ..target import Target
+from ..target_summary import MANY_TIMES
 from ._checks import Floats
 from ._dense import DenseNetwork, ModuleState
 from ._optional import optional_module
@@ -104,6 +105,8 @@ class DeepSurv(Baseline):
     (3, 2)
     """
 
+    most_event_times = MANY_TIMES
+
     _rules: ClassVar[Mapping[str, Rule]] = {
         "hidden": Check(_check_hidden),
         "l2": Number(0.0),
@@ -123,7 +126,7 @@ class DeepSurv(Baseline):
     _state: ClassVar[Mapping[str, StateKind]] = {
         "network_": ModuleState(lambda model, inputs: model._new_network(inputs), lambda model: len(model.hidden)),
         "history_": FloatList(),
-        "baseline_cumulative_hazard_": FloatArray("event_times", least=0.0, most=np.inf),
+        "baseline_cumulative_hazard_": StepCurve(0.0),
         "_mean_risk": FloatValue(),
     }
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..checks import Flag, Number, Rule, Whole
-from ..state import ByEvent, FloatArray, FloatValue, StateKind, TupleOf, register_model
+from ..state import ByEvent, FloatArray, FloatValue, StateKind, TimedStepCurve, register_model
 from ..target import Target
+from ..target_summary import MANY_TIMES
 from ._checks import Floats
 from ._partial import linear_predictor
 from ._steps import step_values
@@ -70,6 +71,7 @@ class FineGray(Baseline):
     """
 
     _several_events = True
+    most_event_times = MANY_TIMES
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "coherent": Flag(),
@@ -82,7 +84,7 @@ class FineGray(Baseline):
         "coef_": ByEvent(FloatArray("inputs")),
         "standard_errors_": ByEvent(FloatArray("inputs", least=0.0, most=np.inf, missing=True)),
         "log_likelihood_": ByEvent(FloatValue()),
-        "baseline_": ByEvent(TupleOf(FloatArray("times", least=0.0), FloatArray("times", least=0.0, most=np.inf))),
+        "baseline_": ByEvent(TimedStepCurve()),
     }
 
     def __init__(
@@ -108,7 +110,7 @@ class FineGray(Baseline):
             last = np.array([times.max()])
             total = sum(self._alone(x, last, cause)[:, 0] for cause in self.coef_)
             over = np.flatnonzero(np.asarray(total) > 1.0)
-            for rows in chunks(len(over), len(self.event_times_) * self.n_events_):
+            for rows in chunks(len(over), sum(len(times) for times, _ in self.baseline_.values()) * self.n_events_):
                 incidence[over[rows]] = self._stopped(x[over[rows]], times, event)
         return incidence
 
@@ -119,7 +121,7 @@ class FineGray(Baseline):
 
     def _stopped(self, x: Floats, times: Floats, event: int) -> Floats:
         """Return the incidence of subjects whose total passes 1, stopped there; shape (n, n_times)."""
-        grid = self.event_times_
+        grid = np.unique(np.concatenate([times for times, _ in self.baseline_.values()]))
         increments = {e: np.diff(self._alone(x, grid, e), axis=1, prepend=0.0) for e in self.coef_}
         total = np.asarray(sum(increments.values()))
         before = np.cumsum(total, axis=1) - total

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..checks import Check, Jobs, Rule, Seed, Whole
 from ..errors import SettingError
-from ..state import FloatArray, IntArray, IntValue, ObjectOf, StateKind, register_model
+from ..state import FloatArray, IntArray, IntValue, ObjectOf, StateKind, Writer, register_model
 from ..target import Target
 from ._checks import Floats
 from ._leaf_curves import LeafCurves
@@ -40,6 +40,18 @@ def _check_max_features(value: Any) -> None:
         return
     if isinstance(value, (bool, str)) or not isinstance(value, int) or value < 1:
         raise SettingError(f"max_features must be 'sqrt', 'log2', None, a whole number or a share; got {value!r}.")
+
+
+class LeafCurvesState(ObjectOf):
+    """The curves of the leaves, at the numbers of event times; more of these than a file counts are put together."""
+
+    def write(self, value: Any, writer: Writer, place: str) -> Any:
+        """Return what is written of each field."""
+        model = writer.owner
+        steps = model.training_summary_.bounded(model.most_event_times).steps
+        if len(steps) != len(model.event_times_):
+            value = value.moved(1 + np.searchsorted(steps, model.event_times_), len(steps) + 1)
+        return super().write(value, writer, place)
 
 
 @register_model
@@ -88,6 +100,8 @@ class RandomSurvivalForest(Baseline):
     (3, 2)
     """
 
+    most_event_times = 2**16  # a leaf's curve has few steps, which would be seen to move
+
     _rules: ClassVar[Mapping[str, Rule]] = {
         "n_trees": Whole(1),
         "max_depth": Whole(1, optional=True),
@@ -101,7 +115,7 @@ class RandomSurvivalForest(Baseline):
 
     _state: ClassVar[Mapping[str, StateKind]] = {
         "_trees": TREES,
-        "_curves": ObjectOf(
+        "_curves": LeafCurvesState(
             LeafCurves, width=IntValue(1), keys=IntArray("steps", dtype=np.intp), survival=FloatArray("steps")
         ),
     }

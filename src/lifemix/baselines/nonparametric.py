@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CovariateError
 from ..preprocessing import TableLike, shape_of
-from ..state import ByEvent, FloatArray, StateKind, register_model
+from ..state import ByEvent, StateKind, StepCurve, register_model
 from ..target import Target
+from ..target_summary import MANY_TIMES
 from ._checks import Floats
 from ._risk_sets import ObservedRisk
 from ._steps import step_values
@@ -56,11 +57,12 @@ class AalenJohansen(Baseline):
     _takes_entry = True
     _takes_paths = True
     _takes_weights = True
+    most_event_times = MANY_TIMES
 
     _state: ClassVar[Mapping[str, StateKind]] = {
-        "survival_": FloatArray("event_times", least=0.0, most=1.0),
-        "incidence_": ByEvent(FloatArray("event_times", least=0.0, most=1.0 + 1e-9)),
-        "net_survival_": ByEvent(FloatArray("event_times", least=0.0, most=1.0)),
+        "survival_": StepCurve(1.0, most=1.0),
+        "incidence_": ByEvent(StepCurve(0.0, most=1.0 + 1e-9)),
+        "net_survival_": ByEvent(StepCurve(1.0, most=1.0)),
     }
 
     def __init__(self) -> None:

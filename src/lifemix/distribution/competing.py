@@ -6,7 +6,6 @@ incidences are never rebuilt from averaged net curves.
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from ..primitives.stable import log_mean_of_survivors
 from .components import ComponentDistribution
 from .incidence import adaptive_incidence
 from .incidence_grid import IncidenceGrid, net_survivals
+from .incidence_panel import product_of
 from .net_curves import NetCurves
 from .scales import Scales
 from .single import MixtureDistribution
@@ -126,13 +126,14 @@ class CompetingDistribution(ComponentDistribution):
         times = check_times(t, "t")
         log_times = torch.log(torch.as_tensor(times)).clamp(min=_ORIGIN)
         members, rows, events, k = self._mixtures.log_weights.shape
-        result = torch.zeros(rows, len(times), dtype=torch.float64)
-        size = max(1, _FAST_CHUNK // max(1, len(times) * events * k))
-        space = torch.empty(min(size, rows) * events, k, len(times), dtype=torch.float64)
-        for member, start in product(range(members), range(0, rows, size)):
+        result = torch.empty(rows, len(times), dtype=torch.float64)
+        size = max(1, _FAST_CHUNK // max(1, len(times) * members * events * k))
+        space = torch.empty(min(size, rows) * events * members, k, len(times), dtype=torch.float64)
+        for start in range(0, rows, size):
             at = slice(start, start + size)
-            own = self._mixtures.map(lambda values: values[member, at].transpose(0, 1))  # noqa: B023
-            result[at].add_(net_survivals(own, log_times, space).prod(0), alpha=1 / members)
+            own = self._mixtures.map(lambda values: values[:, at].movedim(2, 0).flatten(1, 2))  # noqa: B023
+            together = product_of(net_survivals(own, log_times, space))  # [members x rows, times]
+            torch.mean(together.view(members, -1, len(times)), dim=0, out=result[at])
         result[:, torch.as_tensor(times == 0)] = 1.0
         return result.numpy()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["LARGEST_CUBE", "Panels", "divide"]
+__all__ = ["LARGEST_CUBE", "Panels", "divide", "product_of"]
 
 _LARGEST_RISE = 1.0  # of the cumulative hazard in one panel
 _CERTAIN = 1e-8  # an error of one panel, at most, that needs no further look
@@ -61,7 +61,7 @@ def divide(survival: Tensor, density: Tensor, cubes: Tensor, out: Panels) -> Non
     panels from the second on, in units of the narrowest component of each row, ``[rows, panels]``.
     """
     survival.clamp_(min=_TINY)
-    together = _product(survival)
+    together = product_of(survival)
     shares = _shares(survival, density)
     log_survival = survival.log_()
     rises = log_survival[..., :-1] - log_survival[..., 1:]
@@ -98,7 +98,8 @@ def _write(shares: Tensor, mass: Tensor, parts: Tensor) -> None:
     torch.mul(total.neg_().add_(1).clamp_(min=0), mass, out=parts[-1])
 
 
-def _product(survival: Tensor) -> Tensor:
+def product_of(survival: Tensor) -> Tensor:
+    """Return the product over events, ``[rows, points]``."""
     together = survival[0] * survival[1] if len(survival) > 1 else survival[0].clone()
     for one in survival[2:]:
         together.mul_(one)

@@ -200,7 +200,8 @@ class MixtureDistribution(ComponentDistribution):
         for start in range(0, len(self), size):
             rows = slice(start, start + size)
             own = result[rows]
-            curves = components.map(lambda parameter: parameter[rows]).survival_curve(log_times, space[: len(own)])  # noqa: B023
+            here = components if size >= len(self) else components.map(lambda parameter: parameter[rows])  # noqa: B023
+            curves = here.survival_curve(log_times, space[: len(own)])
             torch.bmm(weights[rows], curves, out=own[:, None])
             own.clamp_(max=1.0)
 

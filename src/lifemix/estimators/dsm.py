@@ -157,7 +157,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     _rules = RULES
     __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"groups": True}  # for scikit-learn: wanted if given
     _needs_columns = False
-    _needs_event_times = False
+    most_event_times = 0
     _state: ClassVar[Mapping[str, StateKind]] = {
         "settings_": IfPresent(JsonValue()),  # before the network, whose shape it tells
         "network_": FittedNetworkState(),

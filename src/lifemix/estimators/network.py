@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -102,7 +104,7 @@ class FittedNetwork:
             The output of the encoder.
         """
         parts = self._apply(matrix, lambda architecture, parameters, x: architecture.represent(parameters, x))
-        return torch.cat(parts, dim=1).double().numpy()
+        return parts.transpose(0, 1).flatten(1).double().numpy()
 
     def mixtures(self, matrix: Floats) -> Mixture:
         """Return the members' mixtures in the model's unit of time.
@@ -122,10 +124,11 @@ class FittedNetwork:
             mixture = architecture.mixtures(parameters, x)
             return torch.stack([mixture.log_weights, *mixture.components.parameters], dim=2)
 
-        parts = torch.stack(self._apply(matrix, stacked)).double()  # [members, rows, 1 + parameters, events, k]
+        parts = self._apply(matrix, stacked).double()  # [members, rows, 1 + parameters, events, k]
         log_weights, *parameters = parts.unbind(2)
         components = self.architectures[0].family(*parameters)
-        _refuse_degenerate(components)
+        if not (parts[:, :, 1:].abs() < LARGEST_LOG).all():
+            _refuse_degenerate(components)
         return Mixture(torch.log_softmax(log_weights, dim=-1), components)
 
     def distribution(self, matrix: Floats) -> MixtureDistribution | CompetingDistribution:
@@ -181,21 +184,28 @@ class FittedNetwork:
         return float((observed.weight * rows).sum())
 
     @torch.no_grad()
-    def _apply(
-        self, matrix: Floats, function: Callable[[Architecture, dict[str, Tensor], Tensor], Tensor]
-    ) -> list[Tensor]:
-        """Apply a function of the network to all rows; return a result ``[rows, ...]`` for each member."""
+    def _apply(self, matrix: Floats, function: Callable[[Architecture, dict[str, Tensor], Tensor], Tensor]) -> Tensor:
+        """Apply a function of the network to all rows; return the results, ``[members, rows, ...]``."""
         x, device = single_precision(matrix), self._device()
-        results: list[Tensor] = []
+        results = []
         for architecture, flat in self._pairs():
-            parameters = architecture.layout.views(flat.to(device))
+            parameters = self._views if flat is self.parameters and device.type == "cpu" else None
+            parameters = parameters or architecture.layout.views(flat.to(device))
             size = max(1, _ROWS_AT_ONCE // len(flat))
             parts = [
                 function(architecture, parameters, part.to(device).expand(len(flat), -1, -1)).cpu()
                 for part in x.split(size)
             ]
-            results += list(torch.cat(parts, dim=1))
-        return results
+            results.append(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
+        return results[0] if len(results) == 1 else torch.cat(results)
+
+    @cached_property
+    def _views(self) -> dict[str, Tensor]:
+        """The parameters by name, of members that share an architecture; single rows would spend a while on it."""
+        return self.architectures[0].layout.views(self.parameters)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_views"}
 
     def _device(self) -> torch.device:
         """Return where to compute: a network that was pickled beside a GPU may come to a machine that has none."""

@@ -30,8 +30,9 @@ def _upgraded(saved: Any, reader: Reader, writer: Writer) -> Any:
     fitted = saved.get("fitted")
     if set(saved) == {"class", "options", "fitted"} and isinstance(fitted, dict) and _ALL_ROWS in fitted:
         target = TargetState().read(fitted[_ALL_ROWS], reader.inner(), _ALL_ROWS)
-        summary = TargetSummary.of(target, with_event_times=saved["class"] != "DeepSurvivalMachines")
-        counted = {"training_summary_": SUMMARY.write(summary, writer, "training_summary_ of format 2")}
+        most = 0 if saved["class"] == "DeepSurvivalMachines" else len(target)  # the curves have a value at every time
+        summary = TargetSummary.of(target, most)
+        counted = {"training_summary_": SUMMARY.write_whole(summary, writer, "training_summary_ of format 2")}
         rest = {name: value for name, value in fitted.items() if name != _ALL_ROWS}
         saved = saved | {"fitted": counted | rest}
     return {name: _upgraded(value, reader, writer) for name, value in saved.items()}

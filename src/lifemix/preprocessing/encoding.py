@@ -13,6 +13,7 @@ from ..errors import CovariateError
 from ..warning import warn_user
 from .blocks import Places, number_blocks, number_places
 from .columns import Column
+from .few_rows import are_few, write_few
 from .piecewise import encode_piecewise
 from .reading import ColumnData, Floats, TableData, column_at
 
@@ -35,6 +36,7 @@ class Encoding:
         numbers = [(column.fill, column.mean, column.scale) if own else (0.0, 0.0, 1.0) for own, column in self._each()]
         self.fill, self.mean, self.scale = np.array(numbers, dtype=np.float64).reshape(-1, 3).T[..., None]
         self.indicator = np.array([column.indicator for column in columns], dtype=bool)
+        self.positions = [_positions(column) if column.kind == "categorical" else {} for column in columns]
 
     def _each(self) -> zip[tuple[bool, Column]]:
         return zip(self.scaled.tolist(), self.columns, strict=True)
@@ -51,14 +53,21 @@ class Encoding:
         return result
 
     def _write_all(self, table: pd.DataFrame | TableData, result: NDArray[Any]) -> None:
+        left = write_few(self, table, result) if isinstance(table, pd.DataFrame) and are_few(table) else None
+        if left is None:
+            left = self._write_numbers(table, result)
+        for place in left:
+            out = result[:, self.starts[place] : self.ends[place]]
+            _write(self.columns[place], column_at(table, place), self.positions[place], out)
+
+    def _write_numbers(self, table: pd.DataFrame | TableData, result: NDArray[Any]) -> list[int]:
+        """Write columns of plain numbers that are scaled; return the places of the others."""
         together = number_places(table)
         together = together[self.scaled[together]]
         self._write_together(table, together, result)
         alone = self.widths > 0
         alone[together] = False
-        for place in np.flatnonzero(alone).tolist():
-            out = result[:, self.starts[place] : self.ends[place]]
-            _write(self.columns[place], column_at(table, place), out)
+        return np.flatnonzero(alone).tolist()
 
     def _write_together(self, table: pd.DataFrame | TableData, places: Places, result: NDArray[Any]) -> None:
         """Write columns of plain numbers that are scaled."""
@@ -96,12 +105,17 @@ def _run(places: Places) -> slice | Places:
     return slice(places[0], places[-1] + 1) if places[-1] - places[0] + 1 == len(places) else places
 
 
-def _write(column: Column, data: ColumnData, out: NDArray[Any]) -> None:
+def _positions(column: Column) -> dict[str, int]:
+    """Return where each level stands."""
+    return {level: i for i, level in enumerate(column.levels or ())}
+
+
+def _write(column: Column, data: ColumnData, position: dict[str, int], out: NDArray[Any]) -> None:
     """Write the numbers of one column into ``out`` of shape (n, outputs of the column), which is zero before."""
     if column.kind == "numeric":
         missing = _write_numbers(column, data.as_numbers(), out)
     elif column.kind == "categorical":
-        missing = _write_levels(column, data, out)
+        missing = _write_levels(column, data, position, out)
     else:
         missing = data.missing
     if column.indicator:
@@ -131,18 +145,16 @@ def _scaled(column: Column, numbers: Floats) -> Floats:
         ) from None
 
 
-def _write_levels(column: Column, data: ColumnData, out: NDArray[Any]) -> NDArray[np.bool_]:
+def _write_levels(column: Column, data: ColumnData, position: dict[str, int], out: NDArray[Any]) -> NDArray[np.bool_]:
     """Write 1 in the column of each row's level; return which were missing."""
-    levels = column.levels or ()
     codes, texts = data.coded
-    position = {level: i for i, level in enumerate(levels)}
-    unseen = sorted(set(texts) - set(levels))
+    unseen = sorted(set(texts) - position.keys())
     if unseen:
         rows = int(np.isin(codes, [i for i, text in enumerate(texts) if text not in position]).sum())
         shown = ", ".join(map(repr, unseen[:5])) + (", ..." if len(unseen) > 5 else "")
         warn_user(
             f"column {column.name!r} has levels that training did not have: {shown} ({rows} rows); they are coded as "
-            f"none of the {len(levels)} known levels."
+            f"none of the {len(position)} known levels."
         )
     # One more entry, for the missing: factorize gives them -1.
     lookup = np.array([position.get(text, -1) for text in texts] + [position[column.fill]])

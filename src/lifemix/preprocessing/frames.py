@@ -39,6 +39,9 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
         )
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
+        given = X.columns.tolist()
+        if all(type(name) is str for name in given) and len(set(given)) == len(given):
+            return X, True
         names = X.columns.map(str)
         if not names.is_unique:
             twice = sorted(set(names[names.duplicated()]))

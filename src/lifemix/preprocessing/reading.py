@@ -19,10 +19,12 @@ from ..errors import CovariateError
 from ..histories import InputLike
 
 __all__ = [
+    "FEW",
     "ColumnData",
     "TableData",
     "TableLike",
     "column_at",
+    "few_labels",
     "holds_plain_numbers",
     "read_columns",
     "refuse_infinite",
@@ -34,7 +36,7 @@ Bools = NDArray[np.bool_]
 Codes = NDArray[np.intp]
 Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
 
-_FEW = 16  # rows that are read one by one
+FEW = 16  # rows that are read one by one
 _NUMBER_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}
 
 
@@ -356,7 +358,7 @@ def _factorize(name: str, values: pd.Series[Any]) -> tuple[Codes, tuple[str, ...
 
     Text makes levels fit for JSON; the whole numbers 3 and 3.0 are both ``"3"``.
     """
-    if len(values) <= _FEW and (few := _few_labels(values)) is not None:
+    if len(values) <= FEW and (few := few_labels(values)) is not None:
         places = {text: i for i, text in enumerate(dict.fromkeys(text for text in few if text is not None))}
         return np.array([-1 if text is None else places[text] for text in few], dtype=np.intp), tuple(places)
     try:
@@ -370,7 +372,7 @@ def _factorize(name: str, values: pd.Series[Any]) -> tuple[Codes, tuple[str, ...
     return codes, tuple(place)
 
 
-def _few_labels(values: pd.Series[Any]) -> list[str | None] | None:
+def few_labels(values: pd.Series[Any]) -> list[str | None] | None:
     """Return the labels of a few rows, None where missing; None if some are no text."""
     array = values.array
     if isinstance(array, pd.Categorical):

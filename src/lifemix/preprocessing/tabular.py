@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import CovariateError, LifemixWarning, SettingError
 from .columns import Column, Floats
 from .encoding import Encoding
+from .few_rows import array_of_few
 from .frames import as_table, match_columns
 from .learning import learn_columns
 from .reading import TableData, TableLike
@@ -185,6 +186,8 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def _matrix(self, X: Any, single: bool = False) -> Floats:
         """Return the table as numbers, in single precision where that is asked for."""
         check_is_fitted(self, "columns_")
+        if not hasattr(self, "feature_names_in_") and (few := array_of_few(self._encoding, X, single)) is not None:
+            return few
         table, named = as_table(X)
         names = [column.name for column in self.columns_]
         table = match_columns(table, named, names, hasattr(self, "feature_names_in_"), type(self).__name__)

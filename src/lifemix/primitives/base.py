@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
@@ -481,8 +482,7 @@ class Primitive(ABC):
         tuple of str
             In the order of the constructor.
         """
-        names = tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
-        return names[: len(names) - len(cls.fixed_names)]
+        return _parameter_names(cls)
 
     @classmethod
     def location_index(cls) -> int | None:
@@ -563,3 +563,9 @@ class Primitive(ABC):
         like = torch.broadcast_tensors(*self.parameters)[0]
         log_s = torch.empty(n, *like.shape, dtype=like.dtype, device=like.device)
         return self.inverse_log_survival(-log_s.exponential_(generator=generator))
+
+
+@cache
+def _parameter_names(family: type[Primitive]) -> tuple[str, ...]:
+    names = tuple(field.name for field in fields(family))  # type: ignore[arg-type]
+    return names[: len(names) - len(family.fixed_names)]

@@ -8,6 +8,7 @@ checks types, shapes and ranges, so that a malformed file is refused and does no
 
 from __future__ import annotations
 
+from .curves import StepCurve, TimedStepCurve
 from .models import FittedModel, read_model, write_model
 from .options import LeftOut
 from .registry import register_model, registered_models
@@ -56,9 +57,11 @@ __all__ = [
     "PreprocessorState",
     "Reader",
     "StateKind",
+    "StepCurve",
     "TableOf",
     "TargetState",
     "TextValue",
+    "TimedStepCurve",
     "TupleOf",
     "Writer",
     "malformed",

@@ -45,10 +45,12 @@ def write_model(model: Any, writer: Writer, place: str = "") -> dict[str, Any]:
                 f"{name} declares {attribute} in _state, but has no such attribute. Set it in fit, or declare it as "
                 "IfPresent(...)."
             )
+    outer, writer.owner = writer.owner, model
     fitted = {
         attribute: kind.write(getattr(model, attribute), writer, f"{place}{attribute}")
         for attribute, kind in present.items()
     }
+    writer.owner = outer
     return {"class": name, "options": write_options(model, writer, place), "fitted": fitted}
 
 

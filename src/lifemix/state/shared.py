@@ -43,7 +43,19 @@ def _cells(codes: Size) -> StateKind:
     )
 
 
-SUMMARY: StateKind = ObjectOf(
+class SummaryState(ObjectOf):
+    """The counts of a training target, with as many event times as the model's class keeps."""
+
+    def write(self, value: Any, writer: Writer, place: str) -> Any:
+        """Return what is written of each field."""
+        return self.write_whole(value.bounded(writer.owner.most_event_times), writer, place)
+
+    def write_whole(self, value: TargetSummary, writer: Writer, place: str) -> Any:
+        """Return the same with all event times that there are."""
+        return super().write(value, writer, place)
+
+
+SUMMARY = SummaryState(
     TargetSummary,
     times=_cells("codes"),
     lower=_cells("codes"),
@@ -51,7 +63,8 @@ SUMMARY: StateKind = ObjectOf(
     entry=_cells(1),
     quartiles=FloatArray("codes", 3, least=0.0),
     last_event_time=FloatValue(least=0.0),
-    event_times=IfPresent(FloatArray(None, least=0.0)),
+    event_times=IfPresent(FloatArray("kept", least=0.0)),
+    merged=IfPresent(IntArray("kept", least=1)),
 )
 """What is written of a training target."""
 

@@ -31,6 +31,7 @@ class Writer:
         self.arrays: dict[str, NDArray[Any]] = {}
         self.encoder: Any = None  # an encoder of the user's, the first where there are several
         self.activation: Any = None  # and a function as activation
+        self.owner: Any = None  # the model whose attributes are being written
         self._taken: Counter[str] = Counter()
         self._names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
