@@ -33,7 +33,7 @@ def metrics_of(names):
         ("README.md", ["support"]),
         (
             "docs/experiments.md",
-            ["comparisons", "behind_rivals", "behind_paper", "agreement", "transfer", "scaling"],
+            ["comparisons", "behind_rivals", "behind_paper", "agreement", "odd_brier", "transfer", "scaling"],
         ),
     ],
 )
