@@ -6,7 +6,7 @@
 # does not end in time. A test that fails fails the script.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-folder=$1 && shift
+mkdir -p "$1" && folder=$(cd "$1" && pwd) && shift
 total=${TOTAL:-2400} # seconds of everything together
 gigabytes=12         # of one environment: PyPI's PyTorch comes with CUDA
 part=(
@@ -29,7 +29,7 @@ interpreter() { # the path of a Python of a version, fetched where there is none
         fi
     done
     timeout 120 "$uv" python install --quiet --install-dir "$folder/pythons" "$1" 2>/dev/null || return 1
-    ls -d "$PWD/$folder"/pythons/cpython-"$1".*/bin/python | head -1
+    ls -d "$folder"/pythons/cpython-"$1".*/bin/python | head -1
 }
 
 try() { # name of the run, interpreter
@@ -59,12 +59,11 @@ print('Python', sys.version.split()[0], *(f'{one.__name__} {one.__version__}' fo
     rm -rf "$environment"
 }
 
-mkdir -p "$folder"
 if ! python3 -m venv "$folder/tools" || ! "$folder/tools/bin/pip" install --quiet --disable-pip-version-check uv; then
     say "left out: uv could not be installed" && exit 0
 fi
-uv=$PWD/$folder/tools/bin/uv
-export UV_CACHE_DIR=$PWD/$folder/cache UV_LINK_MODE=hardlink
+uv=$folder/tools/bin/uv
+export UV_CACHE_DIR=$folder/cache UV_LINK_MODE=hardlink
 try newest "$(command -v python3)"
 for version in "$@"; do
     if python=$(interpreter "$version") && [ -n "$python" ]; then
