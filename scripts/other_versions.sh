@@ -59,7 +59,7 @@ print('Python', sys.version.split()[0], *(f'{one.__name__} {one.__version__}' fo
     rm -rf "$environment"
 }
 
-if ! python3 -m venv "$folder/tools" || ! "$folder/tools/bin/pip" install --quiet --disable-pip-version-check uv; then
+if ! timeout 300 python3 -m venv "$folder/tools" || ! timeout 300 "$folder/tools/bin/pip" install --quiet --disable-pip-version-check uv; then
     say "left out: uv could not be installed" && exit 0
 fi
 uv=$folder/tools/bin/uv
