@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench clean
+.PHONY: help demo test check docs bench dist versions clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -32,6 +32,13 @@ docs: $(READY)  ## the documentation site, to build/docs/index.html
 
 bench: $(READY)  ## timings as ratios, written to benchmarks/results
 	$(BIN)/python -m benchmarks
+
+dist: $(READY)  ## source archive and wheel, to dist; the wheel tried in an empty environment
+	rm -rf dist && $(BIN)/python -m hatchling build -d dist
+	bash scripts/try_wheel.sh dist build/wheel
+
+versions:  ## a part of the tests with the newest dependencies, and with Python 3.12 and 3.13
+	bash scripts/other_versions.sh build/versions 3.12 3.13
 
 clean:  ## remove what the other targets made
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

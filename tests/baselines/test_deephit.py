@@ -7,7 +7,7 @@ from pycox.models import DeepHitSingle, loss
 from pycox.models.data import pair_rank_mat
 
 from lifemix import make_target
-from lifemix.baselines import AalenJohansen, DeepHit
+from lifemix.baselines import AalenJohansen, DeepHit, DeepSurv
 from lifemix.baselines._deephit_network import intervals, pairs
 from lifemix.baselines._grid import interval_ends
 from lifemix.errors import MissingExtraError, SettingError
@@ -140,3 +140,15 @@ def test_missing_package_is_named_with_the_command(monkeypatch):
 def test_bad_settings_are_refused(options, message):
     with pytest.raises(SettingError, match=message):
         DeepHit(**options).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "model", [DeepHit(**TINY, max_epochs=1), DeepSurv(hidden=(4,), max_epochs=1, preprocessor=None)]
+)
+def test_arrays_that_must_not_be_written_to_are_taken(model):
+    """As pandas 3 gives them; PyTorch warns of such arrays, and warnings are errors here."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), make_target(rng.exponential(size=80) + 0.1, rng.integers(0, 2, 80))
+    X.flags.writeable = False
+    assert model.fit(X, y).predict_survival_function(X, [0.5, 1.0]).shape == (80, 2)
+    assert len(model.transform(X)) == 80

@@ -145,7 +145,7 @@ def test_number_codes_become_categories(run, write, frame):
 
 
 def test_own_marks_of_missing_values(run, write, frame):
-    path = write(frame.fillna({"dose": "unknown"}))
+    path = write(frame.astype({"dose": object}).fillna({"dose": "unknown"}))
     fit(run, path, "--missing", "unknown")
     columns = {c.name: c for c in load(path.with_name("m.safetensors")).preprocessor_.columns_}
     assert columns["dose"].indicator

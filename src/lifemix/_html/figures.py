@@ -13,7 +13,12 @@ from .pieces import Html, safe
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["figure", "new_figure"]
+__all__ = ["check_figures", "figure", "new_figure"]
+
+
+def check_figures() -> None:
+    """Refuse to begin what ends with figures where they cannot be drawn."""
+    new_figure()
 
 
 def new_figure(width: float = 7.0, height: float = 4.0, **options: Any) -> Figure:

@@ -236,7 +236,7 @@ class DeepHit(Baseline):
         float array of shape (n, n_events * cause_nodes)
             The learned representation.
         """
-        x = torch.from_numpy(self.preprocess(X)).float()
+        x = torch.tensor(self.preprocess(X), dtype=torch.float32)
         with torch.no_grad():
             hidden: Tensor = self.network_.eval().hidden(x)
         return hidden.flatten(1).double().numpy()
@@ -288,7 +288,7 @@ class DeepHit(Baseline):
 
     def _block(self, x: Floats, times: Floats, event: int) -> Floats:
         with torch.no_grad():
-            outputs = self.network_.eval()(torch.from_numpy(x).float()).double()
+            outputs = self.network_.eval()(torch.tensor(x, dtype=torch.float32)).double()
             flat = torch.cat([outputs.flatten(1), torch.zeros(len(x), 1, dtype=torch.float64)], dim=1)
             mass = flat.softmax(1)[:, :-1].reshape(outputs.shape)[:, event - 1]
         values = np.concatenate([np.zeros((len(x), 1)), np.cumsum(mass.numpy(), axis=1)], axis=1)

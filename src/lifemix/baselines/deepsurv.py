@@ -244,10 +244,10 @@ class DeepSurv(Baseline):
     @staticmethod
     def _run(network: nn.Module, x: Floats) -> Floats:
         with torch.no_grad():
-            outputs: Tensor = network.eval()(torch.from_numpy(x).float())
+            outputs: Tensor = network.eval()(torch.tensor(x, dtype=torch.float32))
         return outputs.double().numpy()
 
 
 def _tensors(x: Floats, target: Target) -> tuple[Tensor, Tensor, Tensor]:
     happened = torch.from_numpy(target.event > 0).float()
-    return torch.from_numpy(x).float(), torch.from_numpy(target.time), happened
+    return torch.tensor(x, dtype=torch.float32), torch.from_numpy(target.time), happened

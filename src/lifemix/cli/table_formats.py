@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..errors import InputError, MissingExtraError
@@ -148,7 +150,7 @@ def _excel(path: Path, sheet: str | None) -> tuple[pd.DataFrame, str]:
         names = [str(name) for name in book.sheet_names]
         if sheet is not None and sheet not in names:
             raise InputError(f"{path.name} has no sheet {sheet!r}; it has {', '.join(map(repr, names))}.")
-        frame = book.parse(sheet or names[0])
+        frame = pd.read_excel(book, sheet_name=sheet or names[0])
     frame = frame.dropna(how="all").dropna(axis=1, how="all")
     blank = [str(name) for name in frame.columns if str(name).startswith("Unnamed: ")]
     if blank:
@@ -177,11 +179,25 @@ def _labelled(values: pd.Series[Any], labels: Mapping[Any, str]) -> pd.Series[An
 
 def _json(path: Path, sheet: str | None) -> tuple[pd.DataFrame, str]:
     lines = table_kind(path) != ".json"
-    frame: Any = pd.read_json(path, lines=lines, convert_dates=False, precise_float=True)
+    text = path.read_text(encoding="utf-8-sig")
+    content = [json.loads(line) for line in text.split("\n") if line.strip()] if lines else json.loads(text)
+    frame = pd.DataFrame(content)
     nested = [name for name in frame.columns if frame[name].map(lambda value: isinstance(value, (dict, list))).any()]
     if nested:
         raise InputError(f"{path.name}: {nested[0]!r} holds lists or objects; expected one value. Flatten it first.")
-    return frame, "JSON lines" if lines else "JSON"
+    return frame.apply(_numbers).reset_index(drop=True), "JSON lines" if lines else "JSON"
+
+
+def _numbers(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Return numbers that are written as texts as numbers, and whole ones as integers; dates stay texts."""
+    if values.dtype.kind in "biu":
+        return values
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        return values
+    whole = np.isfinite(numbers).all() and ((numbers % 1 == 0) & (numbers.abs() < 2**53)).all()
+    return numbers.astype(np.int64) if whole else numbers
 
 
 _READERS: dict[str, Callable[[Path, str | None], tuple[pd.DataFrame, str]]] = {

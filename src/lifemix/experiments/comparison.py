@@ -1,7 +1,8 @@
 """Differences between cells: ours and the paper's, ours and a rival's on the same folds; for tables and pages.
 
 What counts is decided here, once: every rival counts under one selection (nested where there is one, never the
-optimistic one if another is known), on at least three folds, in the cells that can be judged (``is_judged``).
+optimistic one if another is known) and with the most settings to select from that is known, on at least three folds, in
+the cells that can be judged (``is_judged``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from .cells import Cell, Place
-from .names import is_ours, is_reference, rows_of, sign_of
+from .names import is_ours, is_reference, plain_of, rows_of, sign_of
 from .published import published_cells
 
 __all__ = [
@@ -205,9 +206,10 @@ def agreements(cells: Sequence[Cell]) -> list[Agreement]:
     found = []
     for model, selection in rows_of(cells):
         own = [cell for cell in cells if (cell.model, cell.selection) == (model, selection)]
-        known = [cell for cell in own if (model, cell.place) in readings[0] and math.isfinite(cell.error)]
+        name = plain_of(model)
+        known = [cell for cell in own if (name, cell.place) in readings[0] and math.isfinite(cell.error)]
         if known and not known[0].is_shape:
-            gaps = [[against(cell, paper[model, cell.place]) for cell in known] for paper in readings]
+            gaps = [[against(cell, paper[name, cell.place]) for cell in known] for paper in readings]
             within = [sum(not gap.significant for gap in of_reading) for of_reading in gaps]
             found.append(Agreement(model, selection, len(known), *within))
     return found
@@ -217,7 +219,9 @@ def against_rivals(cells: Sequence[Cell], model: str) -> list[Difference]:
     """Compare one model of ours with every rival on the same folds; p values adjusted by data set."""
     ours = {cell.place: cell for cell in _honest(cells, model)}
     rivals = dict.fromkeys(cell.model for cell in cells if not is_ours(cell.model) and not is_reference(cell.model))
-    pairs = [(ours[cell.place], cell) for rival in rivals for cell in _honest(cells, rival) if cell.place in ours]
+    theirs = [cell for rival in rivals for cell in _honest(cells, rival) if cell.place in ours]
+    replaced = {(plain_of(cell.model), cell.place) for cell in theirs if plain_of(cell.model) != cell.model}
+    pairs = [(ours[cell.place], cell) for cell in theirs if (cell.model, cell.place) not in replaced]
     found = [one for one in (paired(*pair) for pair in pairs if is_judged(pair[1])) if one is not None]
     adjusted: list[Difference] = []
     for data in dict.fromkeys(one.first.data for one in found):

@@ -19,7 +19,7 @@ from .comparison import (
 )
 from .names import data_title, is_strong, measure_of, model_title
 
-__all__ = ["findings", "names_of_behind"]
+__all__ = ["below_paper", "findings", "names_of_behind", "words_of"]
 
 
 def findings(cells: Sequence[Cell], paper: Published) -> list[str]:
@@ -31,7 +31,7 @@ def findings(cells: Sequence[Cell], paper: Published) -> list[str]:
         if own:
             parts.append(
                 f"of the paper’s DSM in **{count(own).ahead} of {len(own)}** cells (behind by more than one standard "
-                f"error in {sum(gap.behind_by_an_error for gap in own)})"
+                f"error in {len(below_paper(cells, paper, model))})"
             )
         rivals = against_rivals(cells, model)
         for strong, kind in ((True, "boosting and tuned forests"), (False, "the other models")):
@@ -46,6 +46,20 @@ def names_of_behind(cells: Sequence[Cell]) -> list[str]:
     """Return every cell in which a model of ours is significantly behind a rival, before Holm's correction."""
     several = {cell.data for cell in cells if cell.event > 1}
     return [_named(one, one.first.data in several) for model in our_models(cells) for one in behind(cells, model)]
+
+
+def below_paper(cells: Sequence[Cell], paper: Published, model: str) -> list[Difference]:
+    """Return the cells in which a model of ours is below the paper's DSM by more than one standard error."""
+    return [one for one in against_paper(cells, paper, model) if one.behind_by_an_error]
+
+
+def words_of(cell: Cell, several: bool) -> str:
+    """Return which cell of a data set it is, in words; several: whether the data set has several event types."""
+    where = [measure_of(cell.measure).title]
+    where += [f"event {cell.event}"] if several else []
+    where += [f"{cell.horizon:.0%}"] if measure_of(cell.measure).has_horizon else []
+    where += [f"{cell.censoring:.0%} censored"] if cell.censoring else []
+    return ", ".join(where)
 
 
 def _agreement(one: Agreement) -> str:
@@ -66,11 +80,7 @@ def _count(some: Count) -> str:
 
 def _named(one: Difference, several: bool) -> str:
     cell = one.first
-    where = [data_title(cell.data), measure_of(cell.measure).title]
-    where += [f"event {cell.event}"] if several else []
-    where += [f"{cell.horizon:.0%}"] if measure_of(cell.measure).has_horizon else []
-    where += [f"{cell.censoring:.0%} censored"] if cell.censoring else []
     numbers = f"{cell.mean:.4f} against {one.second.mean:.4f}, p = {one.p_value:.3f}"
     numbers += f", {one.adjusted:.2f} after Holm"
     title, rival = model_title(cell.model, cell.data), model_title(one.second.model, cell.data)
-    return f"{title} behind {rival}: {', '.join(where)} ({numbers})"
+    return f"{title} behind {rival}: {data_title(cell.data)}, {words_of(cell, several)} ({numbers})"

@@ -221,6 +221,16 @@ def _boosting(data: str, setting: Setting, seed: int) -> baselines.GradientBoost
     return baselines.GradientBoosting(**setting, random_state=seed)
 
 
+def _discounts(data: str) -> list[Setting]:
+    """What the average with trees selects from on these data sets."""
+    return [{"discount": discount} for discount in (1.0, 0.5)]
+
+
+def _boosting_discount(data: str, setting: Setting, seed: int) -> baselines.ModelAverage:
+    """Boosting alone with the choice that the average of it and a Deep Survival Machine has."""
+    return baselines.ModelAverage([baselines.GradientBoosting(random_state=seed)], setting["discount"])
+
+
 def _boosting_seeds(data: str, setting: Setting, seed: int) -> baselines.ModelAverage:
     seeds = range(8 * seed, 8 * seed + setting["seeds"])
     return baselines.ModelAverage([baselines.GradientBoosting(random_state=own) for own in seeds])
@@ -284,6 +294,14 @@ _ALL = (
         risks="competing",
     ),
     Learner("boosting", _boosting, quick=lambda data: [{"max_iter": 100}]),
+    Learner(
+        "boosting-discount",
+        _boosting_discount,
+        _discounts,
+        lambda data: [{"discount": 1.0}],
+        only=("support", "metabric"),
+        optional=True,
+    ),
     Learner("boosting-seeds", _boosting_seeds, lambda data: [{"seeds": 8}], lambda data: [{"seeds": 2}], optional=True),
     Learner("boosting-forest", _boosting_forest, quick=_few_trees, risks="single", optional=True),
     Learner("floor", lambda data, setting, seed: baselines.AalenJohansen()),

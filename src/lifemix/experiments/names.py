@@ -33,7 +33,8 @@ class ModelStyle:
     """A model's name in words, and its colour and marker in figures.
 
     reference: shown for orientation, never ranked. ours: compared with the rivals. strong: a rival that is usually
-    harder to beat than the paper's baselines, counted apart from them.
+    harder to beat than the paper's baselines, counted apart from them. fuller: the model of which this one is the
+    same with more settings to select from; where both are known it counts in that one's place.
     """
 
     title: str
@@ -42,6 +43,7 @@ class ModelStyle:
     reference: bool = False
     ours: bool = False
     strong: bool = False
+    fuller: str = ""
 
 
 # Colours after Okabe and Ito, distinguishable for colour-blind readers; every model has a marker of its own besides.
@@ -58,12 +60,13 @@ _STYLES: Mapping[str, ModelStyle] = MappingProxyType(
         "fg": ModelStyle("Fine–Gray", "#8c6d1f", "P"),
         "deepsurv": ModelStyle("DeepSurv", "#CC79A7", "v"),
         "deephit": ModelStyle("DeepHit", "#E69F00", "^"),
-        "deephit-search": ModelStyle("DeepHit, random search", "#b57b00", "2"),
+        "deephit-search": ModelStyle("DeepHit, random search", "#b57b00", "2", fuller="deephit"),
         "rsf": ModelStyle("Forest (RSF)", "#009E73", "X"),
         "cs-rsf": ModelStyle("Forest (cs-RSF)", "#009E73", "X"),
         "forest": ModelStyle("Tuned forest", "#56B4E9", "h", strong=True),
         "cs-forest": ModelStyle("Tuned forest (cs)", "#56B4E9", "h", strong=True),
         "boosting": ModelStyle("Gradient boosting", "#7A4FBF", "*", strong=True),
+        "boosting-discount": ModelStyle("Gradient boosting, discount", "#5b3a99", "4", strong=True, fuller="boosting"),
         "boosting-seeds": ModelStyle("Boosting, 8 seeds averaged", "#a27fd6", "1", strong=True),
         "boosting-forest": ModelStyle("Boosting + forest", "#4b2e83", "3", strong=True),
         "kpca": ModelStyle("Kernel PCA", "#009E73", "X"),
@@ -92,6 +95,9 @@ _MEANINGS: Mapping[str, str] = MappingProxyType(
         "lifemix": "`LifeMix()`: Deep Survival Machines, ridge Cox regression and boosted trees, weighted by "
         "cross-fitted curves",
         "tuned-trees": "DSM, tuned, averaged with gradient boosting: no row of DSM alone",
+        "boosting-discount": "gradient boosting in which censored rows count in full or by half, whichever has the "
+        "better Brier score on the inner validation part",
+        "deephit-search": "DeepHit with one of ten settings drawn as the paper draws them",
         "boosting-seeds": "eight fits of gradient boosting averaged: what averaging does for boosting without DSM",
         "boosting-forest": "gradient boosting averaged with a tuned forest: DSM + trees without DSM",
         "dsm": "Deep Survival Machines as in the paper, settings selected from the paper's grid",
@@ -128,6 +134,11 @@ def is_ours(model: str) -> bool:
 def is_strong(model: str) -> bool:
     """Tell whether a rival is one of the strong ones."""
     return style_of(model).strong
+
+
+def plain_of(model: str) -> str:
+    """Return the name of the model with one setting, of which this is the one with several; else its own name."""
+    return style_of(model).fuller or model
 
 
 def rank(model: str) -> tuple[int, str]:

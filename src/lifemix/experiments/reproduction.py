@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .._html import check_figures
 from ..errors import SettingError
 from ..files import atomic_write, own_folder
 from .cells import Cell
@@ -99,9 +100,10 @@ def reproduce(
         if model not in _MODELS:
             raise SettingError(f"unknown model; got {model!r}, expected some of {', '.join(_MODELS)}.")
     names = [one for one in EXPERIMENTS if one not in ("seer", "neutral", "all")] if name == "all" else [name]
+    check_figures()
     pages = []
-    for one in names:
-        parts = studies(one, quick, data, grid)
+    # Studies read their data: what is not installed shows before the first job of the first experiment.
+    for parts in [studies(one, quick, data, grid) for one in names]:
         for study in parts:
             with own_folder(Path(out) / study.folder, "experiment"):
                 run_jobs(study.jobs(models), RecordStore(Path(out) / study.folder), jobs, backend, quiet)

@@ -3,8 +3,8 @@
 ``paper``: the setting with the best mean C^td over folds, event types and horizons on the *test* rows, as in the
 paper; optimistic, since the same rows select and measure.
 ``nested``: in every fold the setting with the best C^td on the inner validation part of the training rows.
-``tuned-trees``, which is not in the paper, is selected by ``nested`` alone, and by the Brier score, which sees whether
-the probabilities are right where C^td sees only their order.
+``tuned-trees`` and ``boosting-discount``, which are not in the paper, are selected by ``nested`` alone, and by the
+Brier score, which sees whether the probabilities are right where C^td sees only their order.
 ``fixed``: there was one setting. The error is the standard error, standard deviation / sqrt(folds).
 """
 
@@ -26,7 +26,7 @@ from .records import Record, Setting
 __all__ = ["BY_BRIER", "SELECTIONS", "Selected", "cells_of", "representative_records", "select", "summarise"]
 
 SELECTIONS = ("paper", "nested", "both")
-BY_BRIER = ("tuned-trees",)
+BY_BRIER = ("tuned-trees", "boosting-discount")
 """Models whose settings are selected by the Brier score on the inner validation part; the others by C^td."""
 _MEASURES = ("ctd", "brier", "brier_original", "concordance")
 

@@ -12,7 +12,7 @@ from ..files import atomic_write
 from .cells import Cell
 from .comparison import Published, agreements, our_models, rival_counts
 from .findings import findings, names_of_behind
-from .names import MEASURES, data_title, is_strong, measure_of, model_title, row_notes, rows_of
+from .names import MEASURES, data_title, is_strong, measure_of, model_title, plain_of, row_notes, rows_of
 from .records import plain
 from .selection import Selected
 
@@ -113,7 +113,7 @@ def _table(cells: Sequence[Cell], paper: Published) -> list[str]:
         for horizon in horizons:
             cell = ours.get((model, selection, horizon))
             row.append(_number(cell))
-            row += [_number(paper.get((model, cell.place)) if cell else None)] if beside else []
+            row += [_number(paper.get((plain_of(model), cell.place)) if cell else None)] if beside else []
         rows.append(row)
     columns = [name for head in heads for name in ((head, "paper") if beside else (head,))]
     return _grid(["model", "selection", *columns], rows)

@@ -96,7 +96,7 @@ class VAE(Representation):
                 f"{self.validation_fraction}."
             )
         schedule = Schedule(self.learning_rate, 0.0, 0.0, self.batch_size, self.max_epochs, self.patience)
-        inputs = torch.from_numpy(x).float()
+        inputs = torch.tensor(x, dtype=torch.float32)
         with seeded(self.random_state):
             rows = torch.randperm(len(x))
             self.network_ = _Autoencoder(x.shape[1], tuple(self.hidden), self.n_components)
@@ -112,7 +112,7 @@ class VAE(Representation):
 
     def _transform(self, x: Floats) -> Floats:
         with torch.no_grad():
-            mean, _ = self.network_.encode(torch.from_numpy(x).float())
+            mean, _ = self.network_.encode(torch.tensor(x, dtype=torch.float32))
         return mean.double().numpy()
 
 

@@ -1,14 +1,15 @@
 """The page: every section, for every kind of model, with nothing of the user's text taken as HTML."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
 
 from lifemix import save
 from lifemix.baselines import CoxPH, FineGray
-from lifemix.errors import InputError, ModelFileError, SettingError
-from lifemix.report.model_report import write_report
+from lifemix.errors import InputError, MissingExtraError, ModelFileError, SettingError
+from lifemix.report.model_report import page, write_report
 from lifemix.splits import default_horizons
 
 pytest.importorskip("matplotlib", reason="the report draws with matplotlib")
@@ -74,6 +75,13 @@ def test_the_same_rows_give_the_same_page(single, tmp_path):
     rows = X[["age"]][:100], (times[:100], event[:100])
     model = CoxPH().fit(*rows)
     assert written(tmp_path, model, *rows) == written(tmp_path, model, *rows)
+
+
+def test_without_matplotlib_it_is_refused_before_anything_is_measured(single, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(page, "gather", lambda *arguments, **options: pytest.fail("it began to measure"))
+    with pytest.raises(MissingExtraError, match=r"pip install 'lifemix\[plots\]'"):
+        written(tmp_path, *single)
 
 
 def test_no_row_of_the_table_is_printed(single, single_page):

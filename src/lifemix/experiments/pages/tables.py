@@ -9,7 +9,17 @@ from typing import Literal
 from ..._html import Entry, Html, TableColumn, Value, joined, safe, table
 from ..cells import Cell
 from ..comparison import Difference, Published, against, is_judged, our_models, paired, rival_counts
-from ..names import is_ours, is_reference, is_strong, measure_of, model_title, rows_of, selection_title, sign_of
+from ..names import (
+    is_ours,
+    is_reference,
+    is_strong,
+    measure_of,
+    model_title,
+    plain_of,
+    rows_of,
+    selection_title,
+    sign_of,
+)
 from .facts import RunFacts
 
 __all__ = ["comparison_table", "measure_title", "paired_table", "rival_table"]
@@ -73,7 +83,7 @@ def comparison_table(
         line: list[Entry] = [_row_title(model, first.data, selection)]
         for quantile in quantiles:
             place = (first.data, first.measure, first.event, quantile, first.censoring)
-            line.append(_value(ours.get((model, selection, quantile)), paper.get((model, place))))
+            line.append(_value(ours.get((model, selection, quantile)), paper.get((plain_of(model), place))))
         lines.append(line)
     heads = [TableColumn("Model", text=True), *columns]
     return table(heads, lines, caption, joined(_FOOT if theirs else _PLAIN_FOOT, foot))

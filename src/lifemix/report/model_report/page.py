@@ -10,7 +10,7 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from ..._html import Html, Page, Section, bullets, joined, note, paragraph
+from ..._html import Html, Page, Section, bullets, check_figures, joined, note, paragraph
 from ...checks import Whole
 from ...errors import LifemixWarning
 from ...preprocessing import TableLike
@@ -111,6 +111,7 @@ def write_report(
     """
     Whole(2)("n_bootstrap", n_bootstrap)
     Whole(100)("max_rows", max_rows)
+    check_figures()
     file = None if model_file is None else describe_file(model_file)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
