@@ -158,7 +158,8 @@ def fit_only(options: argparse.Namespace) -> None:
     model.fit(source)
     seconds = time.perf_counter() - begin
     facts = {"seconds": seconds, "cpu": time.process_time() - cpu, "history": model.history_}
-    print(json.dumps(facts), flush=True)
+    sys.stdout.write(json.dumps(facts) + "\n")  # in one piece: ranks share the stream
+    sys.stdout.flush()
     if options.output and int(os.environ.get("RANK", "0")) == 0:
         save(model, options.output)
 
