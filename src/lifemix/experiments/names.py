@@ -92,7 +92,7 @@ _MEANINGS: Mapping[str, str] = MappingProxyType(
         "tuned": "`DeepSurvivalMachines.tuned()`, alone; its settings were found on inner splits of training parts of "
         "these data sets, so it is less of a blind test than the defaults",
         "one-network": "one network with the default settings of version 0.2",
-        "lifemix": "`LifeMix()`: Deep Survival Machines, ridge Cox regression and boosted trees, weighted by "
+        "lifemix": "`LifeMix()`: Deep Survival Machines, ridge Cox regression, boosted trees and a forest, weighted by "
         "cross-fitted curves",
         "tuned-trees": "DSM, tuned, averaged with gradient boosting: no row of DSM alone",
         "boosting-discount": "gradient boosting in which censored rows count in full or by half, whichever has the "
