@@ -28,7 +28,7 @@ interpreter() { # the path of a Python of a version, fetched where there is none
             command -v "$found" && return
         fi
     done
-    timeout 120 "$uv" python install --quiet --install-dir "$folder/pythons" "$1" 2>/dev/null || return 1
+    [ -x "$uv" ] && timeout 120 "$uv" python install --quiet --install-dir "$folder/pythons" "$1" 2>/dev/null || return 1
     ls -d "$folder"/pythons/cpython-"$1".*/bin/python | head -1
 }
 
@@ -40,9 +40,8 @@ try() { # name of the run, interpreter
     fi
     torch=$(grep '^torch==' constraints.txt)
     rm -rf "$environment"
-    if ! "$uv" venv --quiet --python "$python" "$environment" ||
-        ! timeout "$(left)" "$uv" pip install --quiet --python "$environment/bin/python" \
-            ${PIP_FIND_LINKS:+--find-links "$PIP_FIND_LINKS"} "$torch" -e ".[dev]"; then
+    if ! "$python" -m venv "$environment" ||
+        ! timeout "$(left)" "$environment/bin/pip" install --quiet --disable-pip-version-check "$torch" -e ".[dev]"; then
         say "$name left out: its packages could not be installed"
         return
     fi
@@ -59,11 +58,11 @@ print('Python', sys.version.split()[0], *(f'{one.__name__} {one.__version__}' fo
     rm -rf "$environment"
 }
 
-if ! timeout 300 python3 -m venv "$folder/tools" || ! timeout 300 "$folder/tools/bin/pip" install --quiet --disable-pip-version-check uv; then
-    say "left out: uv could not be installed" && exit 0
+uv=$folder/tools/bin/uv # fetches interpreters
+if [ $# -gt 0 ]; then
+    timeout 300 python3 -m venv "$folder/tools" && timeout 300 "$folder/tools/bin/pip" install --quiet --disable-pip-version-check uv ||
+        say "uv could not be installed: only versions of Python that are here are tried"
 fi
-uv=$folder/tools/bin/uv
-export UV_CACHE_DIR=$folder/cache UV_LINK_MODE=hardlink
 try newest "$(command -v python3)"
 for version in "$@"; do
     if python=$(interpreter "$version") && [ -n "$python" ]; then
@@ -72,5 +71,4 @@ for version in "$@"; do
         say "Python $version left out: there is none here, and none could be fetched"
     fi
 done
-rm -rf "$folder/cache"
 exit "$failed"
