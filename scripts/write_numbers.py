@@ -55,7 +55,7 @@ ROWS = (
     ("DSM, `DeepSurvivalMachines()`", "default", "fixed"),
     ("DSM, one network of 100 units, the defaults of version 0.2", "one-network", "fixed"),
     ("DSM ensemble, `DeepSurvivalMachines.tuned()`", "tuned", "fixed"),
-    ("`LifeMix()`: DSM, Cox and boosted trees, weighted", "lifemix", "fixed"),
+    ("`LifeMix()`: DSM, Cox, boosted trees and a forest, weighted", "lifemix", "fixed"),
     ("DSM ensemble averaged with boosted trees, `baselines.ModelAverage`", "tuned-trees", "nested"),
     ("gradient boosting", "boosting", "fixed"),
     ("gradient boosting, eight seeds averaged", "boosting-seeds", "fixed"),

@@ -36,7 +36,6 @@ MODELS = {  # by name: a model, and for how many event types
     "GradientBoosting": (BOOSTING, 2),
     "GradientBoosting one event": (BOOSTING, 1),
     "MartingaleForest": (MARTINGALE_FOREST, 2),
-    "MartingaleForest one event": (MARTINGALE_FOREST, 1),
     "AalenJohansen": (baselines.AalenJohansen(), 2),
     "CauseSpecific CoxPH": (baselines.CauseSpecific(baselines.CoxPH(), rule="product_limit"), 2),
     "CauseSpecific forest": (baselines.CauseSpecific(FOREST, max_steps=None), 2),
