@@ -11,7 +11,7 @@ from lifemix.errors import MissingExtraError
 from lifemix.estimators import automatic
 from lifemix.mix import model as mix
 
-settings.register_profile("lifemix", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("lifemix", deadline=None, max_examples=60, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("lifemix")
 
 _CHOOSE = automatic.choose
