@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lifemix import DeepSurvivalMachines
+from lifemix.estimators.automatic import ONE_NETWORK
 from lifemix.estimators.many import FitRequest, fit_many
 from lifemix.experiments.protocol import DataSource, Protocol
 from lifemix.line_files import LineFile
@@ -48,15 +49,6 @@ MODELS: dict[str, tuple[Any, int]] = (
     | {name: (primitive, 4) for name, primitive in MIXED.items()}
     | {f"weibull, k={k}": ("weibull", k) for k in COUNTS}
 )
-SETTINGS: dict[str, Any] = {  # every option whose default follows from the table, so that all records are alike
-    "hidden": (100,),
-    "activation": "relu6",
-    "n_members": 1,
-    "dropout": 0.0,
-    "batch_size": 128,
-    "learning_rate": 1e-3,
-    "patience": 10,
-}
 PATH = RESULTS / "families.jsonl"
 PAGE = Path(__file__).parent.parent / "docs" / "families.md"
 BEGIN, END = "<!-- held out: begin, written by `python -m benchmarks.families` -->", "<!-- held out: end -->"
@@ -87,7 +79,7 @@ def compute(data: str, model: str) -> list[Score]:
     protocol = Protocol(DataSource(data), n_folds, tuple(range(n_folds)))
     folds = [protocol.fold(number, 0.0) for number in range(n_folds)]
     requests = [
-        FitRequest(DeepSurvivalMachines(primitive, k=k, **SETTINGS), fold.X_train, fold.y_train) for fold in folds
+        FitRequest(DeepSurvivalMachines(primitive, k=k, **ONE_NETWORK), fold.X_train, fold.y_train) for fold in folds
     ]
     scores = []
     for result in fit_many(requests):

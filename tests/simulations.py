@@ -1,4 +1,4 @@
-"""Data whose true survival curves are known: mixtures of three Weibull components that depend on five covariates."""
+"""Data whose true survival curves are known: mixtures of three Weibull components of five covariates; two causes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-__all__ = ["MixtureTruth", "covariates"]
+from lifemix import make_target
+
+__all__ = ["MixtureTruth", "covariates", "two_causes"]
 
 COVARIATES, COMPONENTS = 5, 3
 
@@ -50,3 +52,13 @@ class MixtureTruth:
         k = (rng.random(len(x))[:, None] > w.cumsum(axis=1)[:, :-1]).sum(axis=1)
         rows = np.arange(len(x))
         return scale[rows, k] * rng.standard_exponential(len(x)) ** (1 / shape[rows, k])
+
+
+def two_causes(n, seed):
+    """Draw rows of two competing risks: one falls and rises with the first covariate, one follows the second."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    times = rng.exponential(np.exp(-np.column_stack([np.abs(x[:, 0]) * 1.5, x[:, 1]])))
+    censoring = rng.uniform(0, 3, n)
+    time = np.minimum(times.min(axis=1), censoring)
+    return x, make_target(time, np.where(time == censoring, 0, times.argmin(axis=1) + 1))

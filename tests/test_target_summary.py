@@ -200,6 +200,7 @@ CURVES = {
     "CauseSpecific": (baselines.CauseSpecific(baselines.CoxPH(), rule="product_limit"), 2),
     "FineGray": (baselines.FineGray(), 2),
     "GradientBoosting": (baselines.GradientBoosting(n_intervals=4, max_iter=10), 2),
+    "MartingaleForest": (baselines.MartingaleForest(n_trees=2, min_samples_leaf=2000), 2),
     "DeepSurv": (baselines.DeepSurv(hidden=(4,), max_epochs=1, batch_size=2000), 1),
     "DeepHit": (baselines.DeepHit(shared_nodes=4, cause_nodes=4, n_times=5, max_epochs=1, batch_size=2000), 2),
     "RandomSurvivalForest": (baselines.RandomSurvivalForest(2, max_depth=2, split_times=5), 1),

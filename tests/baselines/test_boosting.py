@@ -6,6 +6,7 @@ from lifemix.baselines import AalenJohansen, GradientBoosting
 from lifemix.errors import SettingError
 from lifemix.metrics import concordance_td
 from lifemix.target import as_target
+from simulations import two_causes
 
 
 def test_a_subject_becomes_one_row_for_each_interval_it_was_at_risk_in():
@@ -20,18 +21,9 @@ def test_a_subject_becomes_one_row_for_each_interval_it_was_at_risk_in():
     assert exposure.tolist() == [1, 1, 1, 1, 0.5, 1, 1, 1, 1, 2]
 
 
-def simulate(n, seed):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 3))
-    times = rng.exponential(np.exp(-np.column_stack([np.abs(x[:, 0]) * 1.5, x[:, 1]])))
-    censoring = rng.uniform(0, 3, n)
-    time = np.minimum(times.min(axis=1), censoring)
-    return x, make_target(time, np.where(time == censoring, 0, times.argmin(axis=1) + 1))
-
-
 def test_learns_effects_and_stays_calibrated_on_the_whole():
-    x, y = simulate(1500, 0)
-    new, truth = simulate(1500, 1)
+    x, y = two_causes(1500, 0)
+    new, truth = two_causes(1500, 1)
     model = GradientBoosting(n_intervals=8, preprocessor=None).fit(x, y)
     assert 1 <= model.n_iter_ <= model.max_iter
     assert min(model.history_) < model.history_[0]
@@ -58,13 +50,13 @@ def test_hazards_may_cross():
 
 
 def test_an_event_in_every_interval_of_every_subject_is_certain():
-    x, _ = simulate(60, 0)
+    x, _ = two_causes(60, 0)
     model = GradientBoosting(n_intervals=1, max_iter=10).fit(x, make_target(np.full(60, 2.0), np.ones(60, int)))
     np.testing.assert_array_equal(model.predict_survival_function(x, [1.0, 2.0]), np.tile([0.5, 0.0], (60, 1)))
 
 
 def test_weights_move_the_hazard():
-    x, y = simulate(600, 3)
+    x, y = two_causes(600, 3)
     heavy = np.where(y["event"] == 1, 5.0, 1.0)
     at = [0.5]
     plain, weighted = (
@@ -77,11 +69,11 @@ def test_weights_move_the_hazard():
 @pytest.mark.parametrize("name", ["n_intervals", "max_iter", "patience"])
 def test_bad_settings_are_refused(name):
     with pytest.raises(SettingError, match=f"{name} must be a whole number of at least 1; got 0"):
-        GradientBoosting(**{name: 0}).fit(*simulate(50, 0))
+        GradientBoosting(**{name: 0}).fit(*two_causes(50, 0))
 
 
 def test_at_the_ends_of_intervals_survival_is_the_product_of_the_net_ones():
-    x, y = simulate(400, 0)
+    x, y = two_causes(400, 0)
     model = GradientBoosting(n_intervals=5, max_iter=20).fit(x, y)
     product = np.prod([model.predict_net_survival(x, model.grid_, event) for event in (1, 2)], axis=0)
     np.testing.assert_allclose(product, model.predict_survival_function(x, model.grid_), atol=1e-9)

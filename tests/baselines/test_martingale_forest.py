@@ -9,15 +9,7 @@ from lifemix.baselines._life_tables import Periods, incidences_from_hazards
 from lifemix.baselines.martingale_forest import _scores
 from lifemix.metrics import concordance_td
 from lifemix.target import as_target
-
-
-def simulate(n, seed):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 3))
-    times = rng.exponential(np.exp(-np.column_stack([np.abs(x[:, 0]) * 1.5, x[:, 1]])))
-    censoring = rng.uniform(0, 3, n)
-    time = np.minimum(times.min(axis=1), censoring)
-    return x, make_target(time, np.where(time == censoring, 0, times.argmin(axis=1) + 1))
+from simulations import two_causes
 
 
 @st.composite
@@ -58,8 +50,8 @@ def test_an_interval_that_is_seen_in_part_counts_with_its_share():
 
 
 def test_learns_effects_and_stays_calibrated_on_the_whole():
-    x, y = simulate(1500, 0)
-    new, truth = simulate(1500, 1)
+    x, y = two_causes(1500, 0)
+    new, truth = two_causes(1500, 1)
     model = MartingaleForest(n_trees=60, preprocessor=None).fit(x, y)
     floor = AalenJohansen().fit(x, y)
     at = np.array([0.1, 0.3, 0.7])
@@ -83,7 +75,7 @@ def test_late_entry_is_accounted_for():
 
 
 def test_weights_move_the_incidence():
-    x, y = simulate(400, 4)
+    x, y = two_causes(400, 4)
     heavy = np.where(y["event"] == 1, 5.0, 1.0)
     at = [0.5]
     plain, weighted = (
@@ -95,20 +87,20 @@ def test_weights_move_the_incidence():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_same_seed_same_forest(n_jobs):
-    x, y = simulate(200, 5)
+    x, y = two_causes(200, 5)
     one = MartingaleForest(n_trees=6).fit(x, y)
     other = MartingaleForest(n_trees=6, n_jobs=n_jobs).fit(x, y)
     np.testing.assert_array_equal(one._curves, other._curves)
 
 
 def test_at_the_ends_of_intervals_survival_is_the_product_of_the_net_ones():
-    x, y = simulate(400, 0)
+    x, y = two_causes(400, 0)
     model = MartingaleForest(n_trees=10, n_intervals=5).fit(x, y)
     product = np.prod([model.predict_net_survival(x, model.grid_, event) for event in (1, 2)], axis=0)
     np.testing.assert_allclose(product, model.predict_survival_function(x, model.grid_), atol=1e-9)
 
 
 def test_rows_far_beyond_single_precision_are_predicted():
-    x, y = simulate(100, 6)
+    x, y = two_causes(100, 6)
     model = MartingaleForest(n_trees=3, preprocessor=None).fit(x, y)
     assert np.isfinite(model.predict(np.array([[1e300, -1e300, 0.0]]))).all()

@@ -6,7 +6,9 @@ import numpy as np
 
 from ._checks import Floats
 
-__all__ = ["interpolate", "proportional_survival", "step_values"]
+__all__ = ["from_zero", "net_incidence", "proportional_survival", "step_values"]
+
+_TINY = 1e-12  # of the probability of no event
 
 
 def step_values(at: Floats, values: Floats, times: Floats, start: float) -> Floats:
@@ -25,11 +27,24 @@ def proportional_survival(baseline: Floats, eta: Floats) -> Floats:
         return np.asarray(np.exp(-np.exp(np.log(baseline)[None, :] + eta[:, None])))
 
 
-def interpolate(at: Floats, values: Floats, times: Floats) -> Floats:
-    """Return the piecewise linear functions with ``values`` (n, K) at the sorted times ``at`` (K,).
+def from_zero(ends: Floats, at_ends: Floats, times: Floats) -> Floats:
+    """Return the piecewise linear functions that are 0 at 0 and have ``at_ends`` (..., K) at the ends of intervals.
 
-    The result has shape (n, n_times); the last value holds for ever; ``at`` begins at 0.
+    The result has shape (..., n_times); the last value holds for ever.
     """
-    right = np.clip(np.searchsorted(at, times, side="right"), 1, len(at) - 1)
+    at = np.concatenate([[0.0], ends])
+    values = np.concatenate([np.zeros((*at_ends.shape[:-1], 1)), at_ends], axis=-1)
+    right = np.clip(np.searchsorted(at, times, side="right"), 1, len(ends))
     share = np.clip((times - at[right - 1]) / (at[right] - at[right - 1]), 0.0, 1.0)
-    return np.asarray(values[:, right - 1] * (1.0 - share) + values[:, right] * share)
+    return np.asarray(values[..., right - 1] * (1.0 - share) + values[..., right] * share)
+
+
+def net_incidence(free: Floats, own: Floats, some: Floats) -> Floats:
+    """Return what one event type would reach by the ends of intervals (..., K) if there were no other.
+
+    By rates that are constant within an interval: minus log of ``free``, the probability of getting through it, shared
+    out as ``own`` events are among ``some``.
+    """
+    rate = -np.log(np.maximum(free, _TINY))
+    share = np.divide(own, some, out=np.zeros_like(some), where=some > 0)
+    return np.asarray(-np.expm1(-np.cumsum(rate * share, axis=-1)))

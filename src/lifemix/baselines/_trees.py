@@ -71,6 +71,11 @@ class Trees:
         """Which nodes are leaves."""
         return np.asarray(self.children[:, 0] == np.arange(len(self.children)))
 
+    @cached_property
+    def leaves_before(self) -> Indices:
+        """How many leaves come before each node: of a leaf, its number among the leaves."""
+        return np.asarray(np.cumsum(self.is_leaf) - self.is_leaf, dtype=np.intp)
+
     @property
     def leaf_nodes(self) -> Indices:
         """The nodes that are leaves, ascending."""

@@ -16,7 +16,7 @@ from ..target import Target
 from ._boosted import BoostedClassifier
 from ._checks import Floats
 from ._grid import check_grid, interval_ends
-from ._steps import interpolate
+from ._steps import from_zero, net_incidence
 from ._trees import TREES
 from .base import Baseline, chunks
 
@@ -213,17 +213,14 @@ class GradientBoosting(Baseline):
         for hazard in self._hazards(x):
             free = np.cumprod(hazard[:, :, 0], axis=1)
             before = np.concatenate([np.ones((len(hazard), 1)), free[:, :-1]], axis=1)
-            parts.append(self._from_zero(np.cumsum(before * hazard[:, :, event], axis=1), times))
+            parts.append(from_zero(self.grid_, np.cumsum(before * hazard[:, :, event], axis=1), times))
         return np.concatenate(parts)
 
     def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
-        """By rates that are constant within an interval: minus log of none, shared out as the events are."""
         parts = []
         for hazard in self._hazards(x):
-            some = 1.0 - hazard[:, :, 0]
-            rate = -np.log(np.maximum(hazard[:, :, 0], _SMALLEST))
-            share = np.divide(hazard[:, :, event], some, out=np.zeros_like(some), where=some > 0)
-            parts.append(1.0 - self._from_zero(-np.expm1(-np.cumsum(rate * share, axis=1)), times))
+            free = hazard[:, :, 0]
+            parts.append(1.0 - from_zero(self.grid_, net_incidence(free, hazard[:, :, event], 1.0 - free), times))
         return np.concatenate(parts)
 
     def _hazards(self, x: Floats) -> Iterator[Floats]:
@@ -239,11 +236,6 @@ class GradientBoosting(Baseline):
 
     def _risk_times(self) -> Floats:
         return self.grid_  # between which the curves are linear
-
-    def _from_zero(self, at_ends: Floats, times: Floats) -> Floats:
-        """Return functions of time from their values at the ends of the intervals; they are 0 at 0."""
-        values = np.concatenate([np.zeros((len(at_ends), 1)), at_ends], axis=1)
-        return interpolate(np.concatenate([[0.0], self.grid_]), values, times)
 
 
 def _bin_edges(column: Floats) -> Floats:

@@ -20,7 +20,7 @@ from ._deephit_network import DeepHitNetwork, intervals, pairs
 from ._dense import ModuleState
 from ._grid import check_grid, interval_ends
 from ._optional import optional_module
-from ._steps import interpolate
+from ._steps import from_zero
 from .base import Baseline, chunks
 from .training import Schedule, seeded, split_rows, train
 
@@ -291,5 +291,4 @@ class DeepHit(Baseline):
             outputs = self.network_.eval()(torch.tensor(x, dtype=torch.float32)).double()
             flat = torch.cat([outputs.flatten(1), torch.zeros(len(x), 1, dtype=torch.float64)], dim=1)
             mass = flat.softmax(1)[:, :-1].reshape(outputs.shape)[:, event - 1]
-        values = np.concatenate([np.zeros((len(x), 1)), np.cumsum(mass.numpy(), axis=1)], axis=1)
-        return interpolate(np.concatenate([[0.0], self.grid_]), values, times)
+        return from_zero(self.grid_, np.cumsum(mass.numpy(), axis=1), times)

@@ -16,7 +16,8 @@ from ..target import Target
 from ._checks import Floats
 from ._grid import check_grid, interval_ends
 from ._life_tables import Periods, incidences_from_hazards
-from ._steps import interpolate
+from ._risk_sets import ObservedRisk
+from ._steps import from_zero, net_incidence
 from ._trees import TREES, Trees
 from .base import Baseline, chunks
 
@@ -78,6 +79,7 @@ class MartingaleForest(Baseline):
     """
 
     _several_events = True
+    most_event_times = 0
     _takes_entry = True
     _takes_weights = True
 
@@ -141,12 +143,11 @@ class MartingaleForest(Baseline):
 
     def _life_tables(self, x: NDArray[np.float32], target: Target, drawn: Any) -> NDArray[np.float32]:
         periods = Periods.of(target, self.grid_)
-        position = np.cumsum(self._trees.is_leaf) - 1
-        starts = np.append(position[self._trees.roots], position[-1] + 1)
-        starts[:-1] += ~self._trees.is_leaf[self._trees.roots]  # the first leaf of each tree
+        number = self._trees.leaves_before
+        starts = np.append(number[self._trees.roots], len(self._trees.leaf_nodes))  # the first leaf of each tree
         curves = np.empty((starts[-1], self.n_events_, len(self.grid_)), dtype=np.float32)
         for tree, (rows, count) in enumerate(drawn):
-            leaf = position[self._trees.leaves_of(tree, x[rows])] - starts[tree]
+            leaf = number[self._trees.leaves_of(tree, x[rows])] - starts[tree]
             shape = (int(starts[tree + 1] - starts[tree]), self.n_events_, len(self.grid_))
             own = incidences_from_hazards(periods.hazards(leaf, count, rows, shape))
             curves[starts[tree] : starts[tree + 1]] = own
@@ -158,31 +159,26 @@ class MartingaleForest(Baseline):
         return self._incidences(x, times)[event - 1]
 
     def _incidences(self, x: Floats, times: Floats) -> Floats:
-        return self._at(self._at_ends(x), times)
+        return from_zero(self.grid_, self._at_ends(x), times)
 
     def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
-        """By rates that are constant within an interval: minus log of none, shared out as the events are."""
         gained = np.diff(self._at_ends(x), axis=2, prepend=0.0)
         some = gained.sum(axis=0)
-        free = np.maximum(1.0 - np.cumsum(some, axis=1), _TINY)
-        rate = -np.diff(np.log(free), axis=1, prepend=0.0)
-        share = np.divide(gained[event - 1], some, out=np.zeros_like(some), where=some > 0)
-        return 1.0 - self._at(-np.expm1(-np.cumsum(rate * share, axis=1))[None], times)[0]
+        left = np.maximum(1.0 - np.cumsum(some, axis=1), _TINY)
+        through = left / np.concatenate([np.ones((len(x), 1)), left[:, :-1]], axis=1)
+        return 1.0 - from_zero(self.grid_, net_incidence(through, gained[event - 1], some), times)
+
+    def _risk_times(self) -> Floats:
+        return self.grid_  # between which the curves are linear
 
     def _at_ends(self, x: Floats) -> Floats:
         """Return the incidences at the ends of the intervals, (events, n, intervals): the mean over trees."""
-        position = np.cumsum(self._trees.is_leaf) - 1
+        number = self._trees.leaves_before
         total = np.zeros((len(x), self.n_events_, len(self.grid_)))
         for rows in chunks(len(x), len(self._trees)):
             for leaves in self._trees.leaves(_single(x[rows])):
-                total[rows] += self._curves[position[leaves]]
+                total[rows] += self._curves[number[leaves]]
         return np.minimum(np.moveaxis(total, 1, 0) / len(self._trees), 1.0)
-
-    def _at(self, at_ends: Floats, times: Floats) -> Floats:
-        """Return functions of time from their values at the ends of the intervals; they are 0 at 0."""
-        values = np.concatenate([np.zeros((*at_ends.shape[:2], 1)), at_ends], axis=2)
-        at = np.append(0.0, self.grid_)
-        return np.stack([interpolate(at, own, times) for own in values])
 
 
 def _single(x: Floats) -> NDArray[np.float32]:
@@ -214,19 +210,9 @@ def _scores(target: Target, weight: Floats, n_events: int) -> Floats:
     for event in range(1, n_events + 1):
         own = target.event == event
         at, place = np.unique(target.time[own], return_inverse=True)
-        happened = np.bincount(place, weight[own])
-        at_risk = _weight_from(target.time, weight, at) - _weight_from(target.entry, weight, at)
-        hazard = np.append(0.0, np.cumsum(happened / at_risk))
+        risk = ObservedRisk(at, target.time, target.entry)
+        hazard = np.bincount(place, weight[own]) / risk.over_rows(weight)
         levels = np.linspace(0, 1, _RESIDUAL_TIMES + 1)[1:]
         for until in np.unique(np.quantile(target.time[own], levels, method="higher")):
-            end, begin = np.minimum(target.time, until), np.minimum(target.entry, until)
-            exposed = hazard[np.searchsorted(at, end, side="right")] - hazard[np.searchsorted(at, begin, side="right")]
-            columns.append((own & (target.time <= until)) - exposed)
+            columns.append((own & (target.time <= until)) - risk.over_times(np.where(at <= until, hazard, 0.0)))
     return np.column_stack(columns)
-
-
-def _weight_from(times: Floats, weight: Floats, at: Floats) -> Floats:
-    """Return the total weight of the rows whose time is at each of ``at`` or later."""
-    order = np.argsort(times)
-    beyond = np.append(np.cumsum(weight[order][::-1])[::-1], 0.0)
-    return np.asarray(beyond[np.searchsorted(times[order], at, side="left")])
