@@ -20,6 +20,7 @@ LOG_LOCATION_SCALE = pytest.mark.parametrize(
     [family for family in PRIMITIVES.values() if issubclass(family, LogLocationScale)],
     ids=lambda family: family.name,
 )
+SOME = settings(max_examples=25)  # of properties that integrate numerically
 locations = st.floats(-3, 3)
 log_precisions = st.floats(-1.5, 3)  # shapes 0.22 to 20
 times = st.floats(-8, 8).map(lambda x: float(np.exp(x)))
@@ -277,6 +278,7 @@ def integrated_survival(p, end, length=60.0):
 
 
 @ALL
+@SOME
 @given(location=locations, log_precision=st.floats(0.1, 3))
 def test_mean_is_integral_of_survival(family, location, log_precision):
     p = make(family, location, log_precision)
@@ -286,7 +288,7 @@ def test_mean_is_integral_of_survival(family, location, log_precision):
 
 
 @ALL
-@settings(max_examples=50)
+@SOME
 @given(location=locations, log_precision=log_precisions, t=times)
 def test_rmst_is_integral_of_survival(family, location, log_precision, t):
     p = make(family, location, log_precision)
@@ -295,6 +297,7 @@ def test_rmst_is_integral_of_survival(family, location, log_precision, t):
 
 
 @ALL
+@SOME
 @given(location=locations, log_precision=st.floats(0.3, 2.5), t=times)
 def test_mean_splits_at_any_time(family, location, log_precision, t):
     p = make(family, location, log_precision)
@@ -462,7 +465,7 @@ def test_gompertz_with_a_negative_rate_leaves_some_without_the_event(log_rate, a
     with mpmath.workdps(60):
         survival, cdf, density = (mpmath.log(value) for value in gompertz(p, mpmath.mpf(t)))
     np.testing.assert_allclose(p.log_survival(number(t)), float(survival), rtol=1e-9)
-    np.testing.assert_allclose(p.log_cdf(number(t)), float(cdf), rtol=1e-9)
+    np.testing.assert_allclose(p.log_cdf(number(t)), float(cdf), rtol=1e-9, atol=1e-50)  # the reference has 60 digits
     np.testing.assert_allclose(p.log_pdf(number(t)), float(density), rtol=1e-9, atol=1e-12)
     never = p.cure_fraction()
     np.testing.assert_allclose(never, np.exp(np.exp(log_rate) / aging), rtol=1e-12)
