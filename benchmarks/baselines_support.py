@@ -1,6 +1,6 @@
 """The baselines on one fold of SUPPORT: concordance and Brier score at the 25, 50 and 75 % event times.
 
-Run: python -m benchmarks.baselines_support [--search]    (about 2 minutes on one core; with --search about 6)
+Run: python -m benchmarks.baselines_support [--search]    (about 2 minutes on one core; with --search about 4)
 """
 
 import argparse
