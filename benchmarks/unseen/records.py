@@ -42,11 +42,11 @@ def run(path: Path, cells: Sequence[Cell], jobs: int) -> None:
 
 
 def missing(path: Path, names: Iterable[str], models: Iterable[str], folds: int, repeats: int) -> list[Cell]:
-    """Return the cells without a current record, the first fold of all models of a table first."""
+    """Return the cells without a current record, the first fold of all tables first."""
     done = {Cell(r["table"], r["model"], r["fold"]) for r in read_records(path) if _is_current(r)}
     numbers = [FOLDS * repeat + fold for repeat in range(repeats) for fold in range(folds)]
-    models = list(models)
-    wanted = [Cell(name, model, number) for name in names for number in numbers for model in models]
+    names, models = list(names), list(models)
+    wanted = [Cell(name, model, number) for number in numbers for name in names for model in models]
     return [cell for cell in wanted if cell not in done]
 
 
