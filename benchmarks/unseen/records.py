@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -53,8 +54,16 @@ def missing(path: Path, names: Iterable[str], models: Iterable[str], folds: int,
 def _results(cells: Sequence[Cell], jobs: int) -> Iterator[dict[str, Any]]:
     if jobs == 1:
         yield from map(record_of, cells)
-    else:
-        yield from Parallel(jobs, return_as="generator_unordered", batch_size=1)(delayed(record_of)(c) for c in cells)
+        return
+    tasks = (delayed(_in_worker)(cell, os.getpid()) for cell in cells)
+    yield from Parallel(jobs, return_as="generator_unordered", batch_size=1)(tasks)
+
+
+def _in_worker(cell: Cell, parent: int) -> dict[str, Any]:
+    """Compute a cell, unless the process that would write it is gone."""
+    if os.getppid() != parent:
+        os._exit(1)
+    return record_of(cell)
 
 
 def record_of(cell: Cell) -> dict[str, Any]:
