@@ -111,9 +111,11 @@ def _bars(frame: pd.DataFrame) -> list[str]:
             f"{name} ({ends['gap'][name]:+.1f} %, {ends['low'][name]:+.1f} to {ends['high'][name]:+.1f})"
             for name in worse
         ]
+        single = int(ends["low"].isna().sum())
+        without = f" ({single} tables have one fold and no interval)" if single else ""
         lines.append(
             f"Tables on which the integrated Brier score of {NAMES[model]} is more than 2 % above that of ridge Cox, "
-            f"with the interval above 0: {', '.join(named) or 'none'}."
+            f"with the interval above 0: {', '.join(named) or 'none'}{without}."
         )
     return lines
 
