@@ -7,6 +7,7 @@ from benchmarks.unseen.causes import CAUSES
 from benchmarks.unseen.comparison import above, against, by_table, gaps, with_failures, worst_table
 from benchmarks.unseen.likelihood import distribution_log_likelihood
 from benchmarks.unseen.models import VERSIONS
+from benchmarks.unseen.page import BEGIN, END, write_page
 from benchmarks.unseen.records import current, missing, read_records, run, stale
 from benchmarks.unseen.rivals import Coxnet, XGBoostCox, _partial_likelihood
 from benchmarks.unseen.tables import CHOOSING, CONFIRMING, load_table
@@ -67,6 +68,23 @@ def test_a_model_that_failed_gets_the_scores_of_the_curve_without_covariates():
     pd.testing.assert_frame_equal(
         filled.drop(index=3)[["ibs", "c"]].head(10), frame.drop(index=3)[["ibs", "c"]].head(10)
     )
+
+
+def test_the_page_counts_kinds_of_tables_and_names_those_that_are_behind(tmp_path):
+    facts = {"ici": 0.03, "d_p": 0.01, "log_likelihood": np.nan, "fit_seconds": 1.0, "n_events": 1, "commit": "abc"}
+    frame = records().assign(**facts)
+    frame.loc[frame["table"] == "b", "n_events"] = 2
+    frame.loc[frame["table"].eq("b") & frame["model"].eq("dsm"), "ibs"] = [0.21, 0.2101]
+    page = tmp_path / "page.md"
+    begin, end = BEGIN.format("choosing"), END.format("choosing")
+    page.write_text(f"before\n{begin}\nlast week\n{end}\nafter\n")
+    text = write_page(frame, "choosing", page).read_text()
+    assert text.startswith("before")
+    assert text.endswith("after\n")
+    assert "last week" not in text
+    assert "2 with one event type, 1 with several" in text
+    assert "| 2 of 3 (2 of 2, 0 of 1) |" in text
+    assert "above 0: b (+5.0 %, +4.6 to +5.4)." in text  # 5.025 -+ 12.706 * 0.0354 * sqrt(1 / 2 + 1 / 4)
 
 
 def test_records_are_resumed_by_fold_and_version_and_survive_a_torn_line(tmp_path):
