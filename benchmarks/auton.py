@@ -176,11 +176,11 @@ class AutonDSM:
         return self._model.predict_survival(X, wanted, risk=event)
 
     def log_likelihood(self, X: Floats, y: Any) -> float:
-        """Return the exact, undiscounted log-likelihood of rows with one event type, in the user's unit of time.
+        """Return the exact, undiscounted log-likelihood, in the user's unit of time.
 
-        The package's own formulas: minus its ``conditional_loss`` with ``elbo=False`` and its discount set to 1. Its
-        log-normal density is that of log t, so ``- log t`` of the events is added. ``check_log_likelihood`` holds this
-        to the slope of the predicted survival curves.
+        The package's own formulas: minus its ``conditional_loss`` with ``elbo=False`` and its discount set to 1, summed
+        over event types. Its log-normal density is that of log t, so ``- log t`` of the events is added.
+        ``check_log_likelihood`` holds this to the slope of the predicted survival curves of one event type.
         """
         return float(self.row_log_likelihood(X, y).sum())
 
@@ -190,13 +190,15 @@ class AutonDSM:
         network, (time, event) = self._model.torch_model, self._target(y)
         kept, network.discount = network.discount, 1.0
         x, t, e = torch.from_numpy(X), torch.from_numpy(time), torch.from_numpy(event)
-        rows = [
-            -float(self._losses.conditional_loss(network, x[i : i + 1], t[i : i + 1], e[i : i + 1], elbo=False))
-            for i in range(len(X))
-        ]
+        risks = [str(risk + 1) for risk in range(network.risks)]
+        rows = [-sum(float(self._row_loss(network, x, t, e, i, risk)) for risk in risks) for i in range(len(X))]
         network.discount = kept
         known = np.log(self.time_unit) + (np.log(time) if self.primitive == "lognormal" else 0.0)
         return np.array(rows) - np.where(event > 0, known, 0.0)
+
+    def _row_loss(self, network: Any, x: Any, t: Any, e: Any, i: int, risk: str) -> Any:
+        one = slice(i, i + 1)
+        return self._losses.conditional_loss(network, x[one], t[one], e[one], elbo=False, risk=risk)
 
     def check_log_likelihood(self, X: Floats, y: Any, rows: int = 50) -> float:
         """Compare some rows with the slope of the predicted survival; return the largest difference found."""

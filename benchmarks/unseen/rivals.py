@@ -1,15 +1,17 @@
 """Proportional hazards of other packages behind the interface of ``lifemix``: coxnet and XGBoost.
 
 Both take what ``TabularPreprocessor`` gives, choose how much they fit by rows held out inside, and have the baseline of
-Breslow. One event type.
+Breslow. One event type; ``CauseSpecific`` makes them models of several.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.splits import EventStratifiedKFold, train_validation_split
@@ -20,7 +22,7 @@ __all__ = ["Coxnet", "XGBoostCox"]
 Floats = NDArray[np.float64]
 
 
-class _Proportional:
+class _Proportional(BaseEstimator):
     """A relative risk, and Breslow's baseline."""
 
     def __init__(self, random_state: int = 0) -> None:
@@ -31,6 +33,8 @@ class _Proportional:
         target = as_target(y)
         self._preprocessor = TabularPreprocessor().fit(X)
         x = self._preprocessor.transform(X)
+        known = np.flatnonzero(target.time > 0)  # XGBoost's label of a censored row is minus its time
+        x, target = x[known], target.take(known)
         self._fit(x, target)
         risk = np.exp(self._log_risk(x))
         self._times = np.unique(target.time[target.event > 0])
@@ -50,39 +54,66 @@ class _Proportional:
         """Return the logarithm of the relative risk."""
         return self._log_risk(self._preprocessor.transform(X))
 
+    def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:
+        """Return the probability that the event has not happened by each time."""
+        return np.exp(-self._cumulative_hazard(X, times))
+
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:
         """Return the probability of the event by each time."""
-        place = np.searchsorted(self._times, np.asarray(times), side="right")
-        hazard = np.append(0.0, self._hazard)[place]
-        return -np.expm1(-np.exp(self.predict(X))[:, None] * hazard)
+        return -np.expm1(-self._cumulative_hazard(X, times))
 
     def predict_cumulative_incidences(self, X: Any, times: ArrayLike) -> Floats:
         """Return the same with an axis for the one event type."""
         return self.predict_cumulative_incidence(X, times)[None]
 
+    def _cumulative_hazard(self, X: Any, times: ArrayLike) -> Floats:
+        place = np.searchsorted(self._times, np.asarray(times), side="right")
+        return np.exp(self.predict(X))[:, None] * np.append(0.0, self._hazard)[place]
+
 
 class Coxnet(_Proportional):
-    """scikit-survival's elastic net (half and half); the penalty has the best cross-validated partial likelihood."""
+    """scikit-survival's elastic net (half and half); the penalty has the best cross-validated partial likelihood.
+
+    Its path ends as soon as the deviance ratio hardly changes, from the sixth penalty on. With tied times the ratio is
+    wrong (it falls below 0), and the path ends after six penalties, far from a fit. So it then gets the others five at
+    a time; where it refuses a small penalty, the last coefficients stay.
+    """
+
+    _PENALTIES, _AT_A_TIME = 40, 5
 
     def _fit(self, x: Floats, target: Target) -> None:
-        whole = self._path(x, target, None)
-        total = np.zeros(len(whole.alphas_))
+        ratio = 0.01 if len(x) > x.shape[1] else 0.05
+        first = self._some(x, target, None).alphas_[0]
+        alphas = first * np.geomspace(1.0, ratio, self._PENALTIES)
+        total = np.zeros(len(alphas))
         for train, _ in EventStratifiedKFold(5, random_state=self.random_state).split(x, target):
-            part = self._path(x[train], target.take(train), whole.alphas_)
+            part = self._path(x[train], target.take(train), alphas)
             total += [
                 _partial_likelihood(x @ own, target) - _partial_likelihood(x[train] @ own, target.take(train))
-                for own in part.coef_.T
+                for own in part.T
             ]
-        self._coef = whole.coef_[:, int(np.argmax(total))]
+        self._coef = self._path(x, target, alphas)[:, int(np.argmax(total))]
 
-    @staticmethod
-    def _path(x: Floats, target: Target, alphas: Any) -> Any:
+    def _path(self, x: Floats, target: Target, alphas: Floats) -> Floats:
+        """Return the coefficients of every penalty."""
+        found, size = [np.zeros(x.shape[1])], len(alphas)
+        while (done := len(found) - 1) < len(alphas):
+            try:
+                found.extend(self._some(x, target, alphas[done : done + size]).coef_.T)
+            except ArithmeticError:
+                if size == self._AT_A_TIME:
+                    break
+            size = self._AT_A_TIME
+        return np.stack([*found[1:], *[found[-1]] * (len(alphas) - done)], axis=1)
+
+    def _some(self, x: Floats, target: Target, alphas: Floats | None) -> Any:
         from sksurv.linear_model import CoxnetSurvivalAnalysis
         from sksurv.util import Surv
 
-        ratio = 0.01 if len(x) > x.shape[1] else 0.05
-        model = CoxnetSurvivalAnalysis(l1_ratio=0.5, n_alphas=40, alphas=alphas, alpha_min_ratio=ratio)
-        return model.fit(x, Surv.from_arrays(target.event > 0, target.time))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "all coefficients are zero", UserWarning)
+            model = CoxnetSurvivalAnalysis(l1_ratio=0.5, n_alphas=self._AT_A_TIME, alphas=alphas)
+            return model.fit(x, Surv.from_arrays(target.event > 0, target.time))
 
     def _log_risk(self, x: Floats) -> Floats:
         return np.asarray(x @ self._coef)

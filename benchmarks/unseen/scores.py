@@ -12,12 +12,14 @@ from lifemix import metrics
 from lifemix.metrics.predictions import take_rows
 from lifemix.target import as_target
 
+from .likelihood import mean_log_likelihood
+
 __all__ = ["fold_scores"]
 
 _TIMES = 50
 
 
-def fold_scores(model: Any, X: Any, y: Any, train: Any, test: Any) -> dict[str, float]:
+def fold_scores(model: Any, X: Any, y: Any, train: Any, test: Any) -> dict[str, Any]:
     """Fit on the training rows, and measure on the test rows."""
     start = time.process_time()
     with warnings.catch_warnings():
@@ -28,7 +30,7 @@ def fold_scores(model: Any, X: Any, y: Any, train: Any, test: Any) -> dict[str, 
     return scores | {"fit_seconds": fitted - start, "predict_seconds": time.process_time() - fitted}
 
 
-def _measure(model: Any, X: Any, y_train: Any, y_test: Any) -> dict[str, float]:
+def _measure(model: Any, X: Any, y_train: Any, y_test: Any) -> dict[str, Any]:
     known = as_target(y_train)
     times = known.time[known.event > 0]
     last = min(as_target(y_test).time.max(), known.time.max())
@@ -55,7 +57,13 @@ def _measure(model: Any, X: Any, y_train: Any, y_test: Any) -> dict[str, float]:
         c = metrics.mean_concordance(
             lambda at, event: model.predict_cumulative_incidence(X, at, event=event), y_train, y_test
         )
-    result = {"ibs": float(np.mean(brier)), "c": float(c), "ici": float(np.mean(ici))}
-    if hasattr(model, "log_likelihood"):
-        result["log_likelihood"] = model.log_likelihood(X, y_test) / len(y_test)
-    return result
+    own = np.clip(metrics.survival_at_own_time(model, X, as_target(y_test)), 0, 1)
+    uniform = metrics.d_calibration(y_test, own)
+    return {
+        "ibs": float(np.mean(brier)),
+        "c": float(c),
+        "ici": float(np.mean(ici)),
+        "d": uniform.statistic,
+        "d_p": uniform.p_value,
+        "log_likelihood": mean_log_likelihood(model, X, y_test),
+    }

