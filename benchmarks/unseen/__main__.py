@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from .page import markdown, write_page
 from .scores import fold_scores
 from .tables import CHOOSING, CONFIRMING, load_table
 
+Maker = Callable[[bool, int], Any]
 SETS = {"choosing": CHOOSING, "confirming": CONFIRMING}
 
 
@@ -44,7 +46,7 @@ def main() -> None:
     show(records(path, names, models))
 
 
-def run(path: Path, names: Any, models: list[str], folds: int) -> None:
+def run(path: Path, names: Any, models: list[str], folds: int, makers: Mapping[str, Maker] = MODELS) -> None:
     """Compute what is not recorded yet."""
     done = {(r["table"], r["model"], r["fold"]) for r in _read(path)}
     for name in names:
@@ -57,7 +59,7 @@ def run(path: Path, names: Any, models: list[str], folds: int) -> None:
                     continue
                 record: dict[str, Any] = {"table": name, "model": model, "fold": fold}
                 try:
-                    record |= fold_scores(MODELS[model](competing, fold), table.X, table.y, train, test)
+                    record |= fold_scores(makers[model](competing, fold), table.X, table.y, train, test)
                 except Exception as error:  # noqa: BLE001 - a model that fails is a result
                     record["error"] = f"{type(error).__name__}: {error}"[:300]
                 with path.open("a") as file:
