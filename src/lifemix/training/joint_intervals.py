@@ -52,19 +52,19 @@ def _between(
     edges = location[..., None].double() + _standard_edges(family, logits.device) / precision[..., None]
     log_time, log_width = nodes_between(edges.flatten(1), lower, observed.upper)  # [rows, nodes]
     types = torch.arange(1, logits.shape[1] + 1, device=logits.device)
-    happened = (observed.event[:, None] == types).to(logits)[:, None, :, None]  # [rows, 1, events, 1]
-    z = (log_time[..., None, None] - location[:, None]).mul_(precision[:, None])  # [rows, nodes, events, k]
+    happened = (observed.event[:, None] == types).to(logits)[..., None, None]  # [rows, events, 1, 1]
+    z = (log_time[:, None, None] - location[..., None]).mul_(precision[..., None])  # [rows, events, k, nodes]
     value, slope = family.standard(z, happened)
-    value.addcmul_(happened, log_precision[:, None]).add_(log_weights[:, None])
-    of_event = torch.logsumexp(value, -1, keepdim=True)
-    of_node = of_event.sum((2, 3)).add_(log_width)
+    value.addcmul_(happened, log_precision[..., None]).add_(log_weights[..., None])
+    of_event = torch.logsumexp(value, 2, keepdim=True)
+    of_node = of_event.sum((1, 2)).add_(log_width)
     total = torch.logsumexp(of_node, 1)
     share = torch.exp(of_node - total[:, None])
-    by_value = value.sub_(of_event).exp_().mul_(share[..., None, None])
+    by_value = value.sub_(of_event).exp_().mul_(share[:, None, None])
     by_z = slope.mul_(by_value)
-    mean = by_value.sum(1)
-    by_precision = (by_z * z).sum(1).addcmul_(happened[:, 0], mean)
-    return total, torch.stack([mean - log_weights.exp(), -by_z.sum(1).mul_(precision), by_precision])
+    mean = by_value.sum(-1)
+    by_precision = (by_z * z).sum(-1).addcmul_(happened[..., 0], mean)
+    return total, torch.stack([mean - log_weights.exp(), -by_z.sum(-1).mul_(precision), by_precision])
 
 
 @lru_cache(maxsize=64)
