@@ -117,6 +117,7 @@ def _show_simulated(frame: pd.DataFrame) -> None:
     mean = wide.groupby(cells, sort=False).mean()
     gap = wide["distance"]["steps"] - wide["distance"]["exact"]
     mean["closer in"] = (gap < 0).groupby(cells, sort=False).sum()
+    mean["of"] = gap.groupby(cells, sort=False).size()
     print(mean.round(4).to_string())
 
 
@@ -124,15 +125,16 @@ def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.unseen.rounding", description=__doc__)
     parser.add_argument("which", choices=("tables", "simulated"))
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--show", action="store_true", help="only show what is recorded")
+    parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     one_thread()
     pd.set_option("display.width", 250, "display.max_columns", 20)
     path = RESULTS / f"unseen-rounding-{options.which}.jsonl"
     if options.which == "simulated":
-        _show_simulated(simulate(path, options.seeds))
+        _show_simulated(simulate(path, 0 if options.show else options.seeds))
         return
-    run(path, WHOLE, list(MODELS), 3, MODELS)
+    run(path, WHOLE, list(MODELS), 0 if options.show else 3, MODELS)
     frame = records(path, WHOLE, list(MODELS))
     for score in ("ibs", "c", "log_likelihood", "fit_seconds"):
         means = by_table(frame, score).round(4)
