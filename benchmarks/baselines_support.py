@@ -61,7 +61,9 @@ def main(search: bool, only: str) -> None:
     training, test = next(EventStratifiedKFold(5, random_state=0).split(data.X, data.y))
     y_train, y_test = data.y[training], data.y[test]
     at = horizons(data.y)
-    print("| model | C^td 25 % | 50 % | 75 % | Brier 25 % | 50 % | 75 % | fit, CPU s |\n|---|---|---|---|---|---|---|---|")
+    print(
+        "| model | C^td 25 % | 50 % | 75 % | Brier 25 % | 50 % | 75 % | fit, CPU s |\n|---|---|---|---|---|---|---|---|"
+    )
     for name, candidates in {**FIXED, **(SEARCHED if search else {})}.items():
         if only not in name:
             continue

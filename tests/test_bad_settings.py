@@ -84,6 +84,7 @@ ESTIMATORS = {
             "prior_strength": NOT_NEGATIVE,
             "head_prior": NOT_NEGATIVE,
             "t_max": [-1, 0, 1.0, 1e300, "a", True, NAN, INF, THING],
+            "rounding": [-1, 1e300, "a", True, NAN, INF, THING],
             "learning_rate": [0, -1, 11, "a", True, NAN, INF, THING],
             "optimizer": ["nothing", None, 3, THING, int],
             "batch_size": OPTIONAL_WHOLE,

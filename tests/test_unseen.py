@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from benchmarks.unseen.causes import CAUSES
 from benchmarks.unseen.comparison import above, against, by_table, gaps, with_failures, worst_table
 from benchmarks.unseen.likelihood import distribution_log_likelihood
@@ -11,11 +12,13 @@ from benchmarks.unseen.page import BEGIN, END, write_page
 from benchmarks.unseen.records import current, missing, read_records, run, stale
 from benchmarks.unseen.rivals import Coxnet, XGBoostCox, _partial_likelihood
 from benchmarks.unseen.tables import CHOOSING, CONFIRMING, load_table
+from benchmarks.unseen.trials import CommonEpoch, EqualParts, OneCycle, compared
 from scipy.stats import t as student
 
 from lifemix import DeepSurvivalMachines, datasets, make_target
 from lifemix.baselines import CauseSpecific, CoxPH
 from lifemix.target import as_target
+from lifemix.training import Callback
 
 GAPS = {"a": [-0.02, -0.01], "b": [0.01, 0.03], "c": [-0.05, -0.05]}
 
@@ -132,6 +135,51 @@ def test_tables_of_causes_have_two_or_more_of_them_and_no_column_that_tells_the_
     for column in table.X.select_dtypes("number"):
         assert abs(table.X[column].corr(time, method="spearman")) < 0.6, column
         assert abs(table.X[column].corr(first, method="spearman")) < 0.6, column
+
+
+def test_trials_are_compared_with_the_default():
+    frame = records().replace({"model": {"ridge": "dsm", "dsm": "other"}}).assign(fit_seconds=1.0)
+    (row,) = compared(frame).to_dict("records")
+    assert (row["variant"], row["ibs ahead"], row["c ahead"]) == ("other", "2 of 3", "2 of 3")
+    assert row["ibs gain"] == pytest.approx((7.5 - 10 + 25) / 3)
+    assert row["ibs worst"] == pytest.approx(-10)
+
+
+def test_equal_parts_hold_out_every_row_once_in_six_members():
+    X, y = sample()
+    seen = []
+
+    class Watch(Callback):
+        def on_epoch_start(self, state):
+            seen.extend(job.validation_rows for job in state.fleet.jobs)
+
+    settings = {"hidden": (4,), "n_members": 6, "max_epochs": 1}
+    DeepSurvivalMachines(**settings, callbacks=[EqualParts(0), Watch()]).fit(X, y)
+    assert sorted(torch.cat(seen).tolist()) == list(range(len(X)))
+
+
+def test_a_common_epoch_is_that_of_the_least_mean_loss():
+    X, y = sample()
+    watch = CommonEpoch()
+    model = DeepSurvivalMachines(hidden=(16,), n_members=3, patience=99, learning_rate=0.03, callbacks=[watch])
+    model.fit(X, y)
+    losses = pd.DataFrame(model.history_).groupby("epoch")["validation_loss"].mean()
+    assert watch.epoch == losses.idxmin()
+    assert len(losses) == watch.epoch + 10
+
+
+def test_one_cycle_rises_and_falls():
+    rates = []
+
+    class Watch(Callback):
+        def on_epoch_end(self, state):
+            rates.append(state.fleet.settings.learning_rate)
+
+    X, y = sample()
+    DeepSurvivalMachines(hidden=(4,), max_epochs=10, patience=10, callbacks=[OneCycle(1e-2, 10), Watch()]).fit(X, y)
+    assert np.argmax(rates) in (2, 3)
+    assert 5e-3 < max(rates) <= 1e-2
+    assert rates[-1] < 1e-3
 
 
 def sample(n=120):

@@ -14,7 +14,7 @@ from lifemix.target import as_target
 
 from .likelihood import mean_log_likelihood
 
-__all__ = ["fold_scores"]
+__all__ = ["fold_scores", "measure"]
 
 _TIMES = 50
 
@@ -26,11 +26,12 @@ def fold_scores(model: Any, X: Any, y: Any, train: Any, test: Any) -> dict[str, 
         warnings.simplefilter("ignore")
         model.fit(take_rows(X, train), y[train])
         fitted = time.process_time()
-        scores = _measure(model, take_rows(X, test), y[train], y[test])
+        scores = measure(model, take_rows(X, test), y[train], y[test])
     return scores | {"fit_seconds": fitted - start, "predict_seconds": time.process_time() - fitted}
 
 
-def _measure(model: Any, X: Any, y_train: Any, y_test: Any) -> dict[str, Any]:
+def measure(model: Any, X: Any, y_train: Any, y_test: Any) -> dict[str, Any]:
+    """Return the scores of a fitted model on test rows."""
     known = as_target(y_train)
     times = known.time[known.event > 0]
     last = min(as_target(y_test).time.max(), known.time.max())

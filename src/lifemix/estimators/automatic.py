@@ -12,10 +12,12 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from ..encoders import SequenceEncoder
 from ..networks import resolve_activation
+from ..target import Target
+from .rounding import rounding_of
 
 __all__ = ["AUTOMATIC", "ONE_NETWORK", "check_used", "choose", "resolved", "used", "with_used"]
 
@@ -27,6 +29,7 @@ ONE_NETWORK: Mapping[str, Any] = {
     "batch_size": 128,
     "learning_rate": 1e-3,
     "patience": 10,
+    "rounding": 0.0,
 }
 """The defaults of versions 0.1 and 0.2, whatever the table."""
 
@@ -65,11 +68,15 @@ def choose(n_rows: int, hidden: Sequence[int] | None = None, encoder: bool = Fal
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "patience": patience,
+        "rounding": 0.0,  # unless the times say otherwise
     }
 
 
-def resolved(estimator: Any, n_rows: int) -> Any:
-    """Return the estimator, or where some of its options are None a copy with values in their place."""
+def resolved(estimator: Any, n_rows: int, target: Target | None = None) -> Any:
+    """Return the estimator, or where some of its options are None a copy with values in their place.
+
+    target: that of training, for the rounding of its times; left out, they are taken to be exact.
+    """
     if all(getattr(estimator, name) is not None for name in AUTOMATIC):
         return estimator
     chosen = choose(n_rows, estimator.hidden, estimator.encoder is not None)
@@ -77,6 +84,9 @@ def resolved(estimator: Any, n_rows: int) -> Any:
         chosen["n_members"] = min(choose(n_rows)["n_members"], _SEQUENCE_MEMBERS)
     if estimator.batch_size is not None:
         chosen["learning_rate"] = _USUAL_RATE
+    if estimator.rounding is None:
+        plain = estimator.t_max is None and target is not None
+        chosen["rounding"] = rounding_of(cast(Target, target)) if plain else 0.0
     return _filled(estimator, chosen)
 
 
@@ -101,6 +111,7 @@ def used(estimator: Any) -> dict[str, Any]:
     }
     settings |= {name: int(getattr(estimator, name)) for name in ("n_members", "batch_size", "patience")}
     settings |= {name: float(getattr(estimator, name)) for name in ("dropout", "learning_rate")}
+    settings["rounding"] = float(estimator.rounding or 0.0)  # an earlier version had none
     return {name: settings[name] for name in AUTOMATIC}
 
 

@@ -91,6 +91,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         Strength of the zero-mean normal prior of gate and shifts, which the paper's loss leaves out.
     t_max : float, optional
         Where given, a censored time t means that the event falls in ``(t, t_max]``.
+    rounding : float, default 0
+        The step to which times were rounded to the nearest: an event at t counts as one in the step around t. 0: times
+        are exact. None: found from the training times, 0 unless they are coarse; see the page "Censoring".
     cure : bool, default False
         Whether the gate of each event type has one more outcome, never: ``distribution.cure_fraction()`` is its
         probability. It needs ``objective="exact"``, and a follow-up that is long enough (see ``report.doctor``).
@@ -131,8 +134,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     n_parameters_ : int
         Number of parameters of one member.
     settings_ : dict
-        ``hidden``, ``activation``, ``n_members``, ``dropout``, ``batch_size``, ``learning_rate`` and ``patience`` as
-        they were used.
+        ``hidden``, ``activation``, ``n_members``, ``dropout``, ``batch_size``, ``learning_rate``, ``patience`` and
+        ``rounding`` as they were used.
     time_unit_ : float
         The unit of time inside the network, learned from the training times.
 
@@ -193,6 +196,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         prior_strength: float = 1e-8,
         head_prior: float = 0.0,
         t_max: float | None = None,
+        rounding: float | None = 0.0,
         cure: bool = False,
         learning_rate: float | None = None,
         optimizer: str | type[torch.optim.Optimizer] = "adam",
@@ -222,6 +226,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         self.prior_strength = prior_strength
         self.head_prior = head_prior
         self.t_max = t_max
+        self.rounding = rounding
         self.cure = cure
         self.learning_rate = learning_rate
         self.optimizer = optimizer
@@ -271,6 +276,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             "dropout": 0.0,
             "batch_size": 128,
             "patience": 10,
+            "rounding": 0.0,
         }
         return cls(primitive=primitive, k=k, **(chosen | settings))
 
@@ -304,7 +310,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         }
         several: dict[str, Any] = {"primitive": "weibull", "hidden": (50, 50), "activation": "tanh", "dropout": 0.1}
         chosen = several if competing else one
-        shared = {"k": 4, "n_members": 8, "batch_size": 128, "learning_rate": 1e-3, "patience": 10}
+        shared = {"k": 4, "n_members": 8, "batch_size": 128, "learning_rate": 1e-3, "patience": 10, "rounding": 0.0}
         return cls(**(shared | chosen | settings))
 
     def fit(

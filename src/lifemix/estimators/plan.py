@@ -30,6 +30,7 @@ from .automatic import resolved, used
 from .encoders import check_encoder_inputs, make_encoder
 from .inputs import in_units, single_precision, training_rows, validation_rows
 from .path_settings import check_path_settings, prior_share
+from .rounding import check_rounding, events_in_steps
 from .settings import check_memory, choose_device, root_seed
 from .timescale import TimeScale
 
@@ -142,12 +143,14 @@ def make_plan(
     memo = memo or Memo()
     X, target, weight = training_rows(X, y, sample_weight, estimator.t_max)
     check_path_settings(estimator, target)
-    estimator = resolved(estimator, len(target.joined()))
+    estimator = resolved(estimator, len(target.joined()), target)
     weight = weight / weight.mean()  # the loss does not depend on their scale, single precision does
-    if estimator.t_max is not None and target.n_events > 1 and target.interval.any() and estimator.objective == "exact":
+    check_rounding(estimator.rounding, target)
+    intervals = estimator.rounding > 0 or bool(target.interval.any())
+    if estimator.t_max is not None and target.n_events > 1 and intervals and estimator.objective == "exact":
         raise SettingError(
             "t_max cannot go with intervals under competing risks in the exact likelihood; got both. "
-            "Leave t_max out, or use objective='elbo'."
+            "Leave t_max (or rounding) out, or use objective='elbo'."
         )
     check_encoder_inputs(estimator.encoder, X)
     longest, sequences = getattr(estimator.encoder, "max_visits", None), isinstance(estimator.encoder, SequenceEncoder)
@@ -167,16 +170,17 @@ def make_plan(
     scale.check(sample.target)
     architecture = architecture_of(estimator, torch.from_numpy(sample.matrix[:2]), target.n_events, preprocessor)
     check_memory(estimator, architecture.n_inputs, architecture.layout.size)
-    settled = _is_settled(estimator, architecture, sample)
+    settled = _is_settled(estimator, architecture, sample, intervals)
     device = choose_device(estimator.device, _multiplications(estimator, architecture))
 
     def load() -> Data:
-        observed = scale.observe(sample.target, sample.weight, torch.float32)
+        seen = events_in_steps(sample.target, estimator.rounding)
+        observed = scale.observe(seen, sample.weight, torch.float32)
         return Data(torch.from_numpy(sample.matrix), observed).to(device)
 
     config = train_config(estimator, scale, settled)
     jobs = _jobs(estimator, architecture, sample, scale, 0.0 if settled else estimator.validation_fraction, memo)
-    data = memo.get(("data", option, str(device)), load)
+    data = memo.get(("data", option, str(device), estimator.rounding), load)
     settings = used(estimator)
     return X, Plan(preprocessor, sample, scale, architecture, data, jobs, config, settings)
 
@@ -212,10 +216,10 @@ def _jobs(
     def start() -> Tensor:
         rows, _ = sample.split(0.0, 0)  # all but the given rows to hold out
         some = sample.target if len(rows) == len(sample.target) else sample.target.take(rows)
-        observed = scale.observe(some, sample.weight[rows])
+        observed = scale.observe(events_in_steps(some, estimator.rounding), sample.weight[rows])
         return warm_start(architecture.family, observed, architecture.n_events)
 
-    begin = memo.get(("start", architecture.family), start)
+    begin = memo.get(("start", architecture.family, estimator.rounding), start)
     settings: dict[str, Any] = {name: float(getattr(estimator, name)) for name in OWN_SETTINGS}
     root = memo.get(("root", estimator.random_state), lambda: root_seed(estimator.random_state))
     for name in ("prior_strength", "head_prior"):
@@ -262,8 +266,8 @@ def architecture_of(estimator: Any, example: Tensor, n_events: int, preprocessor
     )
 
 
-def _is_settled(estimator: Any, architecture: Architecture, sample: Sample) -> bool:
+def _is_settled(estimator: Any, architecture: Architecture, sample: Sample, intervals: bool) -> bool:
     """Tell whether the warm start is the maximum already: one component, and inputs that do not vary."""
     plain = architecture.k == 1 and estimator.discount == 1 and estimator.t_max is None and estimator.encoder is None
-    apart = sample.target.n_events == 1 or not sample.target.interval.any()
+    apart = sample.target.n_events == 1 or not intervals
     return plain and apart and not sample.varies

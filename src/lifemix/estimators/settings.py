@@ -46,6 +46,7 @@ RULES: Mapping[str, Rule] = {
     "hidden": Widths(optional=True),
     "t_max": Number(0.0, sys.float_info.max, optional=True),
     "bias": Flag(),
+    "rounding": Number(0.0, sys.float_info.max, optional=True),
     "cure": Flag(),
     "callbacks": Check(check_callbacks),
     "random_state": Seed(),

@@ -250,6 +250,11 @@ def _check_streamable(estimator: Any, source: TableSource) -> None:
         raise SettingError("encoder= needs a table in memory; got a TableSource. Use hidden=(...).")
     if trains_alone(estimator.optimizer) and (estimator.n_members or 1) > 1:
         raise SettingError("an optimiser class trains one member from disk; got n_members > 1. Use optimizer='adam'.")
+    if estimator.rounding:
+        raise SettingError(
+            f"rounding={estimator.rounding:g} needs a table in memory; got a TableSource. Use rounding=0, and name the "
+            "column of upper ends in the source."
+        )
     known = estimator.preprocessor in ("auto", None) if not hasattr(estimator.preprocessor, "fit") else False
     if not known and not isinstance(estimator.preprocessor, TabularPreprocessor):
         raise SettingError(

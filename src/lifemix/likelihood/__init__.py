@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from .censored import OBJECTIVES, Contributions, check_objective, contributions, joint_rows
-from .competing import incidence_nodes, log_incidence_between
+from .competing import EDGE_LEVELS, log_incidence_between, nodes_between
 from .loss import Loss, combined_loss, prior_loss
 from .observations import Observations
 from .prior import base_penalty, head_penalty
 
 __all__ = [
+    "EDGE_LEVELS",
     "OBJECTIVES",
     "Contributions",
     "Loss",
@@ -18,8 +19,8 @@ __all__ = [
     "combined_loss",
     "contributions",
     "head_penalty",
-    "incidence_nodes",
     "joint_rows",
     "log_incidence_between",
+    "nodes_between",
     "prior_loss",
 ]

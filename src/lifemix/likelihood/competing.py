@@ -14,16 +14,18 @@ from torch import Tensor
 from ..devices import constants
 from ..primitives import Mixture
 
-__all__ = ["incidence_nodes", "log_incidence_between"]
+__all__ = ["EDGE_LEVELS", "log_incidence_between", "nodes_between"]
 
 # How far below the upper end, in log time, an interval from the origin begins: as far as the numbers reach.
 _FROM_ORIGIN = {torch.float32: 70.0, torch.float64: 300.0}
 _SPREAD = np.array(
     [0.0, 0.0002, 0.0005, 0.001, 0.002, 0.004, 0.0125, 0.033, 0.083, 0.2, 0.42, 1.0]
 )  # edges of any interval, as shares of it
-# log S at the edges that follow a component: from a probability of 1e-8 to one of exp(-40) being left
-_LEVELS = -np.array([1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.3, 2.2, 4.0, 8.0, 16.0, 40.0])
-_constants = constants(_SPREAD, _LEVELS, *np.polynomial.legendre.leggauss(6))
+_EVEN = np.linspace(0, 1, len(_SPREAD))
+EDGE_LEVELS = -np.array([1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.3, 2.2, 4.0, 8.0, 16.0, 40.0])
+"""log S at the edges that follow a component: from a probability of 1e-8 to one of exp(-40) being left."""
+_constants = constants(_SPREAD, _EVEN, *np.polynomial.legendre.leggauss(6))
+_levels = constants(EDGE_LEVELS)
 
 
 def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event: Tensor) -> Tensor:
@@ -31,7 +33,7 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
 
     mixtures: ``[rows, events, components]``; lower (0: from the origin), upper and event (1..M): ``[rows]``.
     """
-    log_time, log_width = incidence_nodes(mixtures, lower, upper)  # [rows, nodes]
+    log_time, log_width = nodes_between(_own_edges(mixtures), lower, upper)  # [rows, nodes]
     at_nodes = mixtures.map(lambda values: values[:, None])  # [rows, 1, events, k]
     every = torch.exp(log_time)[..., None].expand(*log_time.shape, mixtures.log_weights.shape[-2])
     happened = (event[:, None] == torch.arange(1, every.shape[-1] + 1, device=event.device))[:, None]
@@ -40,21 +42,28 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
 
 
 @torch.no_grad()
-def incidence_nodes(mixtures: Mixture, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
-    """Return where the integrand is evaluated on the axis of log time, and the logarithms of the weights."""
+def _own_edges(mixtures: Mixture) -> Tensor:
+    """Return the log times at which panels of each row should end, in double precision, ``[rows, edges]``."""
+    components = mixtures.components.map(lambda values: values.double()[..., None])
+    (levels,) = _levels(mixtures.log_weights.device)
+    own = torch.log(components.inverse_log_survival(levels)).flatten(1)  # [rows, events x k x levels]
+    kinks = mixtures.components.kinks()  # a rule is exact for smooth functions only
+    return own if kinks is None else torch.cat([own, kinks.double().flatten(1)], dim=1)
+
+
+@torch.no_grad()
+def nodes_between(own: Tensor, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where the integrand is evaluated on the axis of log time, and the logarithms of the weights.
+
+    own: log times ``[rows, edges]`` at which panels should end beside those of any interval, in double precision.
+    """
     from_origin = lower <= 0
     span = torch.log1p((upper - lower) / torch.where(from_origin, upper, lower))
     span = torch.where(from_origin, _FROM_ORIGIN[upper.dtype], span)[:, None].double()  # log(upper / lower)
     end = torch.log(upper.double())[:, None]
-    shares, levels, places, sizes = _constants(upper.device)
-    even = torch.linspace(0, 1, len(_SPREAD), dtype=torch.float64, device=upper.device)
+    shares, even, places, sizes = _constants(upper.device)
     anywhere = end - span * torch.where(span > 5.0, shares, even)
-    components = mixtures.components.map(lambda values: values.double()[..., None])
-    own = [torch.log(components.inverse_log_survival(levels)).flatten(1)]  # [rows, events x k x levels]
-    kinks = mixtures.components.kinks()
-    if kinks is not None:  # a rule is exact for smooth functions only
-        own.append(kinks.double().flatten(1))
-    inside = torch.minimum(torch.maximum(torch.cat(own, dim=1).nan_to_num(nan=-1e300), end - span), end)
+    inside = torch.minimum(torch.maximum(own.nan_to_num(nan=-1e300), end - span), end)
     edges = torch.cat([anywhere, inside], dim=1).sort(dim=1).values
     half = edges.diff(dim=1)[..., None] / 2
     nodes = edges[:, :-1, None] + half * (places + 1)

@@ -6,12 +6,14 @@ weight; so its derivative is the mean of those of the terms' logarithms, each no
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import torch
 from torch import Tensor
 
 from ..devices import perhaps_any
-from ..likelihood import Observations, incidence_nodes
-from ..primitives import LogLocationScale, Mixture
+from ..likelihood import EDGE_LEVELS, Observations, nodes_between
+from ..primitives import LogLocationScale
 from ..primitives.stable import LOG_LIMIT
 
 __all__ = ["joint_intervals"]
@@ -46,23 +48,31 @@ def _between(
     assert observed.upper is not None
     log_weights = torch.log_softmax(logits, -1)
     lower = observed.time if observed.at_origin is None else torch.where(observed.at_origin, 0.0, observed.time)
-    mixtures = Mixture(log_weights, family.from_location(location, log_precision))
-    log_time, log_width = incidence_nodes(mixtures, lower, observed.upper)  # [rows, nodes]
-    types = torch.arange(1, logits.shape[1] + 1, device=logits.device)
-    happened = (observed.event[:, None] == types).to(logits)[:, None, :, None]  # [rows, 1, events, 1]
     precision = log_precision.clamp(max=LOG_LIMIT).exp()
-    z = (log_time[..., None, None] - location[:, None]).mul_(precision[:, None])  # [rows, nodes, events, k]
+    edges = location[..., None].double() + _standard_edges(family, logits.device) / precision[..., None]
+    log_time, log_width = nodes_between(edges.flatten(1), lower, observed.upper)  # [rows, nodes]
+    types = torch.arange(1, logits.shape[1] + 1, device=logits.device)
+    happened = (observed.event[:, None] == types).to(logits)[..., None, None]  # [rows, events, 1, 1]
+    z = (log_time[:, None, None] - location[..., None]).mul_(precision[..., None])  # [rows, events, k, nodes]
     value, slope = family.standard(z, happened)
-    value.addcmul_(happened, log_precision[:, None]).add_(log_weights[:, None])
-    of_event = torch.logsumexp(value, -1, keepdim=True)
-    of_node = of_event.sum((2, 3)).add_(log_width)
+    value.addcmul_(happened, log_precision[..., None]).add_(log_weights[..., None])
+    of_event = torch.logsumexp(value, 2, keepdim=True)
+    of_node = of_event.sum((1, 2)).add_(log_width)
     total = torch.logsumexp(of_node, 1)
     share = torch.exp(of_node - total[:, None])
-    by_value = value.sub_(of_event).exp_().mul_(share[..., None, None])
+    by_value = value.sub_(of_event).exp_().mul_(share[:, None, None])
     by_z = slope.mul_(by_value)
-    mean = by_value.sum(1)
-    by_precision = (by_z * z).sum(1).addcmul_(happened[:, 0], mean)
-    return total, torch.stack([mean - log_weights.exp(), -by_z.sum(1).mul_(precision), by_precision])
+    mean = by_value.sum(-1)
+    by_precision = (by_z * z).sum(-1).addcmul_(happened[..., 0], mean)
+    return total, torch.stack([mean - log_weights.exp(), -by_z.sum(-1).mul_(precision), by_precision])
+
+
+@lru_cache(maxsize=64)
+def _standard_edges(family: type[LogLocationScale], device: torch.device) -> Tensor:
+    """Return z at the levels that panels end at: all components of a family have the same."""
+    zero = torch.zeros((), dtype=torch.float64)
+    levels = torch.from_numpy(EDGE_LEVELS)
+    return torch.log(family.from_location(zero, zero).inverse_log_survival(levels)).to(device)
 
 
 def _survived(

@@ -99,8 +99,10 @@ def _in_intervals(
     observed: Observations, counts: Tensor, n_events: int, exact: bool, t_max: float | None
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """Return masks: pairs inside intervals, pairs before a time ``[models, steps, events, rows]``, and joint rows."""
-    types = torch.arange(1, n_events + 1, device=counts.device)[:, None]
     joint = observed.interval & counts if exact and n_events > 1 and observed.interval is not None else None
+    if t_max is None and (joint is not None or observed.interval is None):
+        return None, None, joint
+    types = torch.arange(1, n_events + 1, device=counts.device)[:, None]
     alone = counts if joint is None else counts & ~joint
     later = alone if observed.at_origin is None else alone & ~observed.at_origin
     within, first = None, None
@@ -136,12 +138,13 @@ def _pairs(mask: Tensor, k: int) -> list[_Places | None]:
 
 def _rows(mask: Tensor, n_events: int, k: int) -> list[_Places | None]:
     """Find the rows of every step; mask: ``[models, steps, rows]``; the places are ``[events, k, rows]``."""
-    n_rows = mask.shape[2]
+    _, n_steps, n_rows = mask.shape
+    step, model, row = mask.transpose(0, 1).nonzero(as_tuple=True)
     inner = torch.arange(0, n_events * k * n_rows, n_rows, device=mask.device).view(n_events, k, 1)
-    return [
-        places and (places[1] * (n_events * k * n_rows) + places[3] + inner, *places[1:])
-        for places in _pairs(mask[:, :, None], 1)
-    ]
+    at = model * (n_events * k * n_rows) + row + inner
+    sizes = torch.bincount(step, minlength=n_steps).tolist()
+    parts = zip(at.split(sizes, 2), model.split(sizes), row.split(sizes), strict=True)
+    return [(own, models, models, rows) if len(rows) else None for own, models, rows in parts]
 
 
 def _step(

@@ -109,7 +109,7 @@ def test_horizons_with_few_events_are_named(competing, competing_page, tmp_path)
 
 
 def test_settings_by_the_number_of_rows_are_told(single_page):
-    assert re.search(r"by the number of training rows: [^<]*batch_size = \d", single_page)
+    assert re.search(r"by the training rows: [^<]*batch_size = \d", single_page)
     assert "(100,)" not in single_page
 
 

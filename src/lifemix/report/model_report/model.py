@@ -88,13 +88,17 @@ def settings_section(report: ReportContext) -> Section:
     chosen = [name for name, *_ in same if name in found and getattr(model, name) is None]
     if chosen:
         values = ", ".join(f"{name} = {_short(found[name])}" for name in chosen)
-        blocks.append(f"Of these, by the number of training rows: {values}.")
+        blocks.append(f"Of these, by the training rows: {values}.")
     return Section("Settings", blocks)
 
 
 def _short(value: object) -> str:
     text = str(list(value)) if isinstance(value, (tuple, list)) else str(value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _rounding(report: ReportContext, step: float) -> dict[str, str]:
+    return {"rounded times": f"an event counts as one in the {report.time(step)} around its time"} if step else {}
 
 
 def training_section(report: ReportContext) -> Section:
@@ -119,6 +123,7 @@ def training_section(report: ReportContext) -> Section:
                 "epochs kept": listed(model.best_epoch_, 12),
                 "internal unit of time": report.time(model.time_unit_) + " (times are divided by it)",
             }
+            | _rounding(report, model.settings_["rounding"])
         )
     )
     if model.history_:
