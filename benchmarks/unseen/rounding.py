@@ -100,7 +100,7 @@ def _all(n: int, step: float, rounded: str, seed: int) -> list[dict[str, Any]]:
     y, y_test = (one.target(step, ROUNDED[rounded]) for one in (train, test))
     grid = np.linspace(*np.quantile(train.time, [0.05, 0.8]), 60)
     found = []
-    for (fit, options), rounding in product(FITS.items(), (0.0, None)):
+    for (fit, options), rounding in product(FITS.items(), (0.0, step)):
         start = time.process_time()
         model = DeepSurvivalMachines(rounding=rounding, random_state=seed, **options).fit(train.X, y)
         one: dict[str, Any] = {"fit_seconds": time.process_time() - start}

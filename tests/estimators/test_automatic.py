@@ -38,7 +38,7 @@ def test_the_settings_that_were_chosen_are_told_and_give_the_same_model():
     X, y = table()
     model = DeepSurvivalMachines(max_epochs=3).fit(X, y)
     assert model.settings_ == told(choose(120))
-    assert all(model.get_params()[name] is None for name in AUTOMATIC if name != "rounding")
+    assert all(model.get_params()[name] is None for name in AUTOMATIC)
     assert len(model.best_epoch_) == 16
     written_out = DeepSurvivalMachines(max_epochs=3, **model.settings_).fit(X, y)
     np.testing.assert_array_equal(written_out.predict(X), model.predict(X))

@@ -219,7 +219,7 @@ def test_a_limit_of_times_does_not_go_with_intervals_under_competing_risks(quick
     y = competing.y
     mixed = make_target(y["time"], y["event"], upper=np.where(y["event"] == 1, y["time"] + 1, np.nan))
     with pytest.raises(
-        SettingError, match=r"t_max cannot go with intervals .*Leave t_max out, or use objective='elbo'"
+        SettingError, match=r"t_max cannot go with intervals .*Leave t_max .or rounding. out, or use objective='elbo'"
     ):
         quick(t_max=1e6).fit(competing.X, mixed)
     quick(t_max=1e6, objective="elbo", max_epochs=1).fit(competing.X, mixed)

@@ -13,7 +13,7 @@ from lifemix.target import as_target
 SMALL = {"hidden": (8,), "k": 2, "max_epochs": 2, "n_members": 2}
 
 
-def sample(n=400, step=1.0, seed=0):
+def sample(n=2000, step=1.0, seed=0):
     """Return columns, continuous times and events; half of the rows are censored."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 2))
@@ -22,7 +22,7 @@ def sample(n=400, step=1.0, seed=0):
 
 def coarse(step=1.0, **options):
     X, time, event = sample(step=step, **options)
-    return X, make_target(step * np.maximum(1, np.round(time / step)), event)
+    return X, make_target(step * np.clip(np.round(time / step), 1, 8), event)
 
 
 @pytest.mark.parametrize("step", [1.0, 1 / 12, 365.25 / 7, 1e-9, 1e12])

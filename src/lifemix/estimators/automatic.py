@@ -110,8 +110,7 @@ def used(estimator: Any) -> dict[str, Any]:
         "activation": resolve_activation(estimator.activation).name,
     }
     settings |= {name: int(getattr(estimator, name)) for name in ("n_members", "batch_size", "patience")}
-    settings |= {name: float(getattr(estimator, name)) for name in ("dropout", "learning_rate")}
-    settings["rounding"] = float(estimator.rounding or 0.0)  # an earlier version had none
+    settings |= {name: float(getattr(estimator, name)) for name in ("dropout", "learning_rate", "rounding")}
     return {name: settings[name] for name in AUTOMATIC}
 
 

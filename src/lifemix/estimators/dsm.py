@@ -91,7 +91,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         Strength of the zero-mean normal prior of gate and shifts, which the paper's loss leaves out.
     t_max : float, optional
         Where given, a censored time t means that the event falls in ``(t, t_max]``.
-    rounding : float, default 0
+    rounding : float, optional
         The step to which times were rounded to the nearest: an event at t counts as one in the step around t. 0: times
         are exact. None: found from the training times, 0 unless they are coarse; see the page "Censoring".
     cure : bool, default False
@@ -196,7 +196,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         prior_strength: float = 1e-8,
         head_prior: float = 0.0,
         t_max: float | None = None,
-        rounding: float | None = 0.0,
+        rounding: float | None = None,
         cure: bool = False,
         learning_rate: float | None = None,
         optimizer: str | type[torch.optim.Optimizer] = "adam",

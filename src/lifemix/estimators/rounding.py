@@ -22,7 +22,7 @@ __all__ = ["check_rounding", "common_step", "events_in_steps", "rounding_of"]
 
 Floats = NDArray[np.float64]
 
-_EVENTS_PER_TIME = 2.0  # at least so many events share a time, on average
+_EVENTS_PER_TIME = 100.0  # at least so many events share a time, on average
 _STEPS_IN_SPREAD = 20.0  # at most so many steps lie between the quartiles of the event times
 _NEAR = 1e-3  # of a step: what a time may be off its multiple
 
@@ -30,7 +30,7 @@ _NEAR = 1e-3  # of a step: what a time may be off its multiple
 def rounding_of(target: Target) -> float:
     """Return the step to which the event times of a training target were rounded, 0 where it is not coarse.
 
-    Coarse: at least two events at a distinct time on average, all times of events multiples of a step, and at most
+    Coarse: at least 100 events at a distinct time on average, all times of events multiples of a step, and at most
     20 steps from their lower to their upper quartile. Targets with several event types, intervals or paths are left
     as they are: the likelihood of the first would be an integral, the second say what is known themselves.
     """

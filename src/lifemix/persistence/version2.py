@@ -22,11 +22,13 @@ def upgrade(content: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, dict
 
 
 def _upgraded(saved: Any, reader: Reader, writer: Writer) -> Any:
-    """Replace the targets of all models inside."""
+    """Replace the targets of all models inside; their times were taken as exact."""
     if isinstance(saved, list):
         return [_upgraded(item, reader, writer) for item in saved]
     if not isinstance(saved, dict):
         return saved
+    if saved.get("class") == "DeepSurvivalMachines" and isinstance(saved.get("options"), dict):
+        saved = saved | {"options": {"rounding": 0.0} | saved["options"]}
     fitted = saved.get("fitted")
     if set(saved) == {"class", "options", "fitted"} and isinstance(fitted, dict) and _ALL_ROWS in fitted:
         target = TargetState().read(fitted[_ALL_ROWS], reader.inner(), _ALL_ROWS)
