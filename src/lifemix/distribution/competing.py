@@ -18,7 +18,7 @@ from ..primitives import Mixture, Primitive
 from ..primitives.stable import log_mean_of_survivors
 from .components import ComponentDistribution
 from .incidence import adaptive_incidence
-from .incidence_grid import IncidenceGrid, net_survivals
+from .incidence_grid import incidences_at, net_survivals
 from .incidence_panel import product_of
 from .net_curves import NetCurves
 from .scales import Scales
@@ -27,7 +27,8 @@ from .single import MixtureDistribution
 __all__ = ["CompetingDistribution"]
 
 Floats = NDArray[np.float64]
-_CHUNK = 1 << 21  # numbers in the largest temporary array
+_CHUNK = 1 << 20  # numbers of all events, members and times in one pass
+_MORE_POINTS = 64  # than times, at which the curves are looked at
 _FAST_CHUNK = 1 << 17  # numbers that stay in the processor's cache
 _ORIGIN = -1e5  # stands for the logarithm of 0
 
@@ -113,7 +114,7 @@ class CompetingDistribution(ComponentDistribution):
         """
         times = check_times(t, "t")
         result = np.empty((self.n_events, len(self), len(times)))
-        size = max(1, _CHUNK // max(1, len(times) * self.n_events * self._width))
+        size = max(1, _CHUNK // ((len(times) + _MORE_POINTS) * self.n_events * len(self._mixtures.log_weights)))
         for start in range(0, len(self), size):
             rows = slice(start, start + size)
             result[:, rows] = self._take(rows)._incidences(times).numpy()
@@ -231,7 +232,7 @@ class CompetingDistribution(ComponentDistribution):
         later = distinct[distinct > 0]
         if len(later) == 0 or n_rows == 0:
             return torch.zeros(n_events, n_rows, len(times), dtype=torch.float64)
-        found = IncidenceGrid(later).incidences(self._by_member_and_row())
+        found = incidences_at(later, self._by_member_and_row())
         found = found.unflatten(1, (members, n_rows)).mean(1) if members > 1 else found
         if len(later) < len(distinct):
             found = torch.nn.functional.pad(found, (1, 0))  # at the origin

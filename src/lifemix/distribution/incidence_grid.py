@@ -12,11 +12,12 @@ from torch import Tensor
 
 from ..primitives import Mixture
 from .incidence import adaptive_incidence
+from .incidence_gauss import incidences_by_gauss
 from .incidence_panel import LARGEST_CUBE, Panels, divide
 from .net_curves import NetCurves
 from .scales import Scales
 
-__all__ = ["IncidenceGrid", "net_survivals"]
+__all__ = ["IncidenceGrid", "incidences_at", "net_survivals"]
 
 Floats = NDArray[np.float64]
 _WIDEST = 0.07  # of a panel between two times
@@ -45,6 +46,18 @@ def _survivals_and_densities(mixtures: Mixture, log_times: Tensor, space: Tensor
 def _mixed(mixtures: Mixture, curves: Tensor) -> Tensor:
     weights = mixtures.log_weights.exp()  # [events, rows, k]
     return torch.bmm(weights.flatten(0, 1)[:, None], curves).view(*weights.shape[:2], -1)
+
+
+def incidences_at(times: Floats, mixtures: Mixture) -> Tensor:
+    """Return the incidences, ``[events, rows, times]``; times above 0 and ascending, mixtures: ``[events, rows, k]``."""
+    events, rows, _ = mixtures.log_weights.shape
+    found = torch.empty(events, rows, len(times), dtype=torch.float64)
+    left = incidences_by_gauss(mixtures, times, found)
+    if len(left) == rows:
+        return IncidenceGrid(times).incidences(mixtures)
+    if len(left):
+        found[:, left] = IncidenceGrid(times).incidences(mixtures.map(lambda values: values[:, left]))
+    return found
 
 
 class IncidenceGrid:
