@@ -11,25 +11,23 @@ error of an interval near 5e-8 (``python -m benchmarks.rules`` looks for it); ro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 import torch
-from numpy.polynomial import legendre
 from numpy.typing import NDArray
 from torch import Tensor
 
 from ..primitives import Mixture, Weibull
-from .exponential import exp_
-from .incidence_panel import product_of
+from .gauss_nodes import gauss, lobatto
+from .own_incidence import OwnRule
+from .weibull_rates import AT_ONCE, LOWEST_POWER, WeibullRates
 
 __all__ = ["LEVELS", "WIDTHS", "GaussRule", "Level", "incidences_by_gauss"]
 
 Floats = NDArray[np.float64]
-LOWEST_POWER = 3.0  # of the variable up to the first time, in any cumulative hazard
 _TINY = 1e-300  # in place of 0 under a fraction
-_AT_ONCE = 1 << 18  # numbers in the largest temporary array
+_ROWS, _FEWEST_POINTS = 128, 24  # that are looked at together, if they can be
 _LARGEST_EXPONENT = 600.0  # of numbers that do not overflow
 
 # Nodes between two times, and the largest product of shape and distance in log time that they are enough for
@@ -60,26 +58,10 @@ class Level:
 
 
 LEVELS = (
-    Level(2.5, 12, ((2.0, 8 / 3), (1.0, 10 / 3))),
+    Level(2.5, 12, ((2.0, 8 / 3), (1.0, 10 / 3), (0.1, 16 / 3))),
     Level(3.5, 16, ((4.0, 10 / 3), (1.0, 16 / 3))),
     Level(7.0, 32, ((100.0, 8 / 3), (32.0, 4.0), (8.0, 20 / 3), (4.0, 10.0))),
 )
-
-
-@cache
-def gauss(count: int) -> tuple[Floats, Floats]:
-    """Return nodes and weights of Gauss's rule on (0, 1)."""
-    nodes, weights = legendre.leggauss(count)
-    return (nodes + 1) / 2, weights / 2
-
-
-@cache
-def lobatto(inner: int) -> tuple[Floats, Floats]:
-    """Return nodes and weights of Lobatto's rule on [0, 1], which are the two ends and ``inner`` between them."""
-    highest = np.r_[np.zeros(inner + 1), 1.0]
-    nodes = np.r_[-1.0, np.sort(legendre.legroots(legendre.legder(highest))), 1.0]
-    weights = 2 / ((inner + 2) * (inner + 1) * legendre.legval(nodes, highest) ** 2)
-    return (nodes + 1) / 2, weights / 2
 
 
 def _between(width: float, shape: float) -> tuple[Floats, Floats]:
@@ -95,89 +77,76 @@ def _between(width: float, shape: float) -> tuple[Floats, Floats]:
     return nodes, sums
 
 
-@dataclass(frozen=True)
-class Curves:
-    """Weibull mixtures, ``[events, k, rows]``; the log cumulative hazard is ``offset + shape * log t``."""
+class _Part:
+    """The rule between some times, the first of which is where it begins; with ``own``, from the origin on."""
 
-    log_weights: Tensor
-    shape: Tensor
-    offset: Tensor
-
-    @classmethod
-    def of(cls, mixtures: Mixture) -> Curves:
-        """Return those of mixtures of Weibull components ``[events, rows, k]``."""
-        components = mixtures.components
-        assert isinstance(components, Weibull)
-        parts = (mixtures.log_weights, components.log_shape, components.log_scale)
-        log_weights, log_shape, log_scale = (part.transpose(1, 2).contiguous() for part in parts)
-        shape = log_shape.exp()
-        return cls(log_weights, shape, -shape * log_scale)
-
-    def __getitem__(self, rows: Any) -> Curves:
-        return Curves(self.log_weights[..., rows], self.shape[..., rows], self.offset[..., rows])
-
-    def rates(self, log_t: Tensor, n_times: int, space: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the rates at which events other than the last come first, and survival at the last ``n_times``.
-
-        On the axis of log time, ``[events - 1, points, rows]`` and ``[times, rows]``; log_t: ``[points, rows]``; space:
-        memory for two numbers of each component and point.
-        """
-        events, k, rows = self.shape.shape
-        hazard, mixed = space[:, : events * k * log_t.numel()].view(2, events, k, len(log_t), rows)
-        exp_(torch.addcmul(self.offset[:, :, None], self.shape[:, :, None], log_t, out=hazard))
-        exp_(torch.sub(self.log_weights[:, :, None], hazard, out=mixed))
-        if events == 2:
-            other, own = mixed[1].sum(0), mixed[0, :, -n_times:].sum(0)
-            rate = mixed[:1].mul_(hazard[:1]).mul_(self.shape[:1, :, None]).sum(1).mul_(other)
-            return rate, own.mul_(other[-n_times:])
-        survival = mixed.sum(1)
-        together = product_of(survival)
-        density = mixed[:-1].mul_(hazard[:-1]).mul_(self.shape[:-1, :, None]).sum(1)
-        return density.mul_(together / survival[:-1].clamp(min=_TINY)), together[-n_times:]
-
-
-class GaussRule:
-    """The rule for some times, which are above 0 and ascending, at a level."""
-
-    def __init__(self, times: Floats, level: Level) -> None:
-        log_times = np.log(times)
-        own, weights = gauss(level.nodes)
+    def __init__(self, log_times: Floats, level: Level, own: int = 0) -> None:
         between = [_between(width, level.shape) for width in np.diff(log_times)]
         inner = [low + nodes[1:-1] for low, (nodes, _) in zip(log_times, between, strict=False)]
-        n_nodes = len(own) + sum(map(len, inner))
-        matrix = np.zeros((len(times), n_nodes + len(times)))
-        matrix[0, : len(own)] = weights / own
-        start = len(own)
+        n_nodes = own + sum(map(len, inner))
+        matrix = np.zeros((len(log_times), n_nodes + len(log_times)))
+        places, weights = gauss(own) if own else (np.ones(0), np.ones(0))
+        matrix[0, :own] = weights / places
+        start = own
         for place, (_, parts) in enumerate(between):
             matrix[place + 1, start : start + len(parts) - 2] = parts[1:-1]
-            matrix[place + 1, n_nodes + place], matrix[place + 1, n_nodes + place + 1] = parts[0], parts[-1]
+            matrix[place + 1, [n_nodes + place, n_nodes + place + 1]] = parts[[0, -1]]
             start += len(parts) - 2
-        self._weights = torch.from_numpy(matrix)  # [times, points]
-        self._before = torch.from_numpy(np.log(own))[:, None]
+        self._weights = torch.from_numpy(matrix if own else matrix[1:])  # [times, points]
+        self._before = torch.from_numpy(np.log(places))[:, None]
         self._after = torch.from_numpy(np.concatenate([*inner, log_times]))[:, None]
-        self._first, self._n_times = float(log_times[0]), len(times)
 
     def __len__(self) -> int:
         """Return the number of points at which it looks at the curves."""
         return self._weights.shape[1]
 
-    def incidences(self, curves: Curves) -> Tensor:
+    def rates(self, curves: WeibullRates, first: float, space: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what all events but the last add, ``[events - 1, times, rows]``, and survival, ``[times, rows]``."""
+        rows, n_times = curves.shape.shape[2], len(self._weights)
+        if len(self._before) == 0:
+            rates, survival = curves.rates(self._after.expand(-1, rows), n_times, space)
+            return torch.matmul(self._weights, rates), survival
+        power = curves.shape.amin((0, 1)).mul_(1 / LOWEST_POWER)
+        before = self._before / power + first
+        x = torch.cat([before, self._after.expand(-1, rows)])
+        rates, survival = curves.rates(x, n_times, space)
+        found = torch.matmul(self._weights, rates)
+        found[:, 0] /= power
+        return found, survival
+
+
+class GaussRule:
+    """The rule for some times, which are above 0 and ascending, at a level.
+
+    size: points that are looked at together, so that the memory stays in the cache.
+    """
+
+    def __init__(self, times: Floats, level: Level, size: int = 256) -> None:
+        log_times = np.log(times)
+        step = max(1, size // 3)
+        ends = [*range(min(step, len(times)) - 1, len(times) - 1, step), len(times) - 1]
+        self._parts = [_Part(log_times[: ends[0] + 1], level, level.nodes)]
+        self._parts += [_Part(log_times[a : b + 1], level) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._ends = np.r_[0, np.array(ends) + 1]
+        self._first = float(log_times[0])
+
+    def __len__(self) -> int:
+        """Return the number of points at which it looks at the curves."""
+        return sum(map(len, self._parts))
+
+    def incidences(self, curves: WeibullRates) -> Tensor:
         """Return the incidences, ``[events, times, rows]``."""
         events, k, rows = curves.shape.shape
-        size = max(1, _AT_ONCE // (len(self) * events * k))
-        space = torch.empty(2, min(rows, size) * len(self) * events * k, dtype=torch.float64)
-        added = torch.empty(events - 1, self._n_times, rows, dtype=torch.float64)
-        survival = torch.empty(self._n_times, rows, dtype=torch.float64)
+        points = max(map(len, self._parts))
+        size = max(1, AT_ONCE // (points * events * k))
+        space = torch.empty(2, min(rows, size) * points * events * k, dtype=torch.float64)
+        added = torch.empty(events - 1, self._ends[-1], rows, dtype=torch.float64)
+        survival = torch.empty(self._ends[-1], rows, dtype=torch.float64)
         for start in range(0, rows, size):
             at = slice(start, start + size)
-            part = curves[at]
-            power = part.shape.amin((0, 1)).mul_(1 / LOWEST_POWER)
-            before = self._before / power + self._first
-            x = torch.cat([before, self._after.expand(-1, before.shape[1])])
-            rates, survival[:, at] = part.rates(x, self._n_times, space)
-            found = torch.matmul(self._weights, rates)
-            found[:, 0] /= power
-            added[..., at] = found
+            curve = curves[at]
+            for part, first, end in zip(self._parts, self._ends[:-1], self._ends[1:], strict=True):
+                added[:, first:end, at], survival[first:end, at] = part.rates(curve, self._first, space)
         return _divided(added, survival)
 
 
@@ -190,22 +159,34 @@ def _divided(added: Tensor, survival: Tensor) -> Tensor:
     return torch.cat([added, rest[None]]).cumsum_(1)
 
 
+@lru_cache(maxsize=16)
+def _rule(times: bytes, shape: tuple[int, ...], level: Level, size: int) -> GaussRule | OwnRule:
+    """Return the rule for times; many parts of a table ask for the same."""
+    at = np.frombuffer(times).reshape(shape)
+    return GaussRule(at, level, size) if len(shape) == 1 else OwnRule(at, level.nodes, level.shape)
+
+
 def incidences_by_gauss(mixtures: Mixture, times: Floats, out: Tensor) -> Tensor:
     """Write the incidences of the rows that are within the limits of a level; return the numbers of the others.
 
-    mixtures: ``[events, rows, k]``; times above 0 and ascending; out: ``[events, rows, times]``.
+    mixtures: ``[events, rows, k]``; out: ``[events, rows, times]``; times above 0: ascending ones that all events
+    share, or ``[events, times]``.
     """
-    span = np.log(times[-1]) - np.log(times[0])
+    span, first = np.ptp(np.log(times)), float(np.log(times.min()))
     if not isinstance(mixtures.components, Weibull) or span * LEVELS[-1].shape > _LARGEST_EXPONENT:
         return torch.arange(out.shape[1])
-    curves = Curves.of(mixtures)
-    levels = _levels(curves.shape, curves.offset + curves.shape * float(np.log(times[0])))
+    curves = WeibullRates.of(mixtures)
+    levels = _levels(curves.shape, curves.offset + curves.shape * first)
+    size = max(_FEWEST_POINTS, AT_ONCE // (_ROWS * curves.shape[:, :, 0].numel()))
     for number, level in enumerate(LEVELS):
         rows = (levels == number).nonzero()[:, 0]
+        if len(rows) == 0:
+            continue
+        rule = _rule(times.tobytes(), times.shape, level, size)
         if len(rows) == out.shape[1]:
-            out.copy_(GaussRule(times, level).incidences(curves).transpose(1, 2))
-        elif len(rows):
-            out[:, rows] = GaussRule(times, level).incidences(curves[rows]).transpose(1, 2)
+            out.copy_(rule.incidences(curves).transpose(1, 2))
+        else:
+            out[:, rows] = rule.incidences(curves[rows]).transpose(1, 2)
     return (levels == len(LEVELS)).nonzero()[:, 0]
 
 

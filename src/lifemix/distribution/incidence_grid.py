@@ -49,14 +49,21 @@ def _mixed(mixtures: Mixture, curves: Tensor) -> Tensor:
 
 
 def incidences_at(times: Floats, mixtures: Mixture) -> Tensor:
-    """Return the incidences, ``[events, rows, times]``; times above 0 and ascending, mixtures: ``[events, rows, k]``."""
+    """Return the incidences, ``[events, rows, times]``; mixtures: ``[events, rows, k]``.
+
+    times: above 0, ascending ones that all events share, or ``[events, times]``.
+    """
     events, rows, _ = mixtures.log_weights.shape
-    found = torch.empty(events, rows, len(times), dtype=torch.float64)
+    found = torch.empty(events, rows, times.shape[-1], dtype=torch.float64)
     left = incidences_by_gauss(mixtures, times, found)
-    if len(left) == rows:
-        return IncidenceGrid(times).incidences(mixtures)
-    if len(left):
-        found[:, left] = IncidenceGrid(times).incidences(mixtures.map(lambda values: values[:, left]))
+    if len(left) == 0:
+        return found
+    distinct, place = np.unique(times, return_inverse=True)
+    others = IncidenceGrid(distinct).incidences(mixtures.map(lambda values: values[:, left]))
+    if times.ndim == 2:
+        where = torch.from_numpy(place.reshape(times.shape))[:, None].expand(-1, len(left), -1)
+        others = others.gather(2, where)
+    found[:, left] = others
     return found
 
 
