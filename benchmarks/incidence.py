@@ -37,7 +37,6 @@ __all__ = ["plot", "run", "tables"]
 
 TIMES = {3: [0.3, 0.7, 1.3], 10: np.linspace(0.1, 3, 10).tolist(), 100: np.linspace(0.01, 3, 100).tolist()}
 MEMBERS = (1, 8)
-HEAVY = ("incidences, 100 times", "mean")  # tasks whose memory is measured
 SETTINGS: dict[str, Any] = {"max_epochs": 20, "hidden": (100,), "batch_size": 100, "dropout": 0.0, "preprocessor": None}
 
 
@@ -136,7 +135,7 @@ def _measured(distribution: Any, path: str, turns: int) -> dict[str, Any]:
         )
         for n, times in TIMES.items()
     }
-    memory = {title: in_own_process("incidence", "one", path, title) for title in HEAVY}
+    memory = {title: in_own_process("incidence", "one", path, title) for title in now}
     return {"now": now, "quadrature": rule, "before": before, "errors": errors, "memory": memory}
 
 

@@ -12,11 +12,12 @@ from torch import Tensor
 
 from ..primitives import Mixture
 from .incidence import adaptive_incidence
+from .incidence_gauss import incidences_by_gauss
 from .incidence_panel import LARGEST_CUBE, Panels, divide
 from .net_curves import NetCurves
 from .scales import Scales
 
-__all__ = ["IncidenceGrid", "net_survivals"]
+__all__ = ["IncidenceGrid", "incidences_at", "net_survivals"]
 
 Floats = NDArray[np.float64]
 _WIDEST = 0.07  # of a panel between two times
@@ -45,6 +46,25 @@ def _survivals_and_densities(mixtures: Mixture, log_times: Tensor, space: Tensor
 def _mixed(mixtures: Mixture, curves: Tensor) -> Tensor:
     weights = mixtures.log_weights.exp()  # [events, rows, k]
     return torch.bmm(weights.flatten(0, 1)[:, None], curves).view(*weights.shape[:2], -1)
+
+
+def incidences_at(times: Floats, mixtures: Mixture) -> Tensor:
+    """Return the incidences, ``[events, rows, times]``; mixtures: ``[events, rows, k]``.
+
+    times: above 0, ascending ones that all events share, or ``[events, times]``.
+    """
+    events, rows, _ = mixtures.log_weights.shape
+    found = torch.empty(events, rows, times.shape[-1], dtype=torch.float64)
+    left = incidences_by_gauss(mixtures, times, found)
+    if len(left) == 0:
+        return found
+    distinct, place = np.unique(times, return_inverse=True)
+    others = IncidenceGrid(distinct).incidences(mixtures.map(lambda values: values[:, left]))
+    if times.ndim == 2:
+        where = torch.from_numpy(place.reshape(times.shape))[:, None].expand(-1, len(left), -1)
+        others = others.gather(2, where)
+    found[:, left] = others
+    return found
 
 
 class IncidenceGrid:

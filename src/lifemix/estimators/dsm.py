@@ -547,14 +547,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         distribution, train = self.network_.distribution(matrix), self.training_target_
         if self.n_events_ <= _FEW_EVENTS:
             return mean_concordance(distribution.cumulative_incidence, train, target)
-        # The incidences of all events cost as much as those of one: all horizons of all events at once
-        horizons = np.unique(
-            np.concatenate([event_quantiles(train, event=event) for event in range(1, self.n_events_ + 1)])
-        )
-        found = distribution.cumulative_incidences(horizons)
-        return mean_concordance(
-            lambda times, event: found[event - 1][:, np.searchsorted(horizons, times)], train, target
-        )
+        horizons = np.stack([event_quantiles(train, event=event) for event in range(1, self.n_events_ + 1)])
+        found = cast(CompetingDistribution, distribution).own_incidences(horizons)
+        return mean_concordance(lambda _, event: found[event - 1], train, target)
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .columns import Column
 from .piecewise import learn_knots
@@ -39,25 +40,53 @@ def learn_numbers(
         fill = [float(c if f is None else f) for f, c in zip(given, center.tolist(), strict=True)]
         found = _columns(own, x, fill, center, spread, scale, bins)
         learned.update(zip(np.flatnonzero(complete).tolist(), found, strict=True))
-    for place in np.flatnonzero(~complete).tolist():
-        name = names[place]
-        learned[place] = _learn_incomplete(name, values[place], fills.get(name), scale, indicators, bins)
+    for places in _alike(np.flatnonzero(~complete), values):
+        own = [names[place] for place in places]
+        given = [fills.get(name) for name in own]
+        if any(fill is not None for fill in given):
+            found = [
+                _learn_filled(name, values[place], fill, scale, indicators, bins)
+                for name, place, fill in zip(own, places, given, strict=True)
+            ]
+        else:
+            found = _learn_incomplete(own, values[places], scale, indicators, bins)
+        learned.update(zip(places, found, strict=True))
     return [learned[place] for place in range(len(names))]
 
 
-def _learn_incomplete(name: str, x: Floats, fill: float | None, scale: bool, indicator: bool, bins: int) -> Column:
-    """Learn one column with missing values."""
-    refuse_infinite(name, x)
+def _alike(places: NDArray[np.intp], values: Floats) -> list[list[int]]:
+    """Return places of columns in groups with as many missing values each."""
+    if len(places) == 0:
+        return []
+    counts = np.isnan(values[places]).sum(axis=1)
+    return [places[counts == count].tolist() for count in np.unique(counts)]
+
+
+def _learn_filled(name: str, x: Floats, fill: float | None, scale: bool, indicator: bool, bins: int) -> Column:
+    """Learn one column whose missing values may have a given fill."""
     missing = np.isnan(x)
-    observed = x[~missing]
-    if not len(observed):
-        return Column(name, "empty", missing=1.0)
-    values = observed if fill is None else np.where(missing, fill, x)
+    if fill is None or missing.all():
+        return _learn_incomplete([name], x[None], scale, indicator, bins)[0]
+    refuse_infinite(name, x)
+    values = np.where(missing, fill, x)
     center, spread = _moments(values[None], np.abs(values).max(keepdims=True))
-    if fill is None:
-        fill, spread = float(center[0]), spread * float(np.sqrt(len(observed) / len(x)))
     share = int(missing.sum()) / len(x)
-    return _columns([name], observed[None], [float(fill)], center, spread, scale, bins, indicator, share)[0]
+    return _columns([name], x[~missing][None], [float(fill)], center, spread, scale, bins, indicator, share)[0]
+
+
+def _learn_incomplete(names: Sequence[str], x: Floats, scale: bool, indicator: bool, bins: int) -> list[Column]:
+    """Learn columns ``[columns, rows]`` with as many missing values each."""
+    if np.isinf(x).any():
+        for name, values in zip(names, x, strict=True):
+            refuse_infinite(name, values)
+    observed = x[~np.isnan(x)].reshape(len(x), -1)
+    n_observed, n_rows = observed.shape[1], x.shape[1]
+    if n_observed == 0:
+        return [Column(name, "empty", missing=1.0) for name in names]
+    center, spread = _moments(observed, np.abs(observed).max(axis=1))
+    spread = spread * float(np.sqrt(n_observed / n_rows))
+    missing = (n_rows - n_observed) / n_rows
+    return _columns(names, observed, center.tolist(), center, spread, scale, bins, indicator, missing)
 
 
 def _columns(
@@ -126,7 +155,7 @@ def _usual_of_many(x: Floats) -> tuple[list[tuple[float, ...]], list[bool]]:
     return list(map(tuple, usual.tolist())), whole.tolist()
 
 
-def _whole(x: Floats) -> np.typing.NDArray[np.bool_]:
+def _whole(x: Floats) -> NDArray[np.bool_]:
     return np.asarray((x == np.rint(x)).all(axis=-1))
 
 
