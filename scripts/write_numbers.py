@@ -61,6 +61,7 @@ ROWS = (
     ("gradient boosting, eight seeds averaged", "boosting-seeds", "fixed"),
     ("gradient boosting averaged with a forest", "boosting-forest", "fixed"),
     ("random survival forest, tuned", "forest", "fixed"),
+    ("martingale forest, `baselines.MartingaleForest`", "our-forest", "nested"),
     ("DeepHit", "deephit", "fixed"),
     ("DeepSurv", "deepsurv", "fixed"),
     ("Cox", "cph", "fixed"),

@@ -25,7 +25,7 @@ def gauss(count: int) -> tuple[Floats, Floats]:
 def lobatto(inner: int) -> tuple[Floats, Floats]:
     """Return nodes and weights of Lobatto's rule on [0, 1], which are the two ends and ``inner`` between them."""
     highest = np.r_[np.zeros(inner + 1), 1.0]
-    nodes = np.r_[-1.0, np.sort(legendre.legroots(legendre.legder(highest))), 1.0]
+    nodes = np.r_[-1.0, np.sort(legendre.legroots(legendre.legder(highest)).real), 1.0]
     weights = np.asarray(2 / ((inner + 2) * (inner + 1) * legendre.legval(nodes, highest) ** 2))
     return (nodes + 1) / 2, weights / 2
 
