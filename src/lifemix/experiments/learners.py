@@ -204,13 +204,17 @@ def _forest(data: str, setting: Setting, seed: int) -> baselines.RandomSurvivalF
     return baselines.RandomSurvivalForest(**{**TUNED_FOREST, **setting}, random_state=seed, n_jobs=1)
 
 
-def _cs_forest_settings(data: str) -> list[Setting]:
+def _leaves(data: str) -> list[Setting]:
     """Other tables want other leaves than SUPPORT."""
     return [{"min_samples_leaf": 5}, {"min_samples_leaf": 15}]
 
 
 def _cs_forest_reduced(data: str) -> list[Setting]:
-    return [{"n_trees": 10, "min_samples_leaf": 15}] if data in _FEW_TREES_FOR else _cs_forest_settings(data)
+    return [{"n_trees": 10, "min_samples_leaf": 15}] if data in _FEW_TREES_FOR else _leaves(data)
+
+
+def _our_forest(data: str, setting: Setting, seed: int) -> baselines.MartingaleForest:
+    return baselines.MartingaleForest(**setting, random_state=seed)
 
 
 def _few_trees(data: str) -> list[Setting]:
@@ -288,11 +292,12 @@ _ALL = (
     Learner(
         "cs-forest",
         _cause_specific(_forest),
-        _cs_forest_settings,
+        _leaves,
         _few_trees,
         _cs_forest_reduced,
         risks="competing",
     ),
+    Learner("our-forest", _our_forest, _leaves, _few_trees),
     Learner("boosting", _boosting, quick=lambda data: [{"max_iter": 100}]),
     Learner(
         "boosting-discount",

@@ -65,6 +65,7 @@ _STYLES: Mapping[str, ModelStyle] = MappingProxyType(
         "cs-rsf": ModelStyle("Forest (cs-RSF)", "#009E73", "X"),
         "forest": ModelStyle("Tuned forest", "#56B4E9", "h", strong=True),
         "cs-forest": ModelStyle("Tuned forest (cs)", "#56B4E9", "h", strong=True),
+        "our-forest": ModelStyle("Martingale forest", "#2a7f9e", "<", strong=True),
         "boosting": ModelStyle("Gradient boosting", "#7A4FBF", "*", strong=True),
         "boosting-discount": ModelStyle("Gradient boosting, discount", "#5b3a99", "4", strong=True, fuller="boosting"),
         "boosting-seeds": ModelStyle("Boosting, 8 seeds averaged", "#a27fd6", "1", strong=True),
@@ -98,6 +99,7 @@ _MEANINGS: Mapping[str, str] = MappingProxyType(
         "boosting-discount": "gradient boosting in which censored rows count in full or by half, whichever has the "
         "better Brier score on the inner validation part",
         "deephit-search": "DeepHit with one of ten settings drawn as the paper draws them",
+        "our-forest": "`baselines.MartingaleForest`, 200 trees on every data set, the size of the leaves selected",
         "boosting-seeds": "eight fits of gradient boosting averaged: what averaging does for boosting without DSM",
         "boosting-forest": "gradient boosting averaged with a tuned forest: DSM + trees without DSM",
         "dsm": "Deep Survival Machines as in the paper, settings selected from the paper's grid",
