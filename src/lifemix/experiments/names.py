@@ -99,7 +99,8 @@ _MEANINGS: Mapping[str, str] = MappingProxyType(
         "boosting-discount": "gradient boosting in which censored rows count in full or by half, whichever has the "
         "better Brier score on the inner validation part",
         "deephit-search": "DeepHit with one of ten settings drawn as the paper draws them",
-        "our-forest": "`baselines.MartingaleForest` with as many trees on every data set, the size of the leaves selected",
+        "our-forest": "`baselines.MartingaleForest` with as many trees on every data set, the size of the leaves "
+        "selected",
         "boosting-seeds": "eight fits of gradient boosting averaged: what averaging does for boosting without DSM",
         "boosting-forest": "gradient boosting averaged with a tuned forest: DSM + trees without DSM",
         "dsm": "Deep Survival Machines as in the paper, settings selected from the paper's grid",
