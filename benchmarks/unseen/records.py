@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +13,8 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 import lifemix
+from lifemix.experiments.provenance import commit
+from lifemix.line_files import LineFile
 from lifemix.splits import EventStratifiedKFold
 
 from ..harness import one_thread
@@ -22,7 +22,7 @@ from .models import MODELS, VERSIONS
 from .scores import fold_scores
 from .tables import UnseenTable, load_table
 
-__all__ = ["FOLDS", "Models", "current", "missing", "read_records", "run", "stale"]
+__all__ = ["FOLDS", "Models", "current", "missing", "open_records", "read_records", "run", "stale"]
 
 FOLDS = 5  # of every repeat
 
@@ -52,10 +52,10 @@ UNSEEN = Models(MODELS, VERSIONS)
 
 def run(path: Path, cells: Sequence[Cell], jobs: int = 1, models: Models = UNSEEN) -> None:
     """Compute the cells, in several processes; only this one writes, so that a kill loses what is under way alone."""
-    commit = _commit()
+    file = open_records(path)
     for record in _results(cells, jobs, models):
-        facts = {"version": models.versions[record["model"]], "lifemix": lifemix.__version__, "commit": commit}
-        _append(path, record | facts)
+        facts = {"version": models.versions[record["model"]], "lifemix": lifemix.__version__, "commit": commit()}
+        file.append([record | facts])
 
 
 def missing(
@@ -108,22 +108,14 @@ def _splits(name: str, repeat: int) -> list[Any]:
     return list(EventStratifiedKFold(FOLDS, random_state=repeat).split(table.X, table.y))
 
 
-def _append(path: Path, record: dict[str, Any]) -> None:
-    """Add a line in one write; a line that a kill has torn stays alone."""
-    torn = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
-    with path.open("a", encoding="utf-8") as file:
-        file.write(("\n" if torn else "") + json.dumps(record) + "\n")
-
-
 def read_records(path: Path) -> list[dict[str, Any]]:
     """Return what the file has, without lines that are not whole."""
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        try:
-            found.append(json.loads(line))
-        except json.JSONDecodeError:
-            continue
-    return found
+    return open_records(path).records
+
+
+def open_records(path: Path) -> LineFile[dict[str, Any]]:
+    """Return the file, to which records can be added; one without checksums counts too."""
+    return LineFile(path, dict, older=True)
 
 
 def current(path: Path, names: Iterable[str], models: Iterable[str], known: Models = UNSEEN) -> pd.DataFrame:
@@ -139,16 +131,3 @@ def stale(path: Path) -> dict[str, int]:
     """Return how many records of each model are of another version of it."""
     others = pd.Series([r["model"] for r in read_records(path) if not UNSEEN.made(r)], dtype=object)
     return {str(model): int(count) for model, count in others.value_counts().items()}
-
-
-def _commit() -> str:
-    """Return the commit of the sources, with a + where they have been changed since."""
-    git = ["git", "-C", str(Path(__file__).parents[2])]
-    try:
-        found = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    changed = subprocess.run(
-        [*git, "diff", "--quiet", "HEAD", "--", "src", "benchmarks/unseen"], check=False
-    ).returncode
-    return found.stdout.strip() + ("+" if changed else "")

@@ -11,7 +11,6 @@ the mean distance of the predicted from the true survival curves; with early sto
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from itertools import product
@@ -27,7 +26,7 @@ from lifemix.target import as_target
 
 from ..harness import RESULTS, one_thread
 from .comparison import by_table
-from .records import Models, current, missing, run
+from .records import Models, current, missing, open_records, run
 from .scores import measure
 from .tables import load_table
 from .trials import compared
@@ -78,7 +77,8 @@ class Simulation:
 
 def simulate(path: Path, seeds: int) -> pd.DataFrame:
     """Run what is not recorded yet."""
-    done = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    file = open_records(path)
+    done = list(file.records)
     keys = {tuple(one[name] for name in ("n", "steps", "rounded", "seed")) for one in done}
     for n in SIZES:
         for steps, step in STEPS.items():
@@ -86,11 +86,9 @@ def simulate(path: Path, seeds: int) -> pd.DataFrame:
                 for seed in range(seeds):
                     if (n, steps, rounded, seed) in keys:
                         continue
-                    found = _all(n, step, rounded, seed)
-                    with path.open("a") as file:
-                        for one in found:
-                            one |= {"n": n, "steps": steps, "rounded": rounded, "seed": seed}
-                            file.write(json.dumps(one) + "\n")
+                    place = {"n": n, "steps": steps, "rounded": rounded, "seed": seed}
+                    found = [one | place for one in _all(n, step, rounded, seed)]
+                    file.append(found)
                     done += found
     return pd.DataFrame(done)
 

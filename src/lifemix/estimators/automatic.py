@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from ..encoders import SequenceEncoder
 from ..networks import resolve_activation
@@ -84,9 +84,8 @@ def resolved(estimator: Any, n_rows: int, target: Target | None = None) -> Any:
         chosen["n_members"] = min(choose(n_rows)["n_members"], _SEQUENCE_MEMBERS)
     if estimator.batch_size is not None:
         chosen["learning_rate"] = _USUAL_RATE
-    if estimator.rounding is None:
-        plain = estimator.t_max is None and target is not None
-        chosen["rounding"] = rounding_of(cast(Target, target)) if plain else 0.0
+    if estimator.rounding is None and estimator.t_max is None and target is not None:
+        chosen["rounding"] = rounding_of(target)
     return _filled(estimator, chosen)
 
 
