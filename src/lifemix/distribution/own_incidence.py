@@ -28,12 +28,12 @@ class OwnRule:
         log_times = np.log(times)
         first, width = log_times.min(), np.ptp(log_times)
         own, weights = gauss(nodes)
-        pieces = max(1, int(np.ceil(width * shape / OWN_WIDTH)))
-        ends = first + width * np.arange(pieces + 1) / pieces
-        inner = [low + (high - low) * gauss(OWN_NODES)[0] for low, high in itertools.pairwise(ends)]
-        parts = [integrals((log_times - low) / (high - low)) * (high - low) for low, high in itertools.pairwise(ends)]
-        self._weights = torch.from_numpy(np.concatenate(parts, axis=2) if width else np.zeros((*times.shape, 0)))
-        self._after = torch.from_numpy(np.concatenate(inner) if width else np.zeros(0))[:, None]
+        pieces = int(np.ceil(width * shape / OWN_WIDTH))  # none where all times are one
+        between = list(itertools.pairwise(np.linspace(first, first + width, pieces + 1)))
+        inner = [low + (high - low) * gauss(OWN_NODES)[0] for low, high in between]
+        parts = [integrals((log_times - low) / (high - low)) * (high - low) for low, high in between]
+        self._weights = torch.from_numpy(np.concatenate([np.zeros((*times.shape, 0)), *parts], axis=2))
+        self._after = torch.from_numpy(np.concatenate([np.zeros(0), *inner]))[:, None]
         self._before, self._first = torch.from_numpy(np.log(own))[:, None], first
         self._early = torch.from_numpy(weights / own)
 
