@@ -106,6 +106,13 @@ def test_own_times_give_the_incidences_at_all_times(family, shapes):
     np.testing.assert_allclose(later.own_incidences(times), expected, atol=1e-12)
 
 
+def test_one_common_own_time():
+    d, _ = random_mixtures("weibull", 5, rows=10, shapes=(0.5, 2.5))
+    np.testing.assert_allclose(
+        d.own_incidences(np.ones((d.n_events, 2)))[..., :1], d.cumulative_incidences([1.0]), atol=1e-7
+    )
+
+
 def test_own_times_of_another_shape_are_refused():
     with pytest.raises(InputError, match=r"shape \(2, n_times\).*got \(3,\)"):
         weibull([[1.0], [1.0]], [[1.0], [2.0]]).own_incidences([1.0, 2.0, 3.0])
