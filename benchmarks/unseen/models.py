@@ -1,4 +1,4 @@
-"""The models that are compared, each a function that makes one with nothing tuned by hand."""
+"""The models that are compared, each a function that makes one with nothing tuned by hand: some tune themselves."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from lifemix.baselines import (
 
 from .auton_table import AutonTable
 from .rivals import Coxnet, XGBoostCox
+from .tuned_boosting import TunedBoosting
 
 __all__ = ["MODELS", "VERSIONS"]
 
@@ -26,13 +27,19 @@ def _cause_specific(model: Any, competing: bool) -> Any:
     return CauseSpecific(model) if competing else model
 
 
+def _three_seeds(seed: int) -> list[GradientBoosting]:
+    return [GradientBoosting(random_state=3 * seed + i) for i in range(3)]
+
+
 MODELS: dict[str, Callable[[bool, int], Any]] = {
     "marginal": lambda competing, seed: AalenJohansen(),
     "cox": lambda competing, seed: _cause_specific(CoxPH(), competing),
     "ridge": lambda competing, seed: _cause_specific(CoxPH(penalty="auto"), competing),
     "coxnet": lambda competing, seed: _cause_specific(Coxnet(random_state=seed), competing),
     "xgboost": lambda competing, seed: _cause_specific(XGBoostCox(random_state=seed), competing),
-    "boosting": lambda competing, seed: ModelAverage([GradientBoosting(random_state=3 * seed + i) for i in range(3)]),
+    "xgboost-tuned": lambda competing, seed: _cause_specific(XGBoostCox(random_state=seed, tuned=True), competing),
+    "boosting": lambda competing, seed: ModelAverage(_three_seeds(seed)),
+    "boosting-tuned": lambda competing, seed: TunedBoosting(_three_seeds(seed)),
     "forest": lambda competing, seed: _cause_specific(
         RandomSurvivalForest(n_trees=200, split_times=100, random_state=seed), competing
     ),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import ParameterGrid
 
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.splits import EventStratifiedKFold, train_validation_split
@@ -120,24 +121,41 @@ class Coxnet(_Proportional):
 
 
 class XGBoostCox(_Proportional):
-    """XGBoost's ``survival:cox``: trees of depth 3, as many as 20 % of the rows choose, mean of three seeds."""
+    """XGBoost's ``survival:cox``, mean of three seeds; a fifth of the rows chooses the number of trees of each seed.
+
+    Trees have depth 3; tuned, the settings are those of sixteen that have the best mean partial likelihood of the rows
+    held out by the three seeds.
+    """
 
     _SETTINGS = {"objective": "survival:cox", "eta": 0.05, "max_depth": 3, "subsample": 0.8, "nthread": 1}
+    _GRID = {"max_depth": (1, 2, 3, 5), "lambda": (1.0, 10.0), "colsample_bynode": (0.5, 1.0)}
+
+    def __init__(self, random_state: int = 0, tuned: bool = False) -> None:
+        super().__init__(random_state)
+        self.tuned = tuned
 
     def _fit(self, x: Floats, target: Target) -> None:
         import xgboost
 
         label = np.where(target.event > 0, target.time, -target.time)
-        self._models = []
-        for seed in range(3 * self.random_state, 3 * self.random_state + 3):
-            train, held = train_validation_split(target, fraction=0.2, random_state=seed)
-            parts = [xgboost.DMatrix(x[rows], label[rows]) for rows in (train, held)]
-            settings = {**self._SETTINGS, "seed": seed}
-            stopped = xgboost.train(
-                settings, parts[0], 500, evals=[(parts[1], "held")], early_stopping_rounds=30, verbose_eval=False
-            )
-            rounds = stopped.best_iteration + 1
-            self._models.append(xgboost.train(settings, xgboost.DMatrix(x, label), rounds))
+        seeds = range(3 * self.random_state, 3 * self.random_state + 3)
+        grid = list(ParameterGrid(self._GRID)) if self.tuned else [{}]
+        tried = [[self._stopped(x, label, target, settings, seed) for seed in seeds] for settings in grid]
+        best = int(np.argmin([np.mean([model.best_score for model in models]) for models in tried]))
+        rows = xgboost.DMatrix(x, label)
+        self._models = [
+            xgboost.train({**self._SETTINGS, **grid[best], "seed": seed}, rows, model.best_iteration + 1)
+            for seed, model in zip(seeds, tried[best], strict=True)
+        ]
+
+    def _stopped(self, x: Floats, label: Floats, target: Target, settings: dict[str, Any], seed: int) -> Any:
+        """Return a model of 80 % of the rows that knows its best number of trees and the loss of the other rows."""
+        import xgboost
+
+        split = train_validation_split(target, fraction=0.2, random_state=seed)
+        train, held = (xgboost.DMatrix(x[rows], label[rows]) for rows in split)
+        settings = {**self._SETTINGS, **settings, "seed": seed}
+        return xgboost.train(settings, train, 500, evals=[(held, "held")], early_stopping_rounds=30, verbose_eval=False)
 
     def _log_risk(self, x: Floats) -> Floats:
         import xgboost
