@@ -12,7 +12,7 @@ from benchmarks.unseen.page import BEGIN, END, write_page
 from benchmarks.unseen.records import current, missing, read_records, run, stale
 from benchmarks.unseen.rivals import Coxnet, XGBoostCox, _partial_likelihood
 from benchmarks.unseen.tables import CHOOSING, CONFIRMING, load_table
-from benchmarks.unseen.trials import CommonEpoch, EqualParts, OneCycle, compared
+from benchmarks.unseen.trials import BesideLinear, CommonEpoch, EqualParts, OneCycle, compared
 from benchmarks.unseen.tuned_boosting import TunedBoosting
 from scipy.stats import t as student
 from sklearn.base import clone
@@ -145,6 +145,13 @@ def test_trials_are_compared_with_the_default():
     assert (row["variant"], row["ibs ahead"], row["c ahead"]) == ("other", "2 of 3", "2 of 3")
     assert row["ibs gain"] == pytest.approx((7.5 - 10 + 25) / 3)
     assert row["ibs worst"] == pytest.approx(-10)
+
+
+def test_a_network_beside_a_linear_model_sees_the_covariates():
+    x = torch.randn(5, 3)
+    module = BesideLinear(width=4)
+    assert module(x).shape == (5, 7)
+    torch.testing.assert_close(module(x)[:, 4:], x)
 
 
 def test_equal_parts_hold_out_every_row_once_in_six_members():

@@ -1,4 +1,4 @@
-"""Other ways to stop and to schedule training, on the choosing tables: ``python -m benchmarks.unseen.trials WHICH``.
+"""Other ways to stop, to schedule and to shrink, on the choosing tables: ``python -m benchmarks.unseen.trials WHICH``.
 
 stopping: on tables of fewer than 1,000 rows. Each member of the default holds out rows of its own and keeps the epoch
 that is best on them. Others: a common epoch by the mean held-out loss of all members; parts to hold out that cover the
@@ -6,6 +6,9 @@ table equally often; the number of epochs found so, then a second fit to all row
 
 schedules: on tables of 2,000 rows and more. One cycle of the learning rate over a fixed number of epochs, batches of
 512 or 1,024.
+
+shrinkage: on the small tables. Weight decay, more dropout, fewer components, and a network beside a linear model: the
+parameters depend on the last layer and, linearly, on the covariates themselves.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import numpy as np
 import pandas as pd
 import torch
 from scipy.stats import wilcoxon
+from torch import nn
 
 from lifemix import DeepSurvivalMachines
 from lifemix.training import Callback
@@ -137,6 +141,24 @@ def one_cycle(peak: float, epochs: int, batch_size: int) -> Callable[[bool, int]
     )
 
 
+class BesideLinear(nn.Module):
+    """The layers of the default, with its dropout, and the covariates beside their output."""
+
+    def __init__(self, width: int = 50, dropout: float = 0.3) -> None:
+        super().__init__()
+        first, second = nn.LazyLinear(width, bias=False), nn.Linear(width, width, bias=False)
+        self.layers = nn.Sequential(first, nn.Tanh(), nn.Dropout(dropout), second, nn.Tanh(), nn.Dropout(dropout))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return both."""
+        return torch.cat([self.layers(x), x], dim=-1)
+
+
+def _beside_linear(seed: int) -> Any:
+    settings = {"n_members": 16, "batch_size": 256, "learning_rate": 3e-3, "patience": 10}  # as the default has them
+    return _default(seed, encoder=BesideLinear(), **settings)
+
+
 def _default(seed: int, *callbacks: Callback, **settings: Any) -> Any:
     return DeepSurvivalMachines(random_state=seed, callbacks=list(callbacks), **settings)
 
@@ -165,6 +187,18 @@ TRIALS: dict[str, tuple[tuple[str, ...], dict[str, Callable[[bool, int], Any]]]]
             "batch 1024, one cycle of 15 to 2e-2": one_cycle(2e-2, 15, 1024),
             "batch 1024, one cycle of 25 to 1e-2": one_cycle(1e-2, 25, 1024),
             "batch 1024, 8e-3": lambda competing, seed: _default(seed, batch_size=1024, learning_rate=8e-3),
+        },
+    ),
+    "shrinkage": (
+        SMALL,
+        DEFAULT
+        | {
+            "weight decay 0.01": lambda competing, seed: _default(seed, weight_decay=0.01),
+            "weight decay 0.1": lambda competing, seed: _default(seed, weight_decay=0.1),
+            "dropout 0.5": lambda competing, seed: _default(seed, dropout=0.5),
+            "1 component": lambda competing, seed: _default(seed, k=1),
+            "2 components": lambda competing, seed: _default(seed, k=2),
+            "beside a linear model": lambda competing, seed: _beside_linear(seed),
         },
     ),
 }
