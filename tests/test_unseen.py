@@ -13,12 +13,10 @@ from benchmarks.unseen.records import current, missing, read_records, run, stale
 from benchmarks.unseen.rivals import Coxnet, XGBoostCox, _partial_likelihood
 from benchmarks.unseen.tables import CHOOSING, CONFIRMING, load_table
 from benchmarks.unseen.trials import BesideLinear, CommonEpoch, EqualParts, OneCycle, compared
-from benchmarks.unseen.tuned_boosting import TunedBoosting
 from scipy.stats import t as student
-from sklearn.base import clone
 
 from lifemix import DeepSurvivalMachines, datasets, make_target
-from lifemix.baselines import CauseSpecific, CoxPH, GradientBoosting, ModelAverage
+from lifemix.baselines import CauseSpecific, CoxPH
 from lifemix.target import as_target
 from lifemix.training import Callback
 
@@ -240,17 +238,6 @@ def test_tuned_xgboost_has_the_settings_that_fit_held_out_rows_best(monkeypatch)
     monkeypatch.setattr(XGBoostCox, "_GRID", {"max_depth": (3,), "subsample": (0.8, 0.01)})
     tuned, plain = (XGBoostCox(tuned=tuned).fit(X, y) for tuned in (True, False))
     np.testing.assert_array_equal(tuned.predict(X), plain.predict(X))  # a hundredth of the rows is not enough
-
-
-def test_tuned_boosting_has_the_settings_that_fit_held_out_rows_best(monkeypatch):
-    X, y = sample()
-    monkeypatch.setattr(TunedBoosting, "_SETTINGS", ({"min_samples_leaf": 10_000}, {"max_leaf_nodes": 4}))
-    seeds = [GradientBoosting(n_intervals=4, max_iter=20, random_state=seed) for seed in (0, 1)]
-    tuned = TunedBoosting(seeds).fit(X, y)
-    expected = ModelAverage([clone(one).set_params(max_leaf_nodes=4) for one in seeds]).fit(X, y)
-    np.testing.assert_array_equal(
-        tuned.predict_survival_function(X, [1.0, 4.0]), expected.predict_survival_function(X, [1.0, 4.0])
-    )
 
 
 def test_xgboost_s_curves_rise_from_0_and_order_rows_by_risk():

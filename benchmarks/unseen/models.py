@@ -18,17 +18,12 @@ from lifemix.baselines import (
 
 from .auton_table import AutonTable
 from .rivals import Coxnet, XGBoostCox
-from .tuned_boosting import TunedBoosting
 
 __all__ = ["MODELS", "VERSIONS"]
 
 
 def _cause_specific(model: Any, competing: bool) -> Any:
     return CauseSpecific(model) if competing else model
-
-
-def _three_seeds(seed: int) -> list[GradientBoosting]:
-    return [GradientBoosting(random_state=3 * seed + i) for i in range(3)]
 
 
 MODELS: dict[str, Callable[[bool, int], Any]] = {
@@ -38,8 +33,7 @@ MODELS: dict[str, Callable[[bool, int], Any]] = {
     "coxnet": lambda competing, seed: _cause_specific(Coxnet(random_state=seed), competing),
     "xgboost": lambda competing, seed: _cause_specific(XGBoostCox(random_state=seed), competing),
     "xgboost-tuned": lambda competing, seed: _cause_specific(XGBoostCox(random_state=seed, tuned=True), competing),
-    "boosting": lambda competing, seed: ModelAverage(_three_seeds(seed)),
-    "boosting-tuned": lambda competing, seed: TunedBoosting(_three_seeds(seed)),
+    "boosting": lambda competing, seed: ModelAverage([GradientBoosting(random_state=3 * seed + i) for i in range(3)]),
     "forest": lambda competing, seed: _cause_specific(
         RandomSurvivalForest(n_trees=200, split_times=100, random_state=seed), competing
     ),

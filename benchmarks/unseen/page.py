@@ -23,7 +23,6 @@ NAMES = {
     "ridge": "ridge Cox",
     "coxnet": "coxnet",
     "boosting": "boosted trees, three seeds",
-    "boosting-tuned": "boosted trees, tuned, three seeds",
     "xgboost": "XGBoost, Cox, three seeds",
     "xgboost-tuned": "XGBoost, Cox, tuned, three seeds",
     "forest": "random survival forest, 200 trees",
