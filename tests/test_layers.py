@@ -13,6 +13,7 @@ LEVELS = {
     "errors": 0,
     "protocols": 0,
     "warning": 1,
+    "number_arrays": 1,
     "progress": 1,
     "subjects": 1,
     "path_rows": 1,

@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from lifemix import DeepSurvivalMachines, baselines, datasets, make_target, metrics
+from lifemix import DeepSurvivalMachines, LifeMix, baselines, datasets, make_target, metrics
+from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, ModelAverage, select_model
 from lifemix.errors import InputError, SettingError
 from lifemix.other_names import OTHER_NAMES
 from lifemix.target import as_target
@@ -105,6 +107,33 @@ def test_sparse_matrices_are_tables(form):
     y = make_target(rng.exponential(size=100), rng.integers(0, 2, 100))
     expected = QUICK.fit(X, y).predict(X)
     np.testing.assert_array_equal(QUICK.fit(form(X), y).predict(form(X)), expected)
+
+
+SEVERAL = {
+    "LifeMix": LifeMix({"Cox": CauseSpecific(CoxPH())}, n_folds=2),
+    "CauseSpecific": CauseSpecific(CoxPH()),
+    "ModelAverage": ModelAverage([AalenJohansen(), CauseSpecific(CoxPH())]),
+}
+
+
+@pytest.mark.parametrize("model", SEVERAL.values(), ids=SEVERAL.keys())
+def test_models_of_models_and_measures_take_sparse_matrices(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3)) * (rng.random((100, 3)) < 0.3)
+    y = make_target(rng.exponential(size=100), rng.integers(0, 3, 100))
+    few = sparse.coo_array(X)
+    expected = model.fit(X, y).predict_cumulative_incidences(X, [0.5, 1.0])
+    np.testing.assert_array_equal(clone(model).fit(few, y).predict_cumulative_incidences(few, [0.5, 1.0]), expected)
+    measured = [metrics.evaluate(model, y, table, y, [0.5, 1.0]) for table in (few, X)]
+    pd.testing.assert_frame_equal(*measured)
+    assert select_model([model], few, y).scores == select_model([model], X, y).scores
+    importances = [
+        metrics.permutation_importance(
+            lambda rows: 1 - model.predict_cumulative_incidence(rows, [0.5]), table, y, y, [0.5], 1, random_state=0
+        )
+        for table in (few, X)
+    ]
+    np.testing.assert_array_equal(importances[0].mean, importances[1].mean)
 
 
 def test_polars_frames_are_tables_and_targets(table):

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import InputError, SettingError
+from .number_arrays import as_numbers, shown
 from .warning import warn_user
 
 __all__ = [
@@ -51,9 +52,11 @@ def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = 
     With ``warn_unsorted``, for arguments that look like a grid, another order gives a warning: it is probably a
     mistake.
     """
-    array = _numbers(times, name)
+    array = as_numbers(times, name)
     if array.ndim > 1 or array.size == 0:
-        raise InputError(f"{name} must be a number or a vector of at least one; got shape {array.shape}.")
+        raise InputError(
+            f"{name} must be a number or a vector of at least one; got shape {array.shape}. Flatten or fill it."
+        )
     array = np.atleast_1d(array)
     bad = ~np.isfinite(array) | (array < 0)
     if bad.any():
@@ -68,7 +71,7 @@ def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = 
 
 def check_shares(values: ArrayLike, name: str) -> Floats:
     """Return levels of probability as a vector; they must lie in [0, 1]."""
-    array = _numbers(values, name)
+    array = as_numbers(values, name)
     if array.ndim > 1 or array.size == 0 or not ((array >= 0) & (array <= 1)).all():
         raise InputError(f"{name} must be a number or a vector of numbers from 0 to 1; got {values!r}.")
     return np.atleast_1d(array)
@@ -78,7 +81,7 @@ def check_event(event: object, n_events: int | None = None) -> int:
     """Return the event type as an integer from 1 on, up to ``n_events`` where that is known; 1.0 is 1."""
     if not _is_whole(event) or not 1 <= _as_float(event) <= (_MOST if n_events is None else n_events):
         known = ">= 1" if n_events is None else f"in 1..{n_events}, the event types seen in fit"
-        raise InputError(f"event must be a whole number {known}; got {_shown(event)}.")
+        raise InputError(f"event must be a whole number {known}; got {shown(event)}.")
     return int(float(event))
 
 
@@ -90,7 +93,7 @@ def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
     """Return one case weight per row, finite and not negative; ones where none are given."""
     if sample_weight is None:
         return np.ones(n_rows)
-    weight = _numbers(sample_weight, "sample_weight")
+    weight = as_numbers(sample_weight, "sample_weight")
     if weight.shape != (n_rows,):
         raise InputError(
             f"sample_weight must have one value per row, shape ({n_rows},); got shape {weight.shape}. Reshape it."
@@ -113,29 +116,12 @@ def check_same_rows(n_x: int, n_y: int, where: str = "") -> None:
         )
 
 
-def _numbers(values: object, name: str) -> Floats:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"{name} must be numbers; got {_shown(values)} ({error}). Convert it to numbers first."
-        ) from None
-
-
 def _as_float(value: Real) -> float:
     """Return a number in double precision; one beyond all bounds is infinite."""
     try:
         return float(value)
     except OverflowError:
         return np.inf if value > 0 else -np.inf  # type: ignore[operator]
-
-
-def _shown(value: Any) -> str:
-    """Return a value as a message shows it; whole numbers of thousands of digits have no text."""
-    try:
-        return f"{value!r:.60}"
-    except ValueError:
-        return "a number of thousands of digits"
 
 
 # Options.
@@ -161,9 +147,9 @@ class Whole:
             return None
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or int(value) < self.least:
             also = " or None" if self.optional else ""
-            raise SettingError(f"{name} must be a whole number of at least {self.least}{also}; got {_shown(value)}.")
+            raise SettingError(f"{name} must be a whole number of at least {self.least}{also}; got {shown(value)}.")
         if int(value) > _MOST:
-            raise SettingError(f"{name} must be a whole number of at most {_MOST:,}; got {_shown(value)}.")
+            raise SettingError(f"{name} must be a whole number of at most {_MOST:,}; got {shown(value)}.")
         return int(value)
 
 
@@ -185,7 +171,7 @@ class Number:
         number = _as_float(value) if isinstance(value, Real) else np.nan
         if not real or not low <= number <= self.most or (self.above is not None and number == low):
             also = " or None" if self.optional else ""
-            raise SettingError(f"{name} must be a number {self._span(low)}{also}; got {_shown(value)}.")
+            raise SettingError(f"{name} must be a number {self._span(low)}{also}; got {shown(value)}.")
         return number
 
     def _span(self, low: float) -> str:

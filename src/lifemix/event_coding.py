@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import TargetError
 
-__all__ = ["LARGEST_CODE", "missing_codes", "no_censored_row", "refuse_large_codes", "refuse_swapped"]
+__all__ = [
+    "LARGEST_CODE",
+    "no_censored_row",
+    "refuse_large_codes",
+    "refuse_missing_types",
+    "refuse_swapped",
+    "refuse_unknown_types",
+]
 
 LARGEST_CODE = 1000
 """The largest code of an event type; anything above is a time, a date or an identifier."""
@@ -60,10 +67,27 @@ def no_censored_row(codes: NDArray[np.int64]) -> str:
     return f"{found}. Where one of the codes {types[:5].tolist()} stands for censored, give it the code 0."
 
 
-def missing_codes(codes: NDArray[np.int64]) -> str:
-    """Return which event types 1..M have no row, in a few words; "" where all have some."""
-    absent = np.setdiff1d(np.arange(1, int(codes.max(initial=0)) + 1), codes)
-    if not len(absent):
-        return ""
-    more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-    return ", ".join(map(str, absent[:5])) + more
+def refuse_missing_types(codes: NDArray[np.int64]) -> None:
+    """Refuse rows from which some event type 1..M cannot be learned, because none of them has it."""
+    largest = int(codes.max(initial=0))
+    if largest == 0:
+        raise TargetError(
+            f"all {len(codes)} rows are censored; expected some events (codes 1..M). Check how events are coded."
+        )
+    absent = np.setdiff1d(np.arange(1, largest + 1), codes)
+    if len(absent):
+        more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+        raise TargetError(
+            f"event types must be 1..M without gaps; got codes up to {largest} but no row with "
+            f"{', '.join(map(str, absent[:5]))}{more}. Number the event types anew, or add rows."
+        )
+
+
+def refuse_unknown_types(codes: NDArray[np.int64], n_events: int, where: str) -> None:
+    """Refuse event types that a model does not have."""
+    largest = int(codes.max(initial=0))
+    if largest > n_events:
+        raise TargetError(
+            f"{where} has event {largest}; the training rows have 1..{n_events} only. Leave these rows out, or code "
+            "the event as censored (0)."
+        )

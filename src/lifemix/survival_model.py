@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .checks import Rule, check_event, check_settings, check_times
 from .errors import SettingError
+from .event_coding import refuse_unknown_types
 from .functions import survival_functions
 from .histories import as_input
 from .metrics import mean_concordance
@@ -254,8 +255,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             Between 0 and 1; 1/2 is chance.
 
         """
-        x = self.preprocess(X)
-        return mean_concordance(lambda at, event: self._incidence(x, at, event), self.training_target_, as_target(y))
+        x, target = self.preprocess(X), as_target(y)
+        refuse_unknown_types(target.event, self.n_events_, "y")
+        return mean_concordance(lambda at, event: self._incidence(x, at, event), self.training_target_, target)
 
     def preprocess(self, X: TableLike) -> Any:
         """Return the matrix that the model works on: what the fitted preprocessor makes of a table.

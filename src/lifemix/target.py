@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import TargetError
 from .event_coding import no_censored_row, refuse_large_codes, refuse_swapped
+from .number_arrays import as_numbers, refuse_masked
 from .other_frames import as_pandas
 from .path_rows import checked_starts, path_order
 from .subjects import first_appearance, subject_codes
@@ -375,7 +376,9 @@ def _check(
     subjects = None if subject is None else subject_codes(subject)
     for name, values in (("event", events), ("entry", entries), ("upper", uppers), ("subject", subjects)):
         if values is not None and len(values) != n:
-            raise TargetError(f"{name} must have one value per row; got {len(values)} values for {n} times.")
+            raise TargetError(
+                f"{name} must have one value per row; got {len(values)} values for {n} times. Select both together."
+            )
     entries = np.where(np.isnan(entries), 0.0, entries)
     _refuse(~np.isfinite(times), times, "time must be finite", "Drop or repair these rows")
     _refuse(times < 0, times, "time must be >= 0", "Drop these rows or move the time origin")
@@ -417,20 +420,17 @@ def _check_entry(times: Floats, entries: Floats, interval: NDArray[np.bool_]) ->
 
 
 def _numbers(values: ArrayLike, name: str) -> Floats:
-    array = np.asarray(values)
+    array = as_numbers(values, name, TargetError)
     if array.ndim != 1:
-        raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}.")
-    if array.dtype.kind == "b":
+        fix = "Take one column" if array.ndim else "Put single numbers into lists"
+        raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}. {fix}.")
+    if np.asarray(values).dtype.kind == "b":
         raise TargetError(f"{name} must be numbers; got booleans. Are the arguments in the order (time, event)?")
-    if array.dtype.kind in "mM":
-        raise TargetError(f"{name} must be numbers; got {array.dtype}. Divide the differences by a unit, say a day.")
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise TargetError(f"{name} must be numbers; got {array.dtype} such as {array[:3].tolist()}.") from None
+    return array
 
 
 def _event_codes(values: ArrayLike) -> Ints:
+    refuse_masked(values, "event", TargetError)
     array = np.asarray(values)
     if array.dtype.kind not in "bui":
         if array.dtype.kind in "USmM" or (array.dtype.kind == "O" and any(isinstance(v, str) for v in array.flat)):

@@ -46,7 +46,7 @@ def test_rows_that_carry_nothing_change_nothing():
     np.testing.assert_array_equal(
         one.predict_survival_function(x, [1, 3, 4]), other.predict_survival_function(x, [1, 3, 4])
     )
-    with pytest.raises(InputError, match="sample_weight must be positive for some event; got 1 rows without one"):
+    with pytest.raises(InputError, match="in some row with an event; got 1 rows of positive weight"):
         KaplanMeier().fit(x[:2], make_target([1, 2], [1, 0]), sample_weight=[0, 1])
 
 

@@ -122,6 +122,17 @@ def test_a_stopped_fit_leaves_no_file(number, code, tmp_path):
     assert output.read_text() == "an earlier model"
 
 
+def test_a_reader_that_goes_does_not_lose_the_model(tmp_path):
+    data, output = tmp_path / "data.csv", tmp_path / "m.safetensors"
+    make_table(200).to_csv(data, index=False)
+    call = [sys.executable, "-m", "lifemix", "fit", data, *COLUMNS, "--model", "cox", "-o", output]
+    with subprocess.Popen(list(map(str, call)), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        run.stdout.close()  # before anything is written
+        error = run.stderr.read()
+    assert (run.returncode, error) == (0, b"")
+    assert lifemix.load(output).n_events_ == 1
+
+
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "out.csv"
     with pytest.raises(ZeroDivisionError), atomic_write(path) as partial:

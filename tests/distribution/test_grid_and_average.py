@@ -171,3 +171,12 @@ def test_rows_can_be_chosen(make):
     distribution = make()
     np.testing.assert_allclose(distribution[[2, 0]].survival(TIMES), distribution.survival(TIMES)[[2, 0]])
     assert len(distribution[1]) == 1
+
+
+def test_incidences_imply_the_net_survival():
+    rates, times = np.array([0.3, 0.8]), np.linspace(0.001, 3.0, 3000)
+    incidences = (rates / rates.sum())[:, None, None] * -np.expm1(-rates.sum() * times)
+    implied = GridDistribution.of(times, incidences)
+    for event, rate in enumerate(rates, 1):
+        at = [0.5, 2.0, 5.0]  # the last one in the tail, of constant hazards
+        np.testing.assert_allclose(implied.net(event).survival(at)[0], np.exp(-rate * np.array(at)), rtol=2e-3)

@@ -2,9 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from lifemix import DeepSurvivalMachines, LifeMix, load, make_target, save
-from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, GradientBoosting
+from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, FineGray, GradientBoosting
 from lifemix.errors import InputError, LifemixWarning, SettingError
 
 NETWORK = DeepSurvivalMachines(hidden=(4,), activation="tanh", k=2, max_epochs=5, n_members=2)
@@ -162,3 +163,19 @@ def test_too_few_events_are_refused():
     y["event"][0] = 1
     with pytest.raises(InputError, match="at least 2 events"):
         LifeMix(ONE).fit(X, y)
+
+
+def test_parts_without_net_survival_take_part():
+    X, y = data(2)
+    X = X[["age", "dose"]]
+    model = LifeMix({"Fine and Gray": FineGray(), "trees": TREES}, n_folds=2).fit(X, y)
+    assert not hasattr(model, "predict_net_survival")
+    total = model.predict_cumulative_incidences(X, TIMES).sum(0) + model.predict_survival_function(X, TIMES)
+    np.testing.assert_allclose(total, 1.0, atol=1e-12)
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("ask", ["predict_median", "predict_expectation", "predict_distribution", "predict"])
+def test_a_model_that_is_not_fitted_says_so(ask):
+    with pytest.raises(NotFittedError):
+        getattr(LifeMix(), ask)(data()[0])

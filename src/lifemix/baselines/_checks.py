@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TargetError
-from ..event_coding import missing_codes, no_censored_row
+from ..event_coding import no_censored_row, refuse_missing_types
 from ..target import Target
 from ..warning import warn_user
 
@@ -29,12 +29,7 @@ def check_target(target: Target, owner: str, several_events: bool, entry: bool, 
             f"{owner} cannot use late entry (left truncation); got {int(target.truncated.sum())} rows with entry > 0. "
             "Use CoxPH or DeepSurvivalMachines, or leave entry out if every subject was observed from the origin."
         )
-    missing = missing_codes(target.event) or ("1" if target.n_events == 0 else "")
-    if missing:
-        raise TargetError(
-            f"every event type 1..{max(1, target.n_events)} must happen in some row; got none with {missing}. "
-            "Number the event types that are there from 1 on, or fit on more rows."
-        )
+    refuse_missing_types(target.event)
     suspicious = no_censored_row(target.event)
     if target.n_events > 1 and not several_events:
         raise TargetError(

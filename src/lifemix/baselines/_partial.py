@@ -12,7 +12,6 @@ of the information is ``X' diag(r_i a_i) X``, a_i the sum of c / (S - f D) over 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -20,7 +19,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, LifemixWarning
+from ..errors import InputError
+from ..warning import warn_user
 from ._checks import Floats
 from ._interruptible import interruptible
 from ._newton import Optimum, maximise, pseudo_inverse
@@ -222,9 +222,7 @@ def _warn_about(optimum: Optimum, axes: Floats | None, max_iter: int, owner: str
     if optimum.converged and len(infinite) == 0:
         return
     what = f"the coefficients of columns {infinite.tolist()} grow without end" if len(infinite) else "no convergence"
-    warnings.warn(
+    warn_user(
         f"{owner}: {what} after {optimum.n_iter} of max_iter={max_iter} steps. A column of which one level has no "
-        "event does that: predictions are usable, those coefficients are not. Give a penalty, say 1, or drop it.",
-        LifemixWarning,
-        stacklevel=5,
+        "event does that: predictions are usable, those coefficients are not. Give a penalty, say 1, or drop it."
     )

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import check_same_rows, check_weight
@@ -81,7 +82,10 @@ class Baseline(SurvivalModel):
         kept = np.flatnonzero((weight > 0) & (target.time > 0))
         useful = target.take(kept)
         if not (useful.event > 0).any():
-            raise InputError(f"sample_weight must be positive for some event; got {len(kept)} rows without one.")
+            raise InputError(
+                f"sample_weight must be above 0 in some row with an event; got {len(kept)} rows of positive weight, "
+                "all of them censored. Give weight to rows with events."
+            )
         self._learn_target(useful)
         if self._is_wrapper:
             self._fit(matrix, target, weight)
@@ -141,8 +145,10 @@ class WrappingModel(Baseline):
         return _as_table(X)
 
 
-def _as_table(X: TableLike) -> Any:
+def _as_table(X: Any) -> Any:
     shape_of(X)
+    if sparse.issparse(X):
+        return X.toarray()
     return X if hasattr(X, "shape") else np.asarray(X, dtype=object)
 
 

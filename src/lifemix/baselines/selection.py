@@ -93,11 +93,10 @@ def select_model(
         raise SettingError("candidates must hold at least one estimator; got none.")
     target = as_target(y)
     training, validation = train_validation_split(target, fraction=fraction, random_state=random_state)
-    table = X if hasattr(X, "iloc") else np.asarray(X)
     scores, best, index = [], None, -1
     for i, model in enumerate(models):
-        model.fit(take_rows(table, training), target.take(training).to_array())
-        scores.append(float(model.score(take_rows(table, validation), target.take(validation).to_array())))
+        model.fit(take_rows(X, training), target.take(training).to_array())
+        scores.append(float(model.score(take_rows(X, validation), target.take(validation).to_array())))
         if best is None or scores[-1] > scores[index]:
             best, index = model, i
     return Selection(best, index, tuple(scores))

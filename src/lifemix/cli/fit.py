@@ -48,8 +48,8 @@ def fit(
     model: Annotated[
         str | None,
         typer.Option(
-            help=f"One of {', '.join(MODEL_NAMES)}. Default: lifemix, an average of networks, Cox regression and "
-            "boosted trees; with settings of networks dsm."
+            help=f"One of {', '.join(MODEL_NAMES)}. Default: lifemix, an average of networks, Cox regression, "
+            "boosted trees and a forest; with settings of networks dsm."
         ),
     ] = None,
     fast: Fast = False,

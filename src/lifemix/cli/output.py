@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -172,10 +173,14 @@ class Screen:
 def _console(stderr: bool) -> Console:
     from rich.console import Console  # not at the top: it would slow down --help
 
-    console = Console(stderr=stderr)
-    if not console.is_terminal:
-        console = Console(stderr=stderr, width=_WIDTH)
-    return console
+    class Patient(Console):
+        """A console whose reader may go: the work goes on without it."""
+
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+    return Patient(stderr=stderr, width=None if Console(stderr=stderr).is_terminal else _WIDTH)
 
 
 def plain(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import CovariateError, LifemixWarning
+from ..errors import CovariateError
 from ..target import make_target
+from ..warning import warn_user
 from .seer_fields import BREAST, FIELDS, HEART, REGISTRIES, VESSELS, field_of
 
 __all__ = ["ALIVE", "covariate", "outcome", "refuse", "select"]
@@ -36,11 +36,7 @@ def select(
     if years is not None:
         kept = keep(kept, kept["_year"].between(*years), f"diagnosed outside of {years[0]}-{years[1]}")
     if registries is not None and "REG" not in kept:
-        warnings.warn(
-            f"the listing has no column {list(FIELDS['REG'].listing)}: records of all registries are kept.",
-            LifemixWarning,
-            stacklevel=3,
-        )
+        warn_user(f"the listing has no column {list(FIELDS['REG'].listing)}: records of all registries are kept.")
     elif registries is not None:
         kept = keep(kept, _in_registries(kept["REG"], registries), "of other registries")
     ordered = kept.assign(_order=_order(kept)).sort_values(["_year", "_order"], kind="stable")

@@ -79,7 +79,7 @@ class GridDistribution(SurvivalDistribution):
         incidences : array of shape (n_events, n_rows, n_times)
             Cumulative incidences.
         nets : array of shape (n_events, n_rows, n_times), optional
-            Net survival, where there are several event types.
+            Net survival; None for what the incidences imply: ``prod (1 - dF_m / S)`` over the times.
         tail : SurvivalDistribution, optional
             What follows the last time; None for constant hazards, the mean ones up to there.
 
@@ -90,8 +90,11 @@ class GridDistribution(SurvivalDistribution):
         """
         known = torch.as_tensor(np.ascontiguousarray(np.moveaxis(incidences, 0, 1)), dtype=torch.float64)
         known = torch.cat([torch.zeros_like(known[..., :1]), known], dim=-1).cummax(-1).values
-        net = 1.0 - known
-        if nets is not None:
+        if nets is None:
+            left = (1.0 - known.sum(1, keepdim=True)).clamp(min=0.0)[..., :-1]
+            hazards = (torch.diff(known) / left).nan_to_num(0.0).clamp(max=1.0)
+            net = torch.cat([torch.ones_like(known[..., :1]), (1.0 - hazards).cumprod(-1)], dim=-1)
+        else:
             net = torch.as_tensor(np.ascontiguousarray(np.moveaxis(nets, 0, 1)), dtype=torch.float64)
             net = torch.cat([torch.ones_like(net[..., :1]), net], dim=-1).cummin(-1).values
         grid = torch.cat([torch.zeros(1, dtype=torch.float64), torch.as_tensor(times, dtype=torch.float64)])

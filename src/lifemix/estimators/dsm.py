@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from ..checks import check_times, check_weight
 from ..distribution import CompetingDistribution, MixtureDistribution
 from ..errors import InputError
+from ..event_coding import refuse_unknown_types
 from ..metrics import mean_concordance
 from ..model import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor
@@ -27,7 +28,7 @@ from ..target import Target, TargetLike, as_target
 from ..training import Callback, Fit
 from .automatic import check_used, used
 from .fleets import train_plan
-from .inputs import check_known_events, read_target
+from .inputs import read_target
 from .network import FittedNetwork
 from .plan import Plan, make_plan
 from .settings import RULES, check_combinations
@@ -524,7 +525,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             refuse_beside_source(y=y, sample_weight=sample_weight)
             return log_likelihood_of(self, X)
         matrix, target = self.preprocess(X), read_target(X, cast(TargetLike, y))
-        check_known_events(target, self.n_events_, "y")
+        refuse_unknown_types(target.event, self.n_events_, "y")
         return self.network_.log_likelihood(matrix, target, check_weight(sample_weight, len(target)))
 
     def score(self, X: TableLike, y: TargetLike) -> float:
@@ -541,7 +542,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             Between 0 and 1; 1/2 is chance.
 
         """
-        return self._score(self.preprocess(X), read_target(X, y))
+        matrix, target = self.preprocess(X), read_target(X, y)
+        refuse_unknown_types(target.event, self.n_events_, "y")
+        return self._score(matrix, target)
 
     def _score(self, matrix: Floats, target: Target) -> float:
         distribution, train = self.network_.distribution(matrix), self.training_target_

@@ -12,14 +12,13 @@ from torch import Tensor
 
 from ..checks import check_same_rows, check_weight
 from ..errors import CovariateError, InputError, SettingError, TargetError
-from ..event_coding import missing_codes, no_censored_row
+from ..event_coding import no_censored_row, refuse_missing_types, refuse_unknown_types
 from ..histories import as_input
 from ..preprocessing import TableLike, shape_of
 from ..target import Target, TargetLike, as_target
 from ..warning import warn_user
 
 __all__ = [
-    "check_known_events",
     "in_units",
     "read_target",
     "single_precision",
@@ -61,7 +60,7 @@ def validation_rows(validation_data: Any, training: Target, t_max: float | None)
         raise InputError(f"validation_data must be a pair (X, y); got {type(validation_data).__name__}.")
     X, y = as_input(validation_data[0]), validation_data[1]
     target = read_target(X, y, "validation_data: ")
-    check_known_events(target, training.n_events, "validation_data")
+    refuse_unknown_types(target.event, training.n_events, "validation_data")
     _check_other_subjects(target, training)
     if not ((target.time > 0) | (target.event > 0)).any():
         raise TargetError("validation_data has no row that says anything: all are censored at time 0. Give other rows.")
@@ -91,29 +90,10 @@ def read_target(X: TableLike, y: TargetLike, where: str = "") -> Target:
 
 def _check_event_types(target: Target) -> None:
     """Refuse a training target from which some event type cannot be learned."""
-    counts = np.bincount(target.event, minlength=2)[1:]
-    if not counts.any():
-        raise TargetError(
-            f"all {len(target)} rows are censored; expected some events (codes 1..M). Check how events are coded."
-        )
-    missing = missing_codes(target.event)
-    if missing:
-        raise TargetError(
-            f"event types must be 1..M without gaps; got codes up to {len(counts)} but no row with {missing}. "
-            "Number the event types anew, or add rows."
-        )
+    refuse_missing_types(target.event)
     suspicious = no_censored_row(target.event)
     if suspicious:
         warn_user(suspicious)
-
-
-def check_known_events(target: Target, n_events: int, where: str) -> None:
-    """Refuse event types that the model does not have."""
-    if target.n_events > n_events:
-        raise TargetError(
-            f"{where} has event {target.n_events}; the training rows have 1..{n_events} only. Leave these rows out, or "
-            "code the event as censored (0)."
-        )
 
 
 def _check_t_max(target: Target, t_max: float | None) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -23,12 +22,13 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from ..checks import Check, Flag, Jobs, Rule, Seed, Whole, check_settings, check_weight
-from ..errors import LifemixError, LifemixWarning, SettingError
+from ..errors import LifemixError, SettingError
 from ..histories import as_input
 from ..preprocessing import TableLike, apply_preprocessor
 from ..progress import tell_progress
 from ..splits import EventStratifiedKFold
 from ..target import Target, TargetLike, as_target
+from ..warning import warn_user
 from .dsm import DeepSurvivalMachines
 from .fleets import Planned, check_finite, group, train_fleet
 from .plan import Memo, make_plan
@@ -501,7 +501,7 @@ def _train_and_score(fleet: list[Planned], score: Callable[..., float]) -> dict[
             check_finite(own)
             value = score(planned.model._learn(planned.X, planned.plan, own, architectures), planned.test)
         except LifemixError as error:
-            warnings.warn(f"a candidate scores NaN: {error} Settings: {planned.model}", LifemixWarning, stacklevel=2)
+            warn_user(f"a candidate scores NaN: {error} Settings: {planned.model}")
             value = np.nan
         results[planned.key] = {
             "test_score": float(value),

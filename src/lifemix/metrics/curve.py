@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,8 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from ..checks import Choice
-from ..errors import LifemixWarning
 from ..target import Target
+from ..warning import warn_user
 from .inputs import Floats, Ints, check_level, status
 
 __all__ = ["Curve", "RiskTable", "limits", "risk_table"]
@@ -98,11 +97,9 @@ class Curve:
         times = np.asarray(t, dtype=np.float64)
         beyond = times > self.time[-1]
         if beyond.any():
-            warnings.warn(
+            warn_user(
                 f"{int(beyond.sum())} times lie beyond the last of the sample, {self.time[-1]:g}, where the curve is "
-                "not known; the result is NaN.",
-                LifemixWarning,
-                stacklevel=3,
+                "not known; the result is NaN."
             )
         found = np.append(start, values)[np.searchsorted(self.time, times, side="right")]
         return np.where(beyond, np.nan, found)
@@ -174,9 +171,7 @@ def _warn_if_emptied(table: RiskTable) -> None:
     gone = table.at_risk == table.events + table.rivals
     early = np.flatnonzero(gone[:-1] & (table.at_risk[:-1] > 0))
     if len(early):
-        warnings.warn(
+        warn_user(
             f"all subjects at risk at {table.time[early[0]]:g} have an event then, before the others enter: the "
-            "estimate cannot recover from it. Consider starting the curve later, on the rows with a later time.",
-            LifemixWarning,
-            stacklevel=4,
+            "estimate cannot recover from it. Consider starting the curve later, on the rows with a later time."
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from ..checks import Whole, check_times
 from ..errors import InputError
@@ -112,6 +113,7 @@ def permutation_importance(
     grid = check_times(times)
     refuse_paths(y_test, "y_test")
     test = observed(y_test, "y_test")
+    X = X.toarray() if sparse.issparse(X) else X
     groups = _groups(X, features)
     if len(X) != len(test):
         raise InputError(f"X must have the rows of y_test, {len(test)}; got {len(X)}.")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
-from ..errors import InputError, LifemixWarning, SettingError, TargetError
+from ..errors import InputError, SettingError, TargetError
 from ..target import Target, TargetLike, as_target
+from ..warning import warn_user
 
 __all__ = [
     "Bools",
@@ -115,7 +114,7 @@ def check_horizon(horizon: float) -> float:
 
 def undefined(reason: str) -> float:
     """Warn that the data cannot give a value, and return NaN."""
-    warnings.warn(f"{reason}; the result is NaN.", LifemixWarning, stacklevel=3)
+    warn_user(f"{reason}; the result is NaN.")
     return float("nan")
 
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from ..errors import InputError
 from ..protocols import FittedSurvivalModel
-from ..target import Target
+from ..target import TargetLike, as_target
 
 if TYPE_CHECKING:
     from ..preprocessing import TableLike  # imports scikit-learn
@@ -92,7 +93,7 @@ def predicted_risks(model: FittedSurvivalModel, X: TableLike, times: ArrayLike, 
     return np.stack([predicted_risk(model, X, times, event, n_events) for event in range(1, n_events + 1)])
 
 
-def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: Target) -> Floats:
+def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: TargetLike) -> Floats:
     """Return the predicted survival of every row at its own time, given survival to its entry.
 
     Parameters
@@ -101,8 +102,8 @@ def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: Targe
         Anything with ``predict_survival_function(X, times)``.
     X : DataFrame or array of n rows
         Covariates.
-    target : Target
-        The observed times of the same rows, as ``lifemix.target.as_target`` returns them.
+    target : target
+        The observed times of the same rows, see ``lifemix.make_target``.
 
     Returns
     -------
@@ -114,11 +115,11 @@ def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: Targe
     --------
     >>> from lifemix import make_target, metrics
     >>> from lifemix.baselines import KaplanMeier
-    >>> from lifemix.target import as_target
     >>> X, y = [[0.0], [1.0]], make_target([1.0, 2.0], [1, 1])
-    >>> print(metrics.survival_at_own_time(KaplanMeier().fit(X, y), X, as_target(y)))
+    >>> print(metrics.survival_at_own_time(KaplanMeier().fit(X, y), X, y))
     [0.5 0. ]
     """
+    target = as_target(target)
     values = np.empty(len(target))
     order = np.argsort(target.time, kind="stable")  # neighbours share times, so that a block has few distinct ones
     for first in range(0, len(target), _BLOCK):
@@ -136,14 +137,16 @@ def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: Targe
     return along
 
 
-def take_rows(X: TableLike, rows: Any) -> Any:
-    """Return some rows of a table or an array."""
-    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+def take_rows(X: Any, rows: Any) -> Any:
+    """Return some rows of a table, an array or a sparse matrix."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X.tocsr()[rows] if sparse.issparse(X) else np.asanyarray(X)[rows]
 
 
 def _checked(prediction: Any, X: Any, times: ArrayLike) -> Floats:
     values = np.asarray(prediction, dtype=np.float64)
-    shape = (len(X), np.size(times))
+    shape = (np.shape(X)[0], np.size(times))
     if values.shape != shape:
         raise InputError(f"the model's prediction must have shape {shape}; got {values.shape}.")
     return values

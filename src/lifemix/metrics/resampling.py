@@ -18,6 +18,7 @@ from scipy.special import ndtr, ndtri
 from ..checks import Whole
 from ..errors import InputError, LifemixWarning
 from ..target import Target, TargetLike, as_target
+from ..warning import warn_user
 from .inputs import Floats, check_level
 
 __all__ = ["BootstrapResult", "bootstrap", "bootstrap_difference"]
@@ -119,11 +120,9 @@ def bootstrap(
     replicates = _replicate(metric, target, arrays, n_resamples, np.random.default_rng(random_state))
     kept = replicates[~np.isnan(replicates.reshape(n_resamples, -1)).any(axis=1)]
     if len(kept) < n_resamples:
-        warnings.warn(
+        warn_user(
             f"the metric had no value on {n_resamples - len(kept)} of {n_resamples} samples drawn; "
-            "the interval is from the others.",
-            LifemixWarning,
-            stacklevel=2,
+            "the interval is from the others."
         )
     if len(kept) < 2:
         nothing = np.full(replicates.shape[1:], np.nan)[()]

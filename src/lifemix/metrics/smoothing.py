@@ -6,13 +6,13 @@ A Fine-Gray model of one covariate, log(-log(1 - p)), as a restricted cubic spli
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import LifemixWarning, SettingError
+from ..errors import SettingError
 from ..target import Target
+from ..warning import warn_user
 from .censoring import censoring_curve
 from .inputs import Bools, Floats, Ints, status, undefined
 
@@ -137,11 +137,9 @@ def _complementary_log_log(risk: Floats) -> Floats:
     inside = np.clip(risk, _MARGIN, 1 - _MARGIN)
     moved = int(np.sum(inside != risk))
     if moved:
-        warnings.warn(
+        warn_user(
             f"{moved} predicted risks are 0, 1 or within {_MARGIN:g} of them, and were moved inside for the smooth "
-            "calibration curve.",
-            LifemixWarning,
-            stacklevel=4,
+            "calibration curve."
         )
     return np.asarray(np.log(-np.log1p(-inside)))
 

@@ -7,15 +7,14 @@ for it.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from ..checks import Choice
-from ..errors import LifemixWarning
 from ..target import TargetLike
+from ..warning import warn_user
 from .censoring import censoring_curve
 from .inputs import Bools, Floats, check_event, observed, status
 
@@ -77,4 +76,4 @@ def _warn(undefined: Floats, last: float, any_case: bool) -> None:
     if any_case:
         reason = f"both samples are followed up to {last:g} only, or all that are left in y_train are censored there"
     listed = ", ".join(f"{t:g}" for t in undefined[:5]) + (", ..." if len(undefined) > 5 else "")
-    warnings.warn(f"not defined at the horizons {listed}: {reason}; the result is NaN.", LifemixWarning, stacklevel=4)
+    warn_user(f"not defined at the horizons {listed}: {reason}; the result is NaN.")

@@ -202,9 +202,9 @@ class LifeMix(WrappingModel):
             n distributions, with ``survival``, ``quantile``, ``mean``, ``given``, ``net`` and more.
 
         """
-        return self._distribution(self.preprocess(X))
+        return self._average(self.preprocess(X))
 
-    def _distribution(self, x: Any) -> AverageDistribution:
+    def _average(self, x: Any) -> AverageDistribution:
         weights = self.shares_[self.part_of_] / np.bincount(self.part_of_)[self.part_of_]
         pairs = list(zip(weights.tolist(), self.models_, strict=True))
         smooth = [(w, one.predict_distribution(x)) for w, one in pairs if _smooth(one)]
@@ -224,7 +224,7 @@ class LifeMix(WrappingModel):
         at, events = self.steps_, range(1, self.n_events_ + 1)
         incidences: Any = sum(w / total * np.asarray(m.predict_cumulative_incidences(x, at)) for w, m in stepped)
         nets = None
-        if self.n_events_ > 1:
+        if self.n_events_ > 1 and self._has_net_survival():
             nets = np.stack(
                 [sum(w / total * np.asarray(m.predict_net_survival(x, at, e)) for w, m in stepped) for e in events]
             )
@@ -232,7 +232,7 @@ class LifeMix(WrappingModel):
 
     def _in_blocks(self, x: Any, ask: Callable[[AverageDistribution], Floats], axis: int = 0) -> Floats:
         blocks = chunks(shape_of(x)[0], 2 * _STEPS * self.n_events_)
-        return np.concatenate([ask(self._distribution(take_rows(x, rows))) for rows in blocks], axis=axis)
+        return np.concatenate([ask(self._average(take_rows(x, rows))) for rows in blocks], axis=axis)
 
     def _survival(self, x: Any, times: Floats) -> Floats:
         return self._in_blocks(x, lambda some: some.survival(times))

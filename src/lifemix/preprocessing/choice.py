@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from ..errors import CovariateError, SettingError
 from ..histories import ArrayRows, Histories, Sources, as_input
+from ..number_arrays import refuse_masked
 from .frames import as_frame, match_columns, wrong_dimensions
 from .reading import TableData, TableLike
 from .sequences import SequencePreprocessor
@@ -257,6 +258,7 @@ def shape_of(X: TableLike) -> tuple[int, int]:
     (3, 2)
 
     """
+    refuse_masked(X, "X", CovariateError)
     shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
     if len(shape) != 2:
         raise CovariateError(wrong_dimensions(shape))

@@ -25,7 +25,9 @@ def are_few(table: Any) -> bool:
 
 def array_of_few(encoding: Encoding, X: Any, single: bool) -> NDArray[Any] | None:
     """Return the matrix of a few rows of an array of plain numbers, all of them scaled; None of anything else."""
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or not 0 < len(X) <= FEW or not holds_plain_numbers(X.dtype):
+    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray) or X.ndim != 2 or not 0 < len(X) <= FEW:
+        return None
+    if not holds_plain_numbers(X.dtype):
         return None
     if X.shape[1] != len(encoding.columns) or not encoding.scaled.all():
         return None

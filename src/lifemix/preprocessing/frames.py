@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -10,9 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ..errors import CovariateError, LifemixWarning
+from ..errors import CovariateError
 from ..histories import ArrayRows, Histories, Sources
+from ..number_arrays import refuse_masked
 from ..other_frames import as_pandas
+from ..warning import warn_user
 from .reading import TableData
 
 __all__ = ["as_frame", "as_table", "match_columns", "wrong_dimensions"]
@@ -49,6 +50,7 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
         return (X if names.equals(X.columns) else X.set_axis(names, axis=1)), True
     if sparse.issparse(X):
         X = X.toarray()
+    refuse_masked(X, "X", CovariateError)
     array = np.asarray(X)
     if array.ndim != 2:
         raise CovariateError(wrong_dimensions(array.shape))
@@ -78,11 +80,7 @@ def match_columns(frame: Table, named: bool, names: list[str], named_in_training
         )
     if named != named_in_training:
         had, has = ("names", "none") if named_in_training else ("no names", "names")
-        warnings.warn(
-            f"the columns had {had} in training and have {has} now; they are taken in the order given.",
-            LifemixWarning,
-            stacklevel=3,
-        )
+        warn_user(f"the columns had {had} in training and have {has} now; they are taken in the order given.")
     return frame
 
 
@@ -99,5 +97,5 @@ def _match_names(frame: Table, names: list[str]) -> Table:
             f"X must have the {len(names)} columns of training; {' and '.join(parts)}. Add what is missing (NaN where "
             "the value is unknown) and leave out the rest."
         )
-    warnings.warn("the columns are in another order than in training; taken by name.", LifemixWarning, stacklevel=4)
+    warn_user("the columns are in another order than in training; taken by name.")
     return frame[names]

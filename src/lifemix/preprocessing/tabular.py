@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import CovariateError, LifemixWarning, SettingError
+from ..errors import CovariateError, SettingError
+from ..warning import warn_user
 from .columns import Column, Floats
 from .encoding import Encoding
 from .few_rows import array_of_few
@@ -310,17 +310,15 @@ def _checked_bins(numbers: object, bins: object) -> int:
 
 def _check_size(table: pd.DataFrame | TableData) -> None:
     if table.shape[1] == 0:
-        raise CovariateError(f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required.")
+        raise CovariateError(f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required. Add one.")
     if len(table) == 0:
-        raise CovariateError(f"X has 0 sample(s) (shape={table.shape}) while a minimum of 1 is required.")
+        raise CovariateError(f"X has 0 sample(s) (shape={table.shape}) while a minimum of 1 is required. Add one.")
 
 
 def _warn_about_columns_without_effect(columns: list[Column]) -> None:
     empty = [column.name for column in columns if column.kind == "empty"]
     if empty:
-        warnings.warn(f"all training values are missing in {empty}: no effect.", LifemixWarning, stacklevel=3)
+        warn_user(f"all training values are missing in {empty}: no effect.")
     if not any(column.outputs for column in columns):
         names = [column.name for column in columns]
-        warnings.warn(
-            f"no column varies among the training rows, so none is used: {names}.", LifemixWarning, stacklevel=3
-        )
+        warn_user(f"no column varies among the training rows, so none is used: {names}.")

@@ -1,0 +1,81 @@
+"""What a user gave as numbers, in double precision: nothing masked, dated or complex becomes a number silently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .errors import InputError
+
+__all__ = ["as_numbers", "refuse_masked", "shown"]
+
+
+def as_numbers(values: object, name: str, error: type[InputError] = InputError) -> NDArray[np.float64]:
+    """Return an array of numbers, NaN where a value is missing.
+
+    Parameters
+    ----------
+    values : array-like
+        What a user gave.
+    name : str
+        What messages call it.
+    error : type, default InputError
+        Of what is raised.
+
+    Returns
+    -------
+    array of float
+        Of the same shape.
+    """
+    refuse_masked(values, name, error)
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "mMc":
+            complete = array if array.dtype.kind != "O" else np.where(pd.isna(array), np.nan, array)
+            return complete.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as wrong:
+        raise error(f"{name} must be numbers; got {shown(values)} ({wrong}). Convert it to numbers first.") from None
+    fix = "Take the real part" if array.dtype.kind == "c" else "Divide the differences by a unit, say a day"
+    raise error(f"{name} must be numbers; got {array.dtype}, {shown(values)}. {fix}.")
+
+
+def refuse_masked(values: object, name: str, error: type[InputError] = InputError) -> None:
+    """Refuse an array with masked values: other arrays would show what is under the mask.
+
+    Parameters
+    ----------
+    values : any
+        What a user gave.
+    name : str
+        What messages call it.
+    error : type, default InputError
+        Of what is raised.
+    """
+    count = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
+    if count:
+        raise error(
+            f"{name} must not be masked; got a masked array with {count} masked values. Write {name}.filled(np.nan) "
+            "if they are missing, np.asarray(...) of it if the mask means nothing."
+        )
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message shows it; whole numbers of thousands of digits have no text.
+
+    Parameters
+    ----------
+    value : any
+        What a user gave.
+
+    Returns
+    -------
+    str
+        At most 60 characters.
+    """
+    try:
+        return f"{value!r:.60}"
+    except ValueError:
+        return "a number of thousands of digits"
