@@ -7,6 +7,9 @@ a sum of logarithms, so that it stays differentiable and finite. (Predictions us
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -24,9 +27,6 @@ _SPREAD = np.array(
 _EVEN = np.linspace(0, 1, len(_SPREAD))
 EDGE_LEVELS = -np.array([1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.3, 2.2, 4.0, 8.0, 16.0, 40.0])
 """log S at the edges that follow a component: from a probability of 1e-8 to one of exp(-40) being left."""
-_PLACES, _SIZES = np.polynomial.legendre.leggauss(6)
-_shares = constants(_SPREAD, _EVEN)
-_rule = constants((_PLACES + 1) / 2, np.log(_SIZES / 2))  # places in a panel, and the logarithms of their weights
 _levels = constants(EDGE_LEVELS)
 
 
@@ -54,14 +54,28 @@ def _own_edges(mixtures: Mixture) -> Tensor:
     return own if kinks is None else torch.cat([own, kinks.double().flatten(1)], dim=1)
 
 
+class _Constants(NamedTuple):
+    spread: Tensor
+    even: Tensor
+    places: Tensor  # of the nodes, as shares of a panel
+    log_sizes: Tensor  # of their weights
+
+
+@lru_cache(maxsize=8)
+def _constants(device: torch.device) -> _Constants:
+    """Return what is the same for all intervals, copied to a device once."""
+    places, sizes = np.polynomial.legendre.leggauss(6)
+    values = (_SPREAD, _EVEN, (places + 1) / 2, np.log(sizes / 2))
+    return _Constants(*(torch.from_numpy(value).to(device) for value in values))
+
+
 @torch.no_grad()
 def common_edges(lower: Tensor, upper: Tensor) -> Tensor:
     """Return the log times, from upper to lower, at which panels of any interval end: ``[rows, edges]``, in doubles."""
     end = torch.log(upper.double())[:, None]
     start = torch.maximum(torch.log(lower.double())[:, None], end - _FROM_ORIGIN[upper.dtype])
-    spread, even = _shares(upper.device)
-    span = end - start
-    return end - span * torch.where(span > 5.0, spread, even)
+    constant, span = _constants(upper.device), end - start
+    return end - span * torch.where(span > 5.0, constant.spread, constant.even)
 
 
 @torch.no_grad()
@@ -77,8 +91,7 @@ def nodes_between(common: Tensor, own: Tensor, dtype: torch.dtype) -> tuple[Tens
     edges = torch.cat([common, inside], dim=1).sort(dim=1).values
     if on_host(edges.device):
         edges = edges[:, : int((edges < end).sum(1).max()) + 1]
-    places, log_sizes = _rule(edges.device)
-    first = edges[:, :-1, None]
+    rule, first = _constants(edges.device), edges[:, :-1, None]
     width = edges[:, 1:, None] - first
-    nodes, log_width = first + width * places, torch.log(width).clamp_(min=-1e4) + log_sizes
+    nodes, log_width = first + width * rule.places, torch.log(width).clamp_(min=-1e4) + rule.log_sizes
     return nodes.flatten(1).to(dtype), log_width.flatten(1).to(dtype)

@@ -29,16 +29,19 @@ class Joint:
     late: Tensor | None  # [rows, 1, 1], 1 or 0
 
     @classmethod
-    def of(cls, observed: Observations, n_events: int) -> Joint:
-        """Read rows, all of which are of that sort."""
+    def of(cls, observed: Observations, rows: tuple[Tensor, ...], n_events: int) -> Joint:
+        """Read some rows, all of which are of that sort."""
         assert observed.upper is not None
-        lower = observed.time if observed.at_origin is None else torch.where(observed.at_origin, 0.0, observed.time)
-        types = torch.arange(1, n_events + 1, device=lower.device)
-        happened = (observed.event[:, None] == types).to(lower)[..., None, None]
+        lower, event = observed.time[rows], observed.event[rows]
+        if observed.at_origin is not None:
+            lower = torch.where(observed.at_origin[rows], 0.0, lower)
+        types = torch.arange(1, n_events + 1, device=lower.device).view(-1, 1, 1)
+        happened = (event.view(-1, 1, 1, 1) == types).to(lower)
         late, log_entry = None, None
         if observed.entry is not None and observed.truncated is not None:
-            late, log_entry = observed.truncated.to(lower)[:, None, None], torch.log(observed.entry)[:, None, None]
-        return cls(common_edges(lower, observed.upper), happened, log_entry, late)
+            late, log_entry = observed.truncated[rows].to(lower), torch.log(observed.entry[rows])
+            late, log_entry = late.view(-1, 1, 1), log_entry.view(-1, 1, 1)
+        return cls(common_edges(lower, observed.upper[rows]), happened, log_entry, late)
 
     def part(self, rows: slice) -> Joint:
         """Return some rows."""

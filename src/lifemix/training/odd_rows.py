@@ -90,9 +90,10 @@ def odd_rows(observed: Observations, n_events: int, k: int, joint: bool, t_max: 
     """
     counts = observed.weight > 0
     together = observed.interval & counts if joint and observed.interval is not None else None
-    alone = counts if together is None else counts & ~together
-    within, first = _in_intervals(observed, alone, n_events, together is not None, t_max)
-    late = None if observed.truncated is None else observed.truncated & alone
+    within, first = _in_intervals(observed, counts, n_events, joint, t_max)
+    late = None if observed.truncated is None else observed.truncated & counts
+    if late is not None and together is not None:
+        late &= ~together
     none = [None] * counts.shape[1]
     sorts = zip(
         none if within is None else _inside(observed, within, k, t_max),
@@ -105,21 +106,22 @@ def odd_rows(observed: Observations, n_events: int, k: int, joint: bool, t_max: 
 
 
 def _in_intervals(
-    observed: Observations, alone: Tensor, n_events: int, joint: bool, t_max: float | None
+    observed: Observations, counts: Tensor, n_events: int, joint: bool, t_max: float | None
 ) -> tuple[Tensor | None, Tensor | None]:
     """Return masks of pairs inside intervals and before a time, ``[models, steps, events, rows]``."""
-    if t_max is None and (joint or observed.interval is None):
+    interval = observed.interval
+    if t_max is None and (joint or interval is None):
         return None, None
-    types = torch.arange(1, n_events + 1, device=alone.device)[:, None]
+    types = torch.arange(1, n_events + 1, device=counts.device)[:, None]
     own = observed.event[:, :, None] == types
-    later = alone if observed.at_origin is None else alone & ~observed.at_origin
+    later = counts if observed.at_origin is None else counts & ~observed.at_origin
     within, first = None, None
-    if observed.interval is not None and not joint:
-        within = own & (observed.interval & later)[:, :, None]
+    if interval is not None and not joint:
+        within = own & (interval & later)[:, :, None]
         if observed.at_origin is not None:
-            first = own & (observed.interval & alone & observed.at_origin)[:, :, None]
+            first = own & (interval & counts & observed.at_origin)[:, :, None]
     if t_max is not None:
-        rest = ~own & later[:, :, None]
+        rest = ~own & (later if interval is None or not joint else later & ~interval)[:, :, None]
         within = rest if within is None else within | rest
     return within, first
 
@@ -143,11 +145,10 @@ def _of_pairs(mask: Tensor, model: Tensor, event: Tensor, row: Tensor, k: int) -
     return ((model * n_events + event) * (k * n_rows) + row) + component
 
 
-def _of_rows(mask: Tensor, model: Tensor, row: Tensor, n_events: int, k: int) -> Tensor:
-    """Return the places ``[events x k, rows]`` in a tensor ``[models, events, k, rows]``."""
-    n_rows = mask.shape[2]
-    inner = torch.arange(0, n_events * k * n_rows, n_rows, device=mask.device)[:, None]
-    return model * (n_events * k * n_rows) + row + inner
+def _of_rows(mask: Tensor, model: Tensor, row: Tensor, n_events: int, k: int) -> tuple[Tensor, Tensor]:
+    """Return places in a tensor ``[models, events, k, rows]``: of the first event and component, and from there on."""
+    n_rows, size = mask.shape[2], n_events * k * mask.shape[2]
+    return model * size + row, torch.arange(0, size, n_rows, device=mask.device).view(n_events, k)
 
 
 def _inside(observed: Observations, mask: Tensor, k: int, t_max: float | None) -> list[_Inside | None]:
@@ -171,16 +172,17 @@ def _before(mask: Tensor, k: int) -> list[Tensor | None]:
 def _late(observed: Observations, mask: Tensor, n_events: int, k: int) -> list[_Late | None]:
     assert observed.entry is not None
     (step, model, row), parts = _places(mask)
-    at = _of_rows(mask, model, row, n_events, k).unflatten(0, (n_events, k))
+    first, inner = _of_rows(mask, model, row, n_events, k)
+    at = first + inner[..., None]
     log_entry = torch.log(observed.entry[model, step, row])
     return _by_step(parts, lambda part: _Late(at[..., part], log_entry[part]))
 
 
 def _joint(observed: Observations, mask: Tensor, n_events: int, k: int) -> list[list[_Joint] | None]:
     (step, model, row), parts = _places(mask)
-    at = _of_rows(mask, model, row, n_events, k).T.unflatten(1, (n_events, k))
-    seen = observed.take((model, step, row))
-    share, known = -seen.weight, Joint.of(seen, n_events)
+    first, inner = _of_rows(mask, model, row, n_events, k)
+    at, places = first.view(-1, 1, 1) + inner, (model, step, row)
+    share, known = -observed.weight[places], Joint.of(observed, places, n_events)
 
     def divided(part: slice) -> list[_Joint]:
         starts = range(part.start, part.stop, _AT_ONCE)
