@@ -153,11 +153,17 @@ def _of_rows(mask: Tensor, model: Tensor, row: Tensor, n_events: int, k: int) ->
 
 def _inside(observed: Observations, mask: Tensor, k: int, t_max: float | None) -> list[_Inside | None]:
     (step, model, event, row), parts = _places(mask)
-    at, lower = _of_pairs(mask, model, event, row, k), observed.time[model, step, row]
-    upper = lower.new_full((), torch.inf if t_max is None else t_max)
-    if observed.upper is not None:
-        own = observed.event[model, step, row] == event + 1
-        upper = torch.where(own, observed.upper[model, step, row], upper)
+    if len(row) == 0:  # all intervals begin at the origin
+        return [None] * len(parts)
+    places = (model, step, row)
+    at, lower = _of_pairs(mask, model, event, row, k), observed.time[places]
+    if t_max is None:
+        assert observed.upper is not None
+        upper = observed.upper[places]
+    else:
+        upper = torch.full_like(lower, t_max)
+        if observed.upper is not None:
+            upper = torch.where(observed.event[places] == event + 1, observed.upper[places], upper)
     ratio = torch.log1p((upper - lower) / lower)
     log_ratio = torch.log(ratio)
     return _by_step(parts, lambda part: _Inside(at[:, part], ratio[part], log_ratio[part]))
