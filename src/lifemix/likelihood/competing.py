@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..devices import constants, on_host
+from ..devices import constants
 from ..primitives import Mixture
 
 __all__ = ["EDGE_LEVELS", "common_edges", "log_incidence_between", "nodes_between"]
@@ -83,14 +83,11 @@ def nodes_between(common: Tensor, own: Tensor, dtype: torch.dtype) -> tuple[Tens
     """Return where the integrand is evaluated on the axis of log time, and the logarithms of the weights.
 
     common: what ``common_edges`` gave; own: log times ``[rows, edges]`` at which panels of each row should end beside
-    those, in doubles. Where an own edge is outside there is a panel less; rows that have fewer panels than others end
-    with panels of no width, whose weights are those of nothing. On the CPU as many nodes are returned as the rows need.
+    those, in doubles. Those outside the interval make panels of no width at its end, whose weights are nothing.
     """
     end = common[:, :1]
     inside = torch.where((own > common[:, -1:]) & (own < end), own, end)
     edges = torch.cat([common, inside], dim=1).sort(dim=1).values
-    if on_host(edges.device):
-        edges = edges[:, : int((edges < end).sum(1).max()) + 1]
     rule, first = _constants(edges.device), edges[:, :-1, None]
     width = edges[:, 1:, None] - first
     nodes, log_width = first + width * rule.places, torch.log(width).clamp_(min=-1e4) + rule.log_sizes
