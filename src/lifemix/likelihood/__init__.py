@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .censored import OBJECTIVES, Contributions, check_objective, contributions, joint_rows
-from .competing import EDGE_LEVELS, log_incidence_between, nodes_between
+from .competing import EDGE_LEVELS, common_edges, log_incidence_between, nodes_between
 from .loss import Loss, combined_loss, prior_loss
 from .observations import Observations
 from .prior import base_penalty, head_penalty
@@ -16,6 +16,7 @@ __all__ = [
     "Observations",
     "base_penalty",
     "check_objective",
+    "common_edges",
     "combined_loss",
     "contributions",
     "head_penalty",

@@ -7,6 +7,9 @@ a sum of logarithms, so that it stays differentiable and finite. (Predictions us
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -14,7 +17,7 @@ from torch import Tensor
 from ..devices import constants
 from ..primitives import Mixture
 
-__all__ = ["EDGE_LEVELS", "log_incidence_between", "nodes_between"]
+__all__ = ["EDGE_LEVELS", "common_edges", "log_incidence_between", "nodes_between"]
 
 # How far below the upper end, in log time, an interval from the origin begins: as far as the numbers reach.
 _FROM_ORIGIN = {torch.float32: 70.0, torch.float64: 300.0}
@@ -24,7 +27,6 @@ _SPREAD = np.array(
 _EVEN = np.linspace(0, 1, len(_SPREAD))
 EDGE_LEVELS = -np.array([1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.3, 2.2, 4.0, 8.0, 16.0, 40.0])
 """log S at the edges that follow a component: from a probability of 1e-8 to one of exp(-40) being left."""
-_constants = constants(_SPREAD, _EVEN, *np.polynomial.legendre.leggauss(6))
 _levels = constants(EDGE_LEVELS)
 
 
@@ -33,7 +35,8 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
 
     mixtures: ``[rows, events, components]``; lower (0: from the origin), upper and event (1..M): ``[rows]``.
     """
-    log_time, log_width = nodes_between(_own_edges(mixtures), lower, upper)  # [rows, nodes]
+    own = _own_edges(mixtures)
+    log_time, log_width = nodes_between(common_edges(lower, upper), own, upper.dtype)  # [rows, nodes]
     at_nodes = mixtures.map(lambda values: values[:, None])  # [rows, 1, events, k]
     every = torch.exp(log_time)[..., None].expand(*log_time.shape, mixtures.log_weights.shape[-2])
     happened = (event[:, None] == torch.arange(1, every.shape[-1] + 1, device=event.device))[:, None]
@@ -51,22 +54,41 @@ def _own_edges(mixtures: Mixture) -> Tensor:
     return own if kinks is None else torch.cat([own, kinks.double().flatten(1)], dim=1)
 
 
+class _Constants(NamedTuple):
+    spread: Tensor
+    even: Tensor
+    places: Tensor  # of the nodes, as shares of a panel
+    log_sizes: Tensor  # of their weights
+
+
+@lru_cache(maxsize=8)
+def _constants(device: torch.device) -> _Constants:
+    """Return what is the same for all intervals, copied to a device once."""
+    places, sizes = np.polynomial.legendre.leggauss(6)
+    values = (_SPREAD, _EVEN, (places + 1) / 2, np.log(sizes / 2))
+    return _Constants(*(torch.from_numpy(value).to(device) for value in values))
+
+
 @torch.no_grad()
-def nodes_between(own: Tensor, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+def common_edges(lower: Tensor, upper: Tensor) -> Tensor:
+    """Return the log times, from upper to lower, at which panels of any interval end: ``[rows, edges]``, in doubles."""
+    end = torch.log(upper.double())[:, None]
+    start = torch.maximum(torch.log(lower.double())[:, None], end - _FROM_ORIGIN[upper.dtype])
+    constant, span = _constants(upper.device), end - start
+    return end - span * torch.where(span > 5.0, constant.spread, constant.even)
+
+
+@torch.no_grad()
+def nodes_between(common: Tensor, own: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Return where the integrand is evaluated on the axis of log time, and the logarithms of the weights.
 
-    own: log times ``[rows, edges]`` at which panels should end beside those of any interval, in double precision.
+    common: what ``common_edges`` gave; own: log times ``[rows, edges]`` at which panels of each row should end beside
+    those, in doubles. Those outside the interval make panels of no width at its end, whose weights are nothing.
     """
-    from_origin = lower <= 0
-    span = torch.log1p((upper - lower) / torch.where(from_origin, upper, lower))
-    span = torch.where(from_origin, _FROM_ORIGIN[upper.dtype], span)[:, None].double()  # log(upper / lower)
-    end = torch.log(upper.double())[:, None]
-    shares, even, places, sizes = _constants(upper.device)
-    anywhere = end - span * torch.where(span > 5.0, shares, even)
-    inside = torch.minimum(torch.maximum(own.nan_to_num(nan=-1e300), end - span), end)
-    edges = torch.cat([anywhere, inside], dim=1).sort(dim=1).values
-    half = edges.diff(dim=1)[..., None] / 2
-    nodes = edges[:, :-1, None] + half * (places + 1)
-    weights = half * sizes
-    log_width = torch.where(weights > 0, torch.log(weights.clamp(min=1e-300)), -1e4)
-    return nodes.flatten(1).to(upper.dtype), log_width.flatten(1).to(upper.dtype)
+    end = common[:, :1]
+    inside = torch.where((own > common[:, -1:]) & (own < end), own, end)
+    edges = torch.cat([common, inside], dim=1).sort(dim=1).values
+    rule, first = _constants(edges.device), edges[:, :-1, None]
+    width = edges[:, 1:, None] - first
+    nodes, log_width = first + width * rule.places, torch.log(width).clamp_(min=-1e4) + rule.log_sizes
+    return nodes.flatten(1).to(dtype), log_width.flatten(1).to(dtype)

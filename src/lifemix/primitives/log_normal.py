@@ -181,12 +181,12 @@ def _between(middle: Tensor, width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     across = first < -1  # a long way: nothing cancels, and erfcx would overflow
     start = first.clamp(min=-1)
     bend, end_bend = (torch.special.erfcx(x * _ROOT_HALF) for x in (start, last))
-    log_survival = (bend * 0.5).log_().sub_(torch.square(start).mul_(0.5))
+    log_survival = (bend * 0.5).log_().addcmul_(start, start, value=-0.5)
     fall = torch.div(bend, end_bend).log_().addcmul_(middle, width)
     hazard, end_hazard = torch.reciprocal(bend).mul_(_ROOT_TWO_BY_PI), torch.reciprocal(end_bend).mul_(_ROOT_TWO_BY_PI)
     if perhaps_any(across):
         direct = torch.erfc(first * _ROOT_HALF).mul_(0.5).log_()
-        at_end = (end_bend * 0.5).log_().sub_(torch.square(last).mul_(0.5))
+        at_end = (end_bend * 0.5).log_().addcmul_(last, last, value=-0.5)
         log_survival, fall = torch.where(across, direct, log_survival), torch.where(across, direct - at_end, fall)
         ahead = torch.square(first).mul_(-0.5).sub_(_HALF_LOG_2PI).sub_(direct).exp_()
         hazard = torch.where(across, ahead, hazard)

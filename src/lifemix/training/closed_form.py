@@ -50,6 +50,7 @@ class ClosedForm(ABC):
 
     def __init__(self, architecture: Architecture, config: TrainConfig) -> None:
         self.architecture, self.exact, self.t_max = architecture, config.objective == "exact", config.t_max
+        self.joint = self.exact and architecture.n_events > 1  # the probability of an interval is an integral
         self.activation, self.act = architecture.encoder_activation, architecture.act
         self.subtracted = min(architecture.shift_signs) < 0  # the shift of the location, the only one that may be
         self._workspaces: dict[int, Workspace] = {}
@@ -78,6 +79,8 @@ class ClosedForm(ABC):
 
     def _target_parts(self, observed: Observations, settings: Settings) -> tuple[Tensor, ...]:
         weight = observed.weight
+        if observed.interval is not None and self.joint:  # all of such rows is computed by ``odd_rows``
+            weight = torch.where(observed.interval, 0.0, weight)
         types = torch.arange(1, self.architecture.n_events + 1, device=weight.device)[:, None, None]
         happened = (observed.event[..., None, None, :] == types).to(weight)
         discount = settings.discount.view(-1, *[1] * (happened.dim() - 1))
@@ -85,7 +88,7 @@ class ClosedForm(ABC):
         log_time = torch.log(observed.time)
         # The part of the log-likelihood that has no parameter is log dz/dt without the precision.
         known = torch.where(observed.event > 0, weight * (observed.log_width - log_time), 0.0)
-        if observed.interval is not None:
+        if observed.interval is not None and not self.joint:
             known = torch.where(observed.interval, 0.0, known)
             log_time, happened, share = self._of_intervals(observed, log_time, happened, share)
         return log_time[..., None, None, :], happened, share, -known.sum(-1)
@@ -96,14 +99,11 @@ class ClosedForm(ABC):
         """Prepare the rows of intervals for what ``odd_rows`` does to them."""
         assert observed.interval is not None
         assert observed.upper is not None
-        interval = observed.interval[..., None, None, :]
-        if self.exact and self.architecture.n_events > 1:
-            share = torch.where(interval, 0.0, share)  # all of the row is computed there
         if observed.at_origin is not None:
             first = observed.interval & observed.at_origin
             log_time = torch.where(first, torch.log(observed.upper), log_time)
             share = torch.where(first[..., None, None, :] & (happened == 0), 0.0, share)  # S(0) = 1
-        return log_time, torch.where(interval, 0.0, happened), share
+        return log_time, torch.where(observed.interval[..., None, None, :], 0.0, happened), share
 
     def loss_and_gradient(
         self,

@@ -58,7 +58,7 @@ class Fused(ClosedForm):
         """Find the rows of every step that are neither exact nor right-censored."""
         if observed.interval is None and observed.truncated is None and self.t_max is None:
             return [None] * observed.weight.shape[1]
-        return odd_rows(observed, self.architecture.n_events, self.architecture.k, self.exact, self.t_max)
+        return odd_rows(observed, self.architecture.n_events, self.architecture.k, self.joint, self.t_max)
 
     def _parameters(self, work: _Standardised, representation: Tensor) -> None:
         super()._parameters(work, representation)

@@ -6,65 +6,96 @@ weight; so its derivative is the mean of those of the terms' logarithms, each no
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
 from torch import Tensor
 
-from ..devices import perhaps_any
-from ..likelihood import EDGE_LEVELS, Observations, nodes_between
+from ..likelihood import EDGE_LEVELS, Observations, common_edges, nodes_between
 from ..primitives import LogLocationScale
 from ..primitives.stable import LOG_LIMIT
 
-__all__ = ["joint_intervals"]
+__all__ = ["Joint", "joint_intervals"]
 
-_AT_ONCE = 64  # rows; each has hundreds of nodes
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """What does not depend on the model of rows whose event fell in an interval."""
+
+    edges: Tensor  # [rows, edges]: of any interval
+    happened: Tensor  # [rows, events, 1, 1], 1 or 0
+    log_entry: Tensor | None  # [rows, 1, 1]; 0 where there is none
+    late: Tensor | None  # [rows, 1, 1], 1 or 0
+
+    @classmethod
+    def of(cls, observed: Observations, rows: tuple[Tensor, ...], n_events: int) -> Joint:
+        """Read some rows, all of which are of that sort."""
+        assert observed.upper is not None
+        lower, event = observed.time[rows], observed.event[rows]
+        if observed.at_origin is not None:
+            lower = torch.where(observed.at_origin[rows], 0.0, lower)
+        types = torch.arange(1, n_events + 1, device=lower.device).view(-1, 1, 1)
+        happened = (event.view(-1, 1, 1, 1) == types).to(lower)
+        late, log_entry = None, None
+        if observed.entry is not None and observed.truncated is not None:
+            late, log_entry = observed.truncated[rows].to(lower), torch.log(observed.entry[rows])
+            late, log_entry = late.view(-1, 1, 1), log_entry.view(-1, 1, 1)
+        return cls(common_edges(lower, observed.upper[rows]), happened, log_entry, late)
+
+    def part(self, rows: slice) -> Joint:
+        """Return some rows."""
+        log_entry = None if self.log_entry is None else self.log_entry[rows]
+        return Joint(self.edges[rows], self.happened[rows], log_entry, None if self.late is None else self.late[rows])
 
 
 def joint_intervals(
-    family: type[LogLocationScale], logits: Tensor, location: Tensor, log_precision: Tensor, observed: Observations
+    family: type[LogLocationScale], logits: Tensor, location: Tensor, log_precision: Tensor, rows: Joint
 ) -> tuple[Tensor, Tensor]:
     """Return the log-likelihood of each row, given its entry, and its slopes.
 
     logits, location, log_precision: ``[rows, events, k]``; the slopes are by these three, ``[3, rows, events, k]``.
     """
-    values, slopes = [], []
-    parts = zip(*(part.split(_AT_ONCE) for part in (logits, location, log_precision)), strict=True)
-    for number, (gate, centre, spread) in enumerate(parts):
-        seen = observed.take(slice(number * _AT_ONCE, (number + 1) * _AT_ONCE))
-        value, slope = _between(family, gate, centre, spread, seen)
-        if seen.truncated is not None and perhaps_any(seen.truncated):
-            survived, by_entry = _survived(family, gate, centre, spread, seen)
-            value, slope = value - survived, slope - by_entry
-        values.append(value)
-        slopes.append(slope)
-    return torch.cat(values), torch.cat(slopes, 1)
+    log_weights = torch.log_softmax(logits, -1)
+    precision = log_precision.clamp(max=LOG_LIMIT).exp_()
+    value, slopes = _between(family, log_weights, location, log_precision, precision, rows)
+    if rows.log_entry is None or rows.late is None:
+        return value, slopes
+    survived, by_entry = _survived(family, log_weights, location, precision, rows.log_entry)
+    return value - survived * rows.late[:, 0, 0], slopes - by_entry * rows.late
 
 
 def _between(
-    family: type[LogLocationScale], logits: Tensor, location: Tensor, log_precision: Tensor, observed: Observations
+    family: type[LogLocationScale],
+    log_weights: Tensor,
+    location: Tensor,
+    log_precision: Tensor,
+    precision: Tensor,
+    rows: Joint,
 ) -> tuple[Tensor, Tensor]:
     """Return ``log[F_m(upper) - F_m(lower)]`` and its slopes."""
-    assert observed.upper is not None
-    log_weights = torch.log_softmax(logits, -1)
-    lower = observed.time if observed.at_origin is None else torch.where(observed.at_origin, 0.0, observed.time)
-    precision = log_precision.clamp(max=LOG_LIMIT).exp()
-    edges = location[..., None].double() + _standard_edges(family, logits.device) / precision[..., None]
-    log_time, log_width = nodes_between(edges.flatten(1), lower, observed.upper)  # [rows, nodes]
-    types = torch.arange(1, logits.shape[1] + 1, device=logits.device)
-    happened = (observed.event[:, None] == types).to(logits)[..., None, None]  # [rows, events, 1, 1]
-    z = (log_time[:, None, None] - location[..., None]).mul_(precision[..., None])  # [rows, events, k, nodes]
-    value, slope = family.standard(z, happened)
-    value.addcmul_(happened, log_precision[..., None]).add_(log_weights[..., None])
-    of_event = torch.logsumexp(value, 2, keepdim=True)
-    of_node = of_event.sum((1, 2)).add_(log_width)
-    total = torch.logsumexp(of_node, 1)
-    share = torch.exp(of_node - total[:, None])
-    by_value = value.sub_(of_event).exp_().mul_(share[:, None, None])
+    centre, steep = location[..., None], precision[..., None]
+    own = _standard_edges(family, location.device).div(steep).add_(centre)
+    log_time, log_width = nodes_between(rows.edges, own.flatten(1), location.dtype)  # [rows, nodes]
+    z = (log_time[:, None, None] - centre).mul_(steep)  # [rows, events, k, nodes]
+    value, slope = family.standard(z, rows.happened)
+    value.add_(torch.addcmul(log_weights[..., None], rows.happened, log_precision[..., None]))
+    of_event, by_value = _log_sum(value, 2)
+    total, share = _log_sum(of_event.sum((1, 2)).add_(log_width), 1)
+    by_value.mul_(share[:, None, None])
     by_z = slope.mul_(by_value)
     mean = by_value.sum(-1)
-    by_precision = (by_z * z).sum(-1).addcmul_(happened[..., 0], mean)
-    return total, torch.stack([mean - log_weights.exp(), -by_z.sum(-1).mul_(precision), by_precision])
+    by_location = by_z.sum(-1).mul_(precision).neg_()
+    by_precision = by_z.mul_(z).sum(-1).addcmul_(rows.happened[..., 0], mean)
+    return total[:, 0], torch.stack([mean - log_weights.exp(), by_location, by_precision])
+
+
+def _log_sum(values: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """Return the logarithm of the sum of the exponentials, and their shares of it in the memory of the values."""
+    most = values.amax(dim, keepdim=True)
+    shares = values.sub_(most).exp_()
+    total = shares.sum(dim, keepdim=True)
+    return most.add_(total.log()), shares.div_(total)
 
 
 @lru_cache(maxsize=64)
@@ -76,19 +107,11 @@ def _standard_edges(family: type[LogLocationScale], device: torch.device) -> Ten
 
 
 def _survived(
-    family: type[LogLocationScale], logits: Tensor, location: Tensor, log_precision: Tensor, observed: Observations
+    family: type[LogLocationScale], log_weights: Tensor, location: Tensor, precision: Tensor, log_entry: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the log probability that no event has happened before the entry, and its slopes; 0 without an entry."""
-    assert observed.entry is not None
-    assert observed.truncated is not None
-    log_weights = torch.log_softmax(logits, -1)
-    precision = log_precision.clamp(max=LOG_LIMIT).exp()
-    z = (torch.log(observed.entry)[:, None, None] - location).mul_(precision)
+    """Return the log probability that no event has happened before the entry, and its slopes."""
+    z = (log_entry - location).mul_(precision)
     value, slope = family.standard(z, z.new_zeros(()))
-    value += log_weights
-    of_event = torch.logsumexp(value, -1, keepdim=True)
-    shares = value.sub_(of_event).exp_()
+    of_event, shares = _log_sum(value.add_(log_weights), -1)
     by_z = slope.mul_(shares)
-    slopes = torch.stack([shares - log_weights.exp(), -by_z * precision, by_z * z])
-    late = observed.truncated
-    return torch.where(late, of_event.sum((1, 2)), 0.0), torch.where(late[:, None, None], slopes, 0.0)
+    return of_event.sum((1, 2)), torch.stack([shares - log_weights.exp(), -by_z * precision, by_z * z])

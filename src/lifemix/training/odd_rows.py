@@ -15,8 +15,10 @@ joint: the probability that an event of one of several types falls in an interva
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import accumulate, pairwise
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -24,9 +26,12 @@ from torch import Tensor
 from ..likelihood import Observations
 from ..primitives import LogLocationScale
 from ..primitives.stable import LOG_LIMIT
-from .joint_intervals import joint_intervals
+from .joint_intervals import Joint, joint_intervals
 
 __all__ = ["Batch", "Correction", "OddRows", "odd_rows"]
+
+_Sort = TypeVar("_Sort")
+_AT_ONCE = 64  # rows whose likelihood is an integral; each has up to hundreds of nodes
 
 
 class Batch(Protocol):
@@ -62,128 +67,135 @@ class _Late:
 class _Joint:
     """Rows whose event, one of several, fell in an interval."""
 
-    at: Tensor  # [events, k, rows]
+    at: Tensor  # [rows, events, k]
     model: Tensor  # [rows]
-    observed: Observations  # [rows]; the weights as they count in the loss
+    share: Tensor  # [rows]: minus the weight in the loss
+    known: Joint
 
 
 @dataclass(frozen=True, eq=False)
 class OddRows:
     """The odd rows of a batch; None where it has none of a sort."""
 
-    inside: _Inside | None = None
-    before: Tensor | None = None  # [k, pairs]: places of pairs whose value is log F
-    late: _Late | None = None
-    joint: _Joint | None = None
+    inside: _Inside | None
+    before: Tensor | None  # [k, pairs]: places of pairs whose value is log F
+    late: _Late | None
+    joint: list[_Joint] | None  # in parts: each row has many nodes
 
 
-def odd_rows(observed: Observations, n_events: int, k: int, exact: bool, t_max: float | None) -> list[OddRows | None]:
-    """Pick out the odd rows of every step of ``[models, steps, rows]``; rows without weight are left out."""
-    n_steps = observed.weight.shape[1]
+def odd_rows(observed: Observations, n_events: int, k: int, joint: bool, t_max: float | None) -> list[OddRows | None]:
+    """Pick out the odd rows of every step of ``[models, steps, rows]``; rows without weight are left out.
+
+    joint: whether the probability of an interval is that of several events.
+    """
     counts = observed.weight > 0
+    together = observed.interval & counts if joint and observed.interval is not None else None
+    within, first = _in_intervals(observed, counts, n_events, joint, t_max)
     late = None if observed.truncated is None else observed.truncated & counts
-    within, first, joint = _in_intervals(observed, counts, n_events, exact, t_max)
-    if late is not None and joint is not None:
-        late = late & ~joint
-    sorts = (
-        _nothing(n_steps) if within is None else _pairs(within, k),
-        _nothing(n_steps) if first is None else _pairs(first, k),
-        _nothing(n_steps) if late is None else _rows(late, n_events, k),
-        _nothing(n_steps) if joint is None else _rows(joint, n_events, k),
+    if late is not None and together is not None:
+        late &= ~together
+    none = [None] * counts.shape[1]
+    sorts = zip(
+        none if within is None else _inside(observed, within, k, t_max),
+        none if first is None else _before(first, k),
+        none if late is None else _late(observed, late, n_events, k),
+        none if together is None else _joint(observed, together, n_events, k),
+        strict=True,
     )
-    found = enumerate(zip(*sorts, strict=True))
-    return [_step(observed, number, t_max, *places) if any(places) else None for number, places in found]
+    return [None if all(sort is None for sort in step) else OddRows(*step) for step in sorts]
 
 
 def _in_intervals(
-    observed: Observations, counts: Tensor, n_events: int, exact: bool, t_max: float | None
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Return masks: pairs inside intervals, pairs before a time ``[models, steps, events, rows]``, and joint rows."""
-    joint = observed.interval & counts if exact and n_events > 1 and observed.interval is not None else None
-    if t_max is None and (joint is not None or observed.interval is None):
-        return None, None, joint
+    observed: Observations, counts: Tensor, n_events: int, joint: bool, t_max: float | None
+) -> tuple[Tensor | None, Tensor | None]:
+    """Return masks of pairs inside intervals and before a time, ``[models, steps, events, rows]``."""
+    interval = observed.interval
+    if t_max is None and (joint or interval is None):
+        return None, None
     types = torch.arange(1, n_events + 1, device=counts.device)[:, None]
-    alone = counts if joint is None else counts & ~joint
-    later = alone if observed.at_origin is None else alone & ~observed.at_origin
+    own = observed.event[:, :, None] == types
+    later = counts if observed.at_origin is None else counts & ~observed.at_origin
     within, first = None, None
-    if observed.interval is not None and joint is None:
-        own = observed.event[:, :, None] == types
-        within = own & (observed.interval & later)[:, :, None]
+    if interval is not None and not joint:
+        within = own & (interval & later)[:, :, None]
         if observed.at_origin is not None:
-            first = own & (observed.interval & alone & observed.at_origin)[:, :, None]
+            first = own & (interval & counts & observed.at_origin)[:, :, None]
     if t_max is not None:
-        rest = (observed.event[:, :, None] != types) & later[:, :, None]
+        rest = ~own & (later if interval is None or not joint else later & ~interval)[:, :, None]
         within = rest if within is None else within | rest
-    return within, first, joint
+    return within, first
 
 
-_Places = tuple[Tensor, Tensor, Tensor, Tensor]
-"""Places in a tensor ``[models, events, k, rows]``; the models, the events (of rows: 0) and the rows."""
+def _places(mask: Tensor) -> tuple[list[Tensor], list[slice]]:
+    """Return where a mask ``[models, steps, ...]`` holds, step by step: indices (steps first), and those of each."""
+    indices = list(mask.transpose(0, 1).nonzero(as_tuple=True))
+    sizes = torch.bincount(indices[0], minlength=mask.shape[1]).tolist()
+    return indices, [slice(*ends) for ends in pairwise(accumulate(sizes, initial=0))]
 
 
-def _nothing(n_steps: int) -> list[_Places | None]:
-    return [None] * n_steps
+def _by_step(parts: list[slice], sort: Callable[[slice], _Sort]) -> list[_Sort | None]:
+    """Return what there is of a sort in every step."""
+    return [sort(part) if part.stop > part.start else None for part in parts]
 
 
-def _pairs(mask: Tensor, k: int) -> list[_Places | None]:
-    """Find the pairs of every step; mask: ``[models, steps, events, rows]``; the places are ``[k, pairs]``."""
-    _, n_steps, n_events, n_rows = mask.shape
-    step, model, event, row = mask.transpose(0, 1).nonzero(as_tuple=True)
+def _of_pairs(mask: Tensor, model: Tensor, event: Tensor, row: Tensor, k: int) -> Tensor:
+    """Return the places ``[k, pairs]`` in a tensor ``[models, events, k, rows]``."""
+    _, _, n_events, n_rows = mask.shape
     component = torch.arange(0, k * n_rows, n_rows, device=mask.device)[:, None]
-    at = ((model * n_events + event) * (k * n_rows) + row) + component
-    sizes = torch.bincount(step, minlength=n_steps).tolist()
-    parts = zip(at.split(sizes, 1), model.split(sizes), event.split(sizes), row.split(sizes), strict=True)
-    return [places if size else None for size, places in zip(sizes, parts, strict=True)]
+    return ((model * n_events + event) * (k * n_rows) + row) + component
 
 
-def _rows(mask: Tensor, n_events: int, k: int) -> list[_Places | None]:
-    """Find the rows of every step; mask: ``[models, steps, rows]``; the places are ``[events, k, rows]``."""
-    _, n_steps, n_rows = mask.shape
-    step, model, row = mask.transpose(0, 1).nonzero(as_tuple=True)
-    inner = torch.arange(0, n_events * k * n_rows, n_rows, device=mask.device).view(n_events, k, 1)
-    at = model * (n_events * k * n_rows) + row + inner
-    sizes = torch.bincount(step, minlength=n_steps).tolist()
-    parts = zip(at.split(sizes, 2), model.split(sizes), row.split(sizes), strict=True)
-    return [(own, models, models, rows) if len(rows) else None for own, models, rows in parts]
+def _of_rows(mask: Tensor, model: Tensor, row: Tensor, n_events: int, k: int) -> tuple[Tensor, Tensor]:
+    """Return places in a tensor ``[models, events, k, rows]``: of the first event and component, and from there on."""
+    n_rows, size = mask.shape[2], n_events * k * mask.shape[2]
+    return model * size + row, torch.arange(0, size, n_rows, device=mask.device).view(n_events, k)
 
 
-def _step(
-    observed: Observations,
-    step: int,
-    t_max: float | None,
-    inside: _Places | None,
-    before: _Places | None,
-    late: _Places | None,
-    joint: _Places | None,
-) -> OddRows:
-    """Gather what a step must know of its odd rows."""
-    return OddRows(
-        inside and _inside(observed, step, t_max, inside),
-        before and before[0],
-        late and _late(observed, step, late),
-        joint and _Joint(joint[0], joint[1], observed.take((joint[1], step, joint[3]))),
-    )
-
-
-def _inside(observed: Observations, step: int, t_max: float | None, places: _Places) -> _Inside:
-    at, model, event, row = places
-    lower = observed.time[model, step, row]
+def _inside(observed: Observations, mask: Tensor, k: int, t_max: float | None) -> list[_Inside | None]:
+    (step, model, event, row), parts = _places(mask)
+    if len(row) == 0:  # all intervals begin at the origin
+        return [None] * len(parts)
+    places = (model, step, row)
+    at, lower = _of_pairs(mask, model, event, row, k), observed.time[places]
     if t_max is None:
         assert observed.upper is not None
-        upper = observed.upper[model, step, row]
+        upper = observed.upper[places]
     else:
         upper = torch.full_like(lower, t_max)
         if observed.upper is not None:
-            own = observed.event[model, step, row] == event + 1
-            upper = torch.where(own, observed.upper[model, step, row], upper)
+            upper = torch.where(observed.event[places] == event + 1, observed.upper[places], upper)
     ratio = torch.log1p((upper - lower) / lower)
-    return _Inside(at, ratio, torch.log(ratio))
+    log_ratio = torch.log(ratio)
+    return _by_step(parts, lambda part: _Inside(at[:, part], ratio[part], log_ratio[part]))
 
 
-def _late(observed: Observations, step: int, places: _Places) -> _Late:
-    at, model, _, row = places
+def _before(mask: Tensor, k: int) -> list[Tensor | None]:
+    (_, model, event, row), parts = _places(mask)
+    at = _of_pairs(mask, model, event, row, k)
+    return _by_step(parts, lambda part: at[:, part])
+
+
+def _late(observed: Observations, mask: Tensor, n_events: int, k: int) -> list[_Late | None]:
     assert observed.entry is not None
-    return _Late(at, torch.log(observed.entry[model, step, row]))
+    (step, model, row), parts = _places(mask)
+    first, inner = _of_rows(mask, model, row, n_events, k)
+    at = first + inner[..., None]
+    log_entry = torch.log(observed.entry[model, step, row])
+    return _by_step(parts, lambda part: _Late(at[..., part], log_entry[part]))
+
+
+def _joint(observed: Observations, mask: Tensor, n_events: int, k: int) -> list[list[_Joint] | None]:
+    (step, model, row), parts = _places(mask)
+    first, inner = _of_rows(mask, model, row, n_events, k)
+    at, places = first.view(-1, 1, 1) + inner, (model, step, row)
+    share, known = -observed.weight[places], Joint.of(observed, places, n_events)
+
+    def divided(part: slice) -> list[_Joint]:
+        starts = range(part.start, part.stop, _AT_ONCE)
+        rows = [slice(start, min(start + _AT_ONCE, part.stop)) for start in starts]
+        return [_Joint(at[own], model[own], share[own], known.part(own)) for own in rows]
+
+    return _by_step(parts, divided)
 
 
 class Correction:
@@ -228,16 +240,15 @@ class Correction:
 
     def add_joint(self, loss: Tensor, location_sign: float | None = None) -> None:
         """Add the joint rows to the loss ``[models]``; with a sign also write their derivatives."""
-        joint, batch = self.odd.joint, self.batch
-        if joint is None:
-            return
-        whole = (batch.logits, batch.location, batch.log_precision)
-        parts = [torch.take(part, joint.at).permute(2, 0, 1) for part in whole]  # [rows, events, k]
-        values, slopes = joint_intervals(self.family, parts[0], parts[1], parts[2], joint.observed)
-        loss.index_add_(0, joint.model, (-joint.observed.weight * values).to(loss))
-        if location_sign is None:
-            return
-        by_logits, by_location, by_precision = -joint.observed.weight * slopes.permute(0, 2, 3, 1)
-        batch.by_logits.put_(joint.at, by_logits)
-        batch.by_location.put_(joint.at, by_location.mul_(-location_sign))
-        batch.by_precision.put_(joint.at, by_precision)
+        batch = self.batch
+        for joint in self.odd.joint or ():
+            logits, location = torch.take(batch.logits, joint.at), torch.take(batch.location, joint.at)
+            log_precision = torch.take(batch.log_precision, joint.at)
+            values, slopes = joint_intervals(self.family, logits, location, log_precision, joint.known)
+            loss.index_add_(0, joint.model, (joint.share * values).to(loss))
+            if location_sign is None:
+                continue
+            by_logits, by_location, by_precision = slopes.mul_(joint.share[:, None, None])
+            batch.by_logits.put_(joint.at, by_logits)
+            batch.by_location.put_(joint.at, by_location.mul_(-location_sign))
+            batch.by_precision.put_(joint.at, by_precision)

@@ -28,15 +28,17 @@ _CLOSE = 1e-6  # Newton's error is of the order of the square of its last step
 _LOG_PRECISION_RANGE = (-6.0, 6.0)  # shapes 0.0025 to 400: where all times are equal the best shape is infinite
 _REACH = 6.0  # how far from the first guess another parameter than the location may go
 
-Derivatives = tuple[Tensor, Tensor, Callable[[], Tensor]]
-"""Value and gradient of the log-likelihood per unit of weight, and what computes its matrix of second derivatives."""
+_Slopes = Callable[[Tensor], tuple[Tensor, Tensor]]
+"""Value and gradient of the log-likelihood per unit of weight: of a point ``[n]``, or of points ``[points, n]``."""
+_Derivatives = tuple[Tensor, Tensor, Callable[[], Tensor]]
+"""Value and gradient at a point, and what computes the matrix of second derivatives."""
 
 
 @dataclass(frozen=True)
 class _Problem:
     """The likelihood of one event as a function of a point."""
 
-    derivatives: Callable[[Tensor], Derivatives]
+    slopes: _Slopes  # of several points at once
     start: Tensor
     low: Tensor  # the range of every coordinate
     high: Tensor
@@ -99,7 +101,7 @@ def _fit_with_cure(family: type[Primitive], observed: Observations) -> Tensor:
         return Mixture(weights, joined.join(both, torch.tensor([0, 1])))
 
     problem = _Problem(
-        lambda point: _differenced(lambda at: _slopes(mixture, observed, at), point),
+        _one_by_one(lambda at: _slopes(mixture, observed, at)),
         start,
         torch.cat([plain.low, -end]),
         torch.cat([plain.high, end]),
@@ -116,14 +118,10 @@ def _by_location(family: type[LogLocationScale], observed: Observations) -> _Pro
         return family.from_location(point[0], point[1])
 
     rows = [_Rows.of(part) for part in _blocks(observed)]
-    weight = observed.weight.sum()
-
-    def derivatives(point: Tensor) -> Derivatives:
-        return _written_out(family, rows, weight, point)
-
+    slopes = _written_out(family, rows, observed.weight.sum())
     least, most = _LOG_PRECISION_RANGE
     low, high = torch.tensor([-torch.inf, least]), torch.tensor([torch.inf, most])
-    return _Problem(derivatives, _first_guess(observed), low.double(), high.double(), primitive)
+    return _Problem(slopes, _first_guess(observed), low.double(), high.double(), primitive)
 
 
 def _by_parameters(family: type[Primitive], observed: Observations) -> _Problem:
@@ -143,7 +141,7 @@ def _by_parameters(family: type[Primitive], observed: Observations) -> _Problem:
         reach[location] = torch.inf
     slopes = _written_slopes(family, fixed, observed) if family.has_slopes and _plain(observed) else None
     return _Problem(
-        lambda point: _differenced(slopes or (lambda at: _slopes(primitive, observed, at)), point),
+        _one_by_one(slopes or (lambda at: _slopes(primitive, observed, at))),
         start,
         start - reach,
         start + reach,
@@ -155,9 +153,7 @@ def _plain(observed: Observations) -> bool:
     return observed.interval is None and observed.truncated is None and observed.at_origin is None
 
 
-def _written_slopes(
-    family: type[Primitive], fixed: tuple[Tensor, ...], observed: Observations
-) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+def _written_slopes(family: type[Primitive], fixed: tuple[Tensor, ...], observed: Observations) -> _Slopes:
     """Return value and gradient for exact and right-censored times of a primitive that has slopes of its own."""
     log_time, happened = torch.log(observed.time), (observed.event > 0).double()
     known = (observed.weight * happened * (observed.log_width - log_time)).sum()
@@ -175,12 +171,12 @@ def _written_slopes(
 def _maximise(problem: _Problem) -> Tensor:
     """Take damped Newton steps."""
     point = problem.start
-    value, gradient, curvature = problem.derivatives(point)
+    value, gradient, curvature = _differenced(problem.slopes, point)
     for _ in range(_MAX_STEPS):
         step = _bounded_step(problem, point, gradient, curvature())
         for _ in range(30):  # halve until the likelihood grows
             trial = torch.minimum(torch.maximum(point + step, problem.low), problem.high)
-            there = problem.derivatives(trial)
+            there = _differenced(problem.slopes, trial)
             if there[0] >= value:
                 break
             step = step / 2
@@ -252,8 +248,8 @@ class _Rows:
     log_time: Tensor  # of an interval its lower end, or the upper one where that is 0
     happened: Tensor  # 1 or 0; 0 in an interval
     weight: Tensor
-    log_width: Tensor
     events: Tensor  # the sum of the weights of those that happened
+    known: Tensor  # the part of the log-likelihood without parameters
     inside: _Places | None  # intervals: log(upper / lower)
     first: Tensor | None  # rows of events before a time
     late: _Places | None  # delayed entries: their logarithms
@@ -269,8 +265,9 @@ class _Rows:
             happened = torch.where(observed.interval, 0.0, happened)
             log_time, inside, first = _intervals(observed, log_time)
         late = None if observed.truncated is None else _entries(observed, observed.truncated)
-        events = (weight * happened).sum()
-        return cls(log_time, happened, weight, observed.log_width, events, inside, first, late)
+        exact = weight * happened
+        known = exact @ (observed.log_width - log_time)
+        return cls(log_time, happened, weight, exact.sum(), known, inside, first, late)
 
 
 def _intervals(observed: Observations, log_time: Tensor) -> tuple[Tensor, _Places | None, Tensor | None]:
@@ -291,56 +288,65 @@ def _entries(observed: Observations, truncated: Tensor) -> _Places | None:
     return _Places(rows, torch.log(observed.entry[rows])) if len(rows) else None
 
 
-def _written_out(family: type[LogLocationScale], rows: list[_Rows], weight: Tensor, point: Tensor) -> Derivatives:
-    """Return all with slopes in closed form."""
+def _written_out(family: type[LogLocationScale], rows: list[_Rows], weight: Tensor) -> _Slopes:
+    """Return value and gradient with slopes in closed form, of all points at once."""
 
-    def slopes(at: Tensor) -> tuple[Tensor, Tensor]:
-        sums = torch.stack([_log_time_block(family, part, at) for part in rows]).sum(0) / weight
-        return sums[0], sums[1:]
+    def slopes(points: Tensor) -> tuple[Tensor, Tensor]:
+        sums = torch.stack([_log_time_block(family, part, points) for part in rows]).sum(0).T / weight
+        return sums[:, 0], sums[:, 1:]
 
-    return _differenced(slopes, point)
+    return slopes
 
 
-def _differenced(slopes: Callable[[Tensor], tuple[Tensor, Tensor]], point: Tensor) -> Derivatives:
-    """Return value, gradient and the curvature by differences of slopes."""
-    value, gradient = slopes(point)
+def _one_by_one(slopes: _Slopes) -> _Slopes:
+    """Return a function of several points by one of a single point."""
+
+    def of_all(points: Tensor) -> tuple[Tensor, Tensor]:
+        values, gradients = zip(*map(slopes, points), strict=True)
+        return torch.stack(values), torch.stack(gradients)
+
+    return of_all
+
+
+def _differenced(slopes: _Slopes, point: Tensor) -> _Derivatives:
+    """Return value, gradient and the curvature by differences of slopes, which are those of several points at once."""
+    value, gradient = (of_points[0] for of_points in slopes(point[None]))
 
     def curvature() -> Tensor:
         steps = _STEP * torch.eye(len(point)).double()
-        rows = [(slopes(point + step)[1] - slopes(point - step)[1]) / (2 * _STEP) for step in steps]
-        matrix = torch.stack(rows)
+        ahead, behind = slopes(torch.cat([point + steps, point - steps]))[1].chunk(2)
+        matrix = (ahead - behind) / (2 * _STEP)
         return (matrix + matrix.T) / 2
 
     return value, gradient, curvature
 
 
-def _log_time_block(family: type[LogLocationScale], rows: _Rows, point: Tensor) -> Tensor:
-    """Return the weighted sum of the log-likelihood of some rows and its two slopes."""
-    precision = point[1].exp()
-    z = (rows.log_time - point[0]).mul_(precision)
+def _log_time_block(family: type[LogLocationScale], rows: _Rows, points: Tensor) -> Tensor:
+    """Return the weighted sum of the log-likelihood of some rows and its two slopes, ``[3, points]``."""
+    location, log_precision = points[:, :1], points[:, 1:]
+    precision = log_precision.exp()
+    z = (rows.log_time - location).mul_(precision)  # [points, rows]
     value, slope = family.standard(z, rows.happened)
-    value += rows.happened * (point[1] + rows.log_width).sub_(rows.log_time)
-    by_precision = rows.events
+    total, by_precision = rows.events * log_precision[:, 0] + rows.known, rows.events
     if rows.first is not None:
-        value[rows.first], slope[rows.first] = family.standard_before(z[rows.first])
+        value[:, rows.first], slope[:, rows.first] = family.standard_before(z[:, rows.first])
     if rows.inside is not None:
         at, ratio = rows.inside.rows, rows.inside.numbers
-        found = family.standard_between(z[at], ratio * precision, torch.log(ratio) + point[1])
-        value[at], slope[at] = found[:2]
-        by_precision = by_precision + rows.weight[at] @ found[2]
-    by_z = rows.weight * slope
-    total, by_location = (rows.weight * value).sum(), -by_z.sum() * precision
-    sums = torch.stack([total, by_location, by_precision + by_z.mul_(z).sum()])
-    return sums if rows.late is None else sums - _survived(family, rows.late, rows.weight, point)
+        found = family.standard_between(z[:, at], ratio * precision, torch.log(ratio) + log_precision)
+        value[:, at], slope[:, at] = found[:2]
+        by_precision = by_precision + found[2] @ rows.weight[at]
+    total, by_location = total + value @ rows.weight, -(slope @ rows.weight) * precision[:, 0]
+    sums = torch.stack([total, by_location, by_precision + slope.mul_(z) @ rows.weight])
+    return sums if rows.late is None else sums - _survived(family, rows.late, rows.weight, points)
 
 
-def _survived(family: type[LogLocationScale], late: _Places, weight: Tensor, point: Tensor) -> Tensor:
+def _survived(family: type[LogLocationScale], late: _Places, weight: Tensor, points: Tensor) -> Tensor:
     """Return the weighted sum of the log survival to the entry of rows that have one, and its two slopes."""
-    precision = point[1].exp()
-    z = (late.numbers - point[0]).mul_(precision)
+    precision = points[:, 1:].exp()
+    z = (late.numbers - points[:, :1]).mul_(precision)
     value, slope = family.standard(z, z.new_zeros(()))
-    by_z = weight[late.rows] * slope
-    return torch.stack([weight[late.rows] @ value, -by_z.sum() * precision, by_z.mul_(z).sum()])
+    own = weight[late.rows]
+    return torch.stack([value @ own, -(slope @ own) * precision[:, 0], slope.mul_(z) @ own])
 
 
 def _blocks(observed: Observations) -> Iterator[Observations]:
