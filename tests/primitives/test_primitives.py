@@ -1,6 +1,7 @@
 """Contract of every primitive: a new one is covered by adding it to the registry."""
 
 import itertools
+import math
 from types import SimpleNamespace
 
 import mpmath
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from lifemix.primitives import PRIMITIVES, LogLocationScale, Mixture, gamma_tail
+from lifemix.primitives import PRIMITIVES, LogLocationScale, Mixture, gamma_tail, numeric
 from own_primitives import members
 
 ALL = pytest.mark.parametrize("family", PRIMITIVES.values(), ids=PRIMITIVES.keys())
@@ -264,6 +265,21 @@ def test_standard_form_has_the_value_and_the_slope_of_autograd(family, z, happen
 def test_quantile_inverts_cdf(family, location, log_precision, q):
     p = make(family, location, log_precision)
     np.testing.assert_allclose(p.log_cdf(p.quantile(number(q))).exp(), q, rtol=1e-7)
+
+
+@ALL
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 1e-4)])
+def test_times_of_levels_are_found_where_steps_are_lost_in_rounding(family, dtype, tolerance):
+    levels = -torch.tensor([1e-30, 1e-9, 1e-3, 0.1, 0.6931, 1.0, 5.0, 50.0], dtype=dtype)
+    places = torch.cartesian_prod(torch.tensor([-3.0, 0.0, 3.0], dtype=dtype), torch.linspace(-1.5, 3, 10, dtype=dtype))
+    p = members(family, *places.T[:, :, None])
+    t = numeric.inverse_log_survival(p, levels)  # those of the families' own are not asked
+    found = torch.isfinite(t) & (t < math.exp(0.99 * numeric.LOG_TIMES[dtype]))
+    assert found.double().mean() > 0.9
+    log_cdf = numeric.log_of_complement(levels, torch.log(-levels))
+    by_survival = (p.log_survival(t) - levels).abs() / (1 + levels.abs())
+    by_cdf = (p.log_cdf(t) - log_cdf).abs() / (1 + log_cdf.abs())
+    assert torch.minimum(by_survival, by_cdf)[found].max() < tolerance
 
 
 def integrated_survival(p, end, length=60.0):
