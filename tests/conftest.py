@@ -7,9 +7,11 @@ import pytest
 from hypothesis import settings
 
 import own_primitives  # noqa: F401, registered before tests are collected, which run over all that are
+from lifemix.cli import quality
 from lifemix.errors import MissingExtraError
 from lifemix.estimators import automatic
 from lifemix.mix import model as mix
+from lifemix.report.model_report import write_report
 
 settings.register_profile("lifemix", deadline=None, max_examples=60, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("lifemix")
@@ -52,11 +54,14 @@ def _without_data():
 def small_settings():
     """Let settings that follow from the table be small ones, whatever the table, in fixtures of any scope too.
 
-    The ensemble is the point of few tests, and would take most of the time of all of them.
+    The ensemble is the point of few tests, and would take most of the time of all of them; so would the samples that
+    intervals are drawn from.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(automatic, "choose", lambda *_: dict(automatic.ONE_NETWORK))
         patch.setattr(mix, "default_parts", small_parts)
+        patch.setattr(quality, "_RESAMPLES", 20)
+        patch.setitem(write_report.__kwdefaults__, "n_bootstrap", 20)
         yield
 
 

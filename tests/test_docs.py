@@ -67,7 +67,6 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, recwarn):
 def test_the_commands_of_the_command_line_page_run(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("lifemix.cli.quality._RESAMPLES", 20)
     lines = commands(DOCS / "command-line.md")
     assert {words[1] for words in lines} >= {
         "fit",

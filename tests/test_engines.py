@@ -50,7 +50,7 @@ def dask_cluster():
 
 @contextmanager
 def ray_cluster():
-    os.environ |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
+    os.environ |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
     ray = pytest.importorskip("ray", reason="the extra engines is not installed")
     from ray.util.joblib import register_ray
 

@@ -2,6 +2,7 @@
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,7 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__")
 
 
+@cache
 def defined_attributes(part: str) -> set[str]:
     """Return the private names that the files of a part define: functions, classes, variables, attributes."""
     found = set()

@@ -18,14 +18,6 @@ class Outcome:
         return json.loads(self.out)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def few_resamples():
-    """Draw few samples for the intervals, which take most of the time of a small fit."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lifemix.cli.quality._RESAMPLES", 20)
-        yield
-
-
 @pytest.fixture(scope="session")
 def run():
     def call(*arguments):

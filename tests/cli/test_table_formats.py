@@ -116,6 +116,14 @@ UNAIDED = (
 )
 
 
+@pytest.fixture
+def few_pictures(name, monkeypatch):
+    """Draw the pictures of one report: those of the others would be the same."""
+    if name != UNAIDED[0]:
+        monkeypatch.setattr("lifemix._html.figures._address", lambda drawing, kind: f"data:{kind},")
+
+
+@pytest.mark.usefixtures("few_pictures")
 @pytest.mark.parametrize("name", UNAIDED)
 def test_fit_predict_and_report_take_the_file_unaided(name, plain, tmp_path, run):
     path, model, page = write(name, plain, tmp_path), tmp_path / "m.safetensors", tmp_path / "page.html"

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from scipy.integrate import quad
 
 from lifemix.distribution import AverageDistribution, CompetingDistribution, GridDistribution, MixtureDistribution
 from lifemix.primitives import LogNormal, Mixture, Weibull
+from quadrature import integral_of_survival
 
 ROWS = 3
 
@@ -89,11 +89,9 @@ def test_density_is_minus_the_slope_of_survival(make, since):
 def test_restricted_mean_is_the_integral_of_survival(make, since):
     distribution = conditional(make, since)
     for t in (0.1, 0.7, 5.0):
+        exact = integral_of_survival(distribution.survival, t, [0.2, 0.3, 0.5, 0.9, 1.4, 3.0])
         for row in range(ROWS):
-            one = distribution[row]
-            breaks = [b for b in (0.2, 0.3, 0.5, 0.9, 1.4, 3.0) if b < t]
-            exact = quad(lambda s, one=one: one.survival(s)[0, 0], 0, t, points=breaks or None, limit=200)[0]
-            assert one.rmst(t)[0] == pytest.approx(exact, abs=1e-8)
+            assert distribution[row].rmst(t)[0] == pytest.approx(exact[row], abs=1e-8)
 
 
 @over_cases

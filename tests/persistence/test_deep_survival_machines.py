@@ -77,10 +77,11 @@ CASES = {
 
 def assert_same_model(one, other, X, y):
     np.testing.assert_array_equal(other.predict_survival_function(X, TIMES), one.predict_survival_function(X, TIMES))
-    for event in range(1, one.n_events_ + 1):
-        np.testing.assert_array_equal(
-            other.predict_cumulative_incidence(X, TIMES, event), one.predict_cumulative_incidence(X, TIMES, event)
-        )
+    np.testing.assert_array_equal(
+        *(model.predict_distribution(X).cumulative_incidences(TIMES) for model in (other, one))
+    )
+    last = (X[:5], TIMES, one.n_events_)
+    np.testing.assert_array_equal(other.predict_cumulative_incidence(*last), one.predict_cumulative_incidence(*last))
     np.testing.assert_array_equal(other.predict(X), one.predict(X))
     np.testing.assert_array_equal(other.transform(X), one.transform(X))
     assert other.log_likelihood(X, y) == one.log_likelihood(X, y)
@@ -225,7 +226,7 @@ def test_every_primitive_by_name_and_by_class(name, tmp_path):
         save(model, tmp_path / "model")
         again = load(tmp_path / "model")
         assert again.primitive == name
-        assert_same_model(model, again, numbers(), target(n_events=2))
+        assert_same_model(model, again, numbers()[:25], target(n_events=2)[:25])
 
 
 def test_a_primitive_that_is_not_known_when_loading_says_import_it(tmp_path, monkeypatch):

@@ -90,18 +90,17 @@ def assert_equal_to_python(page, model, X, tolerance=1e-5):
     found = predicted(page, X)
     distribution = model.predict_distribution(X)
     np.testing.assert_allclose([one["survival"] for one in found], distribution.survival(TIMES), atol=tolerance, rtol=0)
-    incidences = [distribution.cumulative_incidence(TIMES, event) for event in range(1, model.n_events_ + 1)]
-    np.testing.assert_allclose([one["risks"] for one in found], np.stack(incidences, axis=1), atol=tolerance, rtol=0)
+    incidences = distribution.cumulative_incidences(TIMES).swapaxes(0, 1)  # by row
+    np.testing.assert_allclose([one["risks"] for one in found], incidences, atol=tolerance, rtol=0)
     np.testing.assert_allclose([one["median"] for one in found], distribution.median(), rtol=tolerance)
     matrix = model.preprocess(X)
     for m, member in enumerate(model.network_.members()):
         alone = member.distribution(matrix)
         curves = [one["survivalByMember"][m] for one in found]
         np.testing.assert_allclose(curves, alone.survival(TIMES), atol=tolerance, rtol=0)
-        for event in range(1, model.n_events_ + 1):
-            curves = [one["riskByMember"][m][event - 1] for one in found]
-            expected = alone.cumulative_incidence(TIMES, event)
-            np.testing.assert_allclose(curves, expected, atol=tolerance, rtol=0)
+        curves = [one["riskByMember"][m] for one in found]
+        expected = alone.cumulative_incidences(TIMES).swapaxes(0, 1)
+        np.testing.assert_allclose(curves, expected, atol=tolerance, rtol=0)
 
 
 CASES = {

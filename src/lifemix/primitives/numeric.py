@@ -32,6 +32,7 @@ __all__ = [
 LOG_TIMES = {torch.float32: 85.0, torch.float64: 700.0}  # exp of it is a number, and so is one over it
 _BISECTIONS = 64
 _CLOSE = {torch.float32: 1e-6, torch.float64: 1e-12}  # of log times that are found
+_NEAR = 0.01  # a short step from farther away is a slope that was lost in rounding
 NARROW_CHANGE = 0.1  # a change of log S, or of log F, over which a density is smooth
 # -log S at the ends of the panels of an integral
 _LEVELS = [*np.exp(np.linspace(-37, 0, 19)), 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 300.0, 600.0]
@@ -93,7 +94,7 @@ def inverse_log_survival(primitive: Primitive, log_s: Tensor) -> Tensor:
     """Return the times at which ``log S`` is ``log_s``: Newton's steps on the axis of log time inside a bracket.
 
     They aim at the logarithm of F before the median and at that of S behind it; the bracket is halved where they leave
-    it or where it does not shrink to half its width by itself.
+    it or where one is more than half as long as the one before.
     """
     limit = LOG_TIMES[log_s.dtype]
     log_s = torch.broadcast_tensors(log_s, *primitive.parameters)[0]
@@ -114,18 +115,19 @@ def _newton(primitive: Primitive, goal: Tensor, limit: float) -> Tensor:
     low, high = torch.full_like(goal, -limit), torch.full_like(goal, limit)
     x, before = torch.zeros_like(goal), torch.full_like(goal, 4 * limit)
     close = _CLOSE[goal.dtype]
-    for _ in range(_BISECTIONS):
+    for _ in range(2 * _BISECTIONS):
         t = torch.exp(x)
         survival, cdf, density = primitive.log_survival(t), primitive.log_cdf(t), primitive.log_pdf(t) + x
         gap = torch.where(early, cdf - log_f, goal - survival)
         low, high = torch.where(gap < 0, x, low), torch.where(gap < 0, high, x)
         step = -gap * torch.exp(torch.where(early, cdf, survival) - density)
-        settled = (step.abs() <= close * (1 + x.abs())) | (high - low <= close * (1 + x.abs()))
+        narrow = high - low <= close * (1 + x.abs())
+        settled = (step.abs() <= close * (1 + x.abs())) & (gap.abs() <= _NEAR * (1 + goal.abs())) | narrow
         if bool(settled.all()):
             break
         newton = x + step
-        usable = (newton > low) & (newton < high) & (high - low < before)  # false for NaN, too
-        before = torch.where(usable, before / 2, (high - low) / 2)
+        usable = (newton > low) & (newton < high) & (step.abs() < before / 2)  # false for NaN, too
+        before = torch.where(usable, step.abs(), (high - low) / 2)
         x = torch.where(settled, x, torch.where(usable, newton, (low + high) / 2))
     return x
 
