@@ -37,9 +37,16 @@ def as_numbers(values: object, name: str, error: type[InputError] = InputError) 
             complete = array if array.dtype.kind != "O" else np.where(pd.isna(array), np.nan, array)
             return complete.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as wrong:
-        raise error(f"{name} must be numbers; got {shown(values)} ({wrong}). Convert it to numbers first.") from None
+        raise error(f"{name} must be numbers; got {_some(values)} ({wrong}). Convert it to numbers first.") from None
     fix = "Take the real part" if array.dtype.kind == "c" else "Divide the differences by a unit, say a day"
-    raise error(f"{name} must be numbers; got {array.dtype}, {shown(values)}. {fix}.")
+    raise error(f"{name} must be numbers; got {_some(array)}. {fix}.")
+
+
+def _some(values: Any) -> str:
+    """Return the type and the first values of an array, or anything else as it is."""
+    if not hasattr(values, "dtype"):
+        return shown(values)
+    return f"{values.dtype} such as {shown(np.asarray(values).reshape(-1)[:3].astype(object).tolist())}"
 
 
 def refuse_masked(values: object, name: str, error: type[InputError] = InputError) -> None:
