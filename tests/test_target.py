@@ -244,3 +244,11 @@ def test_event_codes_that_are_no_event_types_are_refused_at_once_and_briefly(lar
         make_target(np.arange(1.0, 101.0), [largest, *[0, 1] * 49, 1])
     assert len(str(caught.value)) < 300
     assert perf_counter() - start < 0.5
+
+
+def test_a_target_keeps_its_times_when_the_given_ones_change():
+    y = make_target([1.0, 2.0], [1, 0], entry=[0.5, 0.0])
+    target = as_target(y)
+    y["time"], y["entry"] = 9.0, 8.0
+    np.testing.assert_array_equal(target.time, [1.0, 2.0])
+    np.testing.assert_array_equal(target.entry, [0.5, 0.0])

@@ -28,7 +28,7 @@ def as_numbers(values: object, name: str, error: type[InputError] = InputError) 
     Returns
     -------
     array of float
-        Of the same shape.
+        Of the same shape; the given one where it is of that type already.
     """
     refuse_masked(values, name, error)
     try:
@@ -46,7 +46,8 @@ def _some(values: Any) -> str:
     """Return the type and the first values of an array, or anything else as it is."""
     if not hasattr(values, "dtype"):
         return shown(values)
-    return f"{values.dtype} such as {shown(np.asarray(values).reshape(-1)[:3].astype(object).tolist())}"
+    array = np.asarray(values)
+    return f"{array.dtype} such as {shown(array.reshape(-1)[:3].astype(object).tolist())}"
 
 
 def refuse_masked(values: object, name: str, error: type[InputError] = InputError) -> None:

@@ -426,7 +426,7 @@ def _numbers(values: ArrayLike, name: str) -> Floats:
         raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}. {fix}.")
     if np.asarray(values).dtype.kind == "b":
         raise TargetError(f"{name} must be numbers; got booleans. Are the arguments in the order (time, event)?")
-    return array
+    return array.copy()  # the user's may change
 
 
 def _event_codes(values: ArrayLike) -> Ints:
