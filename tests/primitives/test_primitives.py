@@ -387,7 +387,7 @@ anywhere = st.tuples(st.floats(-60, 60), st.floats(-20, 90), st.floats(-12, 12),
 
 @ALL
 @settings(max_examples=80)
-@given(points=st.lists(anywhere, min_size=1, max_size=8))  # about 360 in all, for the calls of 80
+@given(points=st.lists(anywhere, min_size=1, max_size=8))  # several in a call
 def test_float32_value_and_gradient_are_finite_everywhere(family, points):
     location, log_precision, log10_t, log10_width = torch.tensor(points).T
     if not issubclass(family, LogLocationScale):  # those of the tests' own are written without a thought of overflow
