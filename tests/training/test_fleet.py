@@ -74,16 +74,15 @@ def test_written_out_gradient_equals_autograd(primitive, objective, events, hidd
     fleet = Fleet(architecture, data, jobs, config)
     assert isinstance(fleet.gradient, Fused)
     rows, present = shuffled_rows(jobs, fleet.randoms, 40)
-    observed = data.observed.take(rows)
-    observed = observed.reweighted(observed.weight * present)
+    table, weight = data.observed, data.observed.weight[rows] * present
     masks = next(dropout_masks(jobs, fleet.randoms, rows.shape[2], 1, hidden, torch.device("cpu")))
     masks = masks and [mask.double() for mask in masks]
     results = []
     for way in (Fused(architecture, config), Autograd(architecture, config)):
-        target = way.targets(observed, fleet.settings)[1]
+        target = way.targets(table, rows, weight, fleet.settings)[1]
         x, first = fleet.inputs(rows[:, 1]), fleet.inputs(rows[:, 0])
         loss = way.loss_and_gradient(fleet.parameters, fleet.slopes, fleet.settings, x, target, masks)
-        target = way.held_out_target(observed.take((slice(None), 0)), fleet.settings)
+        target = way.held_out_target(table, rows[:, 0], weight[:, 0], fleet.settings)
         held_out = way.held_out(fleet.parameters, fleet.settings, first, target)
         results.append((loss, fleet.slopes.flat.clone(), held_out))
     for ours, reference in zip(*results, strict=True):
@@ -94,8 +93,8 @@ def test_gradient_is_the_difference_quotient():
     architecture = Architecture(5, (4,), 2, 2, "lognormal", "tanh")
     data, config = sample(2), TrainConfig()
     fleet = Fleet(architecture, data, jobs_for(data, architecture.family, 2, DIFFERENT[1:2]), config)
-    observed = data.observed.take(torch.arange(40)[None, None])
-    target = fleet.gradient.targets(observed, fleet.settings)[0]
+    rows = torch.arange(40)[None, None]
+    target = fleet.gradient.targets(data.observed, rows, data.observed.weight[rows], fleet.settings)[0]
 
     def loss(values):
         at = Parameters(architecture.layout, values, 1)

@@ -52,12 +52,11 @@ def make_fleet(kind, events, architecture, config, dtype=torch.float64, n_models
 def numbers(way, fleet):
     """Return losses, gradient and held-out losses of one batch."""
     rows, present = shuffled_rows(fleet.jobs, [type(one)(5) for one in fleet.randoms], 40)
-    observed = fleet.data.observed.take(rows)
-    observed = observed.reweighted(observed.weight * present)
-    batch = way.targets(observed, fleet.settings)[1]
+    table, weight = fleet.data.observed, fleet.data.observed.weight[rows] * present
+    batch = way.targets(table, rows, weight, fleet.settings)[1]
     given = (fleet.parameters, fleet.slopes, fleet.settings, fleet.inputs(rows[:, 1]), batch, None)
     loss = way.loss_and_gradient(*given)
-    held_out = way.held_out_target(observed.take((slice(None), 0)), fleet.settings)
+    held_out = way.held_out_target(table, rows[:, 0], weight[:, 0], fleet.settings)
     found = way.held_out(fleet.parameters, fleet.settings, fleet.inputs(rows[:, 0]), held_out)
     return loss, fleet.slopes.flat.clone(), found
 

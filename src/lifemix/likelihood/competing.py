@@ -72,10 +72,9 @@ def _constants(device: torch.device) -> _Constants:
 @torch.no_grad()
 def common_edges(lower: Tensor, upper: Tensor) -> Tensor:
     """Return the log times, from upper to lower, at which panels of any interval end: ``[rows, edges]``, in doubles."""
-    end = torch.log(upper.double())[:, None]
-    start = torch.maximum(torch.log(lower.double())[:, None], end - _FROM_ORIGIN[upper.dtype])
-    constant, span = _constants(upper.device), end - start
-    return end - span * torch.where(span > 5.0, constant.spread, constant.even)
+    start, end = torch.stack([lower, upper]).double().log_()[..., None]
+    constant, span = _constants(upper.device), (end - start).clamp_(max=_FROM_ORIGIN[upper.dtype])
+    return torch.addcmul(end, span, torch.where(span > 5.0, constant.spread, constant.even), value=-1)
 
 
 @torch.no_grad()
@@ -86,9 +85,9 @@ def nodes_between(common: Tensor, own: Tensor, dtype: torch.dtype) -> tuple[Tens
     those, in doubles. Those outside the interval make panels of no width at its end, whose weights are nothing.
     """
     end = common[:, :1]
-    inside = torch.where((own > common[:, -1:]) & (own < end), own, end)
+    inside = torch.where(own > common[:, -1:], own, end).clamp_(max=end)
     edges = torch.cat([common, inside], dim=1).sort(dim=1).values
     rule, first = _constants(edges.device), edges[:, :-1, None]
     width = edges[:, 1:, None] - first
-    nodes, log_width = first + width * rule.places, torch.log(width).clamp_(min=-1e4) + rule.log_sizes
+    nodes, log_width = torch.addcmul(first, width, rule.places), width.log_() + rule.log_sizes
     return nodes.flatten(1).to(dtype), log_width.flatten(1).to(dtype)

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from ..likelihood import Observations
 from ..model import Architecture
-from .closed_form import ClosedForm, StepTarget, known_parts
+from .closed_form import ClosedForm, known_parts
 from .config import TrainConfig
 from .gradients import Settings
-from .odd_rows import OddRows
+from .step_table import StepTable, StepTarget
 from .workspace import Workspace
 
 __all__ = ["BySlopes"]
@@ -27,15 +27,15 @@ class BySlopes(ClosedForm):
         plain_rows = observed.interval is None and observed.truncated is None and config.t_max is None
         return plain_rows and known_parts(architecture) and architecture.family.has_slopes
 
-    def _target_parts(self, observed: Observations, settings: Settings) -> tuple[Tensor, ...]:
+    def _target_parts(self, table: StepTable, rows: Tensor, weight: Tensor, settings: Settings) -> tuple[Tensor, ...]:
         """Prepare what the primitive needs of times and fixed parameters in the place of the log times."""
-        log_time, *others = super()._target_parts(observed, settings)  # [models, (steps,) 1, 1, rows]
+        log_time, *others = super()._target_parts(table, rows, weight, settings)  # [models, (steps,) 1, 1, rows]
         fixed = settings.fixed[..., :1]  # [models, events, parameters, 1]: the same for all components
         fixed = fixed.view(len(fixed), *[1] * (log_time.dim() - 4), *fixed.shape[1:])
         return self.architecture.family.prepared(log_time, fixed), *others
 
-    def _odd_rows(self, observed: Observations) -> list[OddRows | None]:
-        return [None] * observed.weight.shape[1]
+    def _odd_table(self, table: Observations) -> None:
+        return None
 
     def _values(self, work: Workspace, target: StepTarget) -> tuple[Tensor, None]:
         family = self.architecture.family

@@ -13,7 +13,6 @@ by ``v_k`` is the responsibility ``r_k``, or the weight ``w_k``; by the gate's l
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -24,23 +23,13 @@ from ..model import Architecture
 from ..networks import Activation
 from .config import TrainConfig
 from .gradients import Parameters, Settings
-from .odd_rows import OddRows
+from .odd_rows import OddTable
+from .step_table import StepTable, StepTarget
 from .workspace import Workspace
 
-__all__ = ["ClosedForm", "StepTarget", "known_parts"]
+__all__ = ["ClosedForm", "known_parts"]
 
 _LIMIT = 1e12  # of a derivative, so that float32 can hold the squares of their sums
-
-
-@dataclass(frozen=True, eq=False)
-class StepTarget:
-    """What the likelihood must know of its rows; rows are the last axis: sums over components run along memory."""
-
-    log_time: Tensor  # [models, 1, 1, rows]; of an interval its lower end, or the upper one where that is 0
-    happened: Tensor  # [models, events, 1, rows], 1 or 0; 0 for an event in an interval
-    share: Tensor  # [models, events, 1, rows]: minus the weight of the term in the loss
-    constant: Tensor  # [models]: the part of the loss without parameters
-    odd: OddRows | None = None
 
 
 class ClosedForm(ABC):
@@ -54,6 +43,7 @@ class ClosedForm(ABC):
         self.activation, self.act = architecture.encoder_activation, architecture.act
         self.subtracted = min(architecture.shift_signs) < 0  # the shift of the location, the only one that may be
         self._workspaces: dict[int, Workspace] = {}
+        self._table: StepTable | None = None  # the last one
 
     @abstractmethod
     def _values(self, work: Any, target: StepTarget) -> tuple[Tensor, Any]:
@@ -68,42 +58,23 @@ class ClosedForm(ABC):
         """Add to the loss ``[models]`` what is not in the values."""
 
     @abstractmethod
-    def _odd_rows(self, observed: Observations) -> list[OddRows | None]:
-        """Find the rows of every step that are neither exact nor right-censored."""
+    def _odd_table(self, table: Observations) -> OddTable | None:
+        """Find the rows of a table that are neither exact nor right-censored; None where there are none."""
 
-    def targets(self, observed: Observations, settings: Settings) -> list[StepTarget]:
+    def targets(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> list[StepTarget]:
         """Prepare an epoch, ``[models, steps, rows]``."""
-        observed = observed.reweighted(observed.weight / observed.weight.sum(-1, keepdim=True))
-        parts = [part.unbind(1) for part in self._target_parts(observed, settings)]
-        return [StepTarget(*step) for step in zip(*parts, self._odd_rows(observed), strict=True)]
+        known, share = self._read(table), weight / weight.sum(-1, keepdim=True)
+        parts = [part.unbind(1) for part in self._target_parts(known, rows, share, settings)]
+        return [StepTarget(*step) for step in zip(*parts, known.odd_rows(rows, share), strict=True)]
 
-    def _target_parts(self, observed: Observations, settings: Settings) -> tuple[Tensor, ...]:
-        weight = observed.weight
-        if observed.interval is not None and self.joint:  # all of such rows is computed by ``odd_rows``
-            weight = torch.where(observed.interval, 0.0, weight)
-        types = torch.arange(1, self.architecture.n_events + 1, device=weight.device)[:, None, None]
-        happened = (observed.event[..., None, None, :] == types).to(weight)
-        discount = settings.discount.view(-1, *[1] * (happened.dim() - 1))
-        share = -weight[..., None, None, :] * torch.lerp(discount, torch.ones_like(discount), happened)
-        log_time = torch.log(observed.time)
-        # The part of the log-likelihood that has no parameter is log dz/dt without the precision.
-        known = torch.where(observed.event > 0, weight * (observed.log_width - log_time), 0.0)
-        if observed.interval is not None and not self.joint:
-            known = torch.where(observed.interval, 0.0, known)
-            log_time, happened, share = self._of_intervals(observed, log_time, happened, share)
-        return log_time[..., None, None, :], happened, share, -known.sum(-1)
+    def _read(self, table: Observations) -> StepTable:
+        """Return what is known of a table; that of the last one is kept."""
+        if self._table is None or self._table.source is not table:
+            self._table = StepTable.of(table, self.architecture.n_events, self.joint, self._odd_table(table))
+        return self._table
 
-    def _of_intervals(
-        self, observed: Observations, log_time: Tensor, happened: Tensor, share: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Prepare the rows of intervals for what ``odd_rows`` does to them."""
-        assert observed.interval is not None
-        assert observed.upper is not None
-        if observed.at_origin is not None:
-            first = observed.interval & observed.at_origin
-            log_time = torch.where(first, torch.log(observed.upper), log_time)
-            share = torch.where(first[..., None, None, :] & (happened == 0), 0.0, share)  # S(0) = 1
-        return log_time, torch.where(observed.interval[..., None, None, :], 0.0, happened), share
+    def _target_parts(self, table: StepTable, rows: Tensor, weight: Tensor, settings: Settings) -> tuple[Tensor, ...]:
+        return table.parts(rows, weight, settings.discount)
 
     def loss_and_gradient(
         self,
@@ -200,10 +171,11 @@ class ClosedForm(ABC):
             torch.bmm(hidden[layer].transpose(1, 2), out, out=work.weight_slopes[layer])
             above, weights = out, work.weights_across[layer]
 
-    def held_out_target(self, observed: Observations, settings: Settings) -> StepTarget:
+    def held_out_target(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> StepTarget:
         """Prepare rows whose terms are added up."""
-        log_time, happened, share, constant = self._target_parts(observed, settings)
-        (odd,) = self._odd_rows(observed.take((slice(None), None)))
+        known = self._read(table)
+        log_time, happened, share, constant = self._target_parts(known, rows, weight, settings)
+        (odd,) = known.odd_rows(rows[:, None], weight[:, None])
         return StepTarget(log_time, happened, share, constant, odd)
 
     def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: StepTarget) -> Tensor:

@@ -126,8 +126,8 @@ class Fleet:
             self.architecture.module.train()
         rows, present = shuffled_rows(jobs, randoms, self.config.batch_size)
         rows, present = rows.to(self.values.device), present.to(self.values.device)
-        observed = self.data.observed.take(rows)
-        targets = self.gradient.targets(observed.reweighted(observed.weight * present), self.settings)
+        table = self.data.observed
+        targets = self.gradient.targets(table, rows, table.weight[rows] * present, self.settings)
         losses = []
         hidden = self.architecture.hidden
         masks = dropout_masks(jobs, randoms, rows.shape[2], rows.shape[1], hidden, rows.device)
@@ -210,10 +210,9 @@ class Fleet:
         return self.held_out
 
     def _held_out_part(self, rows: Tensor, present: Tensor) -> _HeldOut:
-        observed = self.data.observed.take(rows)
-        observed = observed.reweighted(observed.weight * present)
-        target = self.gradient.held_out_target(observed, self.settings)
-        return self.inputs(rows), target, observed.weight.double().sum(1)
+        weight = self.data.observed.weight[rows] * present
+        target = self.gradient.held_out_target(self.data.observed, rows, weight, self.settings)
+        return self.inputs(rows), target, weight.double().sum(1)
 
     def _record(self, fit: Fit, train_loss: float, validation_loss: float, held_out: bool) -> bool:
         """Store the losses of an epoch; return whether it is the best so far (without validation rows, always)."""

@@ -14,9 +14,10 @@ from ..model import Architecture
 from ..networks import Activation
 from ..primitives import LogLocationScale
 from ..primitives.stable import LOG_LIMIT
-from .closed_form import ClosedForm, StepTarget, known_parts
+from .closed_form import ClosedForm, known_parts
 from .config import TrainConfig
-from .odd_rows import Correction, OddRows, odd_rows
+from .odd_rows import Correction, OddTable
+from .step_table import StepTarget
 from .workspace import Workspace
 
 __all__ = ["Fused"]
@@ -54,11 +55,10 @@ class Fused(ClosedForm):
         """Tell whether primitive and encoder are of the sort that is written out."""
         return known_parts(architecture) and issubclass(architecture.family, LogLocationScale)
 
-    def _odd_rows(self, observed: Observations) -> list[OddRows | None]:
-        """Find the rows of every step that are neither exact nor right-censored."""
-        if observed.interval is None and observed.truncated is None and self.t_max is None:
-            return [None] * observed.weight.shape[1]
-        return odd_rows(observed, self.architecture.n_events, self.architecture.k, self.joint, self.t_max)
+    def _odd_table(self, table: Observations) -> OddTable | None:
+        if table.interval is None and table.truncated is None and self.t_max is None:
+            return None
+        return OddTable(table, self.architecture.n_events, self.architecture.k, self.joint, self.t_max)
 
     def _parameters(self, work: _Standardised, representation: Tensor) -> None:
         super()._parameters(work, representation)

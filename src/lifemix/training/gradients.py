@@ -69,8 +69,12 @@ class Parameters:
 class Gradient(Protocol):
     """One way to compute what a training step needs."""
 
-    def targets(self, observed: Observations, settings: Settings) -> Sequence[Any]:
-        """Prepare the observations ``[models, steps, rows]`` of an epoch, once; return one target per step."""
+    def targets(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> Sequence[Any]:
+        """Prepare an epoch, once; return one target per step.
+
+        rows: which rows of the table each step takes, ``[models, steps, rows]``; weight: theirs, 0 where one does not
+        count.
+        """
 
     def loss_and_gradient(
         self,
@@ -86,8 +90,8 @@ class Gradient(Protocol):
         x is ``[models, rows, inputs]``.
         """
 
-    def held_out_target(self, observed: Observations, settings: Settings) -> Any:
-        """Prepare observations ``[models, rows]`` for ``held_out``."""
+    def held_out_target(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> Any:
+        """Prepare rows of a table, ``[models, rows]``, for ``held_out``."""
 
     def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: Any) -> Tensor:
         """Return minus the weighted sum of the objective over rows, without penalties, ``[models]``."""
@@ -107,10 +111,10 @@ class Autograd:
     def __init__(self, architecture: Architecture, config: TrainConfig) -> None:
         self.architecture, self.config = architecture, config
 
-    def targets(self, observed: Observations, settings: Settings) -> list[_Target]:
+    def targets(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> list[_Target]:
         """Return the observations of each step."""
-        steps = (observed.take((slice(None), step)) for step in range(observed.time.shape[1]))
-        return [self.held_out_target(step, settings) for step in steps]
+        steps = zip(rows.unbind(1), weight.unbind(1), strict=True)
+        return [self.held_out_target(table, *step, settings) for step in steps]
 
     def loss_and_gradient(
         self,
@@ -131,8 +135,9 @@ class Autograd:
         torch.clamp(found, -_LIMIT, _LIMIT, out=gradient.flat)
         return loss.likelihood.detach()
 
-    def held_out_target(self, observed: Observations, settings: Settings) -> _Target:
+    def held_out_target(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> _Target:
         """Return the observations, and where the rows are whose likelihood is an integral."""
+        observed = table.take(rows).reweighted(weight)
         return _Target(observed, joint_rows(observed, self.architecture.n_events, self.config.objective))
 
     def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: _Target) -> Tensor:

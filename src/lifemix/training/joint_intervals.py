@@ -14,7 +14,6 @@ from torch import Tensor
 
 from ..likelihood import EDGE_LEVELS, Observations, common_edges, nodes_between
 from ..primitives import LogLocationScale
-from ..primitives.stable import LOG_LIMIT
 
 __all__ = ["Joint", "joint_intervals"]
 
@@ -29,35 +28,39 @@ class Joint:
     late: Tensor | None  # [rows, 1, 1], 1 or 0
 
     @classmethod
-    def of(cls, observed: Observations, rows: tuple[Tensor, ...], n_events: int) -> Joint:
-        """Read some rows, all of which are of that sort."""
+    def of(cls, observed: Observations, n_events: int) -> Joint:
+        """Read rows that are all of that sort."""
         assert observed.upper is not None
-        lower, event = observed.time[rows], observed.event[rows]
+        lower = observed.time
         if observed.at_origin is not None:
-            lower = torch.where(observed.at_origin[rows], 0.0, lower)
+            lower = torch.where(observed.at_origin, 0.0, lower)
         types = torch.arange(1, n_events + 1, device=lower.device).view(-1, 1, 1)
-        happened = (event.view(-1, 1, 1, 1) == types).to(lower)
+        happened = (observed.event.view(-1, 1, 1, 1) == types).to(lower)
         late, log_entry = None, None
         if observed.entry is not None and observed.truncated is not None:
-            late, log_entry = observed.truncated[rows].to(lower), torch.log(observed.entry[rows])
-            late, log_entry = late.view(-1, 1, 1), log_entry.view(-1, 1, 1)
-        return cls(common_edges(lower, observed.upper[rows]), happened, log_entry, late)
+            late, log_entry = observed.truncated.to(lower).view(-1, 1, 1), torch.log(observed.entry).view(-1, 1, 1)
+        return cls(common_edges(lower, observed.upper), happened, log_entry, late)
 
-    def part(self, rows: slice) -> Joint:
+    def take(self, rows: Tensor) -> Joint:
         """Return some rows."""
         log_entry = None if self.log_entry is None else self.log_entry[rows]
         return Joint(self.edges[rows], self.happened[rows], log_entry, None if self.late is None else self.late[rows])
 
 
 def joint_intervals(
-    family: type[LogLocationScale], logits: Tensor, location: Tensor, log_precision: Tensor, rows: Joint
+    family: type[LogLocationScale],
+    logits: Tensor,
+    location: Tensor,
+    log_precision: Tensor,
+    precision: Tensor,
+    rows: Joint,
 ) -> tuple[Tensor, Tensor]:
     """Return the log-likelihood of each row, given its entry, and its slopes.
 
-    logits, location, log_precision: ``[rows, events, k]``; the slopes are by these three, ``[3, rows, events, k]``.
+    logits, location, log_precision, precision: ``[rows, events, k]``; the slopes are by the first three, ``[3, rows,
+    events, k]``.
     """
     log_weights = torch.log_softmax(logits, -1)
-    precision = log_precision.clamp(max=LOG_LIMIT).exp_()
     value, slopes = _between(family, log_weights, location, log_precision, precision, rows)
     if rows.log_entry is None or rows.late is None:
         return value, slopes
@@ -75,35 +78,33 @@ def _between(
 ) -> tuple[Tensor, Tensor]:
     """Return ``log[F_m(upper) - F_m(lower)]`` and its slopes."""
     centre, steep = location[..., None], precision[..., None]
-    own = _standard_edges(family, location.device).div(steep).add_(centre)
+    own = torch.addcdiv(centre, _standard_edges(family, location.dtype, location.device), steep)
     log_time, log_width = nodes_between(rows.edges, own.flatten(1), location.dtype)  # [rows, nodes]
     z = (log_time[:, None, None] - centre).mul_(steep)  # [rows, events, k, nodes]
     value, slope = family.standard(z, rows.happened)
     value.add_(torch.addcmul(log_weights[..., None], rows.happened, log_precision[..., None]))
     of_event, by_value = _log_sum(value, 2)
-    total, share = _log_sum(of_event.sum((1, 2)).add_(log_width), 1)
+    total, share = _log_sum(of_event.sum(1).add_(log_width), 1)
     by_value.mul_(share[:, None, None])
     by_z = slope.mul_(by_value)
     mean = by_value.sum(-1)
     by_location = by_z.sum(-1).mul_(precision).neg_()
     by_precision = by_z.mul_(z).sum(-1).addcmul_(rows.happened[..., 0], mean)
-    return total[:, 0], torch.stack([mean - log_weights.exp(), by_location, by_precision])
+    return total, torch.stack([mean - log_weights.exp(), by_location, by_precision])
 
 
 def _log_sum(values: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """Return the logarithm of the sum of the exponentials, and their shares of it in the memory of the values."""
-    most = values.amax(dim, keepdim=True)
-    shares = values.sub_(most).exp_()
-    total = shares.sum(dim, keepdim=True)
-    return most.add_(total.log()), shares.div_(total)
+    """Return the logarithm of the sum of the exponentials, and their shares of it, the largest of which is known."""
+    shares = torch.softmax(values, dim)
+    return values.amax(dim).sub_(shares.amax(dim).log_()), shares
 
 
 @lru_cache(maxsize=64)
-def _standard_edges(family: type[LogLocationScale], device: torch.device) -> Tensor:
+def _standard_edges(family: type[LogLocationScale], dtype: torch.dtype, device: torch.device) -> Tensor:
     """Return z at the levels that panels end at: all components of a family have the same."""
     zero = torch.zeros((), dtype=torch.float64)
     levels = torch.from_numpy(EDGE_LEVELS)
-    return torch.log(family.from_location(zero, zero).inverse_log_survival(levels)).to(device)
+    return torch.log(family.from_location(zero, zero).inverse_log_survival(levels)).to(device, dtype)
 
 
 def _survived(
@@ -114,4 +115,4 @@ def _survived(
     value, slope = family.standard(z, z.new_zeros(()))
     of_event, shares = _log_sum(value.add_(log_weights), -1)
     by_z = slope.mul_(shares)
-    return of_event.sum((1, 2)), torch.stack([shares - log_weights.exp(), -by_z * precision, by_z * z])
+    return of_event.sum(1), torch.stack([shares - log_weights.exp(), -by_z * precision, by_z * z])

@@ -28,7 +28,7 @@ from ..primitives import LogLocationScale
 from ..primitives.stable import LOG_LIMIT
 from .joint_intervals import Joint, joint_intervals
 
-__all__ = ["Batch", "Correction", "OddRows", "odd_rows"]
+__all__ = ["Batch", "Correction", "OddRows", "OddTable"]
 
 _Sort = TypeVar("_Sort")
 _AT_ONCE = 64  # rows whose likelihood is an integral; each has up to hundreds of nodes
@@ -40,6 +40,7 @@ class Batch(Protocol):
     logits: Tensor
     location: Tensor
     log_precision: Tensor
+    precision: Tensor
     z: Tensor
     by_logits: Tensor
     by_location: Tensor  # by the shift
@@ -83,119 +84,144 @@ class OddRows:
     joint: list[_Joint] | None  # in parts: each row has many nodes
 
 
-def odd_rows(observed: Observations, n_events: int, k: int, joint: bool, t_max: float | None) -> list[OddRows | None]:
-    """Pick out the odd rows of every step of ``[models, steps, rows]``; rows without weight are left out.
+class OddTable:
+    """The odd rows of a table, which are looked for once, and what of them does not depend on the model.
 
     joint: whether the probability of an interval is that of several events.
     """
-    counts = observed.weight > 0
-    together = observed.interval & counts if joint and observed.interval is not None else None
-    within, first = _in_intervals(observed, counts, n_events, joint, t_max)
-    late = None if observed.truncated is None else observed.truncated & counts
-    if late is not None and together is not None:
-        late &= ~together
-    none = [None] * counts.shape[1]
-    sorts = zip(
-        none if within is None else _inside(observed, within, k, t_max),
-        none if first is None else _before(first, k),
-        none if late is None else _late(observed, late, n_events, k),
-        none if together is None else _joint(observed, together, n_events, k),
-        strict=True,
-    )
-    return [None if all(sort is None for sort in step) else OddRows(*step) for step in sorts]
+
+    def __init__(self, observed: Observations, n_events: int, k: int, joint: bool, t_max: float | None) -> None:
+        self.n_events, self.k = n_events, k
+        together = observed.interval if joint else None
+        within, first = _in_intervals(observed, n_events, joint, t_max)
+        late = observed.truncated if together is None or observed.truncated is None else observed.truncated & ~together
+        self.inside = None if within is None else self._widths(observed, _Picked.of(within), t_max)
+        self.before = None if first is None else _Picked.of(first)
+        self.late = None if late is None else self._entries(observed, _Picked.of(late))
+        self.joint = None if together is None else self._joint_rows(observed, _Picked.of(together))
+
+    def _widths(self, observed: Observations, pairs: _Picked, t_max: float | None) -> tuple[_Picked, Tensor, Tensor]:
+        """Return pairs inside intervals, ``log(upper / lower)`` and its logarithm."""
+        row, event = pairs.places
+        lower = observed.time[row]
+        upper = torch.full_like(lower, torch.inf if t_max is None else t_max)
+        if observed.upper is not None:
+            upper = torch.where(observed.event[row] == event + 1, observed.upper[row], upper)
+        ratio = torch.log1p((upper - lower) / lower)
+        return pairs, ratio, torch.log(ratio)
+
+    def _entries(self, observed: Observations, rows: _Picked) -> tuple[_Picked, Tensor]:
+        """Return rows with delayed entry, and its logarithm."""
+        assert observed.entry is not None
+        return rows, torch.log(observed.entry[rows.places])
+
+    def _joint_rows(self, observed: Observations, rows: _Picked) -> tuple[_Picked, Joint]:
+        """Return rows whose event, one of several, fell in an interval, and what is known of them."""
+        return rows, Joint.of(observed.take(rows.places), self.n_events)
+
+    def of_steps(self, rows: Tensor, weight: Tensor) -> list[OddRows | None]:
+        """Return the odd rows of every step of ``[models, steps, rows]``; rows without weight are left out."""
+        counts, none = weight > 0, [None] * rows.shape[1]
+        sorts = zip(
+            none if self.inside is None else self._inside(*self.inside, rows, counts),
+            none if self.before is None else self._before(self.before, rows, counts),
+            none if self.late is None else self._late(*self.late, rows, counts),
+            none if self.joint is None else self._joint(*self.joint, rows, counts, weight),
+            strict=True,
+        )
+        return [None if all(sort is None for sort in step) else OddRows(*step) for step in sorts]
+
+    def _inside(
+        self, pairs: _Picked, ratio: Tensor, log_ratio: Tensor, rows: Tensor, counts: Tensor
+    ) -> list[_Inside | None]:
+        (_, model, row, event), number, parts = pairs.in_steps(rows, counts)
+        at, ratio, log_ratio = self._of_pairs(model, event, row, rows.shape[2]), ratio[number], log_ratio[number]
+        return _by_step(parts, lambda part: _Inside(at[:, part], ratio[part], log_ratio[part]))
+
+    def _before(self, pairs: _Picked, rows: Tensor, counts: Tensor) -> list[Tensor | None]:
+        (_, model, row, event), _, parts = pairs.in_steps(rows, counts)
+        at = self._of_pairs(model, event, row, rows.shape[2])
+        return _by_step(parts, lambda part: at[:, part])
+
+    def _late(self, late: _Picked, log_entry: Tensor, rows: Tensor, counts: Tensor) -> list[_Late | None]:
+        (_, model, row), number, parts = late.in_steps(rows, counts)
+        first, inner = self._of_rows(model, row, rows.shape[2])
+        at, log_entry = first + inner[..., None], log_entry[number]
+        return _by_step(parts, lambda part: _Late(at[..., part], log_entry[part]))
+
+    def _joint(
+        self, together: _Picked, known: Joint, rows: Tensor, counts: Tensor, weight: Tensor
+    ) -> list[list[_Joint] | None]:
+        (step, model, row), number, parts = together.in_steps(rows, counts)
+        first, inner = self._of_rows(model, row, rows.shape[2])
+        at, share = first.view(-1, 1, 1) + inner, -weight[model, step, row]
+
+        def divided(part: slice) -> list[_Joint]:
+            starts = range(part.start, part.stop, _AT_ONCE)
+            own = [slice(start, min(start + _AT_ONCE, part.stop)) for start in starts]
+            return [_Joint(at[one], model[one], share[one], known.take(number[one])) for one in own]
+
+        return _by_step(parts, divided)
+
+    def _of_pairs(self, model: Tensor, event: Tensor, row: Tensor, n_rows: int) -> Tensor:
+        """Return the places ``[k, pairs]`` in a tensor ``[models, events, k, rows]``."""
+        component = torch.arange(0, self.k * n_rows, n_rows, device=row.device)[:, None]
+        return ((model * self.n_events + event) * (self.k * n_rows) + row) + component
+
+    def _of_rows(self, model: Tensor, row: Tensor, n_rows: int) -> tuple[Tensor, Tensor]:
+        """Return places in such a tensor: of the first event and component, and from there on."""
+        size = self.n_events * self.k * n_rows
+        return model * size + row, torch.arange(0, size, n_rows, device=row.device).view(self.n_events, self.k)
+
+
+@dataclass(frozen=True, eq=False)
+class _Picked:
+    """Some rows of a table, or pairs of a row and an event."""
+
+    number: Tensor  # [rows] or [rows, events]: which of them it is, from 1; 0 for the others
+    places: tuple[Tensor, ...]  # of each
+
+    @classmethod
+    def of(cls, mask: Tensor) -> _Picked:
+        """Pick those where a mask holds."""
+        places = mask.nonzero(as_tuple=True)
+        number = mask.long()
+        number[places] = torch.arange(1, len(places[0]) + 1, device=mask.device)
+        return cls(number, places)
+
+    def in_steps(self, rows: Tensor, counts: Tensor) -> tuple[tuple[Tensor, ...], Tensor, list[slice]]:
+        """Return their places in ``[models, steps, rows]`` (steps first), what is there, and which are of each step."""
+        number = self.number[rows]
+        number = number.mul_(counts if number.dim() == 3 else counts[..., None]).transpose(0, 1)
+        indices = number.nonzero(as_tuple=True)
+        sizes = torch.bincount(indices[0], minlength=len(number)).tolist()
+        return indices, number[indices] - 1, [slice(*ends) for ends in pairwise(accumulate(sizes, initial=0))]
 
 
 def _in_intervals(
-    observed: Observations, counts: Tensor, n_events: int, joint: bool, t_max: float | None
+    observed: Observations, n_events: int, joint: bool, t_max: float | None
 ) -> tuple[Tensor | None, Tensor | None]:
-    """Return masks of pairs inside intervals and before a time, ``[models, steps, events, rows]``."""
-    interval = observed.interval
+    """Return masks of pairs inside intervals and before a time, ``[rows, events]``."""
+    interval, at_origin = observed.interval, observed.at_origin
     if t_max is None and (joint or interval is None):
         return None, None
-    types = torch.arange(1, n_events + 1, device=counts.device)[:, None]
-    own = observed.event[:, :, None] == types
-    later = counts if observed.at_origin is None else counts & ~observed.at_origin
+    own = observed.event[:, None] == torch.arange(1, n_events + 1, device=observed.event.device)
     within, first = None, None
     if interval is not None and not joint:
-        within = own & (interval & later)[:, :, None]
-        if observed.at_origin is not None:
-            first = own & (interval & counts & observed.at_origin)[:, :, None]
+        within = own & interval[:, None]
+        if at_origin is not None:
+            within, first = within & ~at_origin[:, None], within & at_origin[:, None]
     if t_max is not None:
-        rest = ~own & (later if interval is None or not joint else later & ~interval)[:, :, None]
+        rest = ~own if at_origin is None else ~own & ~at_origin[:, None]
+        if interval is not None and joint:
+            rest = rest & ~interval[:, None]
         within = rest if within is None else within | rest
     return within, first
-
-
-def _places(mask: Tensor) -> tuple[list[Tensor], list[slice]]:
-    """Return where a mask ``[models, steps, ...]`` holds, step by step: indices (steps first), and those of each."""
-    indices = list(mask.transpose(0, 1).nonzero(as_tuple=True))
-    sizes = torch.bincount(indices[0], minlength=mask.shape[1]).tolist()
-    return indices, [slice(*ends) for ends in pairwise(accumulate(sizes, initial=0))]
 
 
 def _by_step(parts: list[slice], sort: Callable[[slice], _Sort]) -> list[_Sort | None]:
     """Return what there is of a sort in every step."""
     return [sort(part) if part.stop > part.start else None for part in parts]
-
-
-def _of_pairs(mask: Tensor, model: Tensor, event: Tensor, row: Tensor, k: int) -> Tensor:
-    """Return the places ``[k, pairs]`` in a tensor ``[models, events, k, rows]``."""
-    _, _, n_events, n_rows = mask.shape
-    component = torch.arange(0, k * n_rows, n_rows, device=mask.device)[:, None]
-    return ((model * n_events + event) * (k * n_rows) + row) + component
-
-
-def _of_rows(mask: Tensor, model: Tensor, row: Tensor, n_events: int, k: int) -> tuple[Tensor, Tensor]:
-    """Return places in a tensor ``[models, events, k, rows]``: of the first event and component, and from there on."""
-    n_rows, size = mask.shape[2], n_events * k * mask.shape[2]
-    return model * size + row, torch.arange(0, size, n_rows, device=mask.device).view(n_events, k)
-
-
-def _inside(observed: Observations, mask: Tensor, k: int, t_max: float | None) -> list[_Inside | None]:
-    (step, model, event, row), parts = _places(mask)
-    if len(row) == 0:  # all intervals begin at the origin
-        return [None] * len(parts)
-    places = (model, step, row)
-    at, lower = _of_pairs(mask, model, event, row, k), observed.time[places]
-    if t_max is None:
-        assert observed.upper is not None
-        upper = observed.upper[places]
-    else:
-        upper = torch.full_like(lower, t_max)
-        if observed.upper is not None:
-            upper = torch.where(observed.event[places] == event + 1, observed.upper[places], upper)
-    ratio = torch.log1p((upper - lower) / lower)
-    log_ratio = torch.log(ratio)
-    return _by_step(parts, lambda part: _Inside(at[:, part], ratio[part], log_ratio[part]))
-
-
-def _before(mask: Tensor, k: int) -> list[Tensor | None]:
-    (_, model, event, row), parts = _places(mask)
-    at = _of_pairs(mask, model, event, row, k)
-    return _by_step(parts, lambda part: at[:, part])
-
-
-def _late(observed: Observations, mask: Tensor, n_events: int, k: int) -> list[_Late | None]:
-    assert observed.entry is not None
-    (step, model, row), parts = _places(mask)
-    first, inner = _of_rows(mask, model, row, n_events, k)
-    at = first + inner[..., None]
-    log_entry = torch.log(observed.entry[model, step, row])
-    return _by_step(parts, lambda part: _Late(at[..., part], log_entry[part]))
-
-
-def _joint(observed: Observations, mask: Tensor, n_events: int, k: int) -> list[list[_Joint] | None]:
-    (step, model, row), parts = _places(mask)
-    first, inner = _of_rows(mask, model, row, n_events, k)
-    at, places = first.view(-1, 1, 1) + inner, (model, step, row)
-    share, known = -observed.weight[places], Joint.of(observed, places, n_events)
-
-    def divided(part: slice) -> list[_Joint]:
-        starts = range(part.start, part.stop, _AT_ONCE)
-        rows = [slice(start, min(start + _AT_ONCE, part.stop)) for start in starts]
-        return [_Joint(at[own], model[own], share[own], known.part(own)) for own in rows]
-
-    return _by_step(parts, divided)
 
 
 class Correction:
@@ -220,7 +246,7 @@ class Correction:
             slope.put_(at, by_z)
         if odd.late is not None:
             at = odd.late.at
-            self.precision = torch.take(batch.log_precision, at).clamp_(max=LOG_LIMIT).exp_()
+            self.precision = torch.take(batch.precision, at)
             self.z = (odd.late.log_entry - torch.take(batch.location, at)).mul_(self.precision)
             survived, self.slope = self.family.standard(self.z, self.z.new_zeros(()))
             batch.logits.put_(at, survived, accumulate=True)
@@ -243,8 +269,8 @@ class Correction:
         batch = self.batch
         for joint in self.odd.joint or ():
             logits, location = torch.take(batch.logits, joint.at), torch.take(batch.location, joint.at)
-            log_precision = torch.take(batch.log_precision, joint.at)
-            values, slopes = joint_intervals(self.family, logits, location, log_precision, joint.known)
+            log_precision, precision = torch.take(batch.log_precision, joint.at), torch.take(batch.precision, joint.at)
+            values, slopes = joint_intervals(self.family, logits, location, log_precision, precision, joint.known)
             loss.index_add_(0, joint.model, (joint.share * values).to(loss))
             if location_sign is None:
                 continue

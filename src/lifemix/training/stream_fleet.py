@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import accumulate
 from typing import Any, Protocol
 
 import numpy as np
@@ -114,12 +115,11 @@ class StreamFleet(Fleet):
         jobs = [self.jobs[number] for number in self.running]
         steps = max(1, math.ceil(window.expected / self.config.batch_size))
         lanes = [self._lane(window.number, lane, data, jobs, steps) for lane, data in window.lanes]
-        observed = _side_by_side([lane.observed for lane in lanes])
-        weights = observed.weight.sum(-1)  # [models, steps]
-        empty = (weights <= 0)[..., None]
-        targets = self.gradient.targets(observed.reweighted(torch.where(empty, 1.0, observed.weight)), self.settings)
+        table, rows, weight = _side_by_side(lanes)
+        weights = weight.sum(-1)  # [models, steps]
+        targets = self.gradient.targets(table, rows, torch.where((weights <= 0)[..., None], 1.0, weight), self.settings)
         losses = torch.zeros(len(jobs), dtype=torch.float64, device=self.values.device)
-        memory = self.values.new_empty(len(jobs), observed.weight.shape[-1], self.data.x.shape[1])
+        memory = self.values.new_empty(len(jobs), rows.shape[-1], self.data.x.shape[1])
         for step, target in enumerate(targets):
             masks = [next(lane.masks) for lane in lanes]
             self._weight = weights[:, step]
@@ -133,10 +133,8 @@ class StreamFleet(Fleet):
         randoms = [Randomness(_seed(job.seed, self.epoch, window, lane)) for job in jobs]
         rows, present = divided_rows([replace(job, train_rows=index) for job in jobs], randoms, steps)
         rows, present = rows.to(data.x.device), present.to(data.x.device)
-        observed = data.observed.take(rows)
         masks = dropout_masks(jobs, randoms, rows.shape[2], steps, self.architecture.hidden, rows.device)
-        weighted = observed.reweighted(observed.weight * present)
-        return _Lane(data.x, rows.transpose(0, 1).contiguous(), weighted, masks)
+        return _Lane(data, rows, data.observed.weight[rows] * present, rows.transpose(0, 1).contiguous(), masks)
 
     def combined(self, loss: Tensor) -> Tensor:
         """Return the loss of the whole batch and write its slopes: one all-reduce."""
@@ -192,11 +190,12 @@ class _StopTogether(Callback):
 
 @dataclass(frozen=True, eq=False)
 class _Lane:
-    """The rows of a lane in a window: inputs, which rows each step takes, their outcomes, and dropout."""
+    """The rows of a lane in a window: which of them each step takes, their weights, and dropout."""
 
-    x: Tensor  # [rows, inputs]
-    rows: Tensor  # [steps, models, rows of a step]
-    observed: Observations  # [models, steps, rows of a step]
+    data: Data
+    rows: Tensor  # [models, steps, rows of a step]
+    weight: Tensor  # likewise
+    by_step: Tensor  # the rows, [steps, models, rows of a step]
     masks: Iterator[list[Tensor] | None]
 
 
@@ -207,11 +206,11 @@ def _seed(seed: int, epoch: int, window: int, lane: int) -> int:
 def _inputs(lanes: Sequence[_Lane], step: int, memory: Tensor) -> Tensor:
     """Return the inputs of a step, ``[models, rows, inputs]``."""
     if len(memory) > 1 and len(lanes) > 1:
-        return torch.cat([lane.x[lane.rows[step]] for lane in lanes], dim=1)
+        return torch.cat([lane.data.x[lane.by_step[step]] for lane in lanes], dim=1)
     flat, first = memory.view(-1, memory.shape[-1]), 0
     for lane in lanes:
-        rows = lane.rows[step].reshape(-1)
-        torch.index_select(lane.x, 0, rows, out=flat[first : first + len(rows)])
+        rows = lane.by_step[step].reshape(-1)
+        torch.index_select(lane.data.x, 0, rows, out=flat[first : first + len(rows)])
         first += len(rows)
     return memory
 
@@ -223,12 +222,20 @@ def _joined_masks(masks: Sequence[list[Tensor] | None]) -> list[Tensor] | None:
     return [torch.cat([own[layer] for own in masks if own is not None], dim=1) for layer in range(len(first))]
 
 
-def _side_by_side(parts: Sequence[Observations]) -> Observations:
-    """Return the rows of several lanes beside each other; all of them have the same fields."""
-    if len(parts) == 1:
-        return parts[0]
+def _side_by_side(lanes: Sequence[_Lane]) -> tuple[Observations, Tensor, Tensor]:
+    """Return the outcomes of all lanes as one table, and which of its rows each step takes, with their weights."""
+    if len(lanes) == 1:
+        return lanes[0].data.observed, lanes[0].rows, lanes[0].weight
+    firsts = accumulate((len(lane.data.x) for lane in lanes), initial=0)
+    rows = [lane.rows + first for lane, first in zip(lanes, firsts, strict=False)]
+    table = _one_after_another([lane.data.observed for lane in lanes])
+    return table, torch.cat(rows, dim=-1), torch.cat([lane.weight for lane in lanes], dim=-1)
+
+
+def _one_after_another(parts: Sequence[Observations]) -> Observations:
+    """Join tables; all of them have the same fields."""
     joined: dict[str, Any] = {}
     for field in fields(Observations):
         values = [getattr(part, field.name) for part in parts]
-        joined[field.name] = None if values[0] is None else torch.cat(values, dim=-1)
+        joined[field.name] = None if values[0] is None else torch.cat(values)
     return Observations(**joined)
