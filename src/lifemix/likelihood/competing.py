@@ -35,8 +35,9 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
 
     mixtures: ``[rows, events, components]``; lower (0: from the origin), upper and event (1..M): ``[rows]``.
     """
-    own = _own_edges(mixtures)
-    log_time, log_width = nodes_between(common_edges(lower, upper), own, upper.dtype)  # [rows, nodes]
+    common, end = common_edges(lower, upper)
+    before, log_width = nodes_between(common, _own_edges(mixtures) - end)  # [rows, nodes]
+    log_time = before + end
     at_nodes = mixtures.map(lambda values: values[:, None])  # [rows, 1, events, k]
     every = torch.exp(log_time)[..., None].expand(*log_time.shape, mixtures.log_weights.shape[-2])
     happened = (event[:, None] == torch.arange(1, every.shape[-1] + 1, device=event.device))[:, None]
@@ -46,12 +47,13 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
 
 @torch.no_grad()
 def _own_edges(mixtures: Mixture) -> Tensor:
-    """Return the log times at which panels of each row should end, in double precision, ``[rows, edges]``."""
+    """Return the log times at which panels of each row should end, ``[rows, edges]``."""
+    first = mixtures.log_weights
     components = mixtures.components.map(lambda values: values.double()[..., None])
-    (levels,) = _levels(mixtures.log_weights.device)
+    (levels,) = _levels(first.device)
     own = torch.log(components.inverse_log_survival(levels)).flatten(1)  # [rows, events x k x levels]
     kinks = mixtures.components.kinks()  # a rule is exact for smooth functions only
-    return own if kinks is None else torch.cat([own, kinks.double().flatten(1)], dim=1)
+    return (own if kinks is None else torch.cat([own, kinks.double().flatten(1)], dim=1)).to(first)
 
 
 class _Constants(NamedTuple):
@@ -62,32 +64,35 @@ class _Constants(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def _constants(device: torch.device) -> _Constants:
+def _constants(dtype: torch.dtype, device: torch.device) -> _Constants:
     """Return what is the same for all intervals, copied to a device once."""
     places, sizes = np.polynomial.legendre.leggauss(6)
     values = (_SPREAD, _EVEN, (places + 1) / 2, np.log(sizes / 2))
-    return _Constants(*(torch.from_numpy(value).to(device) for value in values))
+    return _Constants(*(torch.from_numpy(value).to(device, dtype) for value in values))
 
 
 @torch.no_grad()
-def common_edges(lower: Tensor, upper: Tensor) -> Tensor:
-    """Return the log times, from upper to lower, at which panels of any interval end: ``[rows, edges]``, in doubles."""
+def common_edges(lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+    """Return log times, from upper to lower, at which panels of any interval end, and that of the upper end itself.
+
+    The first, ``[rows, edges]``, are less the other, ``[rows, 1]``: a narrow interval keeps its width in any precision.
+    """
     start, end = torch.stack([lower, upper]).double().log_()[..., None]
-    constant, span = _constants(upper.device), (end - start).clamp_(max=_FROM_ORIGIN[upper.dtype])
-    return torch.addcmul(end, span, torch.where(span > 5.0, constant.spread, constant.even), value=-1)
+    span = (end - start).clamp_(max=_FROM_ORIGIN[upper.dtype]).to(upper)
+    constant = _constants(upper.dtype, upper.device)
+    return -span * torch.where(span > 5.0, constant.spread, constant.even), end.to(upper)
 
 
 @torch.no_grad()
-def nodes_between(common: Tensor, own: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def nodes_between(common: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
     """Return where the integrand is evaluated on the axis of log time, and the logarithms of the weights.
 
     common: what ``common_edges`` gave; own: log times ``[rows, edges]`` at which panels of each row should end beside
-    those, in doubles. Those outside the interval make panels of no width at its end, whose weights are nothing.
+    those. Like the result they are less that of the upper end. Those outside the interval make panels of no width at
+    its ends, whose weights are nothing.
     """
-    end = common[:, :1]
-    inside = torch.where(own > common[:, -1:], own, end).clamp_(max=end)
-    edges = torch.cat([common, inside], dim=1).sort(dim=1).values
-    rule, first = _constants(edges.device), edges[:, :-1, None]
+    edges = torch.cat([common, torch.clamp(own, common[:, -1:], common[:, :1])], dim=1).sort(dim=1).values
+    rule, first = _constants(edges.dtype, edges.device), edges[:, :-1, None]
     width = edges[:, 1:, None] - first
-    nodes, log_width = torch.addcmul(first, width, rule.places), width.log_() + rule.log_sizes
-    return nodes.flatten(1).to(dtype), log_width.flatten(1).to(dtype)
+    nodes = torch.addcmul(first, width, rule.places)
+    return nodes.flatten(1), (width.log_() + rule.log_sizes).flatten(1)

@@ -6,7 +6,7 @@ weight; so its derivative is the mean of those of the terms' logarithms, each no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import torch
@@ -22,10 +22,11 @@ __all__ = ["Joint", "joint_intervals"]
 class Joint:
     """What does not depend on the model of rows whose event fell in an interval."""
 
-    edges: Tensor  # [rows, edges]: of any interval
+    edges: Tensor  # [rows, edges]: of any interval, less the log of its upper end
+    end: Tensor  # [rows, 1, 1]: that log
     happened: Tensor  # [rows, events, 1, 1], 1 or 0
-    log_entry: Tensor | None  # [rows, 1, 1]; 0 where there is none
-    late: Tensor | None  # [rows, 1, 1], 1 or 0
+    log_entry: Tensor | None = None  # [rows, 1, 1]; 0 where there is none
+    late: Tensor | None = None  # [rows, 1, 1], 1 or 0
 
     @classmethod
     def of(cls, observed: Observations, n_events: int) -> Joint:
@@ -39,12 +40,15 @@ class Joint:
         late, log_entry = None, None
         if observed.entry is not None and observed.truncated is not None:
             late, log_entry = observed.truncated.to(lower).view(-1, 1, 1), torch.log(observed.entry).view(-1, 1, 1)
-        return cls(common_edges(lower, observed.upper), happened, log_entry, late)
+        edges, end = common_edges(lower, observed.upper)
+        return cls(edges, end[..., None], happened, log_entry, late)
 
     def take(self, rows: Tensor) -> Joint:
         """Return some rows."""
-        log_entry = None if self.log_entry is None else self.log_entry[rows]
-        return Joint(self.edges[rows], self.happened[rows], log_entry, None if self.late is None else self.late[rows])
+        known = Joint(self.edges[rows], self.end[rows], self.happened[rows])
+        if self.log_entry is None or self.late is None:
+            return known
+        return replace(known, log_entry=self.log_entry[rows], late=self.late[rows])
 
 
 def joint_intervals(
@@ -57,8 +61,8 @@ def joint_intervals(
 ) -> tuple[Tensor, Tensor]:
     """Return the log-likelihood of each row, given its entry, and its slopes.
 
-    logits, location, log_precision, precision: ``[rows, events, k]``; the slopes are by the first three, ``[3, rows,
-    events, k]``.
+    logits, location, log_precision, precision: ``[rows, events, k]``; the slopes are by logits, minus the location and
+    log precision, ``[3, rows, events, k]``.
     """
     log_weights = torch.log_softmax(logits, -1)
     value, slopes = _between(family, log_weights, location, log_precision, precision, rows)
@@ -77,9 +81,9 @@ def _between(
     rows: Joint,
 ) -> tuple[Tensor, Tensor]:
     """Return ``log[F_m(upper) - F_m(lower)]`` and its slopes."""
-    centre, steep = location[..., None], precision[..., None]
+    centre, steep = (location - rows.end)[..., None], precision[..., None]
     own = torch.addcdiv(centre, _standard_edges(family, location.dtype, location.device), steep)
-    log_time, log_width = nodes_between(rows.edges, own.flatten(1), location.dtype)  # [rows, nodes]
+    log_time, log_width = nodes_between(rows.edges, own.flatten(1))  # [rows, nodes], less the end
     z = (log_time[:, None, None] - centre).mul_(steep)  # [rows, events, k, nodes]
     value, slope = family.standard(z, rows.happened)
     value.add_(torch.addcmul(log_weights[..., None], rows.happened, log_precision[..., None]))
@@ -88,9 +92,9 @@ def _between(
     by_value.mul_(share[:, None, None])
     by_z = slope.mul_(by_value)
     mean = by_value.sum(-1)
-    by_location = by_z.sum(-1).mul_(precision).neg_()
+    by_minus_location = by_z.sum(-1).mul_(precision)
     by_precision = by_z.mul_(z).sum(-1).addcmul_(rows.happened[..., 0], mean)
-    return total, torch.stack([mean - log_weights.exp(), by_location, by_precision])
+    return total, torch.stack([mean - log_weights.exp(), by_minus_location, by_precision])
 
 
 def _log_sum(values: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -115,4 +119,4 @@ def _survived(
     value, slope = family.standard(z, z.new_zeros(()))
     of_event, shares = _log_sum(value.add_(log_weights), -1)
     by_z = slope.mul_(shares)
-    return of_event.sum(1), torch.stack([shares - log_weights.exp(), -by_z * precision, by_z * z])
+    return of_event.sum(1), torch.stack([shares - log_weights.exp(), by_z * precision, by_z * z])

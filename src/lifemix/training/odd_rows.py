@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Protocol, TypeVar
 
@@ -165,13 +166,13 @@ class OddTable:
 
     def _of_pairs(self, model: Tensor, event: Tensor, row: Tensor, n_rows: int) -> Tensor:
         """Return the places ``[k, pairs]`` in a tensor ``[models, events, k, rows]``."""
-        component = torch.arange(0, self.k * n_rows, n_rows, device=row.device)[:, None]
+        component = _strides(self.k * n_rows, n_rows, row.device)[:, None]
         return ((model * self.n_events + event) * (self.k * n_rows) + row) + component
 
     def _of_rows(self, model: Tensor, row: Tensor, n_rows: int) -> tuple[Tensor, Tensor]:
         """Return places in such a tensor: of the first event and component, and from there on."""
         size = self.n_events * self.k * n_rows
-        return model * size + row, torch.arange(0, size, n_rows, device=row.device).view(self.n_events, self.k)
+        return model * size + row, _strides(size, n_rows, row.device).view(self.n_events, self.k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +218,12 @@ def _in_intervals(
             rest = rest & ~interval[:, None]
         within = rest if within is None else within | rest
     return within, first
+
+
+@lru_cache(maxsize=64)
+def _strides(end: int, step: int, device: torch.device) -> Tensor:
+    """Return 0, step, ... below an end."""
+    return torch.arange(0, end, step, device=device)
 
 
 def _by_step(parts: list[slice], sort: Callable[[slice], _Sort]) -> list[_Sort | None]:
@@ -274,7 +281,7 @@ class Correction:
             loss.index_add_(0, joint.model, (joint.share * values).to(loss))
             if location_sign is None:
                 continue
-            by_logits, by_location, by_precision = slopes.mul_(joint.share[:, None, None])
+            by_logits, by_minus_location, by_precision = slopes.mul_(joint.share[:, None, None])
             batch.by_logits.put_(joint.at, by_logits)
-            batch.by_location.put_(joint.at, by_location.mul_(-location_sign))
+            batch.by_location.put_(joint.at, by_minus_location.mul_(location_sign))
             batch.by_precision.put_(joint.at, by_precision)
