@@ -35,9 +35,10 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
 
     mixtures: ``[rows, events, components]``; lower (0: from the origin), upper and event (1..M): ``[rows]``.
     """
-    common, end = common_edges(lower, upper)
-    before, log_width = nodes_between(common, _own_edges(mixtures) - end)  # [rows, nodes]
-    log_time = before + end
+    with torch.no_grad():
+        common, end = common_edges(lower, upper)
+        before, log_width = nodes_between(common, _own_edges(mixtures) - end)  # [rows, nodes]
+        log_time = before + end
     at_nodes = mixtures.map(lambda values: values[:, None])  # [rows, 1, events, k]
     every = torch.exp(log_time)[..., None].expand(*log_time.shape, mixtures.log_weights.shape[-2])
     happened = (event[:, None] == torch.arange(1, every.shape[-1] + 1, device=event.device))[:, None]
@@ -45,7 +46,6 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
     return torch.logsumexp(log_rate + log_time + log_width, dim=-1)
 
 
-@torch.no_grad()
 def _own_edges(mixtures: Mixture) -> Tensor:
     """Return the log times at which panels of each row should end, ``[rows, edges]``."""
     first = mixtures.log_weights
@@ -71,7 +71,6 @@ def _constants(dtype: torch.dtype, device: torch.device) -> _Constants:
     return _Constants(*(torch.from_numpy(value).to(device, dtype) for value in values))
 
 
-@torch.no_grad()
 def common_edges(lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
     """Return log times, from upper to lower, at which panels of any interval end, and that of the upper end itself.
 
@@ -83,7 +82,6 @@ def common_edges(lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
     return -span * torch.where(span > 5.0, constant.spread, constant.even), end.to(upper)
 
 
-@torch.no_grad()
 def nodes_between(common: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
     """Return where the integrand is evaluated on the axis of log time, and the logarithms of the weights.
 

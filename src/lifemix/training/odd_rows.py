@@ -84,6 +84,14 @@ class OddRows:
     late: _Late | None
     joint: list[_Joint] | None  # in parts: each row has many nodes
 
+    @classmethod
+    def of(
+        cls, inside: _Inside | None, before: Tensor | None, late: _Late | None, joint: list[_Joint] | None
+    ) -> OddRows | None:
+        """Return None where there are no such rows."""
+        none = inside is None and before is None and late is None and joint is None
+        return None if none else cls(inside, before, late, joint)
+
 
 class OddTable:
     """The odd rows of a table, which are looked for once, and what of them does not depend on the model.
@@ -130,7 +138,7 @@ class OddTable:
             none if self.joint is None else self._joint(*self.joint, rows, counts, weight),
             strict=True,
         )
-        return [None if all(sort is None for sort in step) else OddRows(*step) for step in sorts]
+        return [OddRows.of(*step) for step in sorts]
 
     def _inside(
         self, pairs: _Picked, ratio: Tensor, log_ratio: Tensor, rows: Tensor, counts: Tensor
@@ -281,7 +289,7 @@ class Correction:
             loss.index_add_(0, joint.model, (joint.share * values).to(loss))
             if location_sign is None:
                 continue
-            by_logits, by_minus_location, by_precision = slopes.mul_(joint.share[:, None, None])
+            by_logits, by_minus_location, by_precision = slopes.mul_(joint.share[:, None, None]).unbind()
             batch.by_logits.put_(joint.at, by_logits)
             batch.by_location.put_(joint.at, by_minus_location.mul_(location_sign))
             batch.by_precision.put_(joint.at, by_precision)

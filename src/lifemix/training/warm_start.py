@@ -239,6 +239,7 @@ class _Places:
 
     rows: Tensor
     numbers: Tensor
+    weight: Tensor
 
 
 @dataclass(frozen=True)
@@ -278,14 +279,14 @@ def _intervals(observed: Observations, log_time: Tensor) -> tuple[Tensor, _Place
     first, inside = ((observed.interval & which).nonzero()[:, 0] for which in (at_origin, ~at_origin))
     lower, upper = observed.time[inside], observed.upper[inside]
     log_time = torch.where(observed.interval & at_origin, torch.log(observed.upper), log_time)
-    places = _Places(inside, torch.log1p((upper - lower) / lower))
+    places = _Places(inside, torch.log1p((upper - lower) / lower), observed.weight[inside])
     return log_time, places if len(inside) else None, first if len(first) else None
 
 
 def _entries(observed: Observations, truncated: Tensor) -> _Places | None:
     assert observed.entry is not None
     rows = truncated.nonzero()[:, 0]
-    return _Places(rows, torch.log(observed.entry[rows])) if len(rows) else None
+    return _Places(rows, torch.log(observed.entry[rows]), observed.weight[rows]) if len(rows) else None
 
 
 def _written_out(family: type[LogLocationScale], rows: list[_Rows], weight: Tensor) -> _Slopes:
@@ -334,19 +335,19 @@ def _log_time_block(family: type[LogLocationScale], rows: _Rows, points: Tensor)
         at, ratio = rows.inside.rows, rows.inside.numbers
         found = family.standard_between(z[:, at], ratio * precision, torch.log(ratio) + log_precision)
         value[:, at], slope[:, at] = found[:2]
-        by_precision = by_precision + found[2] @ rows.weight[at]
+        by_precision = by_precision + found[2] @ rows.inside.weight
     total, by_location = total + value @ rows.weight, -(slope @ rows.weight) * precision[:, 0]
     sums = torch.stack([total, by_location, by_precision + slope.mul_(z) @ rows.weight])
-    return sums if rows.late is None else sums - _survived(family, rows.late, rows.weight, points)
+    return sums if rows.late is None else sums - _survived(family, rows.late, points)
 
 
-def _survived(family: type[LogLocationScale], late: _Places, weight: Tensor, points: Tensor) -> Tensor:
+def _survived(family: type[LogLocationScale], late: _Places, points: Tensor) -> Tensor:
     """Return the weighted sum of the log survival to the entry of rows that have one, and its two slopes."""
     precision = points[:, 1:].exp()
     z = (late.numbers - points[:, :1]).mul_(precision)
     value, slope = family.standard(z, z.new_zeros(()))
-    own = weight[late.rows]
-    return torch.stack([value @ own, -(slope @ own) * precision[:, 0], slope.mul_(z) @ own])
+    sums = (value @ late.weight, -(slope @ late.weight) * precision[:, 0], slope.mul_(z) @ late.weight)
+    return torch.stack(sums)
 
 
 def _blocks(observed: Observations) -> Iterator[Observations]:
