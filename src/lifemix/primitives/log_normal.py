@@ -82,7 +82,7 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
         # By symmetry the middle lies to the right of 0 there; where it does not, the ends change places.
         at_end = torch.where(middle > 0, far, near)
         slope, by_width = at_end * 2 - near.add_(far), at_end * width
-        narrow = distance.add_(1).mul_(width) < _NARROW
+        narrow = torch.addcmul(width, distance, width) < _NARROW
         if perhaps_any(narrow):
             found = _by_series(torch.where(narrow, middle, 0.0), torch.where(narrow, width, _NARROW), log_width)
             wide = (value, slope, by_width)

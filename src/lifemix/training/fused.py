@@ -1,7 +1,7 @@
 """The training step with its gradient written out, for log-location-scale families.
 
 The value of a component is ``v_k = happened * log_precision_k + standard(z_k)``. So it is for exact and right-censored
-rows; ``odd_rows`` has what differs for the others.
+rows; ``correction`` has what differs for the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from ..primitives import LogLocationScale
 from ..primitives.stable import LOG_LIMIT
 from .closed_form import ClosedForm, known_parts
 from .config import TrainConfig
-from .odd_rows import Correction, OddTable
+from .correction import Correction
+from .odd_rows import OddTable
 from .step_table import StepTarget
 from .workspace import Workspace
 

@@ -1,16 +1,6 @@
-"""The rows of a batch that are neither exact nor right-censored, for the training step with its gradient written out.
+"""The rows of a batch that are neither exact nor right-censored, picked out so that it pays for those that it has.
 
-``Fused`` takes all rows for exact or right-censored; what is here puts its numbers right where they are not. Such rows
-are picked out, so that a batch pays for those that it has.
-
-inside, before: where an event is known to lie in an interval, or before a time (and with ``t_max`` wherever an event
-has not happened), the log probability of the interval and its slopes take the place of those at the lower end.
-
-late: with ``a_k = log S_k(entry)`` the mixture given survival to the entry has the logits ``gate_k + a_k`` and the
-values ``v_k - a_k``, for both objectives; the derivative by ``a_k`` is that by the logit minus that by the value.
-
-joint: the probability that an event of one of several types falls in an interval is an integral, which
-``joint_intervals`` takes; all of such a row is computed there.
+What ``correction`` does with them is told there. They are looked for once in a table; an epoch finds its own by number.
 """
 
 from __future__ import annotations
@@ -19,33 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from ..likelihood import Observations
-from ..primitives import LogLocationScale
-from ..primitives.stable import LOG_LIMIT
-from .joint_intervals import Joint, joint_intervals
+from .joint_intervals import Joint
 
-__all__ = ["Batch", "Correction", "OddRows", "OddTable"]
+__all__ = ["OddRows", "OddTable"]
 
 _Sort = TypeVar("_Sort")
 _AT_ONCE = 64  # rows whose likelihood is an integral; each has up to hundreds of nodes
-
-
-class Batch(Protocol):
-    """What the step has computed of a batch, each ``[models, events, k, rows]``, and where it writes derivatives."""
-
-    logits: Tensor
-    location: Tensor
-    log_precision: Tensor
-    precision: Tensor
-    z: Tensor
-    by_logits: Tensor
-    by_location: Tensor  # by the shift
-    by_precision: Tensor  # by the log precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +79,17 @@ class OddTable:
         together = observed.interval if joint else None
         within, first = _in_intervals(observed, n_events, joint, t_max)
         late = observed.truncated if together is None or observed.truncated is None else observed.truncated & ~together
-        self.inside = None if within is None else self._widths(observed, _Picked.of(within), t_max)
-        self.before = None if first is None else _Picked.of(first)
-        self.late = None if late is None else self._entries(observed, _Picked.of(late))
-        self.joint = None if together is None else self._joint_rows(observed, _Picked.of(together))
+        self.inside = self._widths(observed, _Picked.of(within), t_max)
+        self.before = _Picked.of(first)
+        self.late = self._entries(observed, _Picked.of(late))
+        self.joint = self._joint_rows(observed, _Picked.of(together))
 
-    def _widths(self, observed: Observations, pairs: _Picked, t_max: float | None) -> tuple[_Picked, Tensor, Tensor]:
+    def _widths(
+        self, observed: Observations, pairs: _Picked | None, t_max: float | None
+    ) -> tuple[_Picked, Tensor, Tensor] | None:
         """Return pairs inside intervals, ``log(upper / lower)`` and its logarithm."""
+        if pairs is None:
+            return None
         row, event = pairs.places
         lower = observed.time[row]
         upper = torch.full_like(lower, torch.inf if t_max is None else t_max)
@@ -119,14 +98,16 @@ class OddTable:
         ratio = torch.log1p((upper - lower) / lower)
         return pairs, ratio, torch.log(ratio)
 
-    def _entries(self, observed: Observations, rows: _Picked) -> tuple[_Picked, Tensor]:
+    def _entries(self, observed: Observations, rows: _Picked | None) -> tuple[_Picked, Tensor] | None:
         """Return rows with delayed entry, and its logarithm."""
+        if rows is None:
+            return None
         assert observed.entry is not None
         return rows, torch.log(observed.entry[rows.places])
 
-    def _joint_rows(self, observed: Observations, rows: _Picked) -> tuple[_Picked, Joint]:
+    def _joint_rows(self, observed: Observations, rows: _Picked | None) -> tuple[_Picked, Joint] | None:
         """Return rows whose event, one of several, fell in an interval, and what is known of them."""
-        return rows, Joint.of(observed.take(rows.places), self.n_events)
+        return None if rows is None else (rows, Joint.of(observed.take(rows.places), self.n_events))
 
     def of_steps(self, rows: Tensor, weight: Tensor) -> list[OddRows | None]:
         """Return the odd rows of every step of ``[models, steps, rows]``; rows without weight are left out."""
@@ -191,8 +172,10 @@ class _Picked:
     places: tuple[Tensor, ...]  # of each
 
     @classmethod
-    def of(cls, mask: Tensor) -> _Picked:
-        """Pick those where a mask holds."""
+    def of(cls, mask: Tensor | None) -> _Picked | None:
+        """Pick those where a mask holds; None where it holds nowhere."""
+        if mask is None or not bool(mask.any()):
+            return None
         places = mask.nonzero(as_tuple=True)
         number = mask.long()
         number[places] = torch.arange(1, len(places[0]) + 1, device=mask.device)
@@ -237,59 +220,3 @@ def _strides(end: int, step: int, device: torch.device) -> Tensor:
 def _by_step(parts: list[slice], sort: Callable[[slice], _Sort]) -> list[_Sort | None]:
     """Return what there is of a sort in every step."""
     return [sort(part) if part.stop > part.start else None for part in parts]
-
-
-class Correction:
-    """Puts the numbers of one batch right, before and after its components are mixed."""
-
-    def __init__(self, odd: OddRows, family: type[LogLocationScale], batch: Batch) -> None:
-        self.odd, self.family, self.batch = odd, family, batch
-
-    def before_mixing(self, value: Tensor, slope: Tensor) -> None:
-        """Put logits, values and slopes in z right, in place."""
-        odd, batch = self.odd, self.batch
-        if odd.before is not None:
-            found = self.family.standard_before(torch.take(batch.z, odd.before))
-            value.put_(odd.before, found[0])
-            slope.put_(odd.before, found[1])
-        if odd.inside is not None:
-            at, log_precision = odd.inside.at, torch.take(batch.log_precision, odd.inside.at).clamp_(max=LOG_LIMIT)
-            width = torch.exp(log_precision).mul_(odd.inside.ratio)
-            log_width = log_precision.add_(odd.inside.log_ratio)
-            inside, by_z, self.by_width = self.family.standard_between(torch.take(batch.z, at), width, log_width)
-            value.put_(at, inside)
-            slope.put_(at, by_z)
-        if odd.late is not None:
-            at = odd.late.at
-            self.precision = torch.take(batch.precision, at)
-            self.z = (odd.late.log_entry - torch.take(batch.location, at)).mul_(self.precision)
-            survived, self.slope = self.family.standard(self.z, self.z.new_zeros(()))
-            batch.logits.put_(at, survived, accumulate=True)
-            value.put_(at, survived.neg_(), accumulate=True)
-
-    def after_mixing(self, by_value: Tensor, location_sign: float) -> None:
-        """Put the derivatives right, in place; ``location_sign``: of ``by_location`` in ``by_z * precision``."""
-        odd, batch = self.odd, self.batch
-        if odd.inside is not None:
-            at = odd.inside.at
-            batch.by_precision.put_(at, torch.take(by_value, at).mul_(self.by_width), accumulate=True)
-        if odd.late is not None:
-            at = odd.late.at
-            by_z = torch.take(batch.by_logits, at).sub_(torch.take(by_value, at)).mul_(self.slope)
-            batch.by_precision.put_(at, by_z * self.z, accumulate=True)
-            batch.by_location.put_(at, by_z.mul_(self.precision).mul_(location_sign), accumulate=True)
-
-    def add_joint(self, loss: Tensor, location_sign: float | None = None) -> None:
-        """Add the joint rows to the loss ``[models]``; with a sign also write their derivatives."""
-        batch = self.batch
-        for joint in self.odd.joint or ():
-            logits, location = torch.take(batch.logits, joint.at), torch.take(batch.location, joint.at)
-            log_precision, precision = torch.take(batch.log_precision, joint.at), torch.take(batch.precision, joint.at)
-            values, slopes = joint_intervals(self.family, logits, location, log_precision, precision, joint.known)
-            loss.index_add_(0, joint.model, (joint.share * values).to(loss))
-            if location_sign is None:
-                continue
-            by_logits, by_minus_location, by_precision = slopes.mul_(joint.share[:, None, None]).unbind()
-            batch.by_logits.put_(joint.at, by_logits)
-            batch.by_location.put_(joint.at, by_minus_location.mul_(location_sign))
-            batch.by_precision.put_(joint.at, by_precision)

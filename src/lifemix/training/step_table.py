@@ -35,7 +35,7 @@ class StepTable:
     odd: OddTable | None
     exact: Tensor | None = None  # the event, 0 where it fell in an interval
     first: Tensor | None = None  # whether such an interval begins at the origin
-    apart: Tensor | None = None  # whether ``odd_rows`` computes all of a row
+    apart: Tensor | None = None  # whether ``correction`` computes all of a row
 
     @classmethod
     def of(cls, observed: Observations, n_events: int, joint: bool, odd: OddTable | None) -> StepTable:
