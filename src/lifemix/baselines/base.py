@@ -100,6 +100,13 @@ class Baseline(SurvivalModel):
         self.preprocessor_ = learn_preprocessor(self.preprocessor, X)
         return apply_preprocessor(self.preprocessor_, X)
 
+    def _input_names(self) -> list[str] | None:
+        """Return the names of the columns after preprocessing; None: the user's transformer does not know them."""
+        try:
+            return [str(name) for name in self.preprocessor_.get_feature_names_out()]
+        except (AttributeError, TypeError, ValueError):
+            return None
+
     def _risk(self, x: Any) -> Floats:
         """Return minus the mean survival time up to the last event time of training, by the trapezoidal rule."""
         times = self._risk_times()
