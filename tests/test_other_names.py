@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from lifemix import DeepSurvivalMachines, LifeMix, baselines, datasets, make_target, metrics
 from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, ModelAverage, select_model
-from lifemix.errors import InputError, SettingError
+from lifemix.errors import InputError, LifemixWarning, SettingError
 from lifemix.other_names import OTHER_NAMES
 from lifemix.target import as_target
 
@@ -134,6 +134,21 @@ def test_models_of_models_and_measures_take_sparse_matrices(model):
         for table in (few, X)
     ]
     np.testing.assert_array_equal(importances[0].mean, importances[1].mean)
+
+
+@pytest.mark.parametrize("package", ["polars", "pyarrow"])
+@pytest.mark.parametrize("model", [CoxPH(), CauseSpecific(CoxPH())], ids=["CoxPH", "CauseSpecific"])
+def test_columns_of_other_frames_are_known_by_name(model, package, table):
+    other = pytest.importorskip(package)
+    X, y = table[["a", "b"]], make_target(table["T"], table["E"])
+    expected = model.fit(X, y).predict_cumulative_incidence(X, [0.5])
+    frames = [dict(X), {"b": X["b"], "a": X["a"]}]
+    train, new = (other.table(one) if package == "pyarrow" else other.DataFrame(one) for one in frames)
+    model.fit(train, y)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    with pytest.warns(LifemixWarning, match="another order than in training; taken by name"):
+        found = model.predict_cumulative_incidence(new, [0.5])
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_polars_frames_are_tables_and_targets(table):

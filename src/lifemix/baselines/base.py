@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_same_rows, check_weight
 from ..errors import InputError, SettingError
 from ..metrics.predictions import take_rows
+from ..other_frames import as_pandas
 from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor, shape_of
 from ..survival_model import SurvivalModel
 from ..target import Target, TargetLike, as_target
@@ -153,6 +154,7 @@ class WrappingModel(Baseline):
 
 
 def _as_table(X: Any) -> Any:
+    X = as_pandas(X)
     shape_of(X)
     if sparse.issparse(X):
         return X.toarray()
