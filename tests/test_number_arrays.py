@@ -74,3 +74,17 @@ def test_numbers_are_returned_in_double_precision():
     found = as_numbers([[1, 2], [3, None]], "values")
     np.testing.assert_array_equal(found, [[1.0, 2.0], [3.0, np.nan]])
     assert found.dtype == np.float64
+
+
+def test_numbers_beside_texts_in_a_nested_list_stay_numbers(rows):
+    numbers, y = rows
+    labels = np.where(numbers[:, 1] > 0, "high", "low")
+    frame = pd.DataFrame({"x0": numbers[:, 0], "x1": labels})
+    expected = CoxPH().fit(frame, y)
+    nested = [[float(number), str(label)] for number, label in zip(numbers[:, 0], labels, strict=True)]
+    for table in (nested, [tuple(row) for row in nested]):
+        model = CoxPH().fit(table, y)
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+        np.testing.assert_array_equal(model.predict(table[:3]), expected.predict(frame[:3]))
+    texts = [[str(label)] for label in labels]
+    assert CoxPH().fit(texts, y).preprocessor_.get_feature_names_out().tolist() == ["x0=high", "x0=low"]

@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from lifemix import DeepSurvivalMachines, LifeMix, baselines, datasets, make_target, metrics
+from lifemix import DeepSurvivalMachines, LifeMix, baselines, datasets, make_target, metrics, plots
 from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, ModelAverage, select_model
-from lifemix.errors import InputError, SettingError
+from lifemix.errors import InputError, LifemixWarning, SettingError
 from lifemix.other_names import OTHER_NAMES
 from lifemix.target import as_target
 
@@ -134,6 +134,41 @@ def test_models_of_models_and_measures_take_sparse_matrices(model):
         for table in (few, X)
     ]
     np.testing.assert_array_equal(importances[0].mean, importances[1].mean)
+
+
+@pytest.mark.parametrize("package", ["polars", "pyarrow"])
+@pytest.mark.parametrize("model", [CoxPH(), CauseSpecific(CoxPH())], ids=["CoxPH", "CauseSpecific"])
+def test_columns_of_other_frames_are_known_by_name(model, package, table):
+    other = pytest.importorskip(package)
+    X, y = table[["a", "b"]], make_target(table["T"], table["E"])
+    expected = model.fit(X, y).predict_cumulative_incidence(X, [0.5])
+    frames = [dict(X), {"b": X["b"], "a": X["a"]}]
+    train, new = (other.table(one) if package == "pyarrow" else other.DataFrame(one) for one in frames)
+    model.fit(train, y)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    with pytest.warns(LifemixWarning, match="another order than in training; taken by name"):
+        found = model.predict_cumulative_incidence(new, [0.5])
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("form", ["polars", "pyarrow", "list"])
+def test_importance_and_phenotypes_know_names_and_numbers_in_every_table(form, table):
+    X, y = table[["a", "b"]], make_target(table["T"], table["E"])
+    other = None if form == "list" else pytest.importorskip(form)
+    given = X.to_numpy().tolist() if other is None else (other.table if form == "pyarrow" else other.DataFrame)(dict(X))
+    names = ["x0", "x1"] if other is None else ["a", "b"]
+    model, found = CoxPH().fit(given, y), []
+    for one in (given, X.set_axis(names, axis=1) if other is not None else X.to_numpy()):
+        found.append(
+            metrics.permutation_importance(
+                lambda rows: model.predict_survival_function(rows, [0.5]), one, y, y, [0.5], n_repeats=1, random_state=0
+            )
+        )
+    assert list(found[0].features) == names
+    np.testing.assert_array_equal(found[0].mean, found[1].mean)
+    gate = np.tile([[0.2, 0.8], [0.7, 0.3]], (75, 1))
+    expected = plots.phenotype_means(X.set_axis(names, axis=1), gate)
+    pd.testing.assert_frame_equal(plots.phenotype_means(given, gate), expected, check_index_type=False)
 
 
 def test_polars_frames_are_tables_and_targets(table):

@@ -47,7 +47,7 @@ _MOST = 2**31 - 1  # of counts: beyond it there is no memory anyway
 
 
 def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = False) -> Floats:
-    """Return times as a vector; they must be finite numbers and not negative.
+    """Return times as a vector of its own, in one piece; they must be finite numbers and not negative.
 
     With ``warn_unsorted``, for arguments that look like a grid, another order gives a warning: it is probably a
     mistake.
@@ -57,7 +57,7 @@ def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = 
         raise InputError(
             f"{name} must be a number or a vector of at least one; got shape {array.shape}. Flatten or fill it."
         )
-    array = np.atleast_1d(array)
+    array = np.array(array, order="C", ndmin=1)  # views may be reversed or read-only, which tensors cannot be
     bad = ~np.isfinite(array) | (array < 0)
     if bad.any():
         raise InputError(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError
 
-__all__ = ["as_numbers", "refuse_masked", "shown"]
+__all__ = ["as_array", "as_numbers", "refuse_masked", "shown"]
 
 
 def as_numbers(values: object, name: str, error: type[InputError] = InputError) -> NDArray[np.float64]:
@@ -40,6 +40,24 @@ def as_numbers(values: object, name: str, error: type[InputError] = InputError) 
         raise error(f"{name} must be numbers; got {_some(values)} ({wrong}). Convert it to numbers first.") from None
     fix = "Take the real part" if array.dtype.kind == "c" else "Divide the differences by a unit, say a day"
     raise error(f"{name} must be numbers; got {_some(array)}. {fix}.")
+
+
+def as_array(table: Any) -> NDArray[Any]:
+    """Return an array in which numbers beside texts stay numbers: of a nested list NumPy makes texts of all of them.
+
+    Parameters
+    ----------
+    table : array or nested sequence
+        What a user gave.
+
+    Returns
+    -------
+    array
+        The given one where it is one.
+    """
+    array = np.asanyarray(table)
+    made_texts = array.dtype.kind in "US" and isinstance(table, (list, tuple))
+    return np.asarray(table, dtype=object) if made_texts else array
 
 
 def _some(values: Any) -> str:

@@ -1,4 +1,4 @@
-"""DataFrames of other packages, such as polars, as those of pandas."""
+"""DataFrames of polars and tables of Arrow as DataFrames of pandas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["as_pandas"]
 
 
 def as_pandas(table: Any) -> Any:
-    """Return a DataFrame of polars as one of pandas, column by column; anything else is returned as it is.
+    """Return a DataFrame of polars or a table of Arrow as a DataFrame of pandas; anything else is returned as it is.
 
     Parameters
     ----------
@@ -20,9 +20,12 @@ def as_pandas(table: Any) -> Any:
     Returns
     -------
     any
-        A pandas DataFrame where it was one of polars.
+        A pandas DataFrame where it was one of these.
     """
-    if type(table).__module__.partition(".")[0] != "polars":
+    home = type(table).__module__.partition(".")[0]
+    if home == "pyarrow" and hasattr(table, "num_columns"):  # a Table or a RecordBatch
+        return table.to_pandas()
+    if home != "polars":
         return table
     if hasattr(table, "collect"):  # a LazyFrame
         table = table.collect()

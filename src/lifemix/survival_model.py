@@ -21,6 +21,7 @@ from .functions import survival_functions
 from .histories import as_input
 from .metrics import mean_concordance
 from .metrics.predictions import take_rows
+from .other_frames import as_pandas
 from .other_names import OTHER_NAMES, with_column_names, with_return_array
 from .path_curves import PathRows, path_curves, ratio_of_curves
 from .preprocessing import TableLike, apply_preprocessor, shape_of
@@ -452,9 +453,10 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
 
     def _learn_columns(self, X: TableLike) -> None:
-        self.n_features_in_ = shape_of(X)[1]
-        if hasattr(X, "columns"):
-            self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        table = as_pandas(X)
+        self.n_features_in_ = shape_of(table)[1]
+        if hasattr(table, "columns"):
+            self.feature_names_in_ = np.array([str(name) for name in table.columns], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.preprocessing import FunctionTransformer
 
 from lifemix import make_target
-from lifemix.baselines import CoxPH
+from lifemix.baselines import CoxPH, FineGray
 from lifemix.baselines._partial import fit_linear, log_likelihood, make_terms
 from lifemix.baselines._risk_sets import ObservedRisk
 from lifemix.errors import LifemixWarning, SettingError
@@ -144,10 +145,22 @@ def test_categories_and_missing_values_agree_with_dummies_made_by_hand():
 def test_an_endless_coefficient_is_announced_and_a_penalty_ends_it():
     x = np.column_stack([DATA["x"][:, 0], DATA["event"] == 0]).astype(float)  # no event where the second column is 1
     y = make_target(DATA["time"], DATA["event"])
-    with pytest.warns(LifemixWarning, match=r"CoxPH: the coefficients of columns \[1\] grow without end"):
+    with pytest.warns(LifemixWarning, match=r"CoxPH: the coefficients of columns 'x1' grow without end"):
         CoxPH(preprocessor=None).fit(x, y)
     model = CoxPH(preprocessor=None, penalty=1.0).fit(x, y)
     assert -5 < model.coef_[1] < -1
+
+
+def test_endless_coefficients_are_named_as_after_preprocessing():
+    none = pd.DataFrame({"age": DATA["x"][:, 0], "status": np.where(DATA["event"] == 0, "well", "ill")})
+    y = make_target(DATA["time"], DATA["event"])
+    with pytest.warns(LifemixWarning, match="CoxPH: the coefficients of columns 'status=.*' grow without end"):
+        CoxPH().fit(none, y)
+    with pytest.warns(LifemixWarning, match="FineGray, event 1: the coefficients of columns 'status=.*' grow without"):
+        FineGray().fit(none, y)
+    nameless = FunctionTransformer(lambda table: np.column_stack([table["age"], table["status"] == "well"] * 6))
+    with pytest.warns(LifemixWarning, match="columns 1, 3, 5, 7, 9 and 1 more grow without end"):
+        CoxPH(preprocessor=nameless).fit(none, y)
 
 
 def test_too_few_steps_are_announced():

@@ -51,6 +51,28 @@ def test_shapes_are_rows_by_values(make):
     np.testing.assert_allclose(d[[2, 0]].survival(T), d.survival(T)[[2, 0]], rtol=1e-14)
 
 
+@pytest.mark.parametrize("make", [single, competing])
+def test_times_and_rows_may_be_reversed_or_read_only(make):
+    d, since = make(PRIMITIVES["weibull"]), np.array([0.1, 0.5, 2.0])
+    fixed = T.copy()
+    fixed.flags.writeable = False
+    for name in ("survival", "hazard", "rmst"):
+        expected = getattr(d, name)(T)
+        np.testing.assert_array_equal(getattr(d, name)(T[::-1]), expected[:, ::-1])
+        np.testing.assert_array_equal(getattr(d, name)(fixed), expected)
+    np.testing.assert_array_equal(d[::-1].survival(T), d.survival(T)[::-1])
+    np.testing.assert_array_equal(d.given(since[::-1]).survival(T), d[::-1].given(since).survival(T)[::-1])
+
+
+@pytest.mark.parametrize("make", [single, competing])
+def test_given_keeps_its_times_when_the_array_given_to_it_changes(make):
+    d, since = make(PRIMITIVES["weibull"]), np.array([0.1, 0.5, 2.0])
+    conditional = d.given(since)
+    expected = conditional.survival(T)
+    since[:] = 5.0
+    np.testing.assert_array_equal(conditional.survival(T), expected)
+
+
 @EVERY
 def test_survival_falls_from_one(make):
     s = make().survival(T)

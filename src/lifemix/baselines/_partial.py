@@ -12,7 +12,7 @@ of the information is ``X' diag(r_i a_i) X``, a_i the sum of c / (S - f D) over 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -41,6 +41,7 @@ _Result = TypeVar("_Result")
 _FAR = 600.0  # of a linear predictor: its exponential, and sums of it, are numbers still
 _INFINITE = 1e-3  # a last step so large, in standard deviations, with no gain: the maximum is at infinity
 _SPANNED = 1e-10  # an axis along which the rows differ by less, of the longest, is none
+_SHOWN = 5  # names of columns in one message
 _LONG = 1e8  # multiplications of one matrix product, from which on a fit must be interruptible
 
 
@@ -163,9 +164,19 @@ def linear_predictor(x: Floats, center: Floats, coef: Floats) -> Floats:
 
 
 def fit_linear(
-    x: Floats, weight: Floats, sets: RiskSets, terms: Terms, penalty: float, max_iter: int, owner: str
+    x: Floats,
+    weight: Floats,
+    sets: RiskSets,
+    terms: Terms,
+    penalty: float,
+    max_iter: int,
+    owner: str,
+    names: Sequence[str] | None = None,
 ) -> LinearFit:
-    """Maximise the partial likelihood less ``penalty / 2`` times the squared coefficients of standardised columns."""
+    """Maximise the partial likelihood less ``penalty / 2`` times the squared coefficients of standardised columns.
+
+    ``owner`` and the ``names`` of the columns (their numbers where they have none) are for messages.
+    """
     center = np.average(x, axis=0, weights=weight)
     spread = np.sqrt(np.average((x - center) ** 2, axis=0, weights=weight))
     spread[spread <= 1e-12 * np.abs(center)] = 1.0  # a constant column, zero included: coefficient 0
@@ -187,7 +198,7 @@ def fit_linear(
             f"{owner}: the weights differ too much to add them up; got from {weight.min()} to {weight.max()}. "
             "Leave out the rows that weigh next to nothing."
         )
-    _warn_about(optimum, axes, max_iter, owner)
+    _warn_about(optimum, axes, max_iter, owner, names)
     beta = optimum.parameters if axes is None else axes @ optimum.parameters
     return LinearFit(
         coef=beta / spread,
@@ -216,13 +227,21 @@ def _coordinates(z: Floats) -> tuple[Floats, Floats | None]:
     return left[:, kept] * lengths[kept], axes[kept].T
 
 
-def _warn_about(optimum: Optimum, axes: Floats | None, max_iter: int, owner: str) -> None:
+def _warn_about(optimum: Optimum, axes: Floats | None, max_iter: int, owner: str, names: Sequence[str] | None) -> None:
     last_step = optimum.last_step if axes is None else axes @ optimum.last_step
     infinite = np.flatnonzero(np.abs(last_step) > _INFINITE)
     if optimum.converged and len(infinite) == 0:
         return
-    what = f"the coefficients of columns {infinite.tolist()} grow without end" if len(infinite) else "no convergence"
+    which = _some(infinite, names)
+    what = f"the coefficients of columns {which} grow without end" if len(infinite) else "no convergence"
     warn_user(
         f"{owner}: {what} after {optimum.n_iter} of max_iter={max_iter} steps. A column of which one level has no "
         "event does that: predictions are usable, those coefficients are not. Give a penalty, say 1, or drop it."
     )
+
+
+def _some(columns: NDArray[np.intp], names: Sequence[str] | None) -> str:
+    """Return the names of the first of some columns, their numbers where they have no names."""
+    shown = [str(column) if names is None else repr(names[int(column)]) for column in columns[:_SHOWN]]
+    rest = len(columns) - len(shown)
+    return ", ".join(shown) + (f" and {rest} more" if rest else "")

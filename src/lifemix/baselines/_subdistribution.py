@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +32,9 @@ def subdistribution_incidence(baseline: tuple[Floats, Floats], eta: Floats, time
     return 1.0 - proportional_survival(step_values(*baseline, times, 0.0), eta)
 
 
-def fit_cause(x: Floats, target: Target, event: int, penalty: float, max_iter: int) -> Cause:
+def fit_cause(
+    x: Floats, target: Target, event: int, penalty: float, max_iter: int, names: Sequence[str] | None = None
+) -> Cause:
     """Fit the regression of one event type."""
     time, happened, weight = target.time, target.event == event, np.ones(len(target))
     other = (target.event > 0) & ~happened
@@ -40,7 +43,7 @@ def fit_cause(x: Floats, target: Target, event: int, penalty: float, max_iter: i
     at_exit = censoring(time)
     sets = SubdistributionRisk(times, time, other, censoring(times), at_exit)
     terms = make_terms(times, time, happened, weight, "breslow")
-    fit = fit_linear(x, weight, sets, terms, penalty, max_iter, f"FineGray, event {event}")
+    fit = fit_linear(x, weight, sets, terms, penalty, max_iter, f"FineGray, event {event}", names)
     eta = fit.linear_predictor(x)
     increments = hazard_increments(eta, weight, sets, terms)
     influence = _influence(x - fit.center, np.exp(eta), increments, target, sets, terms)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_same_rows, check_weight
 from ..errors import InputError, SettingError
 from ..metrics.predictions import take_rows
+from ..other_frames import as_pandas
 from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor, shape_of
 from ..survival_model import SurvivalModel
 from ..target import Target, TargetLike, as_target
@@ -100,6 +101,13 @@ class Baseline(SurvivalModel):
         self.preprocessor_ = learn_preprocessor(self.preprocessor, X)
         return apply_preprocessor(self.preprocessor_, X)
 
+    def _input_names(self) -> list[str] | None:
+        """Return the names of the columns after preprocessing; None: the user's transformer does not know them."""
+        try:
+            return [str(name) for name in self.preprocessor_.get_feature_names_out()]
+        except (AttributeError, TypeError, ValueError):
+            return None
+
     def _risk(self, x: Any) -> Floats:
         """Return minus the mean survival time up to the last event time of training, by the trapezoidal rule."""
         times = self._risk_times()
@@ -146,6 +154,7 @@ class WrappingModel(Baseline):
 
 
 def _as_table(X: Any) -> Any:
+    X = as_pandas(X)
     shape_of(X)
     if sparse.issparse(X):
         return X.toarray()

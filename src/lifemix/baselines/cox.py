@@ -137,12 +137,12 @@ class CoxPH(Baseline):
 
     def _best_fit(self, x: Floats, weight: Floats, sets: ObservedRisk, terms: Terms) -> tuple[float, LinearFit]:
         """Return the fit with the given penalty, or with the best of several."""
-        owner = type(self).__name__
+        labels = type(self).__name__, self._input_names()
         if not isinstance(self.penalty, str):
-            return float(self.penalty), fit_linear(x, weight, sets, terms, self.penalty, self.max_iter, owner)
+            return float(self.penalty), fit_linear(x, weight, sets, terms, self.penalty, self.max_iter, *labels)
         found: list[tuple[float, float, LinearFit]] = []
         for penalty in _PENALTIES:
-            fit = fit_linear(x, weight, sets, terms, penalty, self.max_iter, owner)
+            fit = fit_linear(x, weight, sets, terms, penalty, self.max_iter, *labels)
             found.append((_information_criterion(fit, len(terms.rows)), penalty, fit))
             declined = len(found) > 1 and found[-1][0] < found[-2][0]
             if declined and x.shape[0] * x.shape[1] ** 2 > _QUICK:  # it has one maximum

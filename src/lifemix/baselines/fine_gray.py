@@ -96,8 +96,8 @@ class FineGray(Baseline):
         self.preprocessor = preprocessor
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
-        events = range(1, self.n_events_ + 1)
-        causes = {event: fit_cause(x, target, event, self.penalty, self.max_iter) for event in events}
+        events, names = range(1, self.n_events_ + 1), self._input_names()
+        causes = {event: fit_cause(x, target, event, self.penalty, self.max_iter, names) for event in events}
         self.center_ = causes[1].linear.center
         self.coef_ = {event: cause.linear.coef for event, cause in causes.items()}
         self.standard_errors_ = {event: cause.standard_errors for event, cause in causes.items()}

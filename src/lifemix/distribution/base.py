@@ -157,7 +157,7 @@ class SurvivalDistribution(ABC):
         if isinstance(rows, (int, np.integer)):
             rows = [int(rows)]
         index = np.arange(len(self))[rows]
-        return self._take(torch.as_tensor(index))
+        return self._take(torch.as_tensor(index.copy()))  # [::-1] has no tensor
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: quantiles of the first rows."""

@@ -13,6 +13,8 @@ from scipy import sparse
 
 from ..checks import Whole, check_times
 from ..errors import InputError
+from ..number_arrays import as_array
+from ..other_frames import as_pandas
 from ..target import TargetLike
 from .brier import brier_score
 from .inputs import Floats, observed, refuse_paths
@@ -113,7 +115,8 @@ def permutation_importance(
     grid = check_times(times)
     refuse_paths(y_test, "y_test")
     test = observed(y_test, "y_test")
-    X = X.toarray() if sparse.issparse(X) else X
+    X = X.toarray() if sparse.issparse(X) else as_pandas(X)
+    X = X if isinstance(X, pd.DataFrame) else as_array(X)
     groups = _groups(X, features)
     if len(X) != len(test):
         raise InputError(f"X must have the rows of y_test, {len(test)}; got {len(X)}.")

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ..errors import InputError
+from ..number_arrays import as_array
+from ..other_frames import as_pandas
 from ..protocols import FittedSurvivalModel
 from ..target import TargetLike, as_target
 
@@ -139,9 +141,10 @@ def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: Targe
 
 def take_rows(X: Any, rows: Any) -> Any:
     """Return some rows of a table, an array or a sparse matrix."""
+    X = as_pandas(X)
     if hasattr(X, "iloc"):
         return X.iloc[rows]
-    return X.tocsr()[rows] if sparse.issparse(X) else np.asanyarray(X)[rows]
+    return X.tocsr()[rows] if sparse.issparse(X) else as_array(X)[rows]
 
 
 def _checked(prediction: Any, X: Any, times: ArrayLike) -> Floats:

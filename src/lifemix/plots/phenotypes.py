@@ -10,6 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..errors import CovariateError, InputError
+from ..number_arrays import as_array
+from ..other_frames import as_pandas
 from ..preprocessing import TableLike
 from .inputs import check_labels
 from .style import empty_axes
@@ -131,11 +133,12 @@ def phenotype_means(X: TableLike, weights: ArrayLike) -> pd.DataFrame:
 
 def _numbers(X: TableLike) -> pd.DataFrame:
     """Return the table with one column per number and one per level of each category."""
+    X = as_pandas(X)
     if not isinstance(X, pd.DataFrame):
-        array = np.asarray(X)
+        array = np.asarray(as_array(X))
         if array.ndim != 2:
             raise CovariateError(f"X must be a table of two dimensions; got shape {array.shape}.")
-        X = pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+        X = pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])]).infer_objects()
     parts: list[pd.DataFrame | pd.Series[float]] = []
     for name in X.columns:
         column = X[name]

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..errors import CovariateError
 from ..histories import ArrayRows, Histories, Sources
-from ..number_arrays import refuse_masked
+from ..number_arrays import as_array, refuse_masked
 from ..other_frames import as_pandas
 from ..warning import warn_user
 from .reading import TableData
@@ -51,7 +51,7 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
     if sparse.issparse(X):
         X = X.toarray()
     refuse_masked(X, "X", CovariateError)
-    array = np.asarray(X)
+    array = np.asarray(as_array(X))
     if array.ndim != 2:
         raise CovariateError(wrong_dimensions(array.shape))
     return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])], copy=False), False
