@@ -1,5 +1,7 @@
 """Delayed entry, intervals, left-censored times and ``t_max`` in the training step with its gradient written out."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +15,7 @@ from lifemix.training import Data, Fleet, Job, TrainConfig, warm_start
 from lifemix.training.batches import shuffled_rows
 from lifemix.training.fused import Fused
 from lifemix.training.gradients import Autograd
+from lifemix.training.stream_fleet import _Lane, _side_by_side
 
 N = 120
 FAMILIES = [name for name, family in PRIMITIVES.items() if issubclass(family, LogLocationScale)]
@@ -29,7 +32,7 @@ def target(kind, events, rng):
     chosen = np.arange(N) == 7 if kind == "one" else rng.random(N) < 0.6
     if kind in ("late", "all", "one"):
         entry = np.where(chosen, time * rng.uniform(0.01, 0.99, N), 0.0)
-    inside = rng.random(N) < (0 if kind in ("late", "one", "left") else 0.5)
+    inside = rng.random(N) < (0 if kind in ("plain", "late", "one", "left") else 0.5)
     upper[inside] = time[inside] * (1 + 10 ** rng.uniform(*((-3.5, -2) if kind == "narrow" else (-2, 1)), inside.sum()))
     event[inside] = rng.integers(1, events + 1, inside.sum())
     if kind in ("left", "all"):
@@ -75,14 +78,16 @@ def test_gradient_of_odd_rows_equals_autograd(primitive, objective, events, t_ma
 
 
 @pytest.mark.parametrize("primitive", ["weibull", "lognormal", "loglogistic"])
-def test_single_precision_follows_double(primitive):
-    architecture = Architecture(5, (6,), 3, 1, primitive, "tanh")
+@pytest.mark.parametrize(("kind", "events"), [("narrow", 1), ("narrow", 2), ("all", 2)])
+def test_single_precision_follows_double(primitive, kind, events):
+    architecture = Architecture(5, (6,), 3, events, primitive, "tanh")
     config = TrainConfig(t_max=60.0)
     found = []
     for dtype in (torch.float32, torch.float64):
-        fleet = make_fleet("narrow", 1, architecture, config, dtype, n_models=1)
+        fleet = make_fleet(kind, events, architecture, config, dtype, n_models=1)
         if dtype == torch.float64:
-            fleet.data = Data(fleet.data.x, fleet.data.observed.reweighted(torch.ones(N).double()))
+            own = fleet.data.observed
+            fleet.data = Data(fleet.data.x, own.reweighted((own.weight > 0).double()))
         found.append(numbers(fleet.gradient, fleet))
     for single, double in zip(*found, strict=True):
         np.testing.assert_allclose(single, double, rtol=2e-3, atol=2e-3)
@@ -97,3 +102,26 @@ def test_rows_picked_out_of_a_fleet_are_those_of_each_model(kind):
         (alone,) = Fleet(architecture, data, [job], config).train()
         assert alone.best_epoch == fit.best_epoch
         np.testing.assert_allclose(fit.parameters, alone.parameters, atol=2e-4)
+
+
+@pytest.mark.parametrize("events", [1, 2])
+def test_what_is_kept_of_a_table_is_not_taken_for_another(events):
+    architecture, config = Architecture(5, (6,), 3, events, "weibull"), TrainConfig()
+    one, other, plain = (make_fleet(kind, events, architecture, config) for kind in ("all", "late", "plain"))
+    kept = Fused(architecture, config)
+    for fleet in (one, other, plain, one, one):
+        for ours, fresh in zip(numbers(kept, fleet), numbers(Fused(architecture, config), fleet), strict=True):
+            assert torch.equal(ours, fresh)
+
+
+def test_rows_of_several_lanes_are_those_of_each():
+    architecture, config = Architecture(5, (6,), 3, 2, "weibull"), TrainConfig()
+    data, lanes = make_fleet("all", 2, architecture, config).data, []
+    for part, rows in ((slice(0, 50), torch.tensor([[[3, 0], [49, 7]]])), (slice(50, N), torch.tensor([[[69], [0]]]))):
+        own = Data(data.x[part], data.observed.take(part))
+        lanes.append(_Lane(own, rows, own.observed.weight[rows], rows.transpose(0, 1), iter(())))
+    table, rows, weight = _side_by_side(lanes)
+    assert torch.equal(weight, table.weight[rows])
+    for field in fields(Observations):
+        found = getattr(table, field.name)[rows]
+        assert torch.equal(found, getattr(data.observed, field.name)[torch.tensor([[[3, 0, 119], [49, 7, 50]]])])

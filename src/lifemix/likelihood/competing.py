@@ -38,9 +38,11 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
     with torch.no_grad():
         common, end = common_edges(lower, upper)
         before, log_width = nodes_between(common, _own_edges(mixtures) - end)  # [rows, nodes]
-        log_time = before + end
+        log_time, least = before + end, torch.finfo(end.dtype).tiny
+        time = torch.exp(log_time)
+        log_width = torch.where(time < least, -torch.inf, log_width)  # such times are 0 for the components
     at_nodes = mixtures.map(lambda values: values[:, None])  # [rows, 1, events, k]
-    every = torch.exp(log_time)[..., None].expand(*log_time.shape, mixtures.log_weights.shape[-2])
+    every = time.clamp_(min=least)[..., None].expand(*time.shape, mixtures.log_weights.shape[-2])
     happened = (event[:, None] == torch.arange(1, every.shape[-1] + 1, device=event.device))[:, None]
     log_rate = torch.where(happened, at_nodes.log_pdf(every), at_nodes.log_survival(every)).sum(-1)
     return torch.logsumexp(log_rate + log_time + log_width, dim=-1)
@@ -52,6 +54,7 @@ def _own_edges(mixtures: Mixture) -> Tensor:
     components = mixtures.components.map(lambda values: values.double()[..., None])
     (levels,) = _levels(first.device)
     own = torch.log(components.inverse_log_survival(levels)).flatten(1)  # [rows, events x k x levels]
+    own = own.nan_to_num_(nan=torch.inf)  # beyond any interval: an extreme component may not know its quantiles
     kinks = mixtures.components.kinks()  # a rule is exact for smooth functions only
     return (own if kinks is None else torch.cat([own, kinks.double().flatten(1)], dim=1)).to(first)
 
@@ -72,9 +75,10 @@ def _constants(dtype: torch.dtype, device: torch.device) -> _Constants:
 
 
 def common_edges(lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
-    """Return log times, from upper to lower, at which panels of any interval end, and that of the upper end itself.
+    """Return where panels of any interval end, ``[rows, edges]``, and the log time of its upper end, ``[rows, 1]``.
 
-    The first, ``[rows, edges]``, are less the other, ``[rows, 1]``: a narrow interval keeps its width in any precision.
+    The edges are log times minus that of the upper end, from there down: a narrow interval keeps its width in any
+    precision.
     """
     start, end = torch.stack([lower, upper]).double().log_()[..., None]
     span = (end - start).clamp_(max=_FROM_ORIGIN[upper.dtype]).to(upper)
@@ -85,9 +89,9 @@ def common_edges(lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
 def nodes_between(common: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
     """Return where the integrand is evaluated on the axis of log time, and the logarithms of the weights.
 
-    common: what ``common_edges`` gave; own: log times ``[rows, edges]`` at which panels of each row should end beside
-    those. Like the result they are less that of the upper end. Those outside the interval make panels of no width at
-    its ends, whose weights are nothing.
+    common: the edges that ``common_edges`` gave; own: where panels of each row should end beside those,
+    ``[rows, edges]``. These and the nodes are log times minus that of the upper end. Edges outside the interval make
+    panels of no width at its ends, whose weights are nothing; none may be NaN.
     """
     edges = torch.cat([common, torch.clamp(own, common[:, -1:], common[:, :1])], dim=1).sort(dim=1).values
     rule, first = _constants(edges.dtype, edges.device), edges[:, :-1, None]

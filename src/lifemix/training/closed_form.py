@@ -68,7 +68,7 @@ class ClosedForm(ABC):
         return [StepTarget(*step) for step in zip(*parts, known.odd_rows(rows, share), strict=True)]
 
     def _read(self, table: Observations) -> StepTable:
-        """Return what is known of a table; that of the last one is kept."""
+        """Return what is known of a table; that of the last one is kept, as nobody changes a table in place."""
         if self._table is None or self._table.source is not table:
             self._table = StepTable.of(table, self.architecture.n_events, self.joint, self._odd_table(table))
         return self._table

@@ -25,7 +25,7 @@ class Joint:
     edges: Tensor  # [rows, edges]: of any interval, less the log of its upper end
     end: Tensor  # [rows, 1, 1]: that log
     happened: Tensor  # [rows, events, 1, 1], 1 or 0
-    log_entry: Tensor | None = None  # [rows, 1, 1]; 0 where there is none
+    log_entry: Tensor | None = None  # [rows, 1, 1]; of no meaning where there is none
     late: Tensor | None = None  # [rows, 1, 1], 1 or 0
 
     @classmethod
