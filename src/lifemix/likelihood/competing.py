@@ -36,10 +36,8 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
     mixtures: ``[rows, events, components]``; lower (0: from the origin), upper and event (1..M): ``[rows]``.
     """
     with torch.no_grad():
-        common, end = common_edges(lower, upper)
-        before, log_width = nodes_between(common, _own_edges(mixtures) - end)  # [rows, nodes]
-        log_time, least = before + end, torch.finfo(end.dtype).tiny
-        time = torch.exp(log_time)
+        log_time, log_width = nodes_between(common_edges(lower, upper), _own_edges(mixtures), upper.dtype)
+        time, least = torch.exp(log_time), torch.finfo(upper.dtype).tiny  # [rows, nodes]
         log_width = torch.where(time < least, -torch.inf, log_width)  # such times are 0 for the components
     at_nodes = mixtures.map(lambda values: values[:, None])  # [rows, 1, events, k]
     every = time.clamp_(min=least)[..., None].expand(*time.shape, mixtures.log_weights.shape[-2])
@@ -49,14 +47,13 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
 
 
 def _own_edges(mixtures: Mixture) -> Tensor:
-    """Return the log times at which panels of each row should end, ``[rows, edges]``."""
-    first = mixtures.log_weights
+    """Return the log times at which panels of each row should end, in double precision, ``[rows, edges]``."""
     components = mixtures.components.map(lambda values: values.double()[..., None])
-    (levels,) = _levels(first.device)
+    (levels,) = _levels(mixtures.log_weights.device)
     own = torch.log(components.inverse_log_survival(levels)).flatten(1)  # [rows, events x k x levels]
     own = own.nan_to_num_(nan=torch.inf)  # beyond any interval: an extreme component may not know its quantiles
     kinks = mixtures.components.kinks()  # a rule is exact for smooth functions only
-    return (own if kinks is None else torch.cat([own, kinks.double().flatten(1)], dim=1)).to(first)
+    return own if kinks is None else torch.cat([own, kinks.double().flatten(1)], dim=1)
 
 
 class _Constants(NamedTuple):
@@ -67,34 +64,29 @@ class _Constants(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def _constants(dtype: torch.dtype, device: torch.device) -> _Constants:
+def _constants(device: torch.device) -> _Constants:
     """Return what is the same for all intervals, copied to a device once."""
     places, sizes = np.polynomial.legendre.leggauss(6)
     values = (_SPREAD, _EVEN, (places + 1) / 2, np.log(sizes / 2))
-    return _Constants(*(torch.from_numpy(value).to(device, dtype) for value in values))
+    return _Constants(*(torch.from_numpy(value).to(device) for value in values))
 
 
-def common_edges(lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
-    """Return where panels of any interval end, ``[rows, edges]``, and the log time of its upper end, ``[rows, 1]``.
-
-    The edges are log times minus that of the upper end, from there down: a narrow interval keeps its width in any
-    precision.
-    """
+def common_edges(lower: Tensor, upper: Tensor) -> Tensor:
+    """Return the log times, from upper to lower, at which panels of any interval end: ``[rows, edges]``, in doubles."""
     start, end = torch.stack([lower, upper]).double().log_()[..., None]
-    span = (end - start).clamp_(max=_FROM_ORIGIN[upper.dtype]).to(upper)
-    constant = _constants(upper.dtype, upper.device)
-    return -span * torch.where(span > 5.0, constant.spread, constant.even), end.to(upper)
+    constant, span = _constants(upper.device), (end - start).clamp_(max=_FROM_ORIGIN[upper.dtype])
+    return torch.addcmul(end, span, torch.where(span > 5.0, constant.spread, constant.even), value=-1)
 
 
-def nodes_between(common: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
-    """Return where the integrand is evaluated on the axis of log time, and the logarithms of the weights.
+def nodes_between(common: Tensor, own: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Return the log times at which the integrand is evaluated, and the logarithms of the weights.
 
-    common: the edges that ``common_edges`` gave; own: where panels of each row should end beside those,
-    ``[rows, edges]``. These and the nodes are log times minus that of the upper end. Edges outside the interval make
-    panels of no width at its ends, whose weights are nothing; none may be NaN.
+    common: what ``common_edges`` gave; own: log times at which panels of each row should end beside those, ``[rows,
+    edges]``. Edges outside the interval make panels of no width at its ends, whose weights are nothing; none may be
+    NaN. All is computed in doubles: a narrow interval keeps its width.
     """
     edges = torch.cat([common, torch.clamp(own, common[:, -1:], common[:, :1])], dim=1).sort(dim=1).values
-    rule, first = _constants(edges.dtype, edges.device), edges[:, :-1, None]
+    rule, first = _constants(edges.device), edges[:, :-1, None]
     width = edges[:, 1:, None] - first
     nodes = torch.addcmul(first, width, rule.places)
-    return nodes.flatten(1), (width.log_() + rule.log_sizes).flatten(1)
+    return nodes.flatten(1).to(dtype), (width.log_() + rule.log_sizes).flatten(1).to(dtype)

@@ -22,8 +22,7 @@ __all__ = ["Joint", "joint_intervals"]
 class Joint:
     """What does not depend on the model of rows whose event fell in an interval."""
 
-    edges: Tensor  # [rows, edges]: of any interval, less the log of its upper end
-    end: Tensor  # [rows, 1, 1]: that log
+    edges: Tensor  # [rows, edges]: of any interval
     happened: Tensor  # [rows, events, 1, 1], 1 or 0
     log_entry: Tensor | None = None  # [rows, 1, 1]; of no meaning where there is none
     late: Tensor | None = None  # [rows, 1, 1], 1 or 0
@@ -40,12 +39,11 @@ class Joint:
         late, log_entry = None, None
         if observed.entry is not None and observed.truncated is not None:
             late, log_entry = observed.truncated.to(lower).view(-1, 1, 1), torch.log(observed.entry).view(-1, 1, 1)
-        edges, end = common_edges(lower, observed.upper)
-        return cls(edges, end[..., None], happened, log_entry, late)
+        return cls(common_edges(lower, observed.upper), happened, log_entry, late)
 
     def take(self, rows: Tensor) -> Joint:
         """Return some rows."""
-        known = Joint(self.edges[rows], self.end[rows], self.happened[rows])
+        known = Joint(self.edges[rows], self.happened[rows])
         if self.log_entry is None or self.late is None:
             return known
         return replace(known, log_entry=self.log_entry[rows], late=self.late[rows])
@@ -81,9 +79,9 @@ def _between(
     rows: Joint,
 ) -> tuple[Tensor, Tensor]:
     """Return ``log[F_m(upper) - F_m(lower)]`` and its slopes."""
-    centre, steep = (location - rows.end)[..., None], precision[..., None]
+    centre, steep = location[..., None], precision[..., None]
     own = torch.addcdiv(centre, _standard_edges(family, location.dtype, location.device), steep)
-    log_time, log_width = nodes_between(rows.edges, own.flatten(1))  # [rows, nodes], less the end
+    log_time, log_width = nodes_between(rows.edges, own.flatten(1), location.dtype)  # [rows, nodes]
     z = (log_time[:, None, None] - centre).mul_(steep)  # [rows, events, k, nodes]
     value, slope = family.standard(z, rows.happened)
     value.add_(torch.addcmul(log_weights[..., None], rows.happened, log_precision[..., None]))
