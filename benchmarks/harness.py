@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ __all__ = [
 
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "pycox", "scikit-survival")
+_Name = TypeVar("_Name")
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,12 @@ def clock(call: Callable[[], Any], after: Callable[[Any], None] | None = None) -
     return timing
 
 
-def alternate(calls: Mapping[str, Callable[[], Any]], repeats: int, loops: int = 1) -> dict[str, dict[str, float]]:
+def alternate(calls: Mapping[_Name, Callable[[], Any]], repeats: int, loops: int = 1) -> dict[_Name, dict[str, float]]:
     """Run the functions in turn, each ``loops`` times per turn; return the best seconds of one call of each.
 
     The best of several turns, as everything that disturbs a run makes it slower.
     """
-    timings: dict[str, list[Timing]] = {name: [] for name in calls}
+    timings: dict[_Name, list[Timing]] = {name: [] for name in calls}
     for call in calls.values():
         call()  # what is done once is not what is measured
     for _ in range(repeats):
