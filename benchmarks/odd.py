@@ -98,17 +98,19 @@ def tables(results: dict[str, Any]) -> list[Table]:
 
 
 def plot(results: dict[str, Any], figure: Any) -> None:
-    """Show the ratios as bars."""
+    """Show the ratios as points, one line per case."""
     axes = figure.subplots()
     (table,) = tables(results)
-    for place, row in enumerate(table.rows):
-        ratios = [np.nan if ratio is None else ratio for ratio in row[2:]]
-        axes.bar(
-            np.arange(len(ratios)) + place / (len(table.rows) + 1), ratios, 1 / (len(table.rows) + 1), label=row[0]
-        )
-    axes.set(xticks=np.arange(len(KINDS) - 1) + 0.4, ylabel="CPU seconds, times the plain table")
-    axes.set_xticklabels(KINDS[1:])
-    axes.legend(fontsize=6)
+    places = np.arange(len(table.rows))
+    for column, (kind, marker) in enumerate(zip(KINDS[1:], "ov^sDP", strict=True), 2):
+        ratios = [np.nan if row[column] is None else row[column] for row in table.rows]
+        axes.plot(ratios, places, marker, markersize=5, label=kind)
+    axes.set(yticks=places, xlabel="CPU seconds, times the plain table")
+    axes.set_yticklabels([row[0] for row in table.rows], fontsize=8)
+    axes.invert_yaxis()
+    axes.axvline(1, color="0.4", linewidth=0.8)
+    axes.grid(axis="y", color="0.9")
+    axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
 
 if __name__ == "__main__":
