@@ -1,89 +1,95 @@
-"""How much each part counts: the weights with the least Brier score on rows that the part has not seen.
+"""The weights of the models in LifeMix: least Brier score on rows that the models were not trained on.
 
 The censoring-weighted Brier score of ``sum_j w_j F_j`` is a quadratic function of w. Integrated over time and summed
-over event types, it is minimised over weights that are not negative and add up to 1, with a penalty towards equal
-weights that fades as the number of events grows: few events cannot tell the parts apart.
+over event types, it is minimised over weights that are non-negative and add up to 1. A penalty towards equal weights
+fades as the number of events grows, because a few events do not show which model is better.
 """
 
 from __future__ import annotations
 
 import warnings
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from ..errors import LifemixWarning
 from ..metrics.weights import horizon_weights
 from ..target import Target
 
-__all__ = ["best_weights", "on_simplex"]
+__all__ = ["best_weights", "simplex_minimum"]
 
 Floats = NDArray[np.float64]
 
 
 def best_weights(curves: Floats, target: Target, times: Floats, weight: Floats, prior_events: float) -> Floats:
-    """Return the weights of the parts.
+    """Return the weight of each model.
+
+    The weights do not depend on the unit of time, on the scale of the case weights, or on whether each row occurs once
+    or several times.
 
     Parameters
     ----------
-    curves : array of shape (n_parts, n_events, n_rows, n_times)
-        Cumulative incidences of rows that the parts have not seen.
+    curves : array of shape (n_models, n_events, n_rows, n_times)
+        Cumulative incidences, predicted for rows that the models were not trained on.
     target : Target
-        The same rows, all observed from the origin, without intervals.
+        The outcome of these rows, without late entry and intervals.
     times : array of shape (n_times,)
-        At which the curves are compared, ascending.
+        Times of the curves, ascending.
     weight : array of shape (n_rows,)
         Case weights.
     prior_events : float
-        As many events as the penalty towards equal weights is worth.
+        The penalty towards equal weights is as strong as this number of events.
 
     Returns
     -------
-    array of shape (n_parts,)
-        Not negative, with sum 1.
+    array of shape (n_models,)
+        Non-negative, with sum 1.
     """
-    parts = len(curves)
-    products, gains = np.zeros((parts, parts)), np.zeros(parts)
+    n_models, n_events = curves.shape[:2]
+    products = np.zeros((n_models, n_models))  # of the errors of two models, summed over rows and times
     steps = np.gradient(times)
-    for event in range(1, curves.shape[1] + 1):
-        own, happened = _error_weights(target, times, event if curves.shape[1] > 1 else None)
-        own = own * weight[:, None] * steps
-        flat = curves[:, event - 1].reshape(parts, -1)
-        products += (flat * own.ravel()) @ flat.T
-        gains += flat @ (own * happened).ravel()
-    n_events = max(1, int((target.event > 0).sum()))
-    centre = np.eye(parts) - 1 / parts
-    penalty = prior_events / n_events * np.trace(centre @ products @ centre) / parts
-    return on_simplex(products + penalty * np.eye(parts), gains + penalty / parts)
+    for event in range(1, n_events + 1):
+        error_weight, happened = _error_weights(target, times, event if n_events > 1 else None)
+        error_weight *= weight[:, None] * steps
+        errors = (curves[:, event - 1] - happened).reshape(n_models, -1)
+        products += (errors * error_weight.ravel()) @ errors.T
+    centre = np.eye(n_models) - 1 / n_models
+    spread = np.trace(centre @ products @ centre) / n_models
+    penalty = prior_events / _distinct_events(curves, target) * spread
+    return simplex_minimum(products + penalty * np.eye(n_models))
+
+
+def _distinct_events(curves: Floats, target: Target) -> int:
+    """Return the number of events, where copies of a row (same outcome, same curves) count once."""
+    has_event = target.event > 0
+    last_values = curves[:, :, has_event, -1].reshape(-1, int(has_event.sum()))
+    rows = np.vstack([target.time[has_event], target.event[has_event], last_values])
+    return max(1, np.unique(rows, axis=1).shape[1])
 
 
 def _error_weights(target: Target, times: Floats, event: int | None) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the weight of the squared error of each row and time, and whether the event has happened by then."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LifemixWarning)  # times at which nobody is left have no weight
-        known = horizon_weights(target, target, times, event, None)
+        warnings.simplefilter("ignore", LifemixWarning)  # times beyond the follow-up have weight 0
+        inverse = horizon_weights(target, target, times, event, None)
     past = target.time[:, None] <= times
-    happened = past & (known.case > 0)[:, None]
-    weight = np.where(past, (known.case + known.rival)[:, None], known.control)
-    return np.where(known.defined, weight, 0.0), happened
+    happened = past & (inverse.case > 0)[:, None]
+    weight = np.where(past, (inverse.case + inverse.rival)[:, None], inverse.control)
+    return np.where(inverse.defined, weight, 0.0), happened
 
 
-def on_simplex(quadratic: Floats, linear: Floats) -> Floats:
-    """Minimise ``w'Aw - 2 b'w`` over weights that are not negative and add up to 1, by trying every set of parts."""
-    count = len(linear)
-    best, least = np.full(count, 1 / count), np.inf
-    for size in range(1, count + 1):
-        for chosen in combinations(range(count), size):
-            some = list(chosen)
-            system = np.zeros((size + 1, size + 1))
-            system[:size, :size] = quadratic[np.ix_(some, some)]
-            system[size, :size] = system[:size, size] = 1.0
-            solution = np.linalg.lstsq(system, np.append(linear[some], 1.0), rcond=None)[0][:size]
-            if (solution < 0).any() or abs(solution.sum() - 1) > 1e-6:
-                continue
-            value = solution @ quadratic[np.ix_(some, some)] @ solution - 2 * linear[some] @ solution
-            if value < least - 1e-12 * abs(least if np.isfinite(least) else 1.0):
-                least, best = value, np.zeros(count)
-                best[some] = solution / solution.sum()
-    return best
+def simplex_minimum(products: Floats) -> Floats:
+    """Return the non-negative weights with sum 1 that minimise ``w' products w``, for a positive semi-definite matrix.
+
+    Non-negative least squares minimises ``u' products u + (1 - sum(u))^2``. For u = s w, sum(w) = 1, its minimum over s
+    is ``q / (1 + q)`` with ``q = w' products w``, so the best u is a multiple of the best w.
+    """
+    n_models = len(products)
+    scale = np.trace(products) / n_models
+    if scale <= 0:
+        return np.full(n_models, 1 / n_models)
+    values, vectors = np.linalg.eigh(products / scale)
+    root = np.sqrt(np.clip(values, 0.0, None))[:, None] * vectors.T
+    solution, _ = nnls(np.vstack([root, np.ones(n_models)]), np.append(np.zeros(n_models), 1.0))
+    return np.asarray(solution / solution.sum())
