@@ -84,7 +84,7 @@ class TrainingRows:
 
 def _row_hashes(*columns: NDArray[Any]) -> Hashes:
     hashes = pd.util.hash_pandas_object(pd.DataFrame(dict(enumerate(columns))), index=False)
-    return hashes.to_numpy(dtype=np.uint64)
+    return np.asarray(hashes, dtype=np.uint64)
 
 
 def _all_differ(ascending: Hashes) -> bool:
