@@ -368,7 +368,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         times : array-like of shape (n_times,), optional
             Without them the curves come as functions of time.
         return_std : bool, default False
-            Whether to return the standard deviation over the members too.
+            Whether to return the standard deviation over the members too: the spread of the ensemble members, which
+            is too narrow for a confidence interval.
 
         Returns
         -------
