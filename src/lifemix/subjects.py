@@ -7,7 +7,8 @@ code with a probability of 3 in a million.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 
 from .errors import TargetError
 
-__all__ = ["first_appearance", "subject_codes"]
+__all__ = ["TrainingRows", "first_appearance", "subject_codes"]
 
 Ints = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
 _LARGEST_EXACT = 2.0**53  # from there on a float no longer tells whole numbers apart
 
 
@@ -48,6 +50,45 @@ def first_appearance(codes: Ints) -> tuple[Ints, int]:
     """Number the subjects 0, 1, 2 ... in the order of their first rows; return the number of each row, and how many."""
     numbers, labels = pd.factorize(codes)
     return numbers.astype(np.int64, copy=False), len(labels)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Hashes of the rows that a model was fitted to, and of their subjects; in memory only, no file contains them.
+
+    Attributes
+    ----------
+    subjects : sorted array of shape (n_subjects,)
+        One hash per subject.
+    rows : sorted array of shape (n_rows,)
+        One hash per row, of its subject and its outcome.
+    """
+
+    subjects: Hashes
+    rows: Hashes
+
+    @classmethod
+    def of(cls, subject: Ints, *outcome: NDArray[Any]) -> Self:
+        """Hash the subjects of rows, and the rows themselves by subject and outcome (event, time, entry, upper)."""
+        return cls(np.unique(_row_hashes(subject)), np.sort(_row_hashes(subject, *outcome)))
+
+    def count_other_rows(self, subject: Ints, *outcome: NDArray[Any]) -> int:
+        """Return how many of these rows are no training rows, although their subjects have training rows."""
+        rows = _row_hashes(subject, *outcome)
+        if _all_differ(self.rows) and _all_differ(np.sort(rows)):
+            is_training_row = np.isin(rows, self.rows)
+        else:  # rows with the same subject and outcome cannot be identified one by one
+            is_training_row = np.full(len(rows), np.array_equal(np.sort(rows), self.rows))
+        return int((np.isin(_row_hashes(subject), self.subjects) & ~is_training_row).sum())
+
+
+def _row_hashes(*columns: NDArray[Any]) -> Hashes:
+    hashes = pd.util.hash_pandas_object(pd.DataFrame(dict(enumerate(columns))), index=False)
+    return np.asarray(hashes, dtype=np.uint64)
+
+
+def _all_differ(ascending: Hashes) -> bool:
+    return bool((ascending[1:] != ascending[:-1]).all())
 
 
 def _one_dimensional(values: Any, name: str) -> NDArray[Any]:

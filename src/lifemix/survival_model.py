@@ -26,8 +26,10 @@ from .other_names import OTHER_NAMES, with_column_names, with_return_array
 from .path_curves import PathRows, path_curves, ratio_of_curves
 from .preprocessing import TableLike, apply_preprocessor, shape_of
 from .state import SUMMARY, IfPresent, IntValue, JsonValue, NameArray, PreprocessorState, StateKind
+from .subjects import TrainingRows
 from .target import Target, TargetLike, as_target
 from .target_summary import SummarisedTarget, TargetSummary
+from .warning import warn_user
 
 __all__ = ["SurvivalModel"]
 
@@ -38,9 +40,10 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     """Base class of ``DeepSurvivalMachines`` and of the models in ``lifemix.baselines``.
 
     A subclass declares what its options may be in ``_rules``, calls ``_check_settings`` before any work and
-    ``_learn_target`` and ``_learn_columns`` in ``fit``, and implements, for the matrix ``x`` that ``preprocess`` gives
-    and ``times`` of shape (n_times,), ``_survival(x, times)`` or ``_incidence(x, times, event)``, each of shape
-    (n, n_times); where every event type has a distribution of its own also ``_net_survival(x, times, event)``.
+    ``_learn_target``, ``_learn_subjects`` and ``_learn_columns`` in ``fit``, and implements, for the matrix ``x`` that
+    ``preprocess`` gives and ``times`` of shape (n_times,), ``_survival(x, times)`` or ``_incidence(x, times, event)``,
+    each of shape (n, n_times); where every event type has a distribution of its own also
+    ``_net_survival(x, times, event)``.
 
     Attributes
     ----------
@@ -74,6 +77,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     }  # what all models save; a class adds its own (see lifemix.state)
     most_event_times: ClassVar[float] = np.inf  # that a file keeps; 0 where predictions do not depend on them
     _needs_columns: ClassVar[bool] = True  # whether a table without any column that varies is refused
+
+    _training_rows: TrainingRows | None = None  # None: no subjects, or a loaded model
 
     n_events_: int
     last_event_time_: float
@@ -255,8 +260,15 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         float
             Between 0 and 1; 1/2 is chance.
 
+        Warns
+        -----
+        LifemixWarning
+            If rows outside the training rows belong to subjects of the training rows. A loaded model does not know
+            its training subjects and does not warn.
+
         """
         x, target = self.preprocess(X), as_target(y)
+        self._warn_of_training_subjects(target)
         refuse_unknown_types(target.event, self.n_events_, "y")
         return mean_concordance(lambda at, event: self._incidence(x, at, event), self.training_target_, target)
 
@@ -446,11 +458,28 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         check_settings(self)
 
     def _learn_target(self, target: Target) -> None:
-        for name in ("event_times_", "training_summary_"):  # of an earlier fit
+        for name in ("event_times_", "training_summary_", "_training_rows"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.training_target_ = replace(target.joined(), subject=None)  # who the subjects were stays with the user
         self.n_events_ = target.n_events
         self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
+
+    def _learn_subjects(self, target: Target, weight: Floats) -> None:
+        """Remember the training subjects, so that ``score`` can recognise them; ``save`` does not write them."""
+        if target.subject is not None:
+            self._training_rows = TrainingRows.of(*_subject_and_outcome(target.take(weight > 0)))
+
+    def _warn_of_training_subjects(self, target: Target) -> None:
+        """Warn if rows that are scored share subjects with the training rows."""
+        if self._training_rows is None or target.subject is None:
+            return
+        count = self._training_rows.count_other_rows(*_subject_and_outcome(target))
+        if count:
+            warn_user(
+                f"{count} of {len(target)} scored rows belong to subjects that the model was trained on: the score is "
+                "too high for new subjects. Keep the rows of one subject together: in scikit-learn's searches use "
+                "cv=lifemix.splits.EventStratifiedKFold(), or GroupKFold() with groups=."
+            )
 
     def _learn_columns(self, X: TableLike) -> None:
         table = as_pandas(X)
@@ -476,6 +505,10 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
 
 SurvivalModel.predict_survival_function = with_return_array(SurvivalModel.predict_survival_function)  # type: ignore[method-assign]
+
+
+def _subject_and_outcome(target: Target) -> tuple[Any, ...]:
+    return target.subject, target.event, target.time, target.entry, target.upper
 
 
 def _hazards(survival: Floats) -> Floats:

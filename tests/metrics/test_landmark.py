@@ -110,6 +110,32 @@ def test_intervals_cover_the_value():
     assert ((table["lower"] < table["value"]) & (table["value"] < table["upper"])).all()
 
 
+def interval_widths(y, risk):
+    table = metrics.evaluate_landmarks(
+        y, y, np.stack([risk, risk], 1), [0.0, 0.4], 1.0, measures=["auc", "brier"], n_bootstrap=200
+    )
+    return (table["upper"] - table["lower"]).to_numpy()
+
+
+def test_repeating_the_rows_of_a_subject_leaves_the_intervals_as_wide():
+    _, y, risk = sample(120)
+    repeated, subject = np.tile(np.arange(120), 3), np.tile(np.arange(120), 3)
+    time, event = y["time"][repeated], y["event"][repeated]
+    width = interval_widths(y, risk)
+    by_subject = interval_widths(make_target(time, event, subject=subject), risk[repeated])
+    by_row = interval_widths(make_target(time, event), risk[repeated])
+    assert by_subject == pytest.approx(width, rel=0.2)
+    assert (by_row < 0.75 * width).all()  # 1 / sqrt(3) = 0.58
+
+
+def test_paths_are_resampled_by_subject():
+    _, y, risk = sample(60)
+    cut = y["time"] / 2
+    rows = {"entry": np.r_[np.zeros(60), cut], "subject": np.tile(np.arange(60), 2)}
+    paths = make_target(np.r_[cut, y["time"]], np.r_[np.zeros(60, dtype=int), y["event"]], **rows)
+    assert interval_widths(paths, risk) == pytest.approx(interval_widths(y, risk), rel=1e-12)
+
+
 def test_what_cannot_be_evaluated_is_said():
     _, y, risk = sample()
     with pytest.raises(TargetError, match="nobody is at risk at the landmark 50"):

@@ -66,7 +66,8 @@ class Baseline(SurvivalModel):
         """
         self._check_settings()
         owner = type(self).__name__
-        target = as_target(y).grouped(groups)
+        named = as_target(y)  # score gets these subjects, not the groups
+        target = named.grouped(groups)
         check_target(target, owner, self._several_events, self._takes_entry, self._takes_intervals)
         if target.path is not None and not self._takes_paths:
             refuse_paths(target, owner)
@@ -88,6 +89,7 @@ class Baseline(SurvivalModel):
                 "all of them censored. Give weight to rows with events."
             )
         self._learn_target(useful)
+        self._learn_subjects(named, weight)
         if self._is_wrapper:
             self._fit(matrix, target, weight)
         else:

@@ -206,7 +206,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         score = _scorer(self.scoring)
         candidates = self._candidates()
         models = [self._model(candidate) for candidate in candidates]
-        X, target = as_input(X), as_target(y).grouped(groups)
+        X, named = as_input(X), as_target(y)
+        target = named.grouped(groups)
         folds = self._folds(X, target)
         _check_folds(target, folds)
         weight = check_weight(sample_weight, len(target))
@@ -221,7 +222,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.best_params_ = candidates[self.best_index_]
         if self.refit:
             start = time.perf_counter()
-            self.best_estimator_ = self._model(self.best_params_).fit(X, target, sample_weight)
+            self.best_estimator_ = self._model(self.best_params_).fit(X, named, sample_weight, groups=groups)
             self.refit_time_ = time.perf_counter() - start
         return self
 
@@ -367,7 +368,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         times : array-like of shape (n_times,), optional
             Without them the curves come as functions of time.
         return_std : bool, default False
-            Whether to return the standard deviation over the members too.
+            Whether to return the standard deviation over the members too: the spread of the ensemble members, which
+            is too narrow for a confidence interval.
 
         Returns
         -------

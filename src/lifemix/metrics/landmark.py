@@ -121,7 +121,8 @@ def evaluate_landmarks(
     measures : sequence of str
         Which of ``"concordance"``, ``"brier"``, ``"auc"`` and ``"calibration"``.
     n_bootstrap : int, default 0
-        With 2 or more, 95 % intervals (``metrics.bootstrap``) over that many resamples of the subjects at risk.
+        With 2 or more, 95 % intervals (``metrics.bootstrap``) over that many resamples of the subjects at risk;
+        a subject is drawn with all its rows.
     random_state : int, Generator or None, default 0
         Random seed of the resamples.
 
@@ -191,7 +192,7 @@ def _measure(
         warnings.simplefilter("ignore", LifemixWarning)  # the measure itself has said what it cannot give
         drawn = bootstrap(
             lambda y, drawn: measure(train, y, drawn, w, event),
-            replace(test, subject=None),
+            test,
             risk,
             n_resamples=n_bootstrap,
             random_state=seed,

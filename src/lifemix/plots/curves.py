@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_curves", "incidence_curves", "survival_curves"]
 
 _SIDE_BY_SIDE = 5  # values of plateaus along the axis before they begin again
+_SPREAD = "spread of the\nensemble members"
 _CLOSE = 0.06  # levels whose values would overlap
 
 
@@ -41,7 +42,8 @@ def survival_curves(
     survival : array-like of shape (n, m)
         One curve per subject; (m,) for one subject.
     std : array-like of shape (n, m), optional
-        Standard deviation over the members of an ensemble; drawn as a band of one standard deviation to each side.
+        Standard deviation over the members of an ensemble (``return_std=True``), drawn as a band of one standard
+        deviation to each side: the spread of the ensemble members. It is too narrow for a confidence interval.
     plateau : array-like of shape (n,), optional
         The survival at infinity of each subject, such as ``distribution.cure_fraction()``; drawn as a dotted line with
         its value where it is above 0.
@@ -99,7 +101,8 @@ def incidence_curves(
     incidence : array-like of shape (n, m)
         One curve per subject or event type; (m,) for a single curve.
     std : array-like of shape (n, m), optional
-        Standard deviation over the members of an ensemble; drawn as a band of one standard deviation to each side.
+        Standard deviation over the members of an ensemble (``return_std=True``), drawn as a band of one standard
+        deviation to each side: the spread of the ensemble members. It is too narrow for a confidence interval.
     labels : sequence of n names, optional
         One name per curve, for the legend.
     time_unit : str, optional
@@ -157,13 +160,17 @@ def draw_curves(
     labels: list[str] | None,
     limits: tuple[float, float | None],
 ) -> None:
-    """Draw one line per row of ``curves``, with a band of one standard deviation around it, clipped to the limits."""
+    """Draw one line per row of ``curves``, with a band of one standard deviation around it, clipped to the limits.
+
+    The legend names the bands once.
+    """
     for number, curve in enumerate(curves):
         shade, name = colour(number), labels[number] if labels else None
         ax.plot(times, curve, color=shade, linestyle=line_style(number), linewidth=1.8, label=name)
         if spread is not None:
             low, high = (np.clip(curve + side * spread[number], *limits) for side in (-1, 1))
-            ax.fill_between(times, low, high, color=shade, alpha=0.18, linewidth=0)
+            meaning = _SPREAD if number == len(curves) - 1 else None  # after all names
+            ax.fill_between(times, low, high, color=shade, alpha=0.18, linewidth=0, label=meaning)
 
 
 def _draw_plateaus(ax: Axes, last: float, levels: Floats) -> None:

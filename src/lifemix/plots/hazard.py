@@ -40,7 +40,8 @@ def hazard_curves(
         One curve per subject; (m,) for one subject. Infinite values leave a gap: the hazard of a Weibull distribution
         with a shape below 1 is infinite at time 0.
     std : array-like of shape (n, m), optional
-        Standard deviation over the members of an ensemble; drawn as a band of one standard deviation to each side.
+        Standard deviation over the members of an ensemble (``return_std=True``), drawn as a band of one standard
+        deviation to each side: the spread of the ensemble members. It is too narrow for a confidence interval.
     labels : sequence of n names, optional
         One name per subject, for the legend.
     time_unit : str, optional

@@ -24,8 +24,8 @@ function about(content) {
     + "their values.");
   add(several, "The probability of an event here is that of its coming first, with the other events at work (cumulative "
     + "incidence).");
-  add(many, "The shaded range shows how far the networks differ from one another. It is only a part of what is "
-    + "uncertain.");
+  add(many, "The shaded range is the spread of the ensemble members: how far the networks differ from one another. It "
+    + "is too narrow for a confidence interval.");
   const names = unused.map((field) => field.name).join(", ");
   add(names, `Columns that did not vary in training and have no effect: ${names}.`);
   byId("about").append(...lines.map((text) => make("p", { text })));

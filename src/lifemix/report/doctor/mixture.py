@@ -132,7 +132,7 @@ def check_members(model: DeepSurvivalMachines, X: TableLike, horizons: Floats) -
             "members disagree",
             f"The {len(members)} members differ by {spread[worst]:.2f} (standard deviation) in a subject's survival at "
             f"{horizons[worst]:g}: the result of a single fit depends strongly on its random seed.",
-            "Use more members, a smaller model or more weight_decay, and show the ensemble's bands.",
+            "Use more members, a smaller model or more weight_decay.",
         )
     means = curves.mean(axis=(1, 2))
     for number, mean in enumerate(means):

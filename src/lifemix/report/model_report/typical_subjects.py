@@ -63,7 +63,12 @@ def _curves(report: ReportContext, rows: dict[str, int], event: int, name: str) 
     if report.n_events > 1:  # incidences may be small
         axes.set_yticks(np.linspace(0, 1, 5) * _round_up(float(values.max())))
         axes.set_ylim(0, 1.05 * _round_up(float(values.max())))
-    band = f" Bands: one standard deviation over the {len(members)} members." if len(members) > 1 else ""
+    band = (
+        f" Bands: spread of the ensemble members (one standard deviation over {len(members)}), too narrow for a "
+        "confidence interval."
+        if len(members) > 1
+        else ""
+    )
     what = "survival" if report.n_events == 1 else f"cumulative incidence of {name}"
     return figure(
         drawing,
