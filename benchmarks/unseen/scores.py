@@ -41,7 +41,7 @@ def measure(model: Any, X: Any, y_train: Any, y_test: Any) -> dict[str, Any]:
     events = range(1, len(incidences) + 1)
     brier = [
         metrics.integrated_brier_score(
-            y_train, y_test, 1 - incidences[event - 1], grid, event if len(incidences) > 1 else None, rule="trapezoid"
+            y_train, y_test, 1 - incidences[event - 1], grid, event if len(incidences) > 1 else None
         )
         for event in events
     ]

@@ -3,10 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifemix import make_target
+from lifemix import datasets, make_target
+from lifemix.baselines import CoxPH
 from lifemix.errors import InputError, LifemixWarning, SettingError, TargetError
 from lifemix.metrics import brier_score, integrated_brier_score
 from lifemix.metrics.censoring import censoring_curve
+from lifemix.splits import EventStratifiedKFold
 
 SCORES = {"score_any": (None, 1), "score_1": (1, 1), "score_2": (2, 2)}
 
@@ -20,7 +22,7 @@ class TestReferences:
         survival = 1 - data.incidence(column, len(horizons))
         got = brier_score(data.y, data.y, survival, horizons, event)
         np.testing.assert_allclose(got, expected["brier"], rtol=0, atol=1e-12)
-        total = integrated_brier_score(data.y, data.y, survival, horizons, event)
+        total = integrated_brier_score(data.y, data.y, survival, horizons, event, rule="step")
         assert total == pytest.approx(expected["ibs"][-1], abs=1e-12)
 
     @pytest.mark.parametrize("name", ["tied", "continuous"])
@@ -35,6 +37,22 @@ class TestReferences:
         np.testing.assert_allclose(got, expected["brier"], rtol=0, atol=1e-12)
         total = integrated_brier_score(y_train, data.y, survival, times, event, compat="sksurv")
         assert total == pytest.approx(expected["integrated_brier"], abs=1e-12)
+
+    @pytest.mark.parametrize("times", [[50.0, 100.0], np.linspace(5.0, 150.0, 20)], ids=["two", "twenty"])
+    def test_cox_on_metabric_equals_scikit_survival(self, times):
+        sksurv = pytest.importorskip("sksurv.metrics", reason="scikit-survival is not installed")
+        data = datasets.load_metabric()
+        train, test = next(EventStratifiedKFold(5).split(data.X, data.y))
+        model = CoxPH().fit(data.X.iloc[train], data.y[train])
+        survival = model.predict_survival_function(data.X.iloc[test], times)
+        pairs = list(zip(data.y["event"] > 0, data.y["time"], strict=True))
+        y = np.array(pairs, dtype=[("event", bool), ("time", float)])
+        expected = sksurv.integrated_brier_score(y[train], y[test], survival, times)
+        # The default differs only in G(T-) for G(T).
+        default = integrated_brier_score(data.y[train], data.y[test], survival, times)
+        assert default == pytest.approx(expected, abs=1e-4)
+        exact = integrated_brier_score(data.y[train], data.y[test], survival, times, compat="sksurv")
+        assert exact == pytest.approx(expected, abs=1e-12)
 
 
 class TestDefinition:
@@ -90,6 +108,36 @@ class TestDefinition:
         assert got == pytest.approx((incidence * (1 - incidence)).mean(), abs=0.003)
 
 
+class TestIntegral:
+    @given(st.sets(st.floats(0.5, 99.0), min_size=2, max_size=8))
+    def test_a_constant_score_integrates_to_itself_for_any_horizons(self, horizons):
+        y = (np.arange(1.0, 101.0), np.ones(100, int))
+        survival = np.full((100, len(horizons)), 0.5)
+        assert integrated_brier_score(y, y, survival, sorted(horizons)) == pytest.approx(0.25)
+
+    @given(st.integers(0, 10**6), st.floats(1e-6, 1e6), st.sampled_from(["trapezoid", "step"]))
+    def test_the_time_unit_does_not_matter(self, seed, unit, rule):
+        rng = np.random.default_rng(seed)
+        time, event = np.append(rng.integers(1, 50, 40), [2, 50]), np.append(rng.integers(0, 2, 40), [1, 0])
+        horizons, survival = np.array([3.0, 10.0, 40.0]), rng.random((42, 3))
+        y, scaled = (time.astype(float), event), (time * unit, event)
+        expected = integrated_brier_score(y, y, survival, horizons, rule=rule)
+        got = integrated_brier_score(scaled, scaled, survival, horizons * unit, rule=rule)
+        assert got == pytest.approx(expected, rel=1e-9)
+
+    @pytest.mark.parametrize("compat", [None, "sksurv"])
+    def test_the_step_rule_counts_no_error_before_the_first_horizon(self, compat):
+        y = (np.arange(1.0, 101.0), np.ones(100, int))
+        horizons, survival = np.linspace(10, 90, 9), np.full((100, 9), 0.5)
+        value = integrated_brier_score(y, y, survival, horizons, compat=compat, rule="step")
+        assert value == pytest.approx(0.25 * 80 / 90)
+
+    @pytest.mark.parametrize("rule", [None, "simpson"])
+    def test_unknown_rules_are_refused(self, rule):
+        with pytest.raises(SettingError, match="rule must be"):
+            integrated_brier_score(([1.0], [1]), ([1.0], [1]), [[0.5, 0.5]], [0.5, 1.0], rule=rule)
+
+
 class TestShapes:
     Y = ([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0])
 
@@ -106,14 +154,6 @@ class TestShapes:
         together = brier_score(y, y, survival, horizons)
         one_by_one = [brier_score(y, y, survival[:, k], horizons[k]) for k in range(30)]
         np.testing.assert_allclose(together, one_by_one, rtol=1e-13)
-
-    def test_integrated_score_of_a_constant_is_the_constant(self):
-        y = (np.arange(1.0, 101.0), np.ones(100, int))
-        horizons = np.linspace(10, 90, 9)
-        value = integrated_brier_score(y, y, np.full((100, 9), 0.5), horizons, rule="trapezoid")
-        assert value == pytest.approx(0.25)
-        # The step rule begins at 0, with a score of 0 up to the first horizon.
-        assert integrated_brier_score(y, y, np.full((100, 9), 0.5), horizons) == pytest.approx(0.25 * 80 / 90)
 
     @pytest.mark.parametrize(
         ("survival", "horizons", "error", "message"),

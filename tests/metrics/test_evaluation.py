@@ -76,7 +76,7 @@ def test_single_risk_holds_what_the_metrics_give(single, compat):
         assert value(table, "auc", horizon=t) == pytest.approx(auc_td(y_train, y, 1 - survival, t, compat=compat))
     grid = np.linspace(0, 1, 101)
     curves = model.predict_survival_function(X, grid)
-    total = integrated_brier_score(y_train, y, curves, grid, compat=compat, rule="trapezoid")
+    total = integrated_brier_score(y_train, y, curves, grid, compat=compat)
     assert value(table, "integrated_brier", horizon=1.0) == pytest.approx(total)
     own = np.exp(-np.exp(X[:, 0]) * y[0])
     assert value(table, "d_calibration") == pytest.approx(d_calibration(y, own).statistic)

@@ -37,7 +37,7 @@ def test_the_marginal_curve_scales_to_zero(event):
     train, test = draw(0), draw(1)
     risk = np.tile(marginal_risk(train, GRID, event), (300, 1))
     assert value("integrated_scaled_brier", train, test, risk, GRID, event) == pytest.approx(0)
-    expected = metrics.integrated_brier_score(train, test, 1 - risk, GRID, event, rule="trapezoid")
+    expected = metrics.integrated_brier_score(train, test, 1 - risk, GRID, event)
     assert value("integrated_marginal_brier", train, test, risk, GRID, event) == pytest.approx(expected)
 
 

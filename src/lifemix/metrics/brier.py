@@ -95,9 +95,13 @@ def integrated_brier_score(
     event: int | None = None,
     *,
     compat: Literal["sksurv"] | None = None,
-    rule: Literal["step", "trapezoid"] | None = None,
+    rule: Literal["trapezoid", "step"] = "trapezoid",
 ) -> float:
-    """Mean Brier score over time, from its values at increasing horizons; lower is better.
+    """Return the mean Brier score over time, from its values at increasing horizons; lower is better.
+
+    ::
+
+        IBS = 1 / (t_h - t_1) sum_k (t_{k+1} - t_k) (BS(t_k) + BS(t_{k+1})) / 2
 
     Parameters
     ----------
@@ -113,10 +117,11 @@ def integrated_brier_score(
         The event type; None for events of any type.
     compat : {"sksurv"}, optional
         As in ``brier_score``.
-    rule : {"step", "trapezoid"}, optional
-        ``"step"``: ``(1 / t_h) sum_k BS(t_k) (t_{k+1} - t_k)`` with BS(0) = 0, from 0 to the last horizon, as
-        ``riskRegression::Score`` does; it needs a fine grid. ``"trapezoid"``: the trapezoidal rule from the first to
-        the last horizon, as scikit-survival does. None: ``"step"``, or with ``compat="sksurv"`` ``"trapezoid"``.
+    rule : {"trapezoid", "step"}, default "trapezoid"
+        ``"trapezoid"``: the trapezoidal rule from the first to the last horizon, divided by that span (the formula
+        above), as in scikit-survival. ``"step"``: ``(1 / t_h) sum_k BS(t_k) (t_{k+1} - t_k)``, as in
+        ``riskRegression::Score``. The step rule divides by the time from 0 and counts no error before the first
+        horizon: use it only on a fine grid that starts near 0, otherwise the value is too low.
 
     Returns
     -------
@@ -132,10 +137,10 @@ def integrated_brier_score(
     >>> from lifemix import make_target, metrics
     >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 0, 1])
     >>> survival = [[0.5, 0.2], [0.8, 0.4], [0.9, 0.7], [0.9, 0.8]]
-    >>> round(metrics.integrated_brier_score(y, y, survival, [1.5, 2.5], rule="trapezoid"), 4)
+    >>> round(metrics.integrated_brier_score(y, y, survival, [1.5, 2.5]), 4)
     0.08
     """
-    Choice(None, "step", "trapezoid")("rule", rule)
+    Choice("trapezoid", "step")("rule", rule)
     times = check_times(horizons, "horizons")
     if len(times) < 2 or (np.diff(times) <= 0).any():
         raise SettingError(f"horizons must be at least two, strictly increasing; got {_shorten(times)}.")
@@ -143,9 +148,9 @@ def integrated_brier_score(
     if np.isnan(scores).any():
         return float("nan")
     steps = np.diff(times)
-    if rule == "trapezoid" or (rule is None and compat == "sksurv"):
-        return float(steps @ (scores[1:] + scores[:-1]) / 2 / (times[-1] - times[0]))
-    return float(steps @ scores[:-1] / times[-1])
+    if rule == "step":
+        return float(steps @ scores[:-1] / times[-1])
+    return float(steps @ (scores[1:] + scores[:-1]) / 2 / (times[-1] - times[0]))
 
 
 def _scores(weights: HorizonWeights, survival: Floats, horizons: Floats) -> Floats:

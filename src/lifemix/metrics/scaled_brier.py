@@ -36,11 +36,11 @@ def _scaled(y_train: Target, y_test: Target, risk: Floats, horizons: Floats, eve
 
 def _integrated_marginal(y_train: Target, y_test: Target, risk: Floats, grid: Floats, event: int) -> float:
     same = np.tile(1 - marginal_risk(y_train, grid, event), (len(y_test), 1))
-    return integrated_brier_score(y_train, y_test, same, grid, event, rule="trapezoid")
+    return integrated_brier_score(y_train, y_test, same, grid, event)
 
 
 def _integrated_scaled(y_train: Target, y_test: Target, risk: Floats, grid: Floats, event: int) -> float:
-    own = integrated_brier_score(y_train, y_test, 1 - risk, grid, event, rule="trapezoid")
+    own = integrated_brier_score(y_train, y_test, 1 - risk, grid, event)
     return 1 - own / _integrated_marginal(y_train, y_test, risk, grid, event)
 
 

@@ -31,7 +31,7 @@ def _auc(y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event:
 
 
 def _integrated_brier(y_train: Target, y_test: Target, risk: Floats, grid: Floats, event: int, **options: Any) -> float:
-    return integrated_brier_score(y_train, y_test, 1 - risk, grid, event, rule="trapezoid", **options)
+    return integrated_brier_score(y_train, y_test, 1 - risk, grid, event, **options)
 
 
 def _d_calibration(y_test: Target, survival: Floats) -> float:

@@ -12,10 +12,14 @@ import pytest
 from scipy.stats import wilcoxon
 from typer.testing import CliRunner
 
+from lifemix import metrics
+from lifemix.baselines import CoxPH
 from lifemix.cli import app
 from lifemix.errors import InputError, SettingError
 from lifemix.experiments import reproduce
 from lifemix.experiments.neutral import read_folder, run_neutral, summarise_neutral
+from lifemix.experiments.neutral.folder import read_neutral_table
+from lifemix.experiments.neutral.job import fold_scores
 from lifemix.experiments.records import Record, RecordStore
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "neutral_from_openml.py"
@@ -86,6 +90,18 @@ def test_our_models_run_on_the_folds_and_continue_from_their_records(folder, tmp
         ("cph", "ibs", "coxph"),
         ("cph", "c", "coxph"),
     }
+
+
+def test_the_brier_score_is_integrated_from_0_by_the_trapezoidal_rule(folder):
+    table = read_neutral_table(folder, "one")
+    train, test = np.arange(40), np.arange(40, 60)
+    X, y_train, y_test = table.X.iloc[test], table.y[train], table.y[test]
+    model = CoxPH().fit(table.X.iloc[train], y_train)
+    last = np.quantile(table.y["time"], 0.8)
+    grid = np.linspace(0, last, 101)
+    scores = metrics.brier_score(y_train, y_test, model.predict_survival_function(X, grid), grid)
+    expected = (scores[1:] + scores[:-1]).sum() / 200
+    assert fold_scores(model, X, y_train, y_test, table.y)["ibs"] == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_command_shows_the_table(folder, tmp_path):

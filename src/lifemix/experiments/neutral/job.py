@@ -15,7 +15,7 @@ import lifemix
 
 from ... import metrics
 from ...errors import DivergedError, InputError
-from ...target import Target, as_target
+from ...target import as_target
 from ..learners import learner
 from ..provenance import provenance
 from ..records import Key, Record, key_of, rounded
@@ -23,7 +23,6 @@ from .folder import NeutralTable, read_neutral_table
 
 __all__ = ["NeutralJob", "fold_scores"]
 
-_TIMES = 100
 _LAST = 0.8  # quantile of the times of a table to which the Brier score is integrated
 
 
@@ -81,14 +80,7 @@ def fold_scores(model: Any, X: Any, y_train: Any, y_test: Any, y: Any) -> dict[s
 
     y: the target of all rows, so that every fold is integrated to the same time (or to the last one that the fold has).
     """
-    times = _grid(as_target(y), as_target(y_train), as_target(y_test))
-    survival = model.predict_survival_function(X, times)
-    return {
-        "ibs": float(metrics.integrated_brier_score(y_train, y_test, survival, times)),
-        "c": float(metrics.concordance(y_test, model.predict(X))),
-    }
-
-
-def _grid(whole: Target, train: Target, test: Target) -> np.ndarray[Any, np.dtype[np.float64]]:
-    last = min(float(np.quantile(whole.time, _LAST)), train.time.max(), test.time.max())
-    return np.linspace(0, np.nextafter(last, 0), _TIMES + 1)[1:]
+    follow_up = min(as_target(y_train).time.max(), as_target(y_test).time.max())
+    last = np.nextafter(min(np.quantile(as_target(y).time, _LAST), follow_up), 0)
+    measures = metrics.evaluate(model, y_train, X, y_test, last, measures=["integrated_brier"])
+    return {"ibs": float(measures["value"].item()), "c": float(metrics.concordance(y_test, model.predict(X)))}
