@@ -32,7 +32,8 @@ def main() -> int:
     folders = {label: (options.folder / label).resolve() for label in ("old-results", "new-results")}
     checkouts = (options.old, options.new)
     processes = [start(*pair, options.only) for pair in zip(checkouts, folders.values(), strict=True)]
-    if any([process.wait() for process in processes]):
+    exit_codes = [process.wait() for process in processes]
+    if any(exit_codes):
         return 2
     lines, is_within = compare(*map(read, folders.values()), options.tolerance, options.arrays)
     print("\n".join(lines))

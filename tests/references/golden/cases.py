@@ -179,7 +179,7 @@ def validation_rows() -> Arrays:
     return training_arrays(model, Sample(X, y)) | predictions(model, X[:N_PREDICTED])
 
 
-class Interrupted(Exception):
+class InterruptionError(Exception):
     """Stands for a process that was killed."""
 
 
@@ -189,14 +189,14 @@ class Interruption(Callback):
     def on_epoch_start(self, state: Any) -> None:
         """Raise in the third epoch."""
         if state.epoch == 2:
-            raise Interrupted
+            raise InterruptionError
 
 
 def resumed_fit() -> Arrays:
     """Interrupt a fit and resume it from its checkpoint."""
     X, y, _ = data.plain()
     with tempfile.TemporaryDirectory() as folder:
-        with suppress(Interrupted):
+        with suppress(InterruptionError):
             dsm(checkpoint=folder, callbacks=[Interruption()]).fit(X, y)
         model = dsm(checkpoint=folder).fit(X, y)
     return training_arrays(model, Sample(X, y)) | predictions(model, X[:N_PREDICTED])

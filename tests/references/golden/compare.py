@@ -68,14 +68,11 @@ def compare(old: Results, new: Results, tolerance: float = np.inf, show_arrays: 
 
 
 def _verdict(name: str, old: Results, new: Results) -> tuple[str, float | None]:
-    failures = {
-        label: results.errors[name] for label, results in (("old", old), ("new", new)) if name in results.errors
-    }
-    if len(failures) == 2:
-        return f"fails in both: {failures['new']}", None
-    for label, error in failures.items():
-        return f"fails in {label} only: {error}", np.inf
+    if name in old.errors and name in new.errors:
+        return f"fails in both: {new.errors[name]}", None
     for label, results in (("old", old), ("new", new)):
+        if name in results.errors:
+            return f"fails in {label} only: {results.errors[name]}", np.inf
         if name not in results.cases:
             return f"not in {label}", np.inf
     changed = float(new.cases[name].get(ROUND_TRIP, np.array(0.0)))

@@ -54,10 +54,10 @@ def _resolve(name: str) -> Any:
 
 def _described(name: str, value: Any) -> dict[str, str]:
     if isinstance(value, ModuleType):
-        members = {member: getattr(value, member) for member in value.__all__}
-        return {
-            key: text for member in members for key, text in _described(f"{name}.{member}", members[member]).items()
-        }
+        described: dict[str, str] = {}
+        for member in value.__all__:
+            described |= _described(f"{name}.{member}", getattr(value, member))
+        return described
     if not callable(value):
         return {name: f": {type(value).__name__}"}
     described = {name: _signature(value)}
