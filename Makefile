@@ -2,9 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+GOLDEN_REFERENCE := b294308
+REFERENCE_CHECKOUT := build/golden/$(GOLDEN_REFERENCE)
+OLD ?= $(REFERENCE_CHECKOUT)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench dist versions clean
+.PHONY: help demo test check docs bench golden dist versions clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -32,6 +35,14 @@ docs: $(READY)  ## the documentation site, to build/docs/index.html
 
 bench: $(READY)  ## timings as ratios, written to benchmarks/results
 	$(BIN)/python -m benchmarks
+
+$(REFERENCE_CHECKOUT):
+	rm -rf $@.part && mkdir -p $@.part
+	git archive $(GOLDEN_REFERENCE) src docs > $@.tar && tar -xf $@.tar -C $@.part && rm $@.tar
+	mv $@.part $@
+
+golden: $(READY) $(OLD)  ## results and public names beside those of the reference commit, or of OLD=<checkout>
+	PYTHONPATH=tests $(BIN)/python -m references.golden $(OLD) . $(OPTIONS)
 
 dist: $(READY)  ## source archive and wheel, to dist; the wheel tried in an empty environment
 	rm -rf dist && $(BIN)/python -m hatchling build -d dist
