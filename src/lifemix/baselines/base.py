@@ -15,6 +15,7 @@ from ..errors import InputError, SettingError
 from ..metrics.predictions import take_rows
 from ..other_frames import as_pandas
 from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor, shape_of
+from ..preprocessing.identifiers import refuse_outcome_columns
 from ..survival_model import SurvivalModel
 from ..target import Target, TargetLike, as_target
 from ._checks import Floats, check_target, leave_zero, refuse_paths
@@ -73,6 +74,7 @@ class Baseline(SurvivalModel):
             refuse_paths(target, owner)
         rows = shape_of(X)[0]
         check_same_rows(rows, len(target))
+        refuse_outcome_columns(X, target)
         if sample_weight is not None and not self._takes_weights:
             raise SettingError(
                 f"{owner} does not take sample_weight. Leave it out, or use a model that takes it, such as CoxPH."

@@ -15,6 +15,7 @@ from ..errors import CovariateError, InputError, SettingError, TargetError
 from ..event_coding import no_censored_row, refuse_missing_types, refuse_unknown_types
 from ..histories import as_input
 from ..preprocessing import TableLike, shape_of
+from ..preprocessing.identifiers import refuse_outcome_columns
 from ..target import Target, TargetLike, as_target
 from ..warning import warn_user
 
@@ -38,6 +39,7 @@ def training_rows(
     X = as_input(X)
     target = read_target(X, y)
     _check_event_types(target)
+    refuse_outcome_columns(X, target)
     weight = check_weight(sample_weight, len(target))
     rows = np.flatnonzero(weight > 0)
     counted = np.bincount(target.event[rows], minlength=target.n_events + 1)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from ..baselines.base import WrappingModel, chunks
 from ..checks import Check, Jobs, Rule, Seed, Whole
 from ..distribution import AverageDistribution, GridDistribution, SurvivalDistribution
-from ..errors import InputError, SettingError
+from ..errors import CovariateError, InputError, SettingError
 from ..metrics.predictions import take_rows
 from ..preprocessing import shape_of
 from ..splits import EventStratifiedKFold
@@ -172,6 +172,9 @@ class LifeMix(WrappingModel):
     @staticmethod
     def _tell(fitted: Mapping[str, Any]) -> None:
         failed = {name: one for name, one in fitted.items() if not isinstance(one, CrossFitted)}
+        for error in failed.values():
+            if isinstance(error, CovariateError):  # the table is at fault, not the model
+                raise error
         if len(failed) == len(fitted):
             name, error = next(iter(failed.items()))
             raise InputError(f"no part of LifeMix could be fitted; {name}: {error}") from error

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CovariateError, SettingError
+from .identifiers import refuse_free_text
 from .reading import ColumnData
 
 __all__ = ["Column", "learn_levels", "mode_of", "sorted_levels"]
@@ -67,6 +68,7 @@ def learn_levels(data: ColumnData, fill: float | None, indicators: bool, max_lev
             f"fill_values are for columns of numbers; got {fill} for {data.name!r}, which holds {values.dtype} values "
             f"such as {values.dropna().iloc[0]!r}. Leave it out of fill_values: the most frequent level is used."
         )
+    refuse_free_text(data)
     if len(levels) > max_levels:
         raise CovariateError(
             f"column {data.name!r} may have at most max_levels={max_levels} levels; got {len(levels)} in {len(codes)} "

@@ -1,15 +1,20 @@
-"""Which columns identify rows or subjects, and so are no covariates: one rule for all who ask."""
+"""Columns that are no covariates: identifiers, free text, and copies of the outcome."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
-from .reading import ColumnData
+from ..errors import CovariateError
+from ..other_frames import as_pandas
+from ..target import Target
+from .reading import ColumnData, TableData
 
-__all__ = ["IdentifierKind", "identifier_kind"]
+__all__ = ["IdentifierKind", "identifier_kind", "refuse_free_text", "refuse_outcome_columns"]
 
 IdentifierKind = Literal["", "row numbers", "identifier", "repeated subjects"]
 
@@ -92,3 +97,47 @@ def _would_repeat(column: ColumnData, present: int) -> bool:
     """Tell whether so many numbers from the range of a column would hardly all differ by chance."""
     span = float(column.seen.max() - column.seen.min()) + 1
     return bool(np.exp(-present * (present - 1) / (2 * span)) < _BY_CHANCE)
+
+
+def refuse_free_text(column: ColumnData) -> None:
+    """Raise ``CovariateError`` if the values of a text column hardly repeat: identifiers, names, notes."""
+    if identifier_kind(column) == "identifier":
+        raise CovariateError(
+            f"column {column.name!r} must hold categories; got {column.distinct} different texts in "
+            f"{int((~column.missing).sum())} rows, such as {list(column.levels[:3])!r:.120}. Drop the column if it is "
+            "an identifier; turn free text into a few categories or numbers before fit."
+        )
+
+
+def refuse_outcome_columns(X: Any, target: Target) -> None:
+    """Raise ``CovariateError`` if a column equals the time or the event of the target in every row.
+
+    Constant columns, tables of fewer than 20 rows and inputs that are not a dense table are accepted.
+    """
+    if len(target) < _ENOUGH_ROWS:
+        return
+    outcomes = {"time": target.time, "event": target.event, "event > 0": (target.event > 0).astype(np.int64)}
+    for name, values in _numeric_columns(X):
+        for field, outcome in outcomes.items():
+            same_type = outcome.astype(values.dtype) if values.dtype.kind == "f" else outcome
+            if values[0] == same_type[0] and np.array_equal(values, same_type) and np.ptp(outcome) > 0:
+                raise CovariateError(
+                    f"column {name!r} of X equals the {field} of y in all {len(target)} rows, so the model would be "
+                    "given the answer. Drop the column."
+                )
+
+
+def _numeric_columns(X: Any) -> list[tuple[Any, NDArray[Any]]]:
+    """Return name and values of the columns of numbers and booleans; nothing if X is not a dense table."""
+    X = as_pandas(X)
+    if isinstance(X, TableData):
+        return [(column.name, column.numbers) for column in X.data if column.numbers is not None]
+    if isinstance(X, pd.DataFrame):
+        dtypes = enumerate(X.dtypes)
+        numeric = [i for i, dtype in dtypes if isinstance(dtype, np.dtype) and dtype.kind in "biuf"]
+        columns: list[tuple[Any, NDArray[Any]]] = [(X.columns[i], X.iloc[:, i].to_numpy()) for i in numeric]
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf":
+        columns = [(i, X[:, i]) for i in range(X.shape[1])]
+    else:
+        return []
+    return [(name, values.astype(np.int64) if values.dtype == bool else values) for name, values in columns]
