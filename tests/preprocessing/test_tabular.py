@@ -392,7 +392,7 @@ BAD = {
     "infinity": (fit(a=[1, 2], b=[0, -np.inf]), r"'b' must be finite.*-inf\) at row 1 \(1 such rows\)"),
     "dates": (fit(d=pd.to_datetime(["2020-01-01", "2021-01-01"])), "'d' must hold numbers.*days since"),
     "complex": (fit(d=np.array([1j, 2])), "Complex data not supported"),
-    "lists": (fit(d=[[1], [2]]), "must hold numbers or labels"),
+    "lists": (fit(d=[[1], [2]]), "must hold numbers, booleans or labels; got list objects"),
     "identifier": (fit(i=[f"p{i}" for i in range(1001)]), "max_levels=1000 levels; got 1001"),
     "same name twice": (
         lambda: TabularPreprocessor().fit(pd.DataFrame(np.eye(2), columns=["a", "a"])),

@@ -7,7 +7,8 @@ command line does (columns, doctor, search, fit, refit), pays for the reading on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -37,7 +38,9 @@ Codes = NDArray[np.intp]
 Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
 
 FEW = 16  # rows that are read one by one
-_NUMBER_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}
+_NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+_MISSING = (type(None), type(pd.NA), type(pd.NaT))
+_UNMISTAKABLE = {str, float, type(None)}  # types whose equal values have equal text
 
 
 class ColumnData:
@@ -317,15 +320,36 @@ def _holds_numbers(name: str, values: pd.Series[Any]) -> bool:
     if isinstance(dtype, pd.CategoricalDtype):
         return False
     if pd.api.types.is_object_dtype(dtype):
-        return pd.api.types.infer_dtype(values, skipna=True) in _NUMBER_OBJECTS
+        return _objects_are_numbers(name, values)
     if pd.api.types.is_complex_dtype(dtype):
         raise CovariateError(f"Complex data not supported: column {name!r} is {dtype}. Give real numbers.")
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         return True
     if pd.api.types.is_string_dtype(dtype):
         return False
-    raise CovariateError(
-        f"column {name!r} must hold numbers, booleans or labels; got {dtype}. Turn dates into numbers, such as days "
+    raise _wrong_type(name, str(dtype))
+
+
+def _objects_are_numbers(name: str, values: pd.Series[Any]) -> bool:
+    """Return whether objects are numbers and booleans only; raise if one is neither these nor text nor missing."""
+    types = {kind for kind in set(map(type, values.array)) if not issubclass(kind, _MISSING)}
+    if all(issubclass(kind, (*_NUMBERS, Decimal)) for kind in types):
+        return True
+    _refuse_objects(name, values.array, types)
+    return False
+
+
+def _refuse_objects(name: str, objects: Iterable[Any], types: set[type]) -> None:
+    """Raise ``CovariateError`` if one of the types cannot be a level: a date, a Decimal, a tuple, ..."""
+    forbidden = tuple(kind for kind in types if not issubclass(kind, (str, pd.Interval, *_NUMBERS, *_MISSING)))
+    if forbidden:
+        example = next(value for value in objects if isinstance(value, forbidden))
+        raise _wrong_type(name, f"{type(example).__name__} objects such as {example!r:.60}")
+
+
+def _wrong_type(name: str, received: str) -> CovariateError:
+    return CovariateError(
+        f"column {name!r} must hold numbers, booleans or labels; got {received}. Turn dates into numbers, such as days "
         "since a common origin, and other types into numbers or text."
     )
 
@@ -354,22 +378,37 @@ def refuse_infinite(name: str, numbers: Floats) -> None:
 
 
 def _factorize(name: str, values: pd.Series[Any]) -> tuple[Codes, tuple[str, ...]]:
-    """Return for each row the place of its level (missing: -1), and the different levels as text.
+    """Return the index of the level of each row (missing: -1), and the distinct levels as text.
 
-    Text makes levels fit for JSON; the whole numbers 3 and 3.0 are both ``"3"``.
+    Values with the same text are one level: 3 and 3.0 are both ``"3"``, True is ``"True"`` and not ``"1"``.
     """
     if len(values) <= FEW and (few := few_labels(values)) is not None:
         places = {text: i for i, text in enumerate(dict.fromkeys(text for text in few if text is not None))}
         return np.array([-1 if text is None else places[text] for text in few], dtype=np.intp), tuple(places)
-    try:
-        codes, uniques = pd.factorize(values)
-    except TypeError:
-        raise CovariateError(f"column {name!r} must hold numbers or labels; got {values.iloc[0]!r}.") from None
+    if values.isna().all():
+        return np.full(len(values), -1, dtype=np.intp), ()
+    codes, uniques = pd.factorize(_distinguishable(name, values))
     texts = [_level_text(level) for level in uniques]
     place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     if len(place) < len(texts):
         codes = np.array([*(place[text] for text in texts), -1], dtype=np.intp)[codes]
     return codes, tuple(place)
+
+
+def _distinguishable(name: str, values: pd.Series[Any]) -> Any:
+    """Return values for ``pd.factorize``: objects as text if equal ones, such as True and 1, can be two levels."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        categories = values.cat.categories
+        _refuse_objects(name, categories, set(map(type, categories)))
+    elif pd.api.types.is_object_dtype(values.dtype):
+        types = set(map(type, values.array))
+        _refuse_objects(name, values.array, types)
+        if not types <= _UNMISTAKABLE:
+            texts = [None if pd.isna(value) else _level_text(value) for value in values.array]
+            return np.array(texts, dtype=object)
+    else:
+        _holds_numbers(name, values)  # raises for dates
+    return values
 
 
 def few_labels(values: pd.Series[Any]) -> list[str | None] | None:
@@ -382,12 +421,14 @@ def few_labels(values: pd.Series[Any]) -> list[str | None] | None:
         labels = list(array)
     if not all(label is None or isinstance(label, str) for label in labels):
         return None
-    return [None if label is None else str(label) for label in labels]
+    return [None if label is None else _level_text(label) for label in labels]
 
 
 def _level_text(level: Any) -> str:
-    if isinstance(level, (int, float, np.number)) and not isinstance(level, bool) and float(level).is_integer():
-        return str(int(level))
+    if isinstance(level, str):
+        return str.__str__(level)  # the characters, also of an Enum
+    if isinstance(level, _NUMBERS) and not isinstance(level, (bool, np.bool_)):
+        return str(int(level)) if float(level).is_integer() else str(float(level))
     return str(level)
 
 

@@ -32,9 +32,11 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     """Impute, encode and scale a table with statistics of the training rows.
 
     Numbers (booleans are 0 and 1): a missing value becomes ``fill_values[column]`` or else the training mean, then
-    ``(x - mean) / scale`` with mean and standard deviation of the imputed training column. Labels (text, objects,
-    Categorical): a missing value becomes the most frequent training level, then one 0/1 column per training level,
-    ``column=level``, in sorted order. A column with missing values in training adds the indicator ``missing_column``.
+    ``(x - mean) / scale`` with mean and standard deviation of the imputed training column. Labels (text, Categorical,
+    or text mixed with numbers and booleans): a missing value becomes the most frequent training level, then one 0/1
+    column per training level, ``column=level``, in sorted order. Values with the same text are one level: 1, 1.0 and
+    ``"1"`` are, True and 1 are not. Dates and other objects are refused.
+    A column with missing values in training adds the indicator ``missing_column``.
     Columns that are constant in training up to rounding become nothing, and so do those without any value, with a
     warning.
 
