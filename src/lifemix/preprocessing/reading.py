@@ -427,9 +427,9 @@ def few_labels(values: pd.Series[Any]) -> list[str | None] | None:
 def _level_text(level: Any) -> str:
     if isinstance(level, str):
         return str.__str__(level)  # the characters, also of an Enum
-    if isinstance(level, (int, float, np.number)) and not isinstance(level, bool) and float(level).is_integer():
-        return str(int(level))
-    return str(float(level)) if isinstance(level, np.floating) else str(level)
+    if isinstance(level, _NUMBERS) and not isinstance(level, (bool, np.bool_)):
+        return str(int(level)) if float(level).is_integer() else str(float(level))
+    return str(level)
 
 
 # What every model takes as covariates: a table of its own, a DataFrame or an array of two dimensions.
