@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -331,6 +331,7 @@ def exact_log_interval(p, lower, upper):
 @ALL
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-8), (torch.float32, 2e-3)])
 @given(location=locations, log_precision=st.floats(-1, 1.5), t=st.floats(0.2, 5), log_width=st.floats(-4, 2))
+@example(location=0.0, log_precision=0.0, t=1.46875, log_width=-1.5)  # contains a knot of the spline
 def test_interval_probability_keeps_its_digits(family, dtype, tolerance, location, log_precision, t, log_width):
     lower, upper = (float(np.float32(t)), float(np.float32(t * (1 + 10**log_width))))
     location, log_precision = float(np.float32(location)), float(np.float32(log_precision))

@@ -68,8 +68,8 @@ def log_cdf(primitive: Primitive, t: Tensor) -> Tensor:
 def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
     """``log P(lower < T <= upper)``.
 
-    The difference of S, or of F before the median, in logarithms; where they hardly differ, the integral of the density
-    over log time by a rule of 5 points.
+    The difference of S, or of F before the median, in logarithms. If they hardly differ, the integral of the density
+    over log time by a rule of 5 points, unless a kink of the density is inside and the difference keeps its digits.
     """
     from_origin = lower <= 0
     low = torch.where(from_origin, upper / 2, lower)
@@ -79,6 +79,10 @@ def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
     smaller = torch.where(early, primitive.log_cdf(low), primitive.log_survival(upper))
     change = larger - smaller
     narrow = change < NARROW_CHANGE
+    kinks = primitive.kinks()
+    if kinks is not None:
+        has_kink = ((kinks > torch.log(low)[..., None]) & (kinks < torch.log(upper)[..., None])).any(-1)
+        narrow = narrow & ~(has_kink & (change > torch.finfo(change.dtype).eps ** 0.5))
     change = torch.where(narrow, 1.0, change)
     wide = larger + log1mexp(change, torch.log(change))
     span = torch.where(narrow, torch.log1p((upper - low) / low), 0.01)
