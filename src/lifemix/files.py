@@ -14,12 +14,11 @@ from typing import Any
 
 from .errors import FolderInUseError, InputError, LifemixError
 
-__all__ = ["atomic_write", "open_regular", "own_folder", "remove_leftovers", "remove_partials"]
+__all__ = ["atomic_write", "open_regular", "own_folder", "remove_leftovers"]
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would make us wait for ever
 _BINARY = getattr(os, "O_BINARY", 0)
 _NUMBERS = itertools.count()  # of the temporary files of this process
-_PARTIALS: set[Path] = set()  # those that are being written
 
 
 @contextlib.contextmanager
@@ -48,7 +47,6 @@ def atomic_write(
         The temporary path to write to.
     """
     partial = path.with_name(f".{path.stem}.{os.getpid()}-{next(_NUMBERS)}.part{path.suffix}")
-    _PARTIALS.add(partial)
     try:
         if make_folder:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,14 +62,6 @@ def atomic_write(
     except OSError as error:
         raise refusal(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
     finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        _PARTIALS.discard(partial)
-
-
-def remove_partials() -> None:
-    """Remove what this process is writing at the moment; only before it ends."""
-    for partial in tuple(_PARTIALS):
         with contextlib.suppress(OSError):
             partial.unlink()
 

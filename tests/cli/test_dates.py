@@ -6,7 +6,7 @@ import pytest
 
 from commands import QUICK
 from lifemix import load
-from lifemix.cli.dates import as_dates, holds_dates
+from lifemix.cli.outcome import holds_dates, to_dates
 from lifemix.cli.time_units import TimeList, unit_days
 from lifemix.errors import CovariateError, SettingError
 from lifemix.target import as_target
@@ -85,12 +85,12 @@ def test_one_date_may_be_the_origin(dated, write, run, tmp_path):
 
 def test_the_order_of_day_and_month_is_told_by_the_values_or_asked():
     for texts, month in ((["13/04/2020", "01/02/2020"], 2), (["04/13/2020", "01/02/2020"], 1)):
-        assert as_dates("x", pd.Series(texts), None).dt.month.tolist()[1] == month
+        assert to_dates("x", pd.Series(texts), None).dt.month.tolist()[1] == month
     with pytest.raises(CovariateError, match="--date-order dmy"):
-        as_dates("x", pd.Series(["01/02/2020"]), None)
-    assert as_dates("x", pd.Series(["01/02/2020", None]), "mdy").dt.month.tolist()[0] == 1
-    with pytest.raises(CovariateError, match="two orders"):
-        as_dates("x", pd.Series(["13/04/2020", "04/13/2020"]), None)
+        to_dates("x", pd.Series(["01/02/2020"]), None)
+    assert to_dates("x", pd.Series(["01/02/2020", None]), "mdy").dt.month.tolist()[0] == 1
+    with pytest.raises(CovariateError, match="several formats"):
+        to_dates("x", pd.Series(["13/04/2020", "04/13/2020"]), None)
 
 
 def test_what_holds_dates():

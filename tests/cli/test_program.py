@@ -94,8 +94,7 @@ def test_errors_of_our_own_making_end_with_1(capsys):
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_stopped_fit_leaves_no_file(number, code, tmp_path):
+def test_an_interrupted_fit_leaves_no_file(tmp_path):
     data = tmp_path / "data.csv"
     make_table(3000).to_csv(data, index=False)
     output = tmp_path / "m.safetensors"
@@ -108,16 +107,16 @@ def test_a_stopped_fit_leaves_no_file(number, code, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=partial(signal.signal, number, signal.SIG_DFL),  # jobs in the background of a shell ignore SIGINT
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a background job may ignore SIGINT
     ) as process:
         for line in process.stdout:
             if "Fitting" in line:
                 break
         time.sleep(0.3)
-        process.send_signal(number)
+        process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-    assert process.returncode == code
-    assert "Traceback" not in err
+    assert process.returncode == 130
+    assert err == "Error: stopped.\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "m.safetensors"]
     assert output.read_text() == "an earlier model"
 

@@ -86,12 +86,11 @@ def test_blocks_are_predicted_as_the_whole_table(words, model, tmp_path, monkeyp
 
 
 def test_numbers_with_decimal_commas_and_unknown_levels(words, model, tmp_path, monkeypatch):
-    frame = words.assign(a=[f"{value:.4f}".replace(".", ",") for value in words["a"]], site="west")
-    frame.to_csv(tmp_path / "new.csv", index=False, sep=";")
-    run("predict", model, tmp_path / "new.csv", "-o", tmp_path / "whole.csv")
+    words.assign(site="west").to_csv(tmp_path / "new.csv", index=False, sep=";", decimal=",")
+    run("predict", model, tmp_path / "new.csv", "--decimal", ",", "-o", tmp_path / "whole.csv")
     monkeypatch.setattr(large_predict, "_LARGE", 0)
     monkeypatch.setattr(csv_ranges, "RANGE", 5000)
-    said = run("predict", model, tmp_path / "new.csv", "-o", tmp_path / "blocks.csv")
+    said = run("predict", model, tmp_path / "new.csv", "--decimal", ",", "-o", tmp_path / "blocks.csv")
     assert said.output.count("levels that training did not have: 'west'") == 1
     whole, blocks = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("whole", "blocks"))
     pd.testing.assert_frame_equal(whole, blocks, rtol=1e-6)

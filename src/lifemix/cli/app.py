@@ -19,7 +19,6 @@ from .fit import fit
 from .predict import predict
 from .report import report
 from .reproduce import reproduce
-from .signals import end_soon
 
 __all__ = ["app", "main"]
 
@@ -52,5 +51,4 @@ def _root(
 
 def main() -> None:
     """Run the program."""
-    end_soon()
     app()

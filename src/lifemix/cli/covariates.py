@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from ..errors import CovariateError
 from ..preprocessing.identifiers import identifier_kind
 from ..preprocessing.reading import ColumnData, TableData
-from .dates import holds_dates
-from .number_formats import NumberColumns, looks_like_number
-from .table_files import ROW_NAMES
+from .outcome import holds_dates
+from .read_table import looks_like_numbers
 from .table_options import TableOptions
 
-__all__ = ["ColumnFacts", "describe_columns", "refuse_problems"]
+__all__ = ["ColumnFacts", "describe_columns", "drop_option", "numbers_as_text", "refuse_problems"]
 
 _MOST_LEVELS = 1000
 _SHOWN = 3
@@ -42,9 +41,9 @@ class ColumnFacts:
         return asdict(self)
 
 
-def describe_columns(table: TableData, options: TableOptions, numbers: NumberColumns) -> list[ColumnFacts]:
-    """Describe every covariate; ``numbers`` tells of which it is unclear how they are written."""
-    return [_describe(column, options, numbers.problems.get(column.name, "")) for column in table.data]
+def describe_columns(table: TableData, options: TableOptions) -> list[ColumnFacts]:
+    """Describe every covariate."""
+    return [_describe(column, options) for column in table.data]
 
 
 def refuse_problems(facts: list[ColumnFacts]) -> None:
@@ -63,11 +62,9 @@ def drop_option(name: str) -> str:
     return f"--drop '{name}'" if " " in name else f"--drop {name}"
 
 
-def _describe(column: ColumnData, options: TableOptions, unclear: str) -> ColumnFacts:
+def _describe(column: ColumnData, options: TableOptions) -> ColumnFacts:
     name = column.name
     missing = float(column.missing.mean())
-    if unclear:
-        return ColumnFacts(name, "unusable", missing, _examples(column), "", False, unclear)
     if missing == 1:
         return ColumnFacts(name, "empty", missing, "", "left out: no values", False)
     if holds_dates(column.values):
@@ -81,7 +78,7 @@ def _describe(column: ColumnData, options: TableOptions, unclear: str) -> Column
             )
         return ColumnFacts(name, "dates", missing, _examples(column), "", False, problem)
     try:
-        problem = "" if column.kind == "numeric" or name in options.categorical else _mixed_column(column)
+        problem = "" if column.kind == "numeric" or name in options.categorical else numbers_as_text(column)
         identifier = None if problem or name in options.keep else _describe_identifier(column, missing)
     except CovariateError as error:
         return ColumnFacts(name, "unusable", missing, _examples(column), "", False, str(error).rstrip("."))
@@ -98,8 +95,6 @@ def _describe_identifier(column: ColumnData, missing: float) -> ColumnFacts | No
     if not kind:
         return None
     name = column.name
-    if name == ROW_NAMES:
-        return ColumnFacts(name, "row names", missing, _examples(column), "left out", False)
     why = f"{column.distinct:,} different values" if kind == "repeated subjects" else "all values differ"
     if kind == "row numbers":
         why = "they count the rows"
@@ -144,17 +139,22 @@ def _level_counts(column: ColumnData) -> NDArray[np.intp]:
     return np.bincount(codes[codes >= 0], minlength=len(column.levels))
 
 
-def _mixed_column(column: ColumnData) -> str:
-    """Return what is wrong with a column that holds numbers in most rows, and text in others."""
+def numbers_as_text(column: ColumnData) -> str:
+    """Return what to do about a column of text in which most rows look like numbers; "" for other columns."""
     name, levels, counts = column.name, column.levels, _level_counts(column)
-    is_text = np.array([not looks_like_number(level) for level in levels])
-    rows = int(counts[is_text].sum())
-    if not 0 < rows < counts.sum() / 2:
+    is_number = looks_like_numbers(levels)
+    if counts[is_number].sum() <= counts.sum() / 2:
         return ""
-    texts = [repr(level) for level, text in zip(levels, is_text, strict=True) if text]
+    texts = [repr(level) for level, numeric in zip(levels, is_number, strict=True) if not numeric]
+    if texts:
+        return (
+            f"column {name!r} holds numbers, but text in {counts[~is_number].sum()} rows: {', '.join(texts)[:60]} (if "
+            f"it means missing, add --missing {texts[0]}; if the numbers are codes, --categorical {name})"
+        )
     return (
-        f"column {name!r} holds numbers, but text in {rows} rows: {', '.join(texts)[:60]} (where it means missing, add "
-        f"--missing {texts[0]}; where the numbers are codes, --categorical {name})"
+        f"column {name!r} holds numbers as text, such as {levels[0]!r} (name the marks of a text file, such as "
+        f"--decimal , or --thousands ,; remove currency and percent signs; if the numbers are codes, add --categorical "
+        f"{name})"
     )
 
 

@@ -89,7 +89,7 @@ def _facts(name: str, data: Any) -> dict[str, Any]:
 
 
 def _write(screen: Screen, data: Any, output: Path) -> None:
-    from .table_files import write_table
+    from .read_table import write_table
 
     write_table(_table(data), output)
     screen.wrote(output, f": {len(data.X):,} rows, time in column time, event in column event.")

@@ -12,7 +12,6 @@ from ..report import check_table
 from ..report.doctor import Finding
 from ..report.doctor.columns import identifier_finding
 from ..report.doctor.findings import most_severe_first
-from .command_words import in_command_words
 from .output import Screen
 from .training_table import TrainingTable
 
@@ -24,7 +23,7 @@ _MARKS = {"stop": "[bold red]stop[/]", "warn": "[yellow]warn[/]", "note": "[blue
 def finding_states(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Return findings in JSON's types."""
     names = ("level", "topic", "text", "action")
-    return [{name: in_command_words(str(getattr(each, name))) for name in names} for each in findings]
+    return [{name: str(getattr(each, name)) for name in names} for each in findings]
 
 
 def training_findings(training: TrainingTable) -> list[Finding]:
@@ -44,8 +43,7 @@ def show_findings(screen: Screen, findings: Sequence[Finding], title: str, *, re
     table = screen.table("", "")
     table.show_header = False
     for finding in findings:
-        text, action = in_command_words(finding.text), in_command_words(finding.action)
-        table.add_row(_MARKS[finding.level], f"{escape(text)} [dim]{escape(action)}[/]")
+        table.add_row(_MARKS[finding.level], f"{escape(finding.text)} [dim]{escape(finding.action)}[/]")
     show = screen.show if result else screen.say
     show(f"\n[bold]{escape(title)}[/]")
     show(table)
@@ -53,7 +51,7 @@ def show_findings(screen: Screen, findings: Sequence[Finding], title: str, *, re
 
 def refuse_stops(findings: Iterable[Finding]) -> None:
     """Raise an error where a finding says that a fit would mean nothing."""
-    stops = [f"{one.text} {in_command_words(one.action)}" for one in findings if one.level == "stop"]
+    stops = [f"{one.text} {one.action}" for one in findings if one.level == "stop"]
     if stops:
         raise InputError(
             f"the table should not be fitted as it is: {' '.join(stops)} To fit all the same, add --force."

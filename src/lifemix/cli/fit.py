@@ -152,8 +152,8 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
     from ..persistence import save
     from ..splits import default_horizons
     from .findings import finding_states, refuse_stops, show_findings, training_findings
+    from .read_table import write_table
     from .start_stop import say_paths_done
-    from .table_files import write_table
     from .training_table import open_training_table
 
     training = open_training_table(screen, data, table)

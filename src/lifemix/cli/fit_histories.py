@@ -17,7 +17,7 @@ from ..persistence import save
 from ..splits import train_validation_split
 from ..target import as_target, make_target
 from .output import Screen, plain
-from .table_files import read_table
+from .read_table import read_table
 from .table_options import TableOptions
 from .visit_histories import VisitTable, read_visits
 
@@ -58,7 +58,7 @@ def fit_histories(
         evaluated = _fit(screen, X, visits.y, train, **how)
         quality = _measure(screen, evaluated, X, visits, test)
     model = _fit(screen, X, visits.y, every, **how)
-    model.metadata_ = _metadata(visits, data.name, file.numbers.marks, quality)
+    model.metadata_ = _metadata(visits, data.name, quality)
     save(model, output)
     screen.wrote(output, f" ({output.stat().st_size / 1e6:.1f} MB): a {encoder} model, fitted to all subjects.")
     screen.say(
@@ -139,7 +139,7 @@ def _show(screen: Screen, found: Sequence[dict[str, float]], unit: str) -> None:
     screen.say(table)
 
 
-def _metadata(visits: VisitTable, name: str, marks: Any, quality: list[dict[str, float]]) -> dict[str, Any]:
+def _metadata(visits: VisitTable, name: str, quality: list[dict[str, float]]) -> dict[str, Any]:
     import lifemix
 
     found: dict[str, Any] = plain(
@@ -151,7 +151,6 @@ def _metadata(visits: VisitTable, name: str, marks: Any, quality: list[dict[str,
             "censored": list(visits.codes.censored),
             "events": list(visits.codes.types),
             "columns": [],
-            "decimal_marks": dict(marks),
             "histories": {"fixed": visits.fixed, "changing": visits.changing, "quality": quality},
         }
     )

@@ -47,7 +47,7 @@ def predict_in_blocks(
     times = at.within(options.time_unit) or saved.horizons
     last, beyond, rows, columns = float(saved.model.training_target_.time.max()), 0, 0, list[str]()
     with written_table(output) as write, screen.bar("predicting", about_rows(data)) as advance, _each_warning_once():
-        for table in table_blocks(data, options, saved.marks, _text_labels(saved)):
+        for table in table_blocks(data, options, _text_labels(saved)):
             if given.id is not None:
                 check_columns(list(table.frame.columns), [("--id", given.id)])
             X = saved.covariates(table, screen, options.apart)

@@ -17,9 +17,9 @@ from ..streaming.blocks import label_text
 from ..streaming.files import OpenedTable, open_table
 from ..streaming.pieces import check_columns
 from .covariates import describe_columns, drop_option, refuse_problems
-from .number_formats import NumberColumns, looks_like_number
 from .outcome import EventCodes
 from .output import Screen
+from .read_table import looks_like_numbers
 from .table_options import TableOptions
 from .training_table import TrainingTable, show_columns, suggest_roles
 
@@ -74,13 +74,13 @@ def open_large_table(screen: Screen, path: Path, options: TableOptions, holdout:
     block = whole.split(holdout, seed)[0].some_rows(_SAMPLE)
     table = TableData(block.frame())
     _refuse_written_numbers(table, options)
-    facts = describe_columns(table, options, NumberColumns())
+    facts = describe_columns(table, options)
     refuse_problems(facts)
     show_columns(screen, facts)
     used = [fact.name for fact in facts if fact.used]
     subjects = [fact.name for fact in facts if fact.kind == "repeated subjects" and not options.id]
     y = block.outcome.to_array()
-    sample = TrainingTable(table[used], y, codes, options, facts, block.frame(), 0, {}, table[subjects])
+    sample = TrainingTable(table[used], y, codes, options, facts, block.frame(), 0, table[subjects])
     train, test = made(used).split(holdout, seed)
     return LargeTable(train, test, sample, whole.n_rows)
 
@@ -101,7 +101,7 @@ def _refuse_written_numbers(table: TableData, options: TableOptions) -> None:
     for column in table.data:
         if column.kind == "categorical" and column.name not in options.categorical:
             levels = column.levels[:200]
-            if levels and all(map(looks_like_number, levels)):
+            if levels and looks_like_numbers(levels).all():
                 raise InputError(
                     f"column {column.name!r} holds numbers as text, such as {levels[0]!r}; from disk only plain "
                     "numbers with a decimal point can be read. Write it as numbers, or, where they are codes: "

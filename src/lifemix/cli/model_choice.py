@@ -90,16 +90,13 @@ class ModelChoice:
 
     def fit(self, screen: Screen, training: TrainingTable, rows: Any, settings: Mapping[str, Any]) -> Any:
         """Return the model fitted to some rows of a table, with its progress on the screen."""
-        from .epoch_lines import EpochLines
-
         X, y = training.X.iloc[rows], training.y[rows]
         model = self.make(y, settings)
         if self.name == "dsm":
-            lines = [] if screen.progress or screen.quiet else [EpochLines(screen)]
-            model.set_params(verbose=screen.progress, callbacks=lines)
+            model.set_params(verbose=screen.progress)
         with screen.follow():
             model.fit(X, y)
-        unseen = {"verbose": False, "callbacks": None} if self.name == "dsm" else {"n_jobs": None}
+        unseen = {"verbose": False} if self.name == "dsm" else {"n_jobs": None}
         own = model.get_params(deep=False)
         return model.set_params(**{name: value for name, value in unseen.items() if name in own})
 

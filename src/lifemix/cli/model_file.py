@@ -19,11 +19,10 @@ from ..persistence import load
 from ..preprocessing.reading import TableData
 from ..splits import default_horizons
 from ..target import as_target
-from .dates import dates_as_ages
-from .outcome import EventCodes, read_target
+from .outcome import EventCodes, dates_to_years, read_target
 from .output import Screen
 from .predict_histories import refuse_histories
-from .table_files import TableFile, read_table
+from .read_table import TableFile, looks_like_numbers, read_table
 from .table_options import TableOptions
 from .visits import visits_as_intervals
 
@@ -45,11 +44,6 @@ class SavedModel:
     def event_names(self) -> tuple[str, ...]:
         """The name of each event type."""
         return event_names(None, self.model.n_events_) if self.codes is None else self.codes.names
-
-    @property
-    def marks(self) -> dict[str, str]:
-        """The decimal marks of the columns of the table that it was fitted to."""
-        return dict(self.metadata.get("decimal_marks", {}))
 
     @property
     def horizons(self) -> list[float]:
@@ -81,10 +75,20 @@ class SavedModel:
         extra = [name for name in given if name not in known]
         if extra:
             screen.warn(f"not used, as the model does not know {_it(extra)}: {_some(extra)}.")
-        unclear = [table.numbers.problems[name] for name in columns if name in table.numbers.problems]
-        if unclear:
-            raise CovariateError(f"{'; '.join(unclear)}. Correct {'it' if len(unclear) == 1 else 'them'}.")
-        return dates_as_ages(table.frame, columns, self.options)[0][columns]
+        self._refuse_numbers_as_text(table.frame)
+        return dates_to_years(table.frame, columns, self.options)[0][columns]
+
+    def _refuse_numbers_as_text(self, frame: pd.DataFrame) -> None:
+        """Refuse texts such as 15,7 in a column that held numbers in training."""
+        numeric = {"numbers", "0 / 1"}
+        for name in [column["name"] for column in self.metadata.get("columns", ()) if column["kind"] in numeric]:
+            values = frame.get(name, pd.Series(dtype=float)).dropna().head(50)
+            texts = values[pd.to_numeric(values, errors="coerce").isna()].astype(str).tolist()
+            if looks_like_numbers(texts).sum() > len(texts) / 2:
+                raise CovariateError(
+                    f"column {name!r} held numbers in training; got numbers as text, such as {texts[0]!r}. Name the "
+                    "marks of a text file, such as --decimal , or --thousands ,"
+                )
 
 
 def open_model(path: Path) -> SavedModel:
@@ -108,7 +112,7 @@ def open_outcomes(
         raise SettingError(
             "the model file does not name the columns of the outcome (it was made in Python). Add --time and --event."
         )
-    table = read_table(data, options, saved.marks)
+    table = read_table(data, options)
     TableOptions(options.time, options.event, entry=options.entry, upper=options.upper, id=given.id).resolve(
         list(table.frame.columns)
     )

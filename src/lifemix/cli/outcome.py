@@ -10,14 +10,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import SettingError, TargetError
+from ..errors import CovariateError, SettingError, TargetError
 from ..events import names_of_labels
 from ..target import make_target
-from .dates import holds_dates, time_since_origin
-from .table_files import TableFile
-from .table_options import TableOptions
+from .read_table import TableFile, looks_like_numbers
+from .table_options import TableOptions, is_date_text
+from .time_units import DAYS, unit_days
 
-__all__ = ["EventCodes", "read_target", "read_times"]
+__all__ = ["EventCodes", "dates_to_years", "holds_dates", "read_target", "read_times", "to_dates"]
+
+_MONTH_FIRST, _DAY_FIRST = "%m/%d/%Y", "%d/%m/%Y"
+_DATE_FORMATS = ("ISO8601", "%d.%m.%Y", _MONTH_FIRST, _DAY_FIRST)
+_AFTER_ORIGIN = 0.02  # largest share of dates after the origin in a covariate
 
 _MOST_TYPES = 20
 _CENSORED_WORDS = {
@@ -87,9 +91,6 @@ def read_target(
     if options.time is None or options.event is None:
         raise SettingError("name the columns of the time and the event: --time and --event.")
     frame = table.frame
-    for column in options.outcome.values():
-        if column in table.numbers.problems:
-            raise TargetError(f"{table.numbers.problems[column]}. Correct it.")
     time, event = read_times(frame, options.time, "--time", options), frame[options.event]
     rows = np.asarray(~np.isnan(time) & event.notna().to_numpy())
     if not rows.all() and not options.skip_incomplete:
@@ -124,15 +125,104 @@ def read_times(frame: pd.DataFrame, column: str, option: str, options: TableOpti
     if pd.api.types.is_timedelta64_dtype(values.dtype):
         raise TargetError(f"column {column!r} ({option}) holds durations; expected numbers. Divide them by a unit.")
     if holds_dates(values):
-        return time_since_origin(frame, column, option, options)
+        return _time_since_origin(frame, column, option, options)
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
     if len(bad):
+        text = str(values.iloc[bad[0]])
+        fix = (
+            "Name the marks of the numbers, such as --decimal , or --thousands ,"
+            if looks_like_numbers([text])[0]
+            else "Correct them, or name another column."
+        )
         raise TargetError(
-            f"column {column!r} ({option}) must hold numbers; got {str(values.iloc[bad[0]])!r} in data row "
-            f"{bad[0] + 1} ({len(bad)} such rows). Correct them, or name another column."
+            f"column {column!r} ({option}) must hold numbers; got {text!r} in data row {bad[0] + 1} ({len(bad)} such "
+            f"rows). {fix}"
         )
     return numbers
+
+
+def holds_dates(values: pd.Series[Any]) -> bool:
+    """Return whether a column holds dates, or texts of which the first 50 are dates in one format."""
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return True
+    texts = values.dropna().iloc[:50]
+    return len(texts) > 0 and not isinstance(texts.dtype, pd.CategoricalDtype) and len(_readings(texts)) > 0
+
+
+def to_dates(name: str, values: pd.Series[Any], order: str | None) -> pd.Series[Any]:
+    """Return a column as dates without time zone; ``order`` (dmy or mdy) is that of dates such as 3/4/2020."""
+    if not pd.api.types.is_datetime64_any_dtype(values.dtype):
+        readings = _readings(values)
+        if not readings:
+            raise CovariateError(f"column {name!r} mixes dates of several formats, or has wrong ones. Correct them.")
+        if order is not None and len(readings) > 1:
+            return readings[_DAY_FIRST if order == "dmy" else _MONTH_FIRST]
+        values, *others = readings.values()
+        if others and not values.equals(others[0]):
+            example = readings[_MONTH_FIRST].dropna().index[0]
+            raise CovariateError(
+                f"column {name!r} has dates that can be read in two orders, the first in data row {example + 1}. Add "
+                "--date-order dmy or --date-order mdy"
+            )
+    return values.dt.tz_localize(None) if values.dt.tz is not None else values
+
+
+def _readings(values: pd.Series[Any]) -> dict[str, pd.Series[Any]]:
+    """Return a column of texts as dates, by each format that fits all of them."""
+    readings: dict[str, pd.Series[Any]] = {}
+    if values.dtype.kind in "biufcm":
+        return readings
+    texts = values.astype(str).where(values.notna())
+    for date_format in _DATE_FORMATS:
+        if date_format == "ISO8601" and not texts.dropna().str.contains("-").all():
+            continue  # a year alone, such as 2020
+        dates = pd.to_datetime(texts, format=date_format, errors="coerce")
+        if dates.notna().equals(values.notna()):
+            readings[date_format] = dates
+    return readings
+
+
+def _origin(frame: pd.DataFrame, options: TableOptions) -> Any:
+    column = str(options.origin)
+    if is_date_text(column):
+        return pd.Timestamp(column)
+    if column not in frame:
+        raise CovariateError(f"the table has no column {column!r} (--origin), from which dates are counted.")
+    if not holds_dates(frame[column]):
+        raise SettingError(f"--origin must be a column of dates, or a date such as 2020-01-31; got {column!r}.")
+    return to_dates(column, frame[column], options.date_order)
+
+
+def _time_since_origin(frame: pd.DataFrame, column: str, option: str, options: TableOptions) -> NDArray[np.float64]:
+    """Return a column of dates as times since the origin, NaN if missing."""
+    if options.origin is None:
+        raise TargetError(
+            f"column {column!r} ({option}) holds dates. Name the column or the date at which each subject's time "
+            "begins: --origin enrolled or --origin 2020-01-31; --unit sets the unit, such as months (default days)."
+        )
+    days = unit_days(options.time_unit or "days")
+    if days is None:
+        raise SettingError(f"--unit must be one of {', '.join(DAYS)} to count dates; got {options.time_unit!r}.")
+    elapsed = to_dates(column, frame[column], options.date_order) - _origin(frame, options)
+    return elapsed.dt.total_seconds().to_numpy(dtype=np.float64) / 86400 / days
+
+
+def dates_to_years(frame: pd.DataFrame, names: Sequence[str], options: TableOptions) -> tuple[pd.DataFrame, list[str]]:
+    """Return a table whose date columns are years before the origin, and the names of these columns.
+
+    Without an origin they stay dates. So do columns with dates after the origin, unless ``--keep`` names them.
+    """
+    date_columns = [name for name in names if name in frame and holds_dates(frame[name])]
+    if options.origin is None or not date_columns:
+        return frame, []
+    origin, years_before = _origin(frame, options), {}
+    for name in date_columns:
+        elapsed: Any = origin - to_dates(name, frame[name], options.date_order)
+        years = elapsed.dt.total_seconds() / 86400 / DAYS["years"]
+        if (years < 0).mean() <= _AFTER_ORIGIN or name in options.keep:
+            years_before[name] = years
+    return frame.assign(**years_before), list(years_before)
 
 
 def _subjects(frame: pd.DataFrame, column: str | None) -> NDArray[np.object_]:

@@ -82,7 +82,7 @@ class Screen:
             task = progress.add_task(title, total=total)
             yield lambda done: progress.advance(task, done)
 
-    def lines(self, title: str, total: int, *, time_left: bool = True, share: bool = False) -> Callable[[int], None]:
+    def lines(self, title: str, total: int, *, share: bool = False) -> Callable[[int], None]:
         """Return a function that writes a line to stderr every few seconds; none with ``quiet``.
 
         What is done appears as a number or as a share of the total.
@@ -97,7 +97,7 @@ class Screen:
             if not self.quiet and now - last >= _SECONDS_PER_LINE:
                 last = now
                 far = f"{done / total:.0%}" if share else f"{done:,} of {total:,}"
-                left = f", about {(now - start) * (total - done) / done:.0f} s left" if time_left and done else ""
+                left = f", about {(now - start) * (total - done) / done:.0f} s left" if done else ""
                 self._err.print(f"{title}: {far}{left}", highlight=False, markup=False)
 
         return advance

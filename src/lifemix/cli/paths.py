@@ -1,4 +1,4 @@
-"""Paths of files that commands read and write, checked before any work is done; their extensions."""
+"""Paths of files that commands read and write, checked before any work is done; their suffixes."""
 
 from __future__ import annotations
 
@@ -12,60 +12,51 @@ __all__ = [
     "PAGES",
     "STANDARD_INPUT",
     "TABLES",
-    "TABLE_KINDS",
     "check_model_path",
     "check_output",
     "check_table_path",
-    "table_kind",
+    "table_suffix",
 ]
 
 STANDARD_INPUT = Path("-")
-"""What stands for the standard input in place of a table's file."""
+"""Read the table from the standard input."""
 TABLES = (".csv", ".tsv", ".parquet", ".pq", ".csv.gz", ".tsv.gz")
-"""The extensions of tables that are written."""
-TABLE_KINDS = (
-    *(".csv", ".tsv", ".tab", ".txt", ".dat", ".parquet", ".pq", ".feather", ".arrow", ".ipc", ".xlsx", ".xlsm"),
-    *(".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt", ".jsonl", ".ndjson", ".json"),
+"""The suffixes of tables that are written."""
+_COMPRESSED = (".gz", ".zip", ".bz2", ".xz")
+_TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".json", ".jsonl", ".ndjson")
+_TABLES_READ = (
+    *_TEXT,
+    *(".parquet", ".pq", ".feather", ".xlsx", ".xls", ".ods", ".dta", ".sav", ".sas7bdat", ".xpt"),
 )
-"""The extensions of tables that are read, packed as .gz or .zip too."""
-_ELSEWHERE = {
-    ".xls": "is an old Excel file. Save it as .xlsx first.",
-    ".xlsb": "is a binary Excel file. Save it as .xlsx first.",
-    ".ods": "is an OpenDocument spreadsheet. Save the sheet as .xlsx or CSV first.",
-    ".rds": "is a file of R. Write the table with write.csv(x, 'x.csv', row.names = FALSE) first.",
-    ".rda": "is a file of R. Write the table with write.csv(x, 'x.csv', row.names = FALSE) first.",
-    ".rdata": "is a file of R. Write the table with write.csv(x, 'x.csv', row.names = FALSE) first.",
-    ".pkl": "is a pickle, which can run code and is not read. Write the table with to_parquet or to_csv first.",
-}
 MODELS = (".safetensors",)
 PAGES = (".html", ".htm")
 
 
 def check_table_path(path: Path) -> None:
-    """Refuse a file that cannot be a table, by its name and size."""
+    """Refuse a file that cannot be a table, by its suffix and size."""
     if path == STANDARD_INPUT:
         return
     _check_there(path)
-    if path.suffix.lower() in _ELSEWHERE:
-        raise InputError(f"{path.name} {_ELSEWHERE[path.suffix.lower()]}")
-    if not path.name.lower().endswith((*TABLE_KINDS, ".gz", ".zip")):
+    allowed = (*_TEXT, "") if path.suffix.lower() in _COMPRESSED else _TABLES_READ
+    if table_suffix(path) not in allowed:
         raise InputError(
-            f"{path.name} has no extension that tells how to read it; expected one of {', '.join(TABLE_KINDS)}, "
-            "possibly packed as .gz or .zip. A table of text is .csv or .txt."
+            f"{path.name} has a suffix that no reader takes; expected one of {', '.join(_TABLES_READ)}, text and JSON "
+            f"also compressed as {', '.join(_COMPRESSED)}. Save the table as CSV."
         )
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty; expected a line of column names and one line per subject.")
 
 
-def table_kind(path: Path) -> str:
-    """Return the extension of a table's file in lower case."""
-    return path.suffix.lower()
+def table_suffix(path: Path) -> str:
+    """Return the suffix of a table in lower case, without that of its compression."""
+    name = path.with_suffix("") if path.suffix.lower() in _COMPRESSED else path
+    return name.suffix.lower()
 
 
 def check_model_path(path: Path) -> None:
     """Refuse a file that cannot be a model, by its name."""
     _check_there(path)
-    if path.name.lower().endswith((*TABLE_KINDS, ".csv.gz", ".tsv.gz", ".zip")):
+    if path.suffix.lower() in _COMPRESSED or table_suffix(path) in _TABLES_READ:
         raise InputError(f"{path.name} is a table; expected a model file here, and the table after it.")
 
 

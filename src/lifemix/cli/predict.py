@@ -75,7 +75,7 @@ def predict(
         _show(screen, result)
         screen.result(result.to_dict("records"))
         return
-    from .table_files import write_table
+    from .read_table import write_table
 
     write_table(result, output)
     screen.wrote(output, f": {len(result):,} rows, columns {', '.join(result.columns)}.")
@@ -123,13 +123,13 @@ def _predict_table(
     from ..scoring import predicted_columns
     from .model_file import open_model
     from .predict_paths import predict_subjects
-    from .table_files import read_table
+    from .read_table import read_table
     from .table_options import check_columns
     from .visits import visits_to_predict
 
     saved = open_model(model)
     options = saved.options.override(given)
-    table = read_table(data, options, saved.marks)
+    table = read_table(data, options)
     if given.id is not None:
         check_columns(list(table.frame.columns), [("--id", given.id)])
     times = at.within(options.time_unit) or saved.horizons

@@ -16,7 +16,7 @@ from .visit_histories import histories_of
 if TYPE_CHECKING:
     from .model_file import SavedModel
     from .output import Screen
-    from .table_files import TableFile
+    from .read_table import TableFile
 
 __all__ = ["predict_histories", "refuse_histories"]
 

@@ -72,9 +72,7 @@ class TableOptions:
         "Where the time begins, if --time holds dates: a column of dates, or one date such as 2020-01-31. Other "
         "columns of dates become years before it.",
     )
-    date_order: str | None = _option(
-        "file", "The order of dates such as 3/4/2020, where it cannot be told: dmy or mdy.", panel=_TABLE
-    )
+    date_order: str | None = _option("file", "The order of dates such as 3/4/2020: dmy or mdy.", panel=_TABLE)
     id: str | None = _option(
         "file", "Column that identifies the subject; its rows stay together, and it is never a covariate.", "--id"
     )
@@ -106,24 +104,16 @@ class TableOptions:
         "file", "Another text that marks a missing value, such as ? or -9; may be repeated.", default=(), panel=_TABLE
     )
     sheet: str | None = _option(
-        "file", "The sheet of an Excel file. Default: the first.", panel=_TABLE, remembered=False
+        "file", "The sheet of a spreadsheet. Default: the first.", panel=_TABLE, remembered=False
     )
-    decimal: tuple[str, ...] = _option(
-        "file",
-        "The decimal mark, where it cannot be told: a point or a comma; of one column as in 'weight=,'.",
-        default=(),
-        panel=_TABLE,
-        remembered=False,
+    decimal: str | None = _option(
+        "file", "The decimal mark of a text file, such as a comma. Default: a point.", panel=_TABLE, remembered=False
     )
-    thousands: tuple[str, ...] = _option(
-        "file",
-        "The mark between thousands, where it cannot be told; of one column as in 'weight=.'.",
-        default=(),
-        panel=_TABLE,
-        remembered=False,
+    thousands: str | None = _option(
+        "file", "The thousands separator of a text file. Default: none.", panel=_TABLE, remembered=False
     )
     encoding: str | None = _option(
-        "file", "The encoding of the text, where it is not UTF-8; such as cp1252.", panel=_TABLE, remembered=False
+        "file", "The encoding of a text file, such as cp1252. Default: UTF-8.", panel=_TABLE, remembered=False
     )
     separate_rows: bool = _option(
         "outcome",

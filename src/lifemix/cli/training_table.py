@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,11 @@ from ..errors import CovariateError, InputError, SettingError
 from ..preprocessing.reading import TableData
 from ..target import Target, as_target
 from .covariates import ColumnFacts, describe_columns, refuse_problems
-from .dates import dates_as_ages, holds_dates
-from .outcome import EventCodes, read_target
+from .outcome import EventCodes, dates_to_years, holds_dates, read_target
 from .output import Screen
 from .paths import STANDARD_INPUT
+from .read_table import TableFile, read_table
 from .start_stop import recognise_start_stop, show_paths
-from .table_files import TableFile, read_table
 from .table_options import TableOptions
 from .visits import refuse_visits, visits_as_intervals
 
@@ -41,8 +40,8 @@ class TrainingTable:
     """What a model is fitted to.
 
     ``X`` are the columns that are used, ``rows`` all columns of the same rows as they were read, and ``skipped`` is the
-    number of rows without outcome that were left out. ``marks`` are the decimal marks of its columns;
-    ``repeated_subjects`` are columns that seem to identify subjects with several rows, where ``--id`` names none.
+    number of rows without outcome that were left out. ``repeated_subjects`` are columns that seem to identify subjects
+    with several rows, if ``--id`` names none.
     """
 
     X: TableData
@@ -52,7 +51,6 @@ class TrainingTable:
     facts: list[ColumnFacts]
     rows: pd.DataFrame
     skipped: int
-    marks: Mapping[str, str]
     repeated_subjects: TableData
 
     def to_state(self) -> dict[str, Any]:
@@ -62,7 +60,6 @@ class TrainingTable:
             "censored": list(self.codes.censored),
             "events": list(self.codes.types),
             "columns": [fact.to_state() for fact in self.facts],
-            "decimal_marks": dict(self.marks),
             **({"paths": True} if "path" in (self.y.dtype.names or ()) else {}),
         }
 
@@ -89,7 +86,7 @@ def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
     if len(names) < 3:
         raise CovariateError(
             f"{file.name} has {len(names)} column{'s' * (len(names) != 1)} ({', '.join(names)}); expected a time, an "
-            "event and at least one covariate. Is another character between the columns?"
+            "event and at least one covariate. A text file must have , ; | a tab or blanks between its columns."
         )
     if options.time is None or options.event is None:
         raise SettingError(f"name the columns of the time and the event: --time and --event. {suggest_roles(names)}")
@@ -101,7 +98,7 @@ def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
     complete, y, codes = read_target(file, options)
     rows = file.frame if complete.all() else file.frame[complete]
     names = [name for name in rows.columns if name not in options.apart]
-    aged, ages = dates_as_ages(rows, names, options)
+    aged, ages = dates_to_years(rows, names, options)
     frame = aged[names]
     if frame.shape[1] == 0:
         raise CovariateError(f"no covariates are left besides {', '.join(options.apart)}. Add at least one column.")
@@ -111,13 +108,11 @@ def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
         replace(fact, kind="dates", action=f"years before {options.origin}, {fact.action}")
         if fact.name in ages
         else fact
-        for fact in describe_columns(table, options, file.numbers)
+        for fact in describe_columns(table, options)
     ]
     used = table[[fact.name for fact in facts if fact.used and not fact.problem]]
     subjects = [fact.name for fact in facts if fact.kind == "repeated subjects" and not options.id]
-    return TrainingTable(
-        used, y, codes, options, facts, rows, int((~complete).sum()), file.numbers.marks, table[subjects]
-    )
+    return TrainingTable(used, y, codes, options, facts, rows, int((~complete).sum()), table[subjects])
 
 
 def suggest_roles(names: Sequence[str]) -> str:

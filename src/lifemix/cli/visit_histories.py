@@ -15,7 +15,7 @@ from ..errors import CovariateError, SettingError, TargetError
 from ..histories import Histories, Sources
 from .outcome import EventCodes, read_target
 from .output import Screen
-from .table_files import TableFile
+from .read_table import TableFile
 from .table_options import TableOptions, check_columns
 
 __all__ = ["VisitTable", "histories_of", "read_visits"]

@@ -11,8 +11,8 @@ from ..errors import SettingError, TargetError
 from ..preprocessing import start_stop
 from .outcome import EventCodes, read_times
 from .output import Screen
+from .read_table import TableFile
 from .start_stop import is_path
-from .table_files import TableFile
 from .table_options import TableOptions
 
 __all__ = ["refuse_visits", "visits_as_intervals", "visits_to_predict"]

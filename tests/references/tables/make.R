@@ -16,7 +16,6 @@ write.table(table, "r_table.txt", row.names = FALSE)
 foreign::write.dta(table, "foreign.dta")
 haven::write_dta(table, "haven.dta")
 haven::write_sav(table, "haven.sav")
-haven::write_sav(table, "haven.zsav", compress = "zsav")
 haven::write_xpt(transform(table, stage = as.character(stage), status = as.character(status)), "haven.xpt")
 suppressWarnings(haven::write_sas(transform(table, stage = as.character(stage), status = as.character(status)),
                                   "haven.sas7bdat"))
