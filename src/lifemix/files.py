@@ -185,15 +185,13 @@ def read_arrays(path: Path, key: bytes | None = None) -> tuple[Any, dict[str, ND
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(f"{error}") from None
     except Exception as error:  # safetensors raises many types
-        raise ModelFileError(f"{path} is not a complete file of lifemix: {error}. Write it again.") from None
+        raise ModelFileError(f"{path} is not a complete file of lifemix: {error}.") from None
     if isinstance(header, int):
-        raise ModelFileError(
-            f"{path} has format {header}, which this version of lifemix cannot read. Fit the model again and save it."
-        )
+        raise ModelFileError(f"{path} has format {header}, which this version of lifemix cannot read.")
     if content is None:
         raise ModelFileError(f"{path} is a safetensors file, but not of lifemix.")
     if header.get("checksum") != checksum:
-        raise ModelFileError(f"{path} is damaged: its checksum does not match. Write it again.")
+        raise ModelFileError(f"{path} is damaged: its checksum does not match.")
     if key is not None:
         _check_signature(path, header.get("signature"), _signature(checksum, key))
     return content, arrays
@@ -214,12 +212,9 @@ def _signature(checksum: str, key: bytes) -> str:
 
 def _check_signature(path: Path, signature: Any, expected: str) -> None:
     if signature is None:
-        raise ModelFileError(
-            f"{path} is not signed; expected a file that was saved with this key. Save it with key=, or load it "
-            "without key if you trust its source."
-        )
+        raise ModelFileError(f"{path} is not signed; expected a file that was saved with this key.")
     if not hmac.compare_digest(str(signature).encode(errors="replace"), expected.encode()):
-        raise ModelFileError(f"{path} was signed with another key, or altered since. Get it from its source again.")
+        raise ModelFileError(f"{path} was signed with another key, or altered since.")
 
 
 @contextlib.contextmanager

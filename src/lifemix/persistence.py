@@ -177,6 +177,8 @@ def load(
         content, arrays = read_arrays(Path(path), _key_bytes(key))
     except FileNotFoundError:
         raise ModelFileError(f"there is no file {path}. Check the path.") from None
+    except ModelFileError as error:
+        raise ModelFileError(f"{error} Fit the model again and save it, or get another copy of the file.") from None
     if not isinstance(content, dict) or "format" not in content:
         raise ModelFileError(f"{path} is not a model file. Expected a file that lifemix.save wrote.")
     if content["format"] != FORMAT:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 __all__ = ["DenseBlock", "DenseNetwork", "load_network"]
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 class DenseBlock(nn.Module):
@@ -52,7 +54,7 @@ class DenseNetwork(nn.Module):
         return outputs
 
 
-def load_network(make: Callable[[], nn.Module], n_layers: int, arrays: Any) -> nn.Module:
+def load_network(make: Callable[[], Network], n_layers: int, arrays: Any) -> Network:
     """Return the network of a model file, ready to predict.
 
     make: returns a network of the shape that the options of the model ask for. It is made without memory, and only if

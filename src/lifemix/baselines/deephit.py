@@ -151,6 +151,8 @@ class DeepHit(Baseline):
         "random_state": Seed(),
     }
 
+    network_: DeepHitNetwork
+
     def __init__(
         self,
         shared_layers: int = 1,

@@ -122,6 +122,10 @@ class DeepSurv(Baseline):
 
     _saved = ("_mean_risk",)
 
+    network_: DenseNetwork
+    baseline_cumulative_hazard_: Floats
+    _mean_risk: float
+
     def __init__(
         self,
         hidden: Sequence[int] = (32, 32),

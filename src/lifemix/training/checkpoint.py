@@ -87,7 +87,7 @@ class Checkpoint(Callback):
         except FileNotFoundError:
             return False
         except ModelFileError as error:
-            raise ModelFileError(f"the checkpoint cannot be read: {error} Remove it; the fit begins anew.") from None
+            raise ModelFileError(f"this checkpoint cannot be read: {error} Remove it to start the fit again.") from None
         if [content.get(name) for name in ("checkpoint", "fingerprint")] != [_FORMAT, self.fingerprint]:
             raise ModelFileError(
                 f"the checkpoint {self.path} belongs to another fit (other data, settings, seed or version); "
