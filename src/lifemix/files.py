@@ -13,14 +13,12 @@ import stat
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from safetensors.numpy import load as deserialize
-from safetensors.numpy import save as serialize
+from typing import TYPE_CHECKING, Any
 
 from .errors import FolderInUseError, InputError, LifemixError, ModelFileError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "atomic_write",
@@ -136,6 +134,8 @@ def write_arrays(
     ModelFileError
         If the file cannot be written.
     """
+    from safetensors.numpy import save as serialize  # the command line imports NumPy only when needed
+
     header = {"content": content, "checksum": _checksum(content, arrays)}
     if key is not None:
         header["signature"] = _signature(header["checksum"], key)
@@ -170,6 +170,8 @@ def read_arrays(path: Path, key: bytes | None = None) -> tuple[Any, dict[str, ND
     ModelFileError
         If the file is damaged, of another format, or not signed with the key.
     """
+    from safetensors.numpy import load as deserialize
+
     try:
         with open_regular(path) as file:
             start = file.read(9)
@@ -202,7 +204,7 @@ def _checksum(content: Any, arrays: Mapping[str, NDArray[Any]]) -> str:
     digest = hashlib.sha256(json.dumps(content).encode())
     for name, array in sorted(arrays.items()):
         digest.update(f"\n{json.dumps(name)} {array.dtype} {array.shape}\n".encode())
-        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        digest.update(array.tobytes())
     return digest.hexdigest()
 
 
