@@ -672,6 +672,12 @@ def test_arrays_and_tensors_come_back(dtype, shape):
         assert torch.equal(_Decoder(encoder.arrays, {}).decode(content)["t"], tensor)
 
 
+@pytest.mark.parametrize("value", [torch.zeros(3, dtype=torch.bfloat16), np.zeros(3, dtype=complex), {1, 2}], ids=str)
+def test_other_values_are_refused(value):
+    with pytest.raises(ModelFileError, match="x.y: an? .* cannot be written"):
+        _Encoder().encode({"y": value}, "x")
+
+
 @cache
 def written(name):
     with tempfile.TemporaryDirectory() as folder:

@@ -239,7 +239,7 @@ class _Encoder:
         if is_registered(value):
             return self._object(value, path)
         torch = sys.modules.get("torch")
-        if torch is not None and isinstance(value, torch.Tensor):
+        if torch is not None and isinstance(value, torch.Tensor) and value.dtype != torch.bfloat16:  # not in NumPy
             return {"$tensor": self._store(value.numpy(force=True), path)}
         fix = _FIXES.get(path.split(".")[-1], "Register its class (lifemix.registry.register_model)")
         raise ModelFileError(
