@@ -49,8 +49,8 @@ class Column:
     whole: bool = False
     missing: float = 0.0
 
-    def __post_init__(self) -> None:
-        """Check what a model file may hold."""
+    def check(self) -> None:
+        """Raise ``ValueError`` if a column of a model file cannot be used by ``transform``."""
         levels, knots, fill = self.levels or (), self.knots, self.fill
         is_number = isinstance(fill, Real)
         has_fill = {

@@ -219,8 +219,10 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def _validate(self) -> None:
         """Check and complete a transformer that was read from a model file."""
-        if not all(isinstance(column, Column) for column in self.columns_):
-            raise ValueError("columns_ must be columns")
+        for column in self.columns_:
+            if not isinstance(column, Column):
+                raise ValueError(f"columns_ must be columns; got {type(column).__name__}")
+            column.check()
         self._learn(list(self.columns_), hasattr(self, "feature_names_in_"))
 
     def _learn(self, columns: list[Column], named: bool) -> None:
