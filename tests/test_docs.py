@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from code_blocks import code_blocks, commands, run_blocks
 from docstrings import faults, public_objects, run_examples
+from lifemix import registry
 from lifemix.cli import app
 from lifemix.metrics import measures
 from lifemix.primitives import PRIMITIVES, Primitive
-from lifemix.state import registry
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
@@ -57,9 +57,9 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, recwarn):
         for name in [name for name, family in PRIMITIVES.items() if not family.__module__.startswith("lifemix.")]:
             del PRIMITIVES[name]  # those of the tests
         names = run_blocks(page)
-    for name in names.keys() & registry._MODELS.keys():
-        if registry._MODELS[name] is names[name] and names[name].__module__ == "__main__":
-            del registry._MODELS[name]
+    for name in names.keys() & registry._CLASSES.keys():
+        if registry._CLASSES[name] is names[name] and names[name].__module__ == "__main__":
+            del registry._CLASSES[name]
     ours = [str(warning.message) for warning in recwarn if "Lifemix" in type(warning.message).__name__]
     assert not ours
 

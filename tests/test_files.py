@@ -8,10 +8,13 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
-from lifemix.errors import FolderInUseError, InputError
-from lifemix.files import atomic_write, open_regular, own_folder
+from lifemix.errors import FolderInUseError, InputError, ModelFileError
+from lifemix.files import atomic_write, open_regular, own_folder, read_arrays, write_arrays
 
 DIES_WRITING = """
 import os, signal, sys
@@ -127,3 +130,37 @@ def test_a_folder_that_cannot_hold_a_lock_is_used_without(tmp_path):
     (tmp_path / "file").touch()
     with own_folder(tmp_path / "file" / "below", "search"):
         pass
+
+
+ARRAYS = {"numbers": np.arange(2000.0), "none": np.zeros((0, 3)), "one": np.array(3), "yes": np.array([True, False])}
+
+
+def test_content_and_arrays_come_back(tmp_path):
+    write_arrays(tmp_path / "file", {"a": [1.5, None, "é\ud800"]}, ARRAYS)
+    content, arrays = read_arrays(tmp_path / "file")
+    (tmp_path / "file").write_bytes(b"")  # the arrays are in memory
+    assert content == {"a": [1.5, None, "é\ud800"]}
+    assert set(arrays) == set(ARRAYS)
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(arrays[name], array, strict=True)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [{"y": np.arange(6.0)}, {"x": np.arange(6)}, {"x": np.arange(6.0)[None]}, {"x": np.arange(1.0, 7.0)}, {}],
+    ids=["name", "type", "shape", "numbers", "none"],
+)
+def test_the_checksum_covers_names_types_shapes_and_numbers(arrays, tmp_path):
+    write_arrays(tmp_path / "file", 1, {"x": np.arange(6.0)})
+    with safe_open(tmp_path / "file", framework="np") as file:
+        metadata = file.metadata()
+    save_file(arrays, tmp_path / "file", metadata)
+    with pytest.raises(ModelFileError, match="is damaged: its checksum does not match"):
+        read_arrays(tmp_path / "file")
+
+
+def test_a_large_file_that_is_not_safetensors_is_refused_before_it_is_read(tmp_path):
+    with open(tmp_path / "file", "wb") as file:
+        file.truncate(2**40)  # sparse: a terabyte does not fit into memory
+    with pytest.raises(ModelFileError, match="does not begin like"):
+        read_arrays(tmp_path / "file")

@@ -12,6 +12,7 @@ import lifemix
 ROOT = Path(lifemix.__file__).parent
 LEVELS = {
     "errors": 0,
+    "registry": 1,
     "protocols": 0,
     "warning": 1,
     "number_arrays": 1,
@@ -23,7 +24,6 @@ LEVELS = {
     "checks": 2,
     "files": 1,
     "devices": 0,
-    "tensor_files": 2,
     "line_files": 2,
     "event_coding": 1,
     "histories": 2.5,  # above the target, below the preprocessing
@@ -41,7 +41,6 @@ LEVELS = {
     "likelihood": 4,
     "model": 4,
     "encoders": 4,
-    "state": 4,
     "survival_model": 5,
     "distribution": 4,
     "plots": 5,

@@ -1,20 +1,33 @@
-"""Files that are written completely or not at all, and folders that one process uses at a time."""
+"""Files that are written completely or not at all, files of arrays, and folders that one process uses at a time."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
+import hmac
 import itertools
+import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .errors import FolderInUseError, InputError, LifemixError
+from .errors import FolderInUseError, InputError, LifemixError, ModelFileError
 
-__all__ = ["atomic_write", "open_regular", "own_folder", "remove_leftovers"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "atomic_write",
+    "open_regular",
+    "own_folder",
+    "read_arrays",
+    "remove_leftovers",
+    "write_arrays",
+]
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would make us wait for ever
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -85,6 +98,114 @@ def open_regular(path: Path) -> Any:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is a folder, a pipe or a device, not a file")
     return file
+
+
+def write_arrays(
+    path: Path, content: Any, arrays: Mapping[str, NDArray[Any]], key: bytes | None = None, flush: bool = True
+) -> None:
+    """Write a JSON value and arrays to one safetensors file; equal content gives equal bytes.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    content : JSON value
+        It goes to the header.
+    arrays : mapping from str to array
+        Numbers.
+    key : bytes, optional
+        The file is signed with this key (HMAC with SHA-256).
+    flush : bool, default True
+        As in ``atomic_write``.
+
+    Raises
+    ------
+    ModelFileError
+        If the file cannot be written.
+    """
+    from safetensors.numpy import save as serialize  # the command line imports NumPy only when needed
+
+    header = {"content": content, "checksum": _checksum(content, arrays)}
+    if key is not None:
+        header["signature"] = _signature(header["checksum"], key)
+    data = serialize(dict(arrays), {"lifemix": json.dumps(header)})  # one entry: safetensors does not sort several
+    with atomic_write(path, ModelFileError, flush) as partial, open(partial, "wb") as file:
+        file.write(data)
+
+
+def read_arrays(path: Path, key: bytes | None = None) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """Return the JSON value and the arrays of a file that ``write_arrays`` wrote.
+
+    The file is read into memory, not mapped: later changes of the file do not matter.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    key : bytes, optional
+        If given, the file must be signed with it.
+
+    Returns
+    -------
+    content : JSON value
+        Without further checks: a file can be forged.
+    arrays : dict from str to array
+        Of any type and shape.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ModelFileError
+        If the file is damaged, of another format, or not signed with the key.
+    """
+    from safetensors.numpy import load as deserialize
+
+    try:
+        with open_regular(path) as file:
+            start = file.read(9)
+            length, size = int.from_bytes(start[:8], "little"), os.fstat(file.fileno()).st_size
+            if len(start) < 9 or length > size - 8 or start[8:] != b"{":
+                raise ValueError("it does not begin like a safetensors file")
+            data = start + file.read()
+        arrays = deserialize(data)
+        metadata = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
+        header = json.loads(metadata.get("lifemix", "null"))
+        content = header.get("content") if isinstance(header, dict) else None
+        checksum = _checksum(content, arrays)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileNotFoundError(f"{error}") from None
+    except Exception as error:  # safetensors raises many types
+        raise ModelFileError(f"{path} is not a complete file of lifemix: {error}.") from None
+    if isinstance(header, int):
+        raise ModelFileError(f"{path} has format {header}, which this version of lifemix cannot read.")
+    if content is None:
+        raise ModelFileError(f"{path} is a safetensors file, but not of lifemix.")
+    if header.get("checksum") != checksum:
+        raise ModelFileError(f"{path} is damaged: its checksum does not match.")
+    if key is not None:
+        _check_signature(path, header.get("signature"), _signature(checksum, key))
+    return content, arrays
+
+
+def _checksum(content: Any, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return the SHA-256 of a JSON value, and of names, types, shapes and numbers of arrays."""
+    digest = hashlib.sha256(json.dumps(content).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"\n{json.dumps(name)} {array.dtype} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _signature(checksum: str, key: bytes) -> str:
+    return hmac.new(key, f"lifemix model {checksum}".encode(), "sha256").hexdigest()
+
+
+def _check_signature(path: Path, signature: Any, expected: str) -> None:
+    if signature is None:
+        raise ModelFileError(f"{path} is not signed; expected a file that was saved with this key.")
+    if not hmac.compare_digest(str(signature).encode(errors="replace"), expected.encode()):
+        raise ModelFileError(f"{path} was signed with another key, or altered since.")
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, overload
@@ -24,8 +24,15 @@ from .metrics.predictions import take_rows
 from .other_frames import as_pandas
 from .other_names import OTHER_NAMES, with_column_names, with_return_array
 from .path_curves import PathRows, path_curves, ratio_of_curves
-from .preprocessing import TableLike, apply_preprocessor, shape_of
-from .state import SUMMARY, IfPresent, IntValue, JsonValue, NameArray, PreprocessorState, StateKind
+from .preprocessing import (
+    Passthrough,
+    SequencePreprocessor,
+    TableLike,
+    TabularPreprocessor,
+    apply_preprocessor,
+    shape_of,
+)
+from .registry import fitted_attributes
 from .subjects import TrainingRows
 from .target import Target, TargetLike, as_target
 from .target_summary import SummarisedTarget, TargetSummary
@@ -68,14 +75,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {}
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "training_summary_": SUMMARY,
-        "n_features_in_": IntValue(0),
-        "feature_names_in_": IfPresent(NameArray()),
-        "preprocessor_": IfPresent(PreprocessorState()),
-        "metadata_": IfPresent(JsonValue()),
-    }  # what all models save; a class adds its own (see lifemix.state)
-    most_event_times: ClassVar[float] = np.inf  # that a file keeps; 0 where predictions do not depend on them
+    _saves_event_times: ClassVar[bool] = True  # whether predictions depend on the distinct event times
     _needs_columns: ClassVar[bool] = True  # whether a table without any column that varies is refused
 
     _training_rows: TrainingRows | None = None  # None: no subjects, or a loaded model
@@ -293,13 +293,12 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def event_times_(self) -> Floats:
         """The distinct times of events among the training rows, ascending; intervals count at their upper ends.
 
-        A loaded model whose curves jump there has up to 4,096 of them, and in place of the others as many that are
-        spread between those; other loaded models have the ends of cells of time.
+        A loaded model whose curves do not depend on them has the ends of cells of time instead.
         """
         check_is_fitted(self, "n_events_")
         if "training_target_" in vars(self) and not isinstance(self.training_target_, SummarisedTarget):
             return self.training_target_.event_times
-        return self.training_summary_.steps
+        return self.training_summary_.grid
 
     @cached_property
     def training_target_(self) -> Target:
@@ -311,7 +310,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def training_summary_(self) -> TargetSummary:
         """What ``save`` writes of the training rows."""
         check_is_fitted(self, "n_events_")
-        return TargetSummary.of(self.training_target_, self.most_event_times)
+        return TargetSummary.of(self.training_target_, self._saves_event_times)
 
     def predict_median(self, X: TableLike) -> Floats:
         """Return the median time to the first event of each row, of a model that predicts distributions.
@@ -489,19 +488,43 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _restored(self, sizes: MutableMapping[str, int]) -> None:
-        """Finish what all models have in common when it was read from a file; tell the lengths that arrays share."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and len(names) != self.n_features_in_:
-            raise ValueError(f"{len(names)} names for {self.n_features_in_} columns")
-        if hasattr(self, "preprocessor") and not hasattr(self, "preprocessor_"):
-            raise ValueError("preprocessor_ is missing")
+    # Model files.
+
+    def _saved_attributes(self) -> dict[str, Any]:
+        """Return the fitted attributes that a model file holds: counts of the training rows in place of the rows."""
+        if not hasattr(self, "n_events_"):
+            return {}
+        left_out = {"training_target_", "event_times_", "n_events_", "last_event_time_"}
+        attributes = {name: value for name, value in fitted_attributes(self).items() if name not in left_out}
+        return attributes | {"training_summary_": self.training_summary_}
+
+    def _validate(self) -> None:
+        """Check and complete a model that was read from a file; ``ValueError`` if it cannot be a fitted model."""
+        self._check_settings()
+        if not isinstance(self.training_summary_, TargetSummary):
+            raise ValueError("training_summary_ must be a TargetSummary")
+        if self._saves_event_times and self.training_summary_.event_times is None:
+            raise ValueError("the event times are missing")
         self.n_events_ = self.training_summary_.n_events
-        self.last_event_time_ = self.training_summary_.last_event_time
-        kept = self.training_summary_.event_times
-        sizes["events"], sizes["event_times"] = self.n_events_, len(self.event_times_ if kept is None else kept)
-        if hasattr(self, "preprocessor_"):
-            sizes["inputs"] = len(self.preprocessor_.get_feature_names_out())
+        self.last_event_time_ = float(self.training_summary_.last_event_time)
+        if type(self.n_features_in_) is not int or self.n_features_in_ < 0:
+            raise ValueError(f"n_features_in_ must be a number of columns; got {self.n_features_in_!r:.40}")
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and np.shape(names) != (self.n_features_in_,):
+            raise ValueError(f"feature_names_in_ must name {self.n_features_in_} columns")
+        if hasattr(self, "preprocessor") and type(self.preprocessor_) not in (
+            Passthrough,
+            SequencePreprocessor,
+            TabularPreprocessor,
+        ):
+            raise ValueError("preprocessor_ must be a fitted preprocessor")
+
+    @property
+    def _n_inputs(self) -> int:
+        """The number of columns after preprocessing."""
+        if isinstance(self.preprocessor_, SequencePreprocessor):
+            return sum(block.width for block in self.preprocessor_.blocks_)
+        return len(self.preprocessor_.get_feature_names_out())
 
 
 SurvivalModel.predict_survival_function = with_return_array(SurvivalModel.predict_survival_function)  # type: ignore[method-assign]

@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from safetensors import safe_open
 
 from commands import COLUMNS, QUICK, make_table
 from lifemix import load
@@ -47,8 +46,7 @@ def test_the_same_seed_gives_the_same_file(run, write, frame):
     files = []
     for seed in (3, 3, 4):
         fit(run, path, "--seed", seed)
-        with safe_open(path.with_name("m.safetensors"), framework="np") as file:
-            files.append(file.metadata()["checksum"])
+        files.append(path.with_name("m.safetensors").read_bytes())
     assert files[0] == files[1] != files[2]
 
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from lifemix import DeepSurvivalMachines, FleetSearchCV, encoders, export, load, make_target, metrics, report, save
 from lifemix.baselines import CoxPH
-from lifemix.errors import CovariateError, ModelFileError, SettingError
+from lifemix.errors import CovariateError, SettingError
 from lifemix.histories import Histories, Sources
 
 
@@ -51,20 +51,6 @@ def test_histories_beside_a_table_are_fitted_saved_and_loaded(encoder, n_events,
     assert again.feature_names_in_.tolist() == ["clinic.age", "clinic.sex", "visits.marker", "visits.state"]
     again.fit(X, y)
     np.testing.assert_array_equal(again.predict_survival_function(X, [1.0, 2.0]), curves)  # same seed, same result
-
-
-def test_a_forged_encoder_is_refused(tmp_path):
-    from lifemix.estimators.state import EncoderOption
-    from lifemix.state import Reader
-
-    for forged in (
-        {"$encoder": {"name": "system", "settings": {}}},
-        {"$encoder": {"name": "Recurrent", "settings": {"hidden": -1}}},
-        {"$encoder": {"name": "Recurrent", "settings": {"code": "x"}}},
-        {"$encoder": {"name": ["Recurrent"], "settings": {}}},
-    ):
-        with pytest.raises(ModelFileError, match="encoder must be"):
-            EncoderOption().read(forged, Reader({}), "encoder")
 
 
 def test_rows_do_not_depend_on_each_other():

@@ -1,6 +1,7 @@
 import json
 import pickle
 import warnings
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lifemix.datasets import load_support
 from lifemix.errors import CovariateError, LifemixWarning, SettingError
+from lifemix.persistence import _Decoder, _Encoder
 from lifemix.preprocessing import SUPPORT_NORMAL_VALUES, TabularPreprocessor
 
 
@@ -182,21 +184,23 @@ def test_labels_become_one_hot_or_nothing(train, new):
     st.booleans(),
     st.sampled_from(["scaled", "piecewise"]),
 )
-def test_state_survives_json_bit_for_bit(X, labels, scale, numbers):
+def test_a_model_file_holds_all_that_was_learned(X, labels, scale, numbers):
     frame = pd.DataFrame(X, columns=["u", "v"]).assign(w=pd.Series(labels[: len(X)], dtype=object))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)
         fitted = TabularPreprocessor({"u": 0.1}, scale=scale, numbers=numbers).fit(frame)
-    again = TabularPreprocessor.from_state(json.loads(json.dumps(fitted.to_state(), allow_nan=False)))
+    encoder = _Encoder()
+    content = json.loads(json.dumps(encoder.encode(fitted, ""), allow_nan=False))
+    again = _Decoder(encoder.arrays, {}).decode(content)
     np.testing.assert_array_equal(again.transform(frame), fitted.transform(frame))
     assert again.get_params() == fitted.get_params()
     assert list(again.get_feature_names_out()) == list(fitted.get_feature_names_out())
-    assert again.to_state() == fitted.to_state()
+    assert again.columns_ == fitted.columns_
 
 
-def test_state_is_readable():
-    state = TabularPreprocessor().fit(table()).to_state()
-    assert state["columns"][0] == {
+def test_columns_hold_what_was_learned():
+    age, sex = TabularPreprocessor().fit(table()).columns_[:2]
+    assert asdict(age) == {
         "name": "age",
         "kind": "numeric",
         "fill": 60.0,
@@ -205,12 +209,11 @@ def test_state_is_readable():
         "levels": None,
         "indicator": True,
         "knots": None,
-        "usual": [50, 60, 70],
+        "usual": (50, 60, 70),
         "whole": True,
         "missing": 0.25,
     }
-    assert state["columns"][1]["levels"] == ["f", "m"]
-    assert state["columns"][1]["fill"] == "f"
+    assert (sex.levels, sex.fill) == (("f", "m"), "f")
 
 
 def test_usual_values_are_training_values_and_leave_out_extremes():
@@ -226,14 +229,6 @@ def test_usual_values_of_counts_and_of_rare_events_reach_to_the_ends():
     x["trace"] = np.where(np.arange(1000) == 3, 0.5, 0.0)
     found = [column.usual for column in TabularPreprocessor().fit(x).columns_]
     assert found == [(0, 4, 7), (0, 0, 1), (30, 1500, 2967), (0, 0, 0.5)]
-
-
-def test_states_from_before_the_usual_values_can_be_read():
-    fitted = TabularPreprocessor().fit(table())
-    state = fitted.to_state()
-    for column in state["columns"]:
-        del column["usual"], column["whole"], column["missing"]
-    np.testing.assert_array_equal(TabularPreprocessor.from_state(state).transform(table()), fitted.transform(table()))
 
 
 def test_statistics_come_from_training_rows_only():

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils.extmath import softmax
 
+from ..registry import check_finite, register_model
 from ._checks import Floats
 from ._trees import Trees
 
 __all__ = ["BoostedClassifier"]
 
 
+@register_model
 @dataclass(frozen=True, eq=False)
 class BoostedClassifier:
     """A fitted ``HistGradientBoostingClassifier`` of numbers without missing values.
@@ -29,9 +31,13 @@ class BoostedClassifier:
     trees: Trees
 
     def __post_init__(self) -> None:
+        check_finite("classes", self.classes, (None,))
+        if not isinstance(self.trees, Trees) or not len(self.classes) or self.classes.min() < 0:
+            raise ValueError("trees and one or more classes expected")
         n_scores = 1 if len(self.classes) == 2 else len(self.classes)
-        if self.baseline.shape != (n_scores,) or len(self.trees) % n_scores:
-            raise ValueError(f"{len(self.trees)} trees and {self.baseline.shape} baselines for {n_scores} scores")
+        check_finite("baseline", self.baseline, (n_scores,))
+        if len(self.trees) % n_scores:
+            raise ValueError(f"{len(self.trees)} trees for {n_scores} scores")
 
     @classmethod
     def of(cls, booster: Any) -> BoostedClassifier:

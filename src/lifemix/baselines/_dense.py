@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..state import Reader, Writer, malformed
+__all__ = ["DenseBlock", "DenseNetwork", "load_network"]
 
-__all__ = ["DenseBlock", "DenseNetwork", "ModuleState"]
+Network = TypeVar("Network", bound=nn.Module)
 
 
 class DenseBlock(nn.Module):
@@ -55,36 +54,19 @@ class DenseNetwork(nn.Module):
         return outputs
 
 
-class ModuleState:
-    """A trained network: its numbers by name. ``make`` returns a network of that shape for a model and its inputs.
+def load_network(make: Callable[[], Network], n_layers: int, arrays: Any) -> Network:
+    """Return the network of a model file, ready to predict.
 
-    ``layers`` tells how many layers the model's options ask for: a file with fewer arrays is refused before they are
-    made. The network is made without memory first, so that forged options cannot ask for more than the file holds.
+    make: returns a network of the shape that the options of the model ask for. It is made without memory, and only if
+    the file has at least one array per layer, so that forged options cannot ask for more memory than the file has.
     """
-
-    def __init__(self, make: Callable[[Any, int], nn.Module], layers: Callable[[Any], int]) -> None:
-        self.make, self.layers = make, layers
-
-    def write(self, value: Any, writer: Writer, place: str) -> Any:
-        """Return the names of the arrays."""
-        state: dict[str, Tensor] = value.state_dict()
-        return {name: writer.array(tensor.numpy(force=True), f"{place}.{name}") for name, tensor in state.items()}
-
-    def read(self, saved: object, reader: Reader, place: str) -> nn.Module:
-        """Return the network, ready to predict."""
-        if not isinstance(saved, dict) or self.layers(reader.owner) > len(saved):
-            raise malformed(place, "one array for each number of the network", saved)
-        with torch.device("meta"):
-            network = self.make(reader.owner, reader.sizes["inputs"])
-        expected: dict[str, Tensor] = network.state_dict()
-        if set(saved) != set(expected):
-            raise malformed(place, f"arrays for {sorted(expected)}", sorted(saved))
-        tensors = {}
-        for name, tensor in expected.items():
-            dtype = str(tensor.dtype).removeprefix("torch.")
-            array = reader.array(saved[name], f"{place}.{name}", dtype, tuple(tensor.shape))
-            if not np.isfinite(array).all():
-                raise malformed(f"{place}.{name}", "finite", "another number")
-            tensors[name] = torch.from_numpy(array)
-        network.load_state_dict(tensors, assign=True)
-        return network.eval()
+    if not isinstance(arrays, dict) or n_layers > len(arrays):
+        raise ValueError("the weights of the network are missing")
+    with torch.device("meta"):
+        network = make()
+    for name, expected in network.state_dict().items():
+        weights = arrays[name]
+        if weights.dtype != expected.dtype or weights.shape != expected.shape or not weights.isfinite().all():
+            raise ValueError(f"{name} must be finite numbers of shape {tuple(expected.shape)}")
+    network.load_state_dict(arrays, assign=True)
+    return network.eval()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..registry import check_finite
 from ..target import Target
 from ._checks import Floats
 
@@ -24,5 +25,6 @@ def interval_ends(target: Target, count: int, kind: str) -> Floats:
 
 def check_grid(ends: Floats) -> None:
     """Refuse ends of intervals, read from a file, that do not ascend from above 0."""
+    check_finite("grid_", ends, (None,))
     if not len(ends) or (np.diff(ends, prepend=0.0) <= 0).any():
         raise ValueError(f"the ends of the intervals must ascend from above 0; got {ends[:5].tolist()}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..registry import check_finite, register_model
 from ._checks import Floats
 
 __all__ = ["LeafCurves"]
@@ -15,6 +16,7 @@ __all__ = ["LeafCurves"]
 Indices = NDArray[np.intp]
 
 
+@register_model
 @dataclass(frozen=True, eq=False)
 class LeafCurves:
     """The steps of all curves, sorted by leaf and time.
@@ -28,7 +30,11 @@ class LeafCurves:
     survival: Floats  # (n_steps,)
 
     def __post_init__(self) -> None:
-        if self.keys.shape != self.survival.shape or (np.diff(self.keys) < 1).any():
+        check_finite("keys", self.keys, (None,))
+        check_finite("survival", self.survival, self.keys.shape)
+        if type(self.width) is not int or self.width < 1 or self.keys.dtype.kind != "i":
+            raise ValueError("the steps of the leaves' curves must have whole numbers as keys")
+        if (np.diff(self.keys) < 1).any():
             raise ValueError("the steps of the leaves' curves must be sorted, each with its survival")
         if not ((self.survival >= 0) & (self.survival <= 1)).all():
             raise ValueError("the survival of a leaf must be from 0 to 1")
@@ -53,16 +59,6 @@ class LeafCurves:
         wanted, inverse = np.unique(leaf, return_inverse=True)
         steps = np.searchsorted(self.keys, wanted[:, None] * self.width + place[None, :], side="right") - 1
         return np.asarray(self.survival[steps][inverse])
-
-    def moved(self, places: Indices, width: int) -> LeafCurves:
-        """Return the curves with steps at other places, those at place k at ``places[k - 1]``.
-
-        The new places, of which there are ``width - 1``, do not descend; of steps that meet the last one stays.
-        """
-        leaf, place = np.divmod(self.keys, self.width)
-        keys = leaf * width + np.append(0, places)[place]
-        last = np.append(np.diff(keys) > 0, True)
-        return LeafCurves(width, keys[last], self.survival[last])
 
     def cover(self, leaves: Indices) -> bool:
         """Tell whether exactly these leaves, sorted, have curves."""

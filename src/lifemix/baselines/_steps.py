@@ -6,7 +6,7 @@ import numpy as np
 
 from ._checks import Floats
 
-__all__ = ["from_zero", "net_incidence", "proportional_survival", "step_values"]
+__all__ = ["check_curve", "from_zero", "net_incidence", "proportional_survival", "step_values"]
 
 _TINY = 1e-12  # of the probability of no event
 
@@ -48,3 +48,11 @@ def net_incidence(free: Floats, own: Floats, some: Floats) -> Floats:
     rate = -np.log(np.maximum(free, _TINY))
     share = np.divide(own, some, out=np.zeros_like(some), where=some > 0)
     return np.asarray(-np.expm1(-np.cumsum(rate * share, axis=-1)))
+
+
+def check_curve(name: str, values: Floats, n_times: int, high: float = np.inf) -> None:
+    """Raise ``ValueError`` unless a curve has a value from 0 to ``high`` at each time and does not descend."""
+    if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.shape != (n_times,):
+        raise ValueError(f"{name} must be a curve at {n_times} times")
+    if not (values >= 0).all() or not (values <= high).all() or (values[1:] < values[:-1]).any():
+        raise ValueError(f"{name} must not descend, from 0 to {high:g}")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..state import FloatArray, IntArray, ObjectOf
+from ..registry import register_model
 from ._checks import Floats
 
-__all__ = ["TREES", "Trees"]
+__all__ = ["Trees"]
 
 Indices = NDArray[np.intp]
 
@@ -21,6 +21,7 @@ _AT_ONCE = 1 << 16  # rows times trees that walk together: their state stays in 
 _STEPS = 4  # splits passed before rows that have arrived at a leaf are put aside
 
 
+@register_model
 @dataclass(frozen=True, eq=False)
 class Trees:
     """Binary trees, one entry per node, the nodes of a tree side by side and each tree's root first.
@@ -107,17 +108,6 @@ class Trees:
         return reached.reshape(len(roots), len(x))
 
 
-TREES = ObjectOf(
-    Trees,
-    roots=IntArray("trees", dtype=np.intp),
-    feature=IntArray("nodes", dtype=np.intp),
-    threshold=FloatArray("nodes"),
-    children=IntArray("nodes", 2, dtype=np.intp),
-    value=FloatArray("nodes"),
-)
-"""How trees are saved."""
-
-
 def _blocks(n_trees: int, n_rows: int) -> Iterator[tuple[slice, slice]]:
     """Yield blocks of trees and rows: of many rows as many as fit in one tree, of few rows several trees at once."""
     rows = min(n_rows, _AT_ONCE)
@@ -129,6 +119,10 @@ def _blocks(n_trees: int, n_rows: int) -> Iterator[tuple[slice, slice]]:
 
 def _problem(trees: Trees) -> str | None:
     """Return what is wrong with trees, if anything: a walk must stay within its tree and come to an end."""
+    arrays = (trees.roots, trees.feature, trees.threshold, trees.children, trees.value)
+    kinds = [array.dtype.kind if isinstance(array, np.ndarray) else "" for array in arrays]
+    if kinds != ["i", "i", "f", "i", "f"] or trees.roots.ndim != 1 or trees.feature.ndim != 1:
+        return "nodes must be arrays of numbers"
     n = len(trees.feature)
     if not len(trees.roots) or trees.roots[0] != 0 or (np.diff(trees.roots, append=n) < 1).any():
         return "every tree needs a root of its own, the first one at node 0"

@@ -10,9 +10,8 @@ from sklearn.base import clone
 
 from ..checks import Check, Number, Rule
 from ..errors import SettingError
-from ..state import FittedModel, FloatArray, ListOf, StateKind, register_model
+from ..registry import check_finite, register_model
 from ..target import Target
-from ..target_summary import MANY_TIMES
 from ._checks import Floats
 from .base import WrappingModel
 
@@ -71,16 +70,10 @@ class ModelAverage(WrappingModel):
      [0.89 0.76]]
     """
 
-    most_event_times = MANY_TIMES  # the risk score is an integral over them
-
+    _saves_event_times = True  # the risk score is an integral over them
     _rules: ClassVar[Mapping[str, Rule]] = {
         "estimators": Check(_check_estimators),
         "discount": Number(above=0.0, most=1.0),
-    }
-
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "estimators_": ListOf(FittedModel(), "models"),
-        "shares_": FloatArray("models", least=0.0, most=1.0),
     }
 
     def __init__(
@@ -98,9 +91,13 @@ class ModelAverage(WrappingModel):
                 f"weights must be one number above 0 for each of the {count} models; got {self.weights!r}."
             )
 
-    def _restored(self, sizes: Mapping[str, int]) -> None:
-        if abs(self.shares_.sum() - 1.0) > 1e-9 or any(one.n_events_ != self.n_events_ for one in self.estimators_):
-            raise ValueError("models of the same event types with shares that add up to 1 expected")
+    def _validate(self) -> None:
+        super()._validate()
+        check_finite("shares_", self.shares_, (len(self.estimators_),))
+        if (self.shares_ < 0).any() or abs(self.shares_.sum() - 1.0) > 1e-9:
+            raise ValueError("shares_ must be weights that add up to 1")
+        if any(model.n_events_ != self.n_events_ for model in self.estimators_):
+            raise ValueError("models of the same event types expected")
 
     def _fit(self, x: Any, target: Target, weight: Floats) -> None:
         weight = np.where(target.event > 0, weight, self.discount * weight)

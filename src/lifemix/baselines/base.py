@@ -135,7 +135,7 @@ class WrappingModel(Baseline):
     _takes_paths = True
     _takes_weights = True
     _is_wrapper = True
-    most_event_times = 0  # their parts keep what they need
+    _saves_event_times = False  # the models inside keep what they need
 
     def preprocess(self, X: TableLike) -> Any:
         """Return the table unchanged: the estimators inside have preprocessors of their own.

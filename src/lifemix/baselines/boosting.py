@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from ..checks import Number, Rule, Seed, Whole
+from ..registry import register_model
 from ..splits import train_validation_split
-from ..state import FloatArray, FloatList, IntArray, IntValue, ListOf, ObjectOf, StateKind, register_model
 from ..target import Target
 from ._boosted import BoostedClassifier
 from ._checks import Floats
 from ._grid import check_grid, interval_ends
 from ._steps import from_zero, net_incidence
-from ._trees import TREES
 from .base import Baseline, chunks
 
 __all__ = ["GradientBoosting"]
@@ -85,7 +84,7 @@ class GradientBoosting(Baseline):
     """
 
     _several_events = True
-    most_event_times = 0
+    _saves_event_times = False
     _takes_entry = True
     _takes_weights = True
 
@@ -102,15 +101,7 @@ class GradientBoosting(Baseline):
         "random_state": Seed(),
     }
 
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "grid_": FloatArray("intervals", least=0.0),
-        "n_iter_": IntValue(1),
-        "history_": FloatList(),
-        "_cuts": ListOf(FloatArray(None, least=-np.inf, most=np.inf), "inputs"),
-        "_hazard": ObjectOf(
-            BoostedClassifier, classes=IntArray("classes", least=0), baseline=FloatArray(None), trees=TREES
-        ),
-    }
+    _saved = ("_cuts", "_hazard")
 
     def __init__(
         self,
@@ -138,12 +129,16 @@ class GradientBoosting(Baseline):
         self.random_state = random_state
         self.preprocessor = preprocessor
 
-    def _restored(self, sizes: Mapping[str, int]) -> None:
+    def _validate(self) -> None:
+        super()._validate()
         check_grid(self.grid_)
-        if not all((np.diff(cuts) >= 0).all() for cuts in self._cuts):
-            raise ValueError("the edges of the bins must not descend")
-        if self._hazard.trees.n_features > sizes["inputs"] + 1 or self._hazard.classes.max() > self.n_events_:
-            raise ValueError("the trees read columns or give outcomes that there are not")
+        if not isinstance(self._hazard, BoostedClassifier) or len(self._cuts) != self._n_inputs:
+            raise ValueError("boosted trees and the edges of the bins of every column expected")
+        for cuts in self._cuts:
+            if not isinstance(cuts, np.ndarray) or cuts.ndim != 1 or not (np.diff(cuts) >= 0).all():
+                raise ValueError("the edges of the bins must not descend")
+        if self._hazard.trees.n_features > self._n_inputs + 1 or self._hazard.classes.max() > self.n_events_:
+            raise ValueError("the trees read more columns, or predict more event types, than there are")
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         self.grid_ = interval_ends(target, self.n_intervals, "quantiles")

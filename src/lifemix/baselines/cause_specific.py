@@ -12,9 +12,8 @@ from sklearn.base import clone
 from ..checks import Check, Choice, Rule, Whole
 from ..errors import SettingError
 from ..metrics.predictions import take_rows
-from ..state import ByEvent, FittedModel, StateKind, register_model
+from ..registry import register_model
 from ..target import Target
-from ..target_summary import MANY_TIMES
 from ._checks import Floats
 from .base import WrappingModel, chunks
 
@@ -75,23 +74,23 @@ class CauseSpecific(WrappingModel):
     [[1.]]
     """
 
-    most_event_times = MANY_TIMES
-
+    _saves_event_times = True  # the steps of its curves
     _rules: ClassVar[Mapping[str, Rule]] = {
         "estimator": Check(_check_estimator),
         "rule": Choice("exponential", "product_limit"),
         "max_steps": Whole(1, optional=True),
     }
 
-    _state: ClassVar[Mapping[str, StateKind]] = {"estimators_": ByEvent(FittedModel())}
-
     def __init__(self, estimator: Any, rule: str = "exponential", max_steps: int | None = 1000) -> None:
         self.estimator = estimator
         self.rule = rule
         self.max_steps = max_steps
 
-    def _restored(self, sizes: Mapping[str, int]) -> None:
-        if any(one.n_events_ != 1 for one in self.estimators_.values()):
+    def _validate(self) -> None:
+        super()._validate()
+        if list(self.estimators_) != list(range(1, self.n_events_ + 1)):
+            raise ValueError("one model for each event type expected")
+        if any(model.n_events_ != 1 for model in self.estimators_.values()):
             raise ValueError("models of one event type each expected")
 
     def _fit(self, x: Any, target: Target, weight: Floats) -> None:

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..checks import Check, Choice, Number, Rule, Whole
-from ..state import FloatArray, FloatValue, IfPresent, IntValue, StateKind, StepCurve, register_model
+from ..registry import check_finite, register_model
 from ..target import Target
-from ..target_summary import MANY_TIMES
 from ._checks import Floats
 from ._partial import LinearFit, Terms, fit_linear, hazard_increments, linear_predictor, make_terms
 from ._risk_sets import ObservedRisk
-from ._steps import proportional_survival, step_values
+from ._steps import check_curve, proportional_survival, step_values
 from .base import Baseline
 
 __all__ = ["CoxPH"]
@@ -87,24 +86,12 @@ class CoxPH(Baseline):
     _takes_entry = True
     _takes_paths = True
     _takes_weights = True
-    most_event_times = MANY_TIMES
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "ties": Choice("efron", "breslow"),
         "baseline": Choice(None, "efron", "breslow"),
         "penalty": Check(_check_penalty),
         "max_iter": Whole(1),
-    }
-
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "coef_": FloatArray("inputs"),
-        "center_": FloatArray("inputs"),
-        "standard_errors_": FloatArray("inputs", least=0.0, most=np.inf, missing=True),
-        "log_likelihood_": FloatValue(),
-        "log_likelihood_null_": FloatValue(),
-        "n_iter_": IntValue(0),
-        "penalty_": IfPresent(FloatValue(least=0.0)),
-        "baseline_cumulative_hazard_": StepCurve(0.0),
     }
 
     def __init__(
@@ -134,6 +121,12 @@ class CoxPH(Baseline):
         self.log_likelihood_null_ = fit.log_likelihood_null
         self.n_iter_ = fit.n_iter
         self.baseline_cumulative_hazard_ = np.cumsum(increments)
+
+    def _validate(self) -> None:
+        super()._validate()
+        check_finite("coef_", self.coef_, (self._n_inputs,))
+        check_finite("center_", self.center_, (self._n_inputs,))
+        check_curve("baseline_cumulative_hazard_", self.baseline_cumulative_hazard_, len(self.event_times_))
 
     def _best_fit(self, x: Floats, weight: Floats, sets: ObservedRisk, terms: Terms) -> tuple[float, LinearFit]:
         """Return the fit with the given penalty, or with the best of several."""

@@ -13,11 +13,11 @@ from torch import Tensor
 from ..checks import Choice, Flag, Number, Rule, Seed, Whole
 from ..networks import ACTIVATIONS
 from ..preprocessing import TableLike
-from ..state import FloatArray, FloatList, StateKind, register_model
+from ..registry import register_model
 from ..target import Target
 from ._checks import Floats
 from ._deephit_network import DeepHitNetwork, intervals, pairs
-from ._dense import ModuleState
+from ._dense import load_network
 from ._grid import check_grid, interval_ends
 from ._optional import optional_module
 from ._steps import from_zero
@@ -127,7 +127,7 @@ class DeepHit(Baseline):
     """
 
     _several_events = True
-    most_event_times = 0
+    _saves_event_times = False
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "shared_layers": Whole(1),
@@ -151,14 +151,7 @@ class DeepHit(Baseline):
         "random_state": Seed(),
     }
 
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "grid_": FloatArray("intervals", least=0.0),
-        "history_": FloatList(),
-        "network_": ModuleState(
-            lambda model, inputs: model._new_network(inputs),
-            lambda model: model.shared_layers + model.n_events_ * model.cause_layers,
-        ),
-    }
+    network_: DeepHitNetwork
 
     def __init__(
         self,
@@ -246,8 +239,15 @@ class DeepHit(Baseline):
             self.learning_rate, self.decay, self.weight_decay, self.batch_size, self.max_epochs, self.patience
         )
 
-    def _restored(self, sizes: Mapping[str, int]) -> None:
+    def _saved_attributes(self) -> dict[str, Any]:
+        attributes = super()._saved_attributes()
+        return attributes | ({"network_": self.network_.state_dict()} if attributes else {})
+
+    def _validate(self) -> None:
+        super()._validate()
         check_grid(self.grid_)
+        n_layers = self.shared_layers + self.n_events_ * self.cause_layers
+        self.network_ = load_network(lambda: self._new_network(self._n_inputs), n_layers, self.network_)
 
     def _new_network(self, inputs: int) -> DeepHitNetwork:
         return DeepHitNetwork(self, inputs, self.n_events_, len(self.grid_))

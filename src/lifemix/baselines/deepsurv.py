@@ -14,15 +14,14 @@ from ..checks import Check, Choice, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
 from ..networks import ACTIVATIONS, activation_module
 from ..preprocessing import TableLike
-from ..state import FloatList, FloatValue, StateKind, StepCurve, register_model
+from ..registry import register_model
 from ..target import Target
-from ..target_summary import MANY_TIMES
 from ._checks import Floats
-from ._dense import DenseNetwork, ModuleState
+from ._dense import DenseNetwork, load_network
 from ._optional import optional_module
 from ._partial import hazard_increments, make_terms
 from ._risk_sets import ObservedRisk
-from ._steps import proportional_survival, step_values
+from ._steps import check_curve, proportional_survival, step_values
 from .base import Baseline
 from .training import Schedule, seeded, split_rows, train
 
@@ -105,8 +104,6 @@ class DeepSurv(Baseline):
     (3, 2)
     """
 
-    most_event_times = MANY_TIMES
-
     _rules: ClassVar[Mapping[str, Rule]] = {
         "hidden": Check(_check_hidden),
         "l2": Number(0.0),
@@ -123,12 +120,11 @@ class DeepSurv(Baseline):
         "random_state": Seed(),
     }
 
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "network_": ModuleState(lambda model, inputs: model._new_network(inputs), lambda model: len(model.hidden)),
-        "history_": FloatList(),
-        "baseline_cumulative_hazard_": StepCurve(0.0),
-        "_mean_risk": FloatValue(),
-    }
+    _saved = ("_mean_risk",)
+
+    network_: DenseNetwork
+    baseline_cumulative_hazard_: Floats
+    _mean_risk: float
 
     def __init__(
         self,
@@ -201,6 +197,17 @@ class DeepSurv(Baseline):
         return Schedule(
             self.learning_rate, self.decay, self.weight_decay, self.batch_size, self.max_epochs, self.patience
         )
+
+    def _saved_attributes(self) -> dict[str, Any]:
+        attributes = super()._saved_attributes()
+        return attributes | ({"network_": self.network_.state_dict()} if attributes else {})
+
+    def _validate(self) -> None:
+        super()._validate()
+        check_curve("baseline_cumulative_hazard_", self.baseline_cumulative_hazard_, len(self.event_times_))
+        if not np.isfinite(self._mean_risk):
+            raise ValueError("the mean risk must be a finite number")
+        self.network_ = load_network(lambda: self._new_network(self._n_inputs), len(self.hidden), self.network_)
 
     def _new_network(self, inputs: int) -> DenseNetwork:
         return DenseNetwork(inputs, self.hidden, activation_module(self.activation), self.batch_norm, self.dropout)

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..checks import Flag, Number, Rule, Whole
-from ..state import ByEvent, FloatArray, FloatValue, StateKind, TimedStepCurve, register_model
+from ..registry import check_finite, register_model
 from ..target import Target
-from ..target_summary import MANY_TIMES
 from ._checks import Floats
 from ._partial import linear_predictor
-from ._steps import step_values
+from ._steps import check_curve, step_values
 from ._subdistribution import fit_cause, subdistribution_incidence
 from .base import Baseline, chunks
 
@@ -71,20 +70,11 @@ class FineGray(Baseline):
     """
 
     _several_events = True
-    most_event_times = MANY_TIMES
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "coherent": Flag(),
         "penalty": Number(0.0),
         "max_iter": Whole(1),
-    }
-
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "center_": FloatArray("inputs"),
-        "coef_": ByEvent(FloatArray("inputs")),
-        "standard_errors_": ByEvent(FloatArray("inputs", least=0.0, most=np.inf, missing=True)),
-        "log_likelihood_": ByEvent(FloatValue()),
-        "baseline_": ByEvent(TimedStepCurve()),
     }
 
     def __init__(
@@ -103,6 +93,18 @@ class FineGray(Baseline):
         self.standard_errors_ = {event: cause.standard_errors for event, cause in causes.items()}
         self.log_likelihood_ = {event: cause.linear.log_likelihood for event, cause in causes.items()}
         self.baseline_ = {e: (cause.event_times, cause.cumulative_hazard) for e, cause in causes.items()}
+
+    def _validate(self) -> None:
+        super()._validate()
+        events = list(range(1, self.n_events_ + 1))
+        if list(self.coef_) != events or list(self.baseline_) != events:
+            raise ValueError("a regression of each event type expected")
+        check_finite("center_", self.center_, (self._n_inputs,))
+        for event in events:
+            times, hazard = self.baseline_[event]
+            check_finite("coef_", self.coef_[event], (self._n_inputs,))
+            check_curve("times", times, len(times))
+            check_curve("baseline_", hazard, len(times))
 
     def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
         incidence = self._alone(x, times, event)

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from ..checks import Check, Jobs, Rule, Seed, Whole
 from ..errors import SettingError
-from ..state import FloatArray, IntArray, IntValue, ObjectOf, StateKind, Writer, register_model
+from ..registry import register_model
 from ..target import Target
 from ._checks import Floats
 from ._leaf_curves import LeafCurves
 from ._optional import optional_module
-from ._trees import TREES, Trees
+from ._trees import Trees
 from .base import Baseline, chunks
 
 __all__ = ["PAPER_TREES", "RandomSurvivalForest"]
@@ -40,18 +40,6 @@ def _check_max_features(value: Any) -> None:
         return
     if isinstance(value, (bool, str)) or not isinstance(value, int) or value < 1:
         raise SettingError(f"max_features must be 'sqrt', 'log2', None, a whole number or a share; got {value!r}.")
-
-
-class LeafCurvesState(ObjectOf):
-    """The curves of the leaves, at the numbers of event times; more of these than a file counts are put together."""
-
-    def write(self, value: Any, writer: Writer, place: str) -> Any:
-        """Return what is written of each field."""
-        model = writer.owner
-        steps = model.training_summary_.bounded(model.most_event_times).steps
-        if len(steps) != len(model.event_times_):
-            value = value.moved(1 + np.searchsorted(steps, model.event_times_), len(steps) + 1)
-        return super().write(value, writer, place)
 
 
 @register_model
@@ -100,8 +88,6 @@ class RandomSurvivalForest(Baseline):
     (3, 2)
     """
 
-    most_event_times = 2**16  # a leaf's curve has few steps, which would be seen to move
-
     _rules: ClassVar[Mapping[str, Rule]] = {
         "n_trees": Whole(1),
         "max_depth": Whole(1, optional=True),
@@ -113,12 +99,7 @@ class RandomSurvivalForest(Baseline):
         "random_state": Seed(),
     }
 
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "_trees": TREES,
-        "_curves": LeafCurvesState(
-            LeafCurves, width=IntValue(1), keys=IntArray("steps", dtype=np.intp), survival=FloatArray("steps")
-        ),
-    }
+    _saved = ("_trees", "_curves")
 
     def __init__(
         self,
@@ -160,11 +141,14 @@ class RandomSurvivalForest(Baseline):
         """
         return cls(n_trees=n_trees, max_depth=4, **settings)
 
-    def _restored(self, sizes: Mapping[str, int]) -> None:
+    def _validate(self) -> None:
+        super()._validate()
+        if not isinstance(self._trees, Trees) or not isinstance(self._curves, LeafCurves):
+            raise ValueError("trees and the curves of their leaves expected")
         if self._curves.width != len(self.event_times_) + 1 or not self._curves.cover(self._trees.leaf_nodes):
             raise ValueError("every leaf must have a curve at the event times")
-        if self._trees.n_features > sizes["inputs"]:
-            raise ValueError("the trees read columns that there are not")
+        if self._trees.n_features > self._n_inputs:
+            raise ValueError("the trees read more columns than there are")
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         ensemble = optional_module("sksurv.ensemble", "scikit-survival", "RandomSurvivalForest")

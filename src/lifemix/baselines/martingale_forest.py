@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
 from ..checks import Jobs, Number, Rule, Seed, Whole
-from ..state import FloatArray, StateKind, register_model
+from ..registry import check_finite, register_model
 from ..target import Target
 from ._checks import Floats
 from ._grid import check_grid, interval_ends
 from ._life_tables import Periods, incidences_from_hazards
 from ._risk_sets import ObservedRisk
 from ._steps import from_zero, net_incidence
-from ._trees import TREES, Trees
+from ._trees import Trees
 from .base import Baseline, chunks
 
 __all__ = ["MartingaleForest"]
@@ -79,7 +79,7 @@ class MartingaleForest(Baseline):
     """
 
     _several_events = True
-    most_event_times = 0
+    _saves_event_times = False
     _takes_entry = True
     _takes_weights = True
 
@@ -92,11 +92,7 @@ class MartingaleForest(Baseline):
         "random_state": Seed(),
     }
 
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "grid_": FloatArray("intervals", least=0.0),
-        "_trees": TREES,
-        "_curves": FloatArray("leaves", "events", "intervals", least=0.0, most=1.0 + _ROUNDING, dtype="float32"),
-    }
+    _saved = ("_trees", "_curves")
 
     def __init__(
         self,
@@ -116,14 +112,15 @@ class MartingaleForest(Baseline):
         self.random_state = random_state
         self.preprocessor = preprocessor
 
-    def _restored(self, sizes: Mapping[str, int]) -> None:
+    def _validate(self) -> None:
+        super()._validate()
         check_grid(self.grid_)
-        if len(self._curves) != len(self._trees.leaf_nodes):
-            raise ValueError("every leaf must have a life table")
-        if (np.diff(self._curves, axis=2) < 0).any() or self._curves[..., -1].sum(axis=1).max() > 1 + _ROUNDING:
+        if not isinstance(self._trees, Trees) or self._trees.n_features > self._n_inputs:
+            raise ValueError("trees of the columns expected")
+        check_finite("life tables", self._curves, (len(self._trees.leaf_nodes), self.n_events_, len(self.grid_)))
+        descends = (self._curves[..., 0] < 0).any() or (np.diff(self._curves, axis=2) < 0).any()
+        if descends or self._curves[..., -1].sum(axis=1).max() > 1 + _ROUNDING:
             raise ValueError("incidences must not descend or add up to more than 1")
-        if self._trees.n_features > sizes["inputs"]:
-            raise ValueError("the trees read columns that there are not")
 
     # Fitting.
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CovariateError
 from ..preprocessing import TableLike, shape_of
-from ..state import ByEvent, StateKind, StepCurve, register_model
+from ..registry import register_model
 from ..target import Target
-from ..target_summary import MANY_TIMES
 from ._checks import Floats
 from ._risk_sets import ObservedRisk
-from ._steps import step_values
+from ._steps import check_curve, step_values
 from .base import Baseline
 
 __all__ = ["AalenJohansen", "KaplanMeier"]
+
+_ROUNDING = 1e-9
 
 
 @register_model
@@ -57,13 +55,6 @@ class AalenJohansen(Baseline):
     _takes_entry = True
     _takes_paths = True
     _takes_weights = True
-    most_event_times = MANY_TIMES
-
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "survival_": StepCurve(1.0, most=1.0),
-        "incidence_": ByEvent(StepCurve(0.0, most=1.0 + 1e-9)),
-        "net_survival_": ByEvent(StepCurve(1.0, most=1.0)),
-    }
 
     def __init__(self) -> None:
         pass
@@ -80,6 +71,16 @@ class AalenJohansen(Baseline):
         before = np.concatenate([[1.0], self.survival_[:-1]])
         self.incidence_ = {event: np.cumsum(before * values) for event, values in hazard.items()}
         self.net_survival_ = {event: np.cumprod(1.0 - values, dtype=np.float64) for event, values in hazard.items()}
+
+    def _validate(self) -> None:
+        super()._validate()
+        n_times, events = len(self.event_times_), list(range(1, self.n_events_ + 1))
+        if list(self.incidence_) != events or list(self.net_survival_) != events:
+            raise ValueError("curves of each event type expected")
+        for falling in (self.survival_, *self.net_survival_.values()):
+            check_curve("1 - survival", 1.0 - falling, n_times, high=1.0)
+        for incidence in self.incidence_.values():
+            check_curve("incidence_", incidence, n_times, high=1.0 + _ROUNDING)
 
     def _survival(self, x: Floats, times: Floats) -> Floats:
         return np.tile(step_values(self.event_times_, self.survival_, times, 1.0), (len(x), 1))

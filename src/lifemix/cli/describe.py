@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,13 +70,12 @@ def _columns(model: Any) -> list[dict[str, Any]]:
 
     known = preprocessor_of(model)
     if known is not None:
-        found: list[dict[str, Any]] = known.to_state()["columns"]
-        return found
+        return [asdict(column) for column in known.columns_]
     if not hasattr(model, "preprocessor_"):
         return [{"name": str(name), "kind": "any"} for name in getattr(model, "feature_names_in_", ())]
     if isinstance(model.preprocessor_, SequencePreprocessor):
         tables = {name: getattr(part, "table", None) for name, part in model.preprocessor_.parts_.items()}
-        states = {name: table.to_state()["columns"] for name, table in tables.items() if table is not None}
+        states = {name: map(asdict, table.columns_) for name, table in tables.items() if table is not None}
         return [column | {"name": f"{name}.{column['name']}"} for name, part in states.items() for column in part]
     return [{"name": str(name), "kind": "numeric"} for name in model.preprocessor_.get_feature_names_out()]
 

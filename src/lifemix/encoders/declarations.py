@@ -12,6 +12,7 @@ from torch import nn
 from ..checks import Rule, check_settings
 from ..errors import CovariateError
 from ..histories import Block
+from ..registry import register_model
 
 __all__ = ["SequenceEncoder", "encoder_named"]
 
@@ -42,7 +43,7 @@ class SequenceEncoder(BaseEstimator):  # type: ignore[misc]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        _ENCODERS[cls.__name__] = cls
+        _ENCODERS[cls.__name__] = register_model(cls)
 
     def check(self) -> None:
         """Raise a ``SettingError`` where a setting cannot be used."""

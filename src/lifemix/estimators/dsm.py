@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, cast, overload
 
 import numpy as np
@@ -15,24 +15,26 @@ from torch import Tensor, nn
 
 from ..checks import check_times, check_weight
 from ..distribution import CompetingDistribution, MixtureDistribution
+from ..encoders import SequenceEncoder
 from ..errors import InputError
 from ..event_coding import refuse_unknown_types
 from ..metrics import mean_concordance
 from ..model import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor
+from ..primitives.choice import primitive_names
+from ..registry import UserCode, constructor_arguments, register_model
 from ..splits import horizons as event_quantiles
-from ..state import IfPresent, IntValue, JsonValue, LeftOut, ListOf, StateKind, TableOf, register_model
 from ..streaming import TableSource
 from ..survival_model import SurvivalModel
 from ..target import Target, TargetLike, as_target
 from ..training import Callback, Fit
-from .automatic import check_used, used
+from ..warning import warn_user
+from .automatic import check_used, with_used
 from .fleets import train_plan
 from .inputs import read_target
-from .network import FittedNetwork
-from .plan import Plan, make_plan
+from .network import FittedNetwork, check_layout
+from .plan import Plan, architecture_of, make_plan
 from .settings import RULES, check_combinations
-from .state import ActivationOption, DeviceOption, EncoderOption, FittedNetworkState, OptimizerOption, PrimitiveOption
 from .streamed import fit_source, log_likelihood_of, refuse_beside_source
 
 __all__ = ["DeepSurvivalMachines"]
@@ -161,22 +163,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     _rules = RULES
     __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"groups": True}  # for scikit-learn: wanted if given
     _needs_columns = False
-    most_event_times = 0
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "settings_": IfPresent(JsonValue()),  # before the network, whose shape it tells
-        "network_": FittedNetworkState(),
-        "best_epoch_": ListOf(IntValue(0)),
-        "history_": TableOf(member=int, epoch=int, train_loss=float, validation_loss=float),
-    }
-    _option_state: ClassVar[Mapping[str, StateKind]] = {
-        "primitive": PrimitiveOption(),
-        "activation": ActivationOption(),
-        "encoder": EncoderOption(),
-        "device": DeviceOption(),
-        "optimizer": OptimizerOption(),
-        "checkpoint": LeftOut(),
-        "callbacks": LeftOut(),
-    }
+    _saves_event_times = False
 
     def __init__(
         self,
@@ -379,14 +366,50 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         self.time_unit_ = network.scale.unit
         self.n_parameters_ = network.architectures[0].layout.size
 
-    def _restored(self, sizes: MutableMapping[str, int]) -> None:
-        self._learn_network(self.network_)
-        members = len(self.network_.parameters)
-        if len(self.best_epoch_) != members:
-            raise ValueError(f"{len(self.best_epoch_)} best epochs for {members} members")
-        if not hasattr(self, "settings_"):  # a file of an earlier version has values in all options
-            self.settings_ = used(self)
-        check_used(self.settings_, members)
+    # Model files.
+
+    def _saved_arguments(self) -> dict[str, Any]:
+        """Return the options that a model file holds; code of the user is only named."""
+        arguments = constructor_arguments(self)
+        del arguments["checkpoint"], arguments["callbacks"]  # they belong to a session
+        arguments |= {"primitive": primitive_names(self.primitive), "device": str(self.device)}
+        for name in ("encoder", "activation"):
+            if arguments[name] is not None and not isinstance(arguments[name], (str, SequenceEncoder)):
+                arguments[name] = UserCode(name, arguments[name])
+        if not isinstance(self.optimizer, str):
+            del arguments["optimizer"]
+            warn_user(
+                f"optimizer={self.optimizer.__name__} is a class and not written; the loaded model has the default "
+                "optimizer. Use set_params(optimizer=...) before you fit it again."
+            )
+        return arguments
+
+    def _saved_attributes(self) -> dict[str, Any]:
+        attributes = super()._saved_attributes()
+        if not attributes:
+            return {}
+        del attributes["time_unit_"], attributes["n_parameters_"]
+        return attributes | {"network_": self.network_.to_state()}
+
+    def _validate(self) -> None:
+        super()._validate()
+        state: Any = self.network_
+        n_members = len(state["parameters"])
+        check_used(self.settings_, n_members)
+        if len(self.best_epoch_) != n_members or self.n_members not in (None, n_members):
+            raise ValueError(f"{len(self.best_epoch_)} best epochs for {n_members} members")
+        if len(state["modules"]) != (0 if self.encoder is None else n_members):
+            raise ValueError(f"{len(state['modules'])} modules for {n_members} members")
+        example = torch.zeros(1).expand(2, self._n_inputs)  # takes no memory, whatever the file says
+        filled = with_used(self)
+
+        def make_architecture() -> Architecture:
+            return architecture_of(filled, example, self.n_events_, self.preprocessor_)
+
+        if isinstance(self.encoder, SequenceEncoder):  # check its shapes before it takes memory
+            with torch.device("meta"):
+                check_layout(state["layout"], make_architecture())
+        self._learn_network(FittedNetwork.from_state(state, make_architecture))
 
     # Prediction.
 

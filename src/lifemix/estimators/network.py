@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..distribution import CompetingDistribution, MixtureDistribution
-from ..errors import CovariateError
+from ..errors import CovariateError, ModelFileError
 from ..likelihood import contributions
 from ..model import Architecture
 from ..primitives import Mixture, Primitive
@@ -22,7 +22,7 @@ from ..target import Target
 from .inputs import single_precision
 from .timescale import TimeScale
 
-__all__ = ["FittedNetwork"]
+__all__ = ["FittedNetwork", "check_layout"]
 
 Floats = NDArray[np.float64]
 _ROWS_AT_ONCE = 1 << 13  # rows of all members together that pass the network at once
@@ -69,6 +69,51 @@ class FittedNetwork:
             if architecture.module is not None:
                 architecture.module.cpu().eval()
                 architecture.fill_module(rows)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the numbers of the network for a model file.
+
+        Returns
+        -------
+        dict
+            Parameters, their shapes by name, the time scale, and for each module of a user its buffers and frozen
+            parameters.
+        """
+        modules = [member.module_state() for member in self.architectures if member.module is not None]
+        return {
+            "parameters": self.parameters,
+            "layout": {name: list(shape) for name, shape in self.architectures[0].layout.shapes.items()},
+            "scale": self.scale,
+            "modules": modules,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], make_architecture: Callable[[], Architecture]) -> FittedNetwork:
+        """Return the network of a model file; ``ValueError`` if its numbers do not fit the architecture.
+
+        Parameters
+        ----------
+        state : mapping
+            The result of ``to_state``.
+        make_architecture : callable
+            Returns the architecture that the options of the model ask for.
+
+        Returns
+        -------
+        FittedNetwork
+        """
+        parameters, modules = state["parameters"], state["modules"]
+        architecture = make_architecture()
+        check_layout(state["layout"], architecture)
+        n_parameters = architecture.layout.size
+        if parameters.dtype != torch.float32 or parameters.shape != (len(parameters), n_parameters):
+            raise ValueError(f"parameters must have shape [n_members, {n_parameters}]; got {tuple(parameters.shape)}")
+        if not len(parameters) or not parameters.isfinite().all() or not isinstance(state["scale"], TimeScale):
+            raise ValueError("finite parameters and a time scale expected")
+        architectures = [architecture, *(make_architecture() for _ in modules[1:])]
+        for member, tensors in zip(architectures, modules, strict=False):
+            _fill_module(member, tensors)
+        return cls(tuple(architectures), parameters, state["scale"])
 
     def __len__(self) -> int:
         return len(self.parameters)
@@ -227,3 +272,32 @@ def _refuse_degenerate(components: Primitive) -> None:
             f"X must lie near the training rows; got {len(rows)} rows, the first is row {int(rows[0])}, so far away "
             f"that a component's location or shape is beyond exp({LARGEST_LOG:.0f}). Check the units of the columns."
         )
+
+
+def check_layout(layout: Mapping[str, Any], architecture: Architecture) -> None:
+    """Refuse an architecture whose parameters have other shapes than those of a model file."""
+    shapes = {name: list(shape) for name, shape in architecture.layout.shapes.items()}
+    for name in {**layout, **shapes}:
+        if layout.get(name) != shapes.get(name):
+            raise ModelFileError(
+                f"the weights {name!r:.60} have shape {layout.get(name)!r:.60} in the file and {shapes.get(name)} in "
+                "this model. Give a module of the shape that was saved."
+            )
+
+
+def _fill_module(architecture: Architecture, tensors: Mapping[str, Tensor]) -> None:
+    """Copy buffers and frozen parameters of a model file to the module of an architecture."""
+    buffers = architecture.module_state()
+    if set(tensors) != set(buffers):
+        raise ModelFileError(
+            f"the encoder has {sorted(buffers)} besides its trained weights; the file has {sorted(tensors)!r:.100}. "
+            "Give a module of the shape that was saved."
+        )
+    for name, buffer in buffers.items():
+        values = tensors[name]
+        if values.dtype != buffer.dtype or values.shape != buffer.shape or not values.isfinite().all():
+            raise ModelFileError(
+                f"{name} of the encoder must be finite numbers of shape {tuple(buffer.shape)}; the file has "
+                f"{tuple(values.shape)}. Give a module of the shape that was saved."
+            )
+        buffer.copy_(values)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import TargetError
 from ..likelihood import Observations
+from ..registry import register_model
 from ..target import Target
 from ..warning import warn_user
 
@@ -19,12 +20,17 @@ _LARGEST = 1e30  # leaves room below the largest float32
 _FAR = 1e10
 
 
+@register_model
 @dataclass(frozen=True)
 class TimeScale:
     """The model's unit of time, and the end of the interval in which an event at time 0 is taken to have happened."""
 
     unit: float
     first_event: float
+
+    def __post_init__(self) -> None:
+        if not (0 < self.unit < np.inf and 0 < self.first_event < np.inf):
+            raise ValueError(f"the unit of time and the first event time must be above 0; got {self}")
 
     @classmethod
     def learn(cls, target: Target) -> TimeScale:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +15,8 @@ from ..distribution import AverageDistribution, GridDistribution, SurvivalDistri
 from ..errors import CovariateError, InputError, SettingError
 from ..metrics.predictions import take_rows
 from ..preprocessing import shape_of
+from ..registry import check_finite, register_model
 from ..splits import EventStratifiedKFold
-from ..state import FittedModel, FloatArray, IntArray, ListOf, NameArray, StateKind, register_model
 from ..target import Target
 from ..warning import warn_user
 from .cross_fit import CrossFitted, cross_fit
@@ -104,14 +104,6 @@ class LifeMix(WrappingModel):
         "random_state": Seed(),
         "n_jobs": Jobs(),
     }
-    _state: ClassVar[Mapping[str, StateKind]] = {
-        "part_names_": NameArray("parts"),
-        "shares_": FloatArray("parts", least=0.0, most=1.0),
-        "dropped_": NameArray(),
-        "models_": ListOf(FittedModel(), "models"),
-        "part_of_": IntArray("models", least=0),
-        "steps_": FloatArray(None, least=0.0),
-    }
 
     def __init__(
         self,
@@ -181,9 +173,15 @@ class LifeMix(WrappingModel):
         for name, error in failed.items():
             warn_user(f"LifeMix goes on without {name}, which could not be fitted: {error}")
 
-    def _restored(self, sizes: MutableMapping[str, int]) -> None:
-        if abs(self.shares_.sum() - 1.0) > 1e-9 or any(one.n_events_ != self.n_events_ for one in self.models_):
-            raise ValueError("models of the same event types with shares that add up to 1 expected")
+    def _validate(self) -> None:
+        super()._validate()
+        check_finite("shares_", self.shares_, (len(self.part_names_),))
+        check_finite("part_of_", self.part_of_, (len(self.models_),))
+        check_finite("steps_", self.steps_, (None,))
+        if (self.shares_ < 0).any() or abs(self.shares_.sum() - 1.0) > 1e-9:
+            raise ValueError("shares_ must be weights that add up to 1")
+        if any(model.n_events_ != self.n_events_ for model in self.models_):
+            raise ValueError("models of the same event types expected")
         if set(self.part_of_.tolist()) != set(range(len(self.shares_))):
             raise ValueError("every part needs a model")
         if len(self.steps_) < 1 or (np.diff(self.steps_) <= 0).any() or self.steps_[0] <= 0:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from ..errors import CovariateError, SettingError
 from ..histories import ArrayRows, Histories, Sources, as_input
 from ..number_arrays import refuse_masked
+from ..registry import register_model
 from .frames import as_frame, match_columns, wrong_dimensions
 from .reading import TableData, TableLike
 from .sequences import SequencePreprocessor
@@ -20,6 +21,7 @@ from .tabular import TabularPreprocessor
 __all__ = ["Passthrough", "apply_preprocessor", "learn_preprocessor", "shape_of"]
 
 
+@register_model
 class Passthrough:
     """The preprocessor of ``preprocessor=None``: the table holds numbers already, and only its columns are matched.
 
@@ -41,6 +43,8 @@ class Passthrough:
     """
 
     def __init__(self, names: list[str], named: bool) -> None:
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"names must be a list of texts; got {names!r:.100}")
         self.names, self.named = names, named
 
     @classmethod

@@ -9,12 +9,14 @@ column that is constant in training, or empty, becomes nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CovariateError, SettingError
+from ..registry import register_model
 from .identifiers import refuse_free_text
 from .reading import ColumnData
 
@@ -23,6 +25,7 @@ __all__ = ["Column", "learn_levels", "mode_of", "sorted_levels"]
 Floats = NDArray[np.float64]
 
 
+@register_model
 @dataclass(frozen=True)
 class Column:
     """What was learned from one column of the training table.
@@ -46,6 +49,23 @@ class Column:
     usual: tuple[float, ...] | None = None
     whole: bool = False
     missing: float = 0.0
+
+    def check(self) -> None:
+        """Raise ``ValueError`` if a column of a model file cannot be used by ``transform``."""
+        levels, knots, fill = self.levels or (), self.knots, self.fill
+        is_number = isinstance(fill, Real)
+        has_fill = {
+            "numeric": is_number and np.isfinite(fill),
+            "categorical": isinstance(fill, str) and fill in levels,
+            "constant": is_number or isinstance(fill, str),
+            "empty": fill is None,
+        }
+        if not isinstance(self.name, str) or not has_fill.get(self.kind, False) or len(set(levels)) < len(levels):
+            raise ValueError(f"column {self.name!r:.60} must be filled with a number or one of its levels")
+        if not (np.isfinite(self.mean) and 0 < self.scale < np.inf) or not all(isinstance(x, str) for x in levels):
+            raise ValueError(f"column {self.name!r:.60} must have a finite mean, a positive scale and texts as levels")
+        if knots is not None and not (len(knots) > 1 and np.isfinite(knots).all() and (np.diff(knots) > 0).all()):
+            raise ValueError(f"column {self.name!r:.60} must have two or more ascending knots")
 
     @property
     def outputs(self) -> list[str]:

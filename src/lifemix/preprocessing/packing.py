@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import CovariateError
 from ..histories import ArrayRows, Block, Histories
 from ..histories.blocks import HEAD, TIME_FEATURES
+from ..registry import register_model
 from .tabular import TabularPreprocessor
 
 __all__ = ["ArrayPart", "Part", "TablePart", "VisitsPart"]
@@ -33,11 +34,16 @@ class Part(Protocol):
         """Write the numbers of a source into ``out``, which is zero before."""
 
 
+@register_model
 @dataclass(frozen=True, eq=False)
 class TablePart:
     """A table: encoded as ever."""
 
     table: TabularPreprocessor
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.table, TabularPreprocessor):
+            raise ValueError("table must be a TabularPreprocessor")
 
     def block(self, name: str) -> Block:
         """Return its place and shape."""
@@ -54,11 +60,16 @@ class TablePart:
         out[:] = self.table.transform(source)
 
 
+@register_model
 @dataclass(frozen=True, eq=False)
 class ArrayPart:
     """An array of any rank: taken as it is."""
 
     shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shape, tuple) or not all(type(size) is int and size >= 0 for size in self.shape):
+            raise ValueError(f"the shape of an array must be whole numbers; got {self.shape!r:.60}")
 
     def block(self, name: str) -> Block:
         """Return its place and shape."""
@@ -84,6 +95,7 @@ class ArrayPart:
             )
 
 
+@register_model
 @dataclass(frozen=True, eq=False)
 class VisitsPart:
     """Histories: the encoded values of each visit, with times, gaps and marks of what was missing.
@@ -105,6 +117,15 @@ class VisitsPart:
     max_visits: int
     time_scale: float
     gap_scale: float
+
+    def __post_init__(self) -> None:
+        masked, n_columns = self.masked, len(self.table.columns_)
+        if list(masked) != sorted(set(masked)) or (masked and not 0 <= masked[0] <= masked[-1] < n_columns):
+            raise ValueError(f"masked must be ascending numbers of columns; got {masked!r:.60}")
+        if type(self.max_visits) is not int or self.max_visits < 1:
+            raise ValueError(f"max_visits must be at least 1; got {self.max_visits!r:.60}")
+        if not (0 < self.time_scale < math.inf and 0 < self.gap_scale < math.inf):
+            raise ValueError(f"the scales must be above 0; got {self.time_scale} and {self.gap_scale}")
 
     @classmethod
     def learn(cls, table: TabularPreprocessor, histories: Histories, max_visits: int | None) -> VisitsPart:

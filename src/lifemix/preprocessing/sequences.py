@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import Whole
 from ..errors import CovariateError, SettingError
 from ..histories import ArrayRows, Block, Histories, Sources, as_input
+from ..registry import register_model
 from .packing import ArrayPart, Part, TablePart, VisitsPart
 from .tabular import TabularPreprocessor
 
@@ -20,8 +21,11 @@ __all__ = ["SequencePreprocessor"]
 
 Singles = NDArray[np.float32]
 _ALONE: dict[type[Any], str] = {Histories: "visits", ArrayRows: "array"}
+_PARTS = (ArrayPart, TablePart, VisitsPart)
+_MAX_WIDTH = 2**26  # a larger number in a model file is forged
 
 
+@register_model
 class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode, scale and pack histories, and the tables and arrays beside them, with statistics of the training rows.
 
@@ -100,6 +104,13 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
                 else:
                     self.parts_[name] = TablePart(clone(table).fit(source))
         return self
+
+    def _validate(self) -> None:
+        """Check a preprocessor that was read from a model file."""
+        if not self.parts_ or not all(isinstance(part, _PARTS) for part in self.parts_.values()):
+            raise ValueError("parts_ must be the encoded sources by name")
+        if sum(block.width for block in self.blocks_) > _MAX_WIDTH:
+            raise ValueError(f"a row must have at most {_MAX_WIDTH} numbers")
 
     @property
     def blocks_(self) -> tuple[Block, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from numbers import Integral
 from typing import Any
 
@@ -15,6 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import CovariateError, SettingError
+from ..registry import register_model
 from ..warning import warn_user
 from .columns import Column, Floats
 from .encoding import Encoding
@@ -28,6 +28,7 @@ __all__ = ["TabularPreprocessor"]
 _NUMBERS = ("scaled", "piecewise")
 
 
+@register_model
 class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Impute, encode and scale a table with statistics of the training rows.
 
@@ -218,44 +219,13 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
             )
         return self._encoding.names.copy()
 
-    def to_state(self) -> dict[str, Any]:
-        """Return all that was set and learned, in JSON's types; ``from_state`` takes it back without loss.
-
-        Returns
-        -------
-        dict
-
-        """
-        check_is_fitted(self, "columns_")
-        columns = [{name: _listed(value) for name, value in asdict(column).items()} for column in self.columns_]
-        fills = None if self.fill_values is None else {name: float(fill) for name, fill in self.fill_values.items()}
-        settings = {
-            "fill_values": fills,
-            "missing_indicators": bool(self.missing_indicators),
-            "scale": bool(self.scale),
-            "max_levels": int(self.max_levels),
-            "numbers": str(self.numbers),
-            "bins": int(self.bins),
-        }
-        return {"settings": settings, "named": hasattr(self, "feature_names_in_"), "columns": columns}
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> TabularPreprocessor:
-        """Return the fitted transformer whose ``to_state`` was saved.
-
-        Parameters
-        ----------
-        state : mapping
-            What ``to_state`` returned.
-
-        Returns
-        -------
-        TabularPreprocessor
-
-        """
-        new = cls(**state["settings"])
-        new._learn([_column_of(column) for column in state["columns"]], state["named"])
-        return new
+    def _validate(self) -> None:
+        """Check and complete a transformer that was read from a model file."""
+        for column in self.columns_:
+            if not isinstance(column, Column):
+                raise ValueError(f"columns_ must be columns; got {type(column).__name__}")
+            column.check()
+        self._learn(list(self.columns_), hasattr(self, "feature_names_in_"))
 
     def _learn(self, columns: list[Column], named: bool) -> None:
         outputs = Counter(output for column in columns for output in column.outputs)
@@ -290,15 +260,6 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _column_of(state: Mapping[str, Any]) -> Column:
-    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in state.items()}
-    return Column(**values)
 
 
 def _checked_bins(numbers: object, bins: object) -> int:

@@ -10,7 +10,14 @@ from .base import Primitive
 from .never import Never
 from .registry import primitive_class
 
-__all__ = ["Places", "check_primitive", "choose_families", "components_per_event", "families_of"]
+__all__ = [
+    "Places",
+    "check_primitive",
+    "choose_families",
+    "components_per_event",
+    "families_of",
+    "primitive_names",
+]
 
 Places = tuple[tuple[type[Primitive] | None, ...], ...]
 """The families of the components, event type by event type; None where another event type has more components."""
@@ -84,3 +91,14 @@ def _is_one(primitive: Any) -> bool:
 def _by_event(primitive: Any) -> bool:
     """Tell whether families are given event type by event type."""
     return isinstance(primitive, Mapping) and bool(primitive) and all(type(code) is int for code in primitive)
+
+
+def primitive_names(primitive: Any) -> Any:
+    """Return the option ``primitive`` with registered names in place of classes."""
+    if isinstance(primitive, (list, tuple)):
+        return [primitive_names(family) for family in primitive]
+    if not isinstance(primitive, Mapping):
+        return primitive_class(primitive).name
+    if _by_event(primitive):
+        return {event: primitive_names(families) for event, families in primitive.items()}
+    return {primitive_names(family): count for family, count in primitive.items()}
