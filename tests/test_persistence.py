@@ -436,7 +436,7 @@ def test_a_newer_format_and_a_checkpoint_are_refused(saved):
     content, arrays = read_arrays(saved)
     assert content["format"] == FORMAT == 4
     write_arrays(saved, content | {"format": 5}, arrays)
-    with pytest.raises(ModelFileError, match="has format 5; this version reads format 4. Update lifemix"):
+    with pytest.raises(ModelFileError, match="has format 5; this version reads format 4. Fit the model again"):
         load(saved)
     write_arrays(saved, {"checkpoint": "5"}, arrays)
     with pytest.raises(ModelFileError, match="is not a model file"):

@@ -117,7 +117,7 @@ METRICS: dict[str, Callable[[Scored, int], Any]] = {
     "brier_score": lambda s, event: metrics.brier_score(*s.pair, 1 - s.risk, HORIZONS, event),
     "integrated_brier_score": lambda s, event: [
         metrics.integrated_brier_score(*s.pair, 1 - s.risk, HORIZONS, event, rule=rule)
-        for rule in (None, "step", "trapezoid")
+        for rule in ("trapezoid", "step")
     ],
     "permutation_importance": _permutation,
     "calibration_curve": lambda s, event: metrics.calibration_curve(s.test, s.risk[:, 1], 0.8, event, bins=4),
