@@ -536,7 +536,7 @@ def _event_codes(column: Any, codes: Mapping[str, int] | None, name: str) -> Flo
             )
         return _floats(column)
     labels = _labels(column)
-    texts = [str(int(level)) if isinstance(level, float) else str(level).strip() for level in labels.categories]
+    texts = [f"{level:g}" if isinstance(level, float) else str(level).strip() for level in labels.categories]
     unknown = sorted(set(texts) - set(codes))
     if unknown:
         raise TargetError(f"the event column {name!r} has labels without a code: {unknown[:5]}; codes has {[*codes]}.")
