@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.preprocessing import StandardScaler
-from disk_tables import COVARIATES, make_table, write_shards
 
+from disk_tables import COVARIATES, make_table, write_shards
 from lifemix import DeepSurvivalMachines, load, make_target, save, streaming
 from lifemix.errors import CovariateError, InputError, MissingExtraError, SettingError, TargetError
 from lifemix.estimators.plan import make_plan, source_plan
@@ -47,7 +47,7 @@ def target_of(table, **options):
 
 def read(source):
     blocks = list(source.read())
-    frames = [block.frame.astype({name: object for name in source.labels}) for block in blocks]
+    frames = [block.frame.astype(dict.fromkeys(source.labels, object)) for block in blocks]
     return pd.concat(frames, ignore_index=True), np.concatenate([block.row for block in blocks])
 
 

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -38,10 +38,19 @@ from .splits import default_horizons
 from .subjects import first_appearance, subject_codes
 from .target import Target, as_target
 
-__all__ = ["Block", "Scan", "TableSource", "evaluate", "mapped_arrays", "open_arrays", "scan_table", "write_predictions"]
+__all__ = [
+    "RowBlock",
+    "Scan",
+    "TableSource",
+    "evaluate",
+    "mapped_arrays",
+    "open_arrays",
+    "scan_table",
+    "write_predictions",
+]
 
 Floats = NDArray[np.float64]
-Encoder = Callable[["Block"], dict[str, NDArray[Any]]]
+Encoder = Callable[["RowBlock"], dict[str, NDArray[Any]]]
 
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "ipc", ".arrow": "ipc", ".ipc": "ipc", ".orc": "orc"}
 _FORMATS |= {".csv": "csv", ".tsv": "csv", ".txt": "csv"}
@@ -69,7 +78,7 @@ def _arrow(module: str = "") -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class RowBlock:
     """Some rows of a table; ``row`` holds their positions in the table."""
 
     row: NDArray[np.int64]
@@ -77,11 +86,11 @@ class Block:
     target: Target | None
     weight: Floats
 
-    def take(self, rows: NDArray[Any]) -> Block:
+    def take(self, rows: NDArray[Any]) -> RowBlock:
         """Return some rows, by index or mask."""
         index = np.flatnonzero(rows) if rows.dtype == bool else rows
         target = None if self.target is None else self.target.take(index)
-        return Block(self.row[index], self.frame.iloc[index], target, self.weight[index])
+        return RowBlock(self.row[index], self.frame.iloc[index], target, self.weight[index])
 
     @property
     def outcome(self) -> Target:
@@ -275,12 +284,12 @@ class TableSource:
         second._parts = [*self._parts, (share, random_state + _SPLIT_SEED, True)]
         return first, second
 
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[RowBlock]:
         """Yield all rows with an outcome and a positive weight, in blocks of a fixed number of rows of one file.
 
         Yields
         ------
-        Block
+        RowBlock
             At least one row.
 
         """
@@ -299,7 +308,7 @@ class TableSource:
                 if len(block.row):
                     yield block
 
-    def _block(self, table: Any, first_row: int) -> Block:
+    def _block(self, table: Any, first_row: int) -> RowBlock:
         weight = None if self.weight is None else _floats(table.column(self.weight))
         used = check_weight(weight, table.num_rows) > 0
         values: dict[str, Any] = {}
@@ -323,7 +332,7 @@ class TableSource:
             copy=False,
         )
         row = np.arange(first_row, first_row + table.num_rows)
-        block = Block(row, frame, None, np.ones(len(row)) if weight is None else weight)
+        block = RowBlock(row, frame, None, np.ones(len(row)) if weight is None else weight)
         if not used.all():
             block = block.take(used)
         if not values or not used.any():
@@ -374,7 +383,7 @@ def _open(data: Any, delimiter: str | None, missing: Sequence[str], as_text: Seq
         raise InputError("the source has no files; expected at least one. Check the path.")
     types = {field.name: field.type for field in dataset.schema}
     for fragment in fragments:
-        for field in _guarded(fragment, lambda fragment=fragment: fragment.physical_schema):
+        for field in _guarded(fragment, partial(getattr, fragment, "physical_schema")):
             types[field.name] = _common_type(types.get(field.name, field.type), field.type, is_csv)
     if is_csv:
         types |= {name: pa.string() for name in as_text if name in types}
@@ -595,8 +604,8 @@ def scan_table(source: TableSource, validation_fraction: float, max_levels: int,
     sample_share = min(1.0, min(_SAMPLE_ROWS, _SAMPLE_VALUES // n_columns) / file_rows)
     statistics = RunningStatistics(source.columns, source.labels, max_levels)
     n_rows, n_used, n_held_out, total_weight = 0, 0, 0, 0.0
-    sample: list[Block] = []
-    extremes: list[Block] = []
+    sample: list[RowBlock] = []
+    extremes: list[RowBlock] = []
     for block in source.read():
         target = block.outcome
         statistics.add(block.frame)
@@ -623,12 +632,14 @@ def scan_table(source: TableSource, validation_fraction: float, max_levels: int,
     )
 
 
-def _join(blocks: Sequence[Block]) -> Block:
+def _join(blocks: Sequence[RowBlock]) -> RowBlock:
     """Return blocks as one."""
     target = blocks[0].outcome
     names = ("event", "time", "entry", "upper", "subject")
     arrays = {name: [getattr(block.outcome, name) for block in blocks] for name in names}
-    columns = {name: None if values[0] is None else np.concatenate(values) for name, values in arrays.items()}
+    columns: dict[str, Any] = {
+        name: None if values[0] is None else np.concatenate(values) for name, values in arrays.items()
+    }
     frame = pd.DataFrame(
         {
             name: pd.api.types.union_categoricals([block.frame[name].array for block in blocks])
@@ -638,10 +649,10 @@ def _join(blocks: Sequence[Block]) -> Block:
         }
     )
     row, weight = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("row", "weight"))
-    return Block(row, frame, replace(target, **columns), weight)
+    return RowBlock(row, frame, replace(target, **columns), weight)
 
 
-def _extremes(block: Block) -> Block:
+def _extremes(block: RowBlock) -> RowBlock:
     """Return the first and the last row of every event code, and one of every kind of censoring."""
     target = block.outcome
     last = np.fmax(target.time, target.upper)
@@ -655,9 +666,10 @@ def _extremes(block: Block) -> Block:
     return block.take(np.unique(np.array(rows, dtype=np.intp)))
 
 
-def _check_paths(block: Block, all_rows: bool) -> Target:
+def _check_paths(block: RowBlock, all_rows: bool) -> Target:
     """Return the target with the rows of each subject as a path; refuse rows that do not follow each other."""
     target = block.outcome
+    assert target.subject is not None
     path, n_paths = first_appearance(target.subject)
     if n_paths == len(path):
         return target
@@ -694,22 +706,24 @@ def mapped_arrays(
 
     """
     if source.cache is not None:
-        place = source.cache / f"lifemix-{key[:32]}"
+        destination = source.cache / f"lifemix-{key[:32]}"
     else:
-        place = Path(tempfile.mkdtemp(prefix="lifemix-")) / "matrix" if folder is None else folder / "lifemix-matrix"
-    temporary = None if source.cache is not None else place.parent if folder is None else place
-    place.parent.mkdir(parents=True, exist_ok=True)
+        destination = (
+            Path(tempfile.mkdtemp(prefix="lifemix-")) / "matrix" if folder is None else folder / "lifemix-matrix"
+        )
+    temporary = None if source.cache is not None else destination.parent if folder is None else destination
+    destination.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with own_folder(place.parent, "matrix"):
-            if source.cache is None or not place.exists():
-                shutil.rmtree(place, ignore_errors=True)
-                partial = place.with_name(f"{place.name}.partial")
+        with own_folder(destination.parent, "matrix"):
+            if source.cache is None or not destination.exists():
+                shutil.rmtree(destination, ignore_errors=True)
+                unfinished = destination.with_name(f"{destination.name}.unfinished")
                 try:
-                    _write_arrays(source, scan, encode, seed, partial)
-                    partial.rename(place)
+                    _write_arrays(source, scan, encode, seed, unfinished)
+                    unfinished.rename(destination)
                 finally:
-                    shutil.rmtree(partial, ignore_errors=True)
-        yield place
+                    shutil.rmtree(unfinished, ignore_errors=True)
+        yield destination
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -861,14 +875,14 @@ def _table_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
     name = path.name.lower()
     if not name.endswith(_WRITTEN):
         raise SettingError(f"the file's name must end in {', '.join(_WRITTEN)}; got {path.name!r}. Rename it.")
-    with atomic_write(path) as partial:
+    with atomic_write(path) as unfinished:
         if name.endswith((".parquet", ".pq")):
             writer: Any = None
 
             def write(block: pd.DataFrame) -> None:
                 nonlocal writer
                 table = _arrow().Table.from_pandas(block, preserve_index=False)
-                writer = writer or _arrow("parquet").ParquetWriter(str(partial), table.schema)
+                writer = writer or _arrow("parquet").ParquetWriter(str(unfinished), table.schema)
                 writer.write_table(table)
 
             try:
@@ -878,7 +892,7 @@ def _table_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
                     writer.close()
             return
         separator = "\t" if ".tsv" in name else ","
-        with gzip.open(partial, "wb") if name.endswith(".gz") else open(partial, "wb") as file:
+        with gzip.open(unfinished, "wb") if name.endswith(".gz") else open(unfinished, "wb") as file:
             yield lambda block: block.to_csv(
                 file, sep=separator, index=False, header=file.tell() == 0, lineterminator="\n"
             )

@@ -5,8 +5,8 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 import pytest
-from disk_tables import make_table
 
+from disk_tables import make_table
 from lifemix.errors import CovariateError, SettingError
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.preprocessing.running_statistics import RunningStatistics

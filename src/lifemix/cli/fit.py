@@ -152,7 +152,7 @@ def _check_from_disk(from_disk: bool, data: Path, refit: bool | None, holdout_to
     if data.is_dir() and not from_disk:
         raise SettingError(f"{data} is a folder: add --from-disk to read its files in blocks.")
     if from_disk and (refit or holdout_to is not None):
-        raise SettingError("--refit and --holdout-to need the table in memory: leave them out, or leave out --from-disk.")
+        raise SettingError("--from-disk cannot go with --refit and --holdout-to, which need the table in memory.")
 
 
 def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices: _FitChoices) -> None:

@@ -32,11 +32,11 @@ def fit_from_disk(
         raise SettingError("--from-disk fits one model without a search: use --model dsm --no-search.")
     if options.time is None or options.event is None:
         raise SettingError("name the columns of the time and the event: --time and --event.")
-    options = options.resolve(TableSource(data).columns)
+    event, options = options.event, options.resolve(TableSource(data).columns)
     labels: set[Any] = set()
-    for frame, _ in TableSource(data, columns=[options.event], categorical=[options.event]).blocks():
-        labels |= set(frame[options.event].dropna().unique())
-    codes = EventCodes.learn(pd.Series(sorted(labels, key=str), dtype=object), options.event, options.censored)
+    for frame, _ in TableSource(data, columns=[event], categorical=[event]).blocks():
+        labels |= set(frame[event].dropna().unique())
+    codes = EventCodes.learn(pd.Series(sorted(labels, key=str), dtype=object), event, options.censored)
     source = _source(data, options, codes, None, options.categorical)
     train, test = source.split(min(holdout, _MOST_HELD_OUT / max(source.n_rows, 1)), choice.seed)
     checkpoint = output.with_name(f"{output.stem}.checkpoint")
@@ -123,5 +123,5 @@ def _columns(saved: SavedModel) -> tuple[list[str], list[str]]:
 
 
 def _records(quality: pd.DataFrame) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = quality.astype(object).where(quality.notna(), None).to_dict("records")
-    return records
+    records = quality.astype(object).where(quality.notna(), None).to_dict("records")
+    return [{str(name): value for name, value in record.items()} for record in records]

@@ -26,7 +26,7 @@ from ..model import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor, apply_preprocessor, learn_preprocessor
 from ..primitives.choice import choose_families, components_per_event
 from ..splits import train_validation_split
-from ..streaming import Block, TableSource, mapped_arrays, open_arrays, scan_table
+from ..streaming import RowBlock, TableSource, mapped_arrays, open_arrays, scan_table
 from ..target import Target, TargetLike
 from ..training import Data, Job, Ranks, TrainConfig, warm_start
 from ..warning import warn_user
@@ -263,7 +263,7 @@ class _SourceEncoder:
         entries = bool(target.truncated.any())
         return cls(preprocessor, scale, rounding, mean_weight, intervals, entries, bool(at_origin.any()))
 
-    def __call__(self, block: Block) -> dict[str, NDArray[Any]]:
+    def __call__(self, block: RowBlock) -> dict[str, NDArray[Any]]:
         target = events_in_steps(block.outcome, self.rounding)
         observations = self.scale.observe(target, block.weight / self.mean_weight, torch.float32)
         absent = torch.zeros_like(observations.time, dtype=torch.bool)

@@ -35,9 +35,7 @@ _MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, Runt
 class Checkpoint(Callback):
     """The file that holds the state of one fleet; it belongs to one set of data and settings, by their fingerprint."""
 
-    def __init__(
-        self, path: str | os.PathLike[str], fleet: Fleet, every: int = 1, writes: bool = True
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], fleet: Fleet, every: int = 1, writes: bool = True) -> None:
         self.path = Path(path)
         self.every, self.writes = every, writes
         self.fingerprint = _fingerprint(fleet)
@@ -201,6 +199,6 @@ def _fingerprint(fleet: Fleet) -> str:
     for array in arrays:
         if array is not None:
             digest.update(f"{array.dtype}{tuple(array.shape)}".encode())
-            digest.update(np.ascontiguousarray(array.detach().cpu().numpy()))  # not copied: it may be a large mapped array
+            digest.update(np.ascontiguousarray(array.detach().cpu().numpy()).data)
         digest.update(b";")
     return digest.hexdigest()
