@@ -47,6 +47,7 @@ LEVELS = {
     "plots": 5,
     "_html": 4,
     "streaming": 5,
+    "mapped_matrix": 5.5,
     "training": 5,
     "estimators": 6,
     "baselines": 6,
