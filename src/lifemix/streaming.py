@@ -199,7 +199,9 @@ class TableSource:
         _check_columns(self._fragments[0], self._schema, [*roles, *(columns or ()), *drop])
         self.columns = [name for name in columns or names if name not in {*roles, *drop}]
         if not self.columns:
-            raise CovariateError(f"the source has no covariates besides {sorted({*roles, *drop})}. Name a column.")
+            raise CovariateError(
+                f"the source has no covariates besides {sorted({*roles, *drop})}. Name at least one covariate."
+            )
         self._needed = list(dict.fromkeys([*self.columns, *roles]))
         for fragment in self._fragments:
             _check_columns(fragment, self._schema, self._needed)
