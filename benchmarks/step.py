@@ -59,7 +59,7 @@ def whole_step(fleet: Fleet) -> Callable[[], None]:
 
     def step() -> None:
         number = next(steps) % len(targets)
-        fleet.step(fleet.inputs(batches[number], x), targets[number], None)
+        fleet.step(fleet.inputs(batches[number], x), targets[number], None, torch.ones(len(fleet.running)))
 
     return step
 

@@ -46,6 +46,7 @@ LEVELS = {
     "plots": 5,
     "_html": 4,
     "streaming": 5,
+    "mapped_matrix": 5.5,
     "training": 5,
     "estimators": 6,
     "baselines": 6,

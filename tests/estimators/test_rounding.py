@@ -121,15 +121,15 @@ def test_competing_risks_have_it_where_it_is_asked_for():
     assert given.history_[0]["train_loss"] != automatic.history_[0]["train_loss"]
 
 
-def test_a_table_on_disk_has_exact_times(tmp_path):
+def test_a_table_on_disk_is_treated_as_in_memory(tmp_path):
     X, y = coarse()
     path = tmp_path / "table.csv"
     rows = [f"{a},{b},{t},{e}" for (a, b), t, e in zip(X, y["time"], y["event"], strict=True)]
     path.write_text("\n".join(["a,b,time,event", *rows]) + "\n")
     source = TableSource(path, time="time", event="event")
-    assert DeepSurvivalMachines(**SMALL, rounding=None).fit(source).settings_["rounding"] == 0
-    with pytest.raises(SettingError, match="rounding=1 needs a table in memory"):
-        DeepSurvivalMachines(**SMALL, rounding=1.0).fit(source)
+    assert DeepSurvivalMachines(**SMALL, rounding=None).fit(source).settings_["rounding"] == 1
+    automatic, chosen = (DeepSurvivalMachines(**SMALL, rounding=step).fit(source) for step in (None, 1.0))
+    assert automatic.history_ == chosen.history_
 
 
 def test_the_end_of_time_cannot_go_with_it_under_competing_risks():

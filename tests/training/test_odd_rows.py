@@ -1,7 +1,5 @@
 """Delayed entry, intervals, left-censored times and ``t_max`` in the training step with its gradient written out."""
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 import torch
@@ -15,7 +13,6 @@ from lifemix.training import Data, Fleet, Job, TrainConfig, warm_start
 from lifemix.training.batches import shuffled_rows
 from lifemix.training.fused import Fused
 from lifemix.training.gradients import Autograd
-from lifemix.training.stream_fleet import _Lane, _side_by_side
 
 N = 120
 FAMILIES = [name for name, family in PRIMITIVES.items() if issubclass(family, LogLocationScale)]
@@ -112,16 +109,3 @@ def test_what_is_kept_of_a_table_is_not_taken_for_another(events):
     for fleet in (one, other, plain, one, one):
         for ours, fresh in zip(numbers(kept, fleet), numbers(Fused(architecture, config), fleet), strict=True):
             assert torch.equal(ours, fresh)
-
-
-def test_rows_of_several_lanes_are_those_of_each():
-    architecture, config = Architecture(5, (6,), 3, 2, "weibull"), TrainConfig()
-    data, lanes = make_fleet("all", 2, architecture, config).data, []
-    for part, rows in ((slice(0, 50), torch.tensor([[[3, 0], [49, 7]]])), (slice(50, N), torch.tensor([[[69], [0]]]))):
-        own = Data(data.x[part], data.observed.take(part))
-        lanes.append(_Lane(own, rows, own.observed.weight[rows], rows.transpose(0, 1), iter(())))
-    table, rows, weight = _side_by_side(lanes)
-    assert torch.equal(weight, table.weight[rows])
-    for field in fields(Observations):
-        found = getattr(table, field.name)[rows]
-        assert torch.equal(found, getattr(data.observed, field.name)[torch.tensor([[[3, 0, 119], [49, 7, 50]]])])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .landmark_options import Landmarks, Window
-from .options import Data, Model, Seed, Times
+from .options import Data, FromDisk, Model, Seed, Times
 from .output import Screen
 from .paths import check_model_path, check_table_path
 from .table_options import OutcomeOptions
@@ -20,6 +20,7 @@ def evaluate(
     times: Times = None,
     landmarks: Landmarks = None,
     window: Window = None,
+    from_disk: FromDisk = False,
     seed: Seed = 0,
 ) -> None:
     """Evaluate a model on rows with outcomes, preferably rows that it was not fitted to.
@@ -32,12 +33,10 @@ def evaluate(
     at, from_times = TimeList.parse(times), TimeList.parse(landmarks, "--landmarks")
     lengths = TimeList.parse(window, "--window")
     check_model_path(model)
-    if not data.is_dir():
+    if not (from_disk and data.is_dir()):
         check_table_path(data)
-    from .large_predict import worth_blocks
-
-    if worth_blocks(data, table):
-        from .large_evaluate import evaluate_from_disk
+    if from_disk:
+        from .from_disk import evaluate_from_disk
 
         evaluate_from_disk(screen, model, data, table, at, seed)
         return

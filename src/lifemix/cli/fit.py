@@ -10,9 +10,8 @@ import typer
 
 from ..errors import SettingError
 from .fit_steps import check, choose, measure, metadata, shown_as_warning
-from .memory_limit import Memory
 from .model_choice import ModelChoice, composition
-from .options import Data, Fast, Jobs, Seed
+from .options import Data, Fast, FromDisk, Jobs, Seed
 from .output import Screen
 from .paths import MODELS, TABLES, check_output, check_table_path
 from .reference_models import MODEL_NAMES
@@ -103,7 +102,7 @@ def fit(
         typer.Option(help="Learn from the whole history of visits (--id, --visit): recurrent or attention."),
     ] = None,
     jobs: Jobs = 1,
-    memory: Memory = None,
+    from_disk: FromDisk = False,
     seed: Seed = 0,
 ) -> None:
     """Fit a model to a table and write it to a file.
@@ -128,14 +127,12 @@ def fit(
         own: dict[str, Any] = {"members": members, "epochs": epochs, "holdout": holdout, "seed": seed}
         fit_histories(screen, data, table, output, encoder=encoder, settings=settings, **own)
         return
-    from .large_fit import fit_from_disk, fits_from_disk
-
-    from_disk = fits_from_disk(screen, data, memory)
+    _check_from_disk(from_disk, data, refit, holdout_to)
     choice = ModelChoice.of(
         model or ("dsm" if from_disk else None),
         settings,
         fast=fast,
-        search=search,
+        search=False if from_disk and search is None else search,
         members=members,
         epochs=epochs,
         intervals=table.upper is not None,
@@ -143,7 +140,19 @@ def fit(
         seed=seed,
     )
     choices = _FitChoices(choice, holdout, refit, holdout_to, force, any_model=model is None)
-    (fit_from_disk if from_disk else _run)(screen, data, table, output, choices)
+    if from_disk:
+        from .from_disk import fit_from_disk
+
+        fit_from_disk(screen, data, table, output, choice, holdout)
+        return
+    _run(screen, data, table, output, choices)
+
+
+def _check_from_disk(from_disk: bool, data: Path, refit: bool | None, holdout_to: Path | None) -> None:
+    if data.is_dir() and not from_disk:
+        raise SettingError(f"{data} is a folder: add --from-disk to read its files in blocks.")
+    if from_disk and (refit or holdout_to is not None):
+        raise SettingError("--from-disk cannot go with --refit and --holdout-to, which need the table in memory.")
 
 
 def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices: _FitChoices) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import SettingError
 
-__all__ = ["Data", "Fast", "Jobs", "Model", "Page", "Seed", "Times", "parse_numbers", "split_names"]
+__all__ = ["Data", "Fast", "FromDisk", "Jobs", "Model", "Page", "Seed", "Times", "parse_numbers", "split_names"]
 
 Data = Annotated[
     Path,
@@ -23,6 +23,10 @@ Page = Annotated[Path, typer.Option("--output", "-o", help="Where to write the p
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes to use; -1: one per core. The result is the same.")]
 Fast = Annotated[bool, typer.Option("--fast", help="One network with default settings: quick, and less accurate.")]
+FromDisk = Annotated[
+    bool,
+    typer.Option("--from-disk", help="Read the table in blocks: a Parquet, Feather or CSV file, or a folder of them."),
+]
 Times = Annotated[
     list[str] | None,
     typer.Option(

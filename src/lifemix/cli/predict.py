@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SettingError
-from .options import Data, Model, Times, parse_numbers
+from .options import Data, FromDisk, Model, Times, parse_numbers
 from .output import Screen, shown_number
 from .paths import TABLES, check_model_path, check_output, check_table_path
 from .table_options import FileOptions, TableOptions
@@ -45,6 +45,7 @@ def predict(
             help="Put an apostrophe before texts that begin with = + - @, which a spreadsheet would run as formulas.",
         ),
     ] = False,
+    from_disk: FromDisk = False,
 ) -> None:
     """Predict survival for the rows of a table.
 
@@ -57,17 +58,17 @@ def predict(
     at = TimeList.parse(times)
     levels = parse_numbers(quantiles, "--quantiles", 0, 1)
     check_model_path(model)
-    if not data.is_dir():
+    if not (from_disk and data.is_dir()):
         check_table_path(data)
     if output is not None:
         check_output(output, TABLES, (model, data))
-        from .large_predict import worth_blocks
+    if from_disk:
+        if output is None or escape_formulas:
+            raise SettingError("--from-disk needs a file: add -o predictions.parquet, without --escape-formulas.")
+        from .from_disk import predict_from_disk
 
-        if worth_blocks(data, table) and not _by_subject(model, table):
-            _write_in_blocks(screen, model, data, table, at, levels, output, escape_formulas)
-            return
-    elif data.is_dir():
-        raise SettingError("the predictions of a folder are written to a file: add -o predictions.parquet")
+        predict_from_disk(screen, model, data, table, at, levels, output)
+        return
     result = _predict_table(screen, model, data, table, at, levels)
     if escape_formulas:
         result = _without_formulas(result)
@@ -80,39 +81,6 @@ def predict(
     write_table(result, output)
     screen.wrote(output, f": {len(result):,} rows, columns {', '.join(result.columns)}.")
     screen.result({"output": str(output), "rows": len(result), "columns": list(result.columns)})
-
-
-def _by_subject(model: Path, given: TableOptions) -> bool:
-    """Tell whether rows of one subject are predicted together, so that the table is read whole."""
-    from .model_file import open_model
-
-    saved = open_model(model)
-    options = saved.options.override(given)
-    return "histories" in saved.metadata or (options.id is not None and bool(options.entry or options.visit))
-
-
-def _write_in_blocks(
-    screen: Screen,
-    model: Path,
-    data: Path,
-    table: TableOptions,
-    at: TimeList,
-    quantiles: list[float],
-    output: Path,
-    escape_formulas: bool,
-) -> None:
-    """Predict a table of any length in constant memory."""
-    from ..scoring import predicted_columns
-    from .large_predict import predict_in_blocks
-
-    def predicted(saved: SavedModel, X: pd.DataFrame, times: list[float]) -> pd.DataFrame:
-        return predicted_columns(saved.model, X, times, saved.event_names, quantiles)
-
-    finish = _without_formulas if escape_formulas else lambda block: block
-    screen.say(f"Reading {data.name} and writing {output.name} in blocks.", markup=False)
-    rows, columns = predict_in_blocks(screen, model, data, table, at, output, predicted, finish)
-    screen.wrote(output, f": {rows:,} rows, columns {', '.join(columns)}.")
-    screen.result({"output": str(output), "rows": rows, "columns": columns})
 
 
 def _predict_table(

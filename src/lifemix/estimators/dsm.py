@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ..checks import check_times, check_weight
 from ..distribution import CompetingDistribution, MixtureDistribution
 from ..encoders import SequenceEncoder
-from ..errors import InputError
+from ..errors import InputError, SettingError
 from ..event_coding import refuse_unknown_types
 from ..metrics import mean_concordance
 from ..model import Architecture
@@ -33,9 +33,8 @@ from .automatic import check_used, with_used
 from .fleets import train_plan
 from .inputs import read_target
 from .network import FittedNetwork, check_layout
-from .plan import Plan, architecture_of, make_plan
+from .plan import Plan, architecture_of, make_plan, source_plan
 from .settings import RULES, check_combinations
-from .streamed import fit_source, log_likelihood_of, refuse_beside_source
 
 __all__ = ["DeepSurvivalMachines"]
 
@@ -338,8 +337,10 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
         """
         if isinstance(X, TableSource):
-            refuse_beside_source(y=y, sample_weight=sample_weight, validation_data=validation_data, groups=groups)
-            return self._learn(*fit_source(self, X))
+            _refuse_beside_source(y=y, sample_weight=sample_weight, validation_data=validation_data, groups=groups)
+            with source_plan(self, X) as (rows, plan, ranks):
+                trained = train_plan(plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose), ranks)
+                return self._learn(rows, plan, *trained)
         y = cast(TargetLike, y)
         grouped = y if groups is None else as_target(y).grouped(groups)
         rows, plan = make_plan(self, X, grouped, sample_weight, validation_data)
@@ -555,8 +556,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
         """
         if isinstance(X, TableSource):
-            refuse_beside_source(y=y, sample_weight=sample_weight)
-            return log_likelihood_of(self, X)
+            _refuse_beside_source(y=y, sample_weight=sample_weight)
+            return sum(self.log_likelihood(block.frame, block.outcome, block.weight) for block in X.read())
         matrix, target = self.preprocess(X), read_target(X, cast(TargetLike, y))
         refuse_unknown_types(target.event, self.n_events_, "y")
         return self.network_.log_likelihood(matrix, target, check_weight(sample_weight, len(target)))
@@ -604,3 +605,13 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         tags.input_tags.categorical = tags.input_tags.string = isinstance(self.preprocessor, str)
         tags.target_tags.required = True
         return tags
+
+
+def _refuse_beside_source(**options: Any) -> None:
+    """Refuse arguments of ``fit`` that a source names itself."""
+    named = [name for name, value in options.items() if value is not None]
+    if named:
+        raise SettingError(
+            f"a TableSource names outcome, weights and subjects itself; got {', '.join(named)} too. Leave them out: "
+            "TableSource(path, time=..., event=..., weight=..., subject=...)."
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from pathlib import Path
@@ -30,6 +31,7 @@ from ..training import (
     Fit,
     Fleet,
     ModuleFleet,
+    Ranks,
     steps_per_epoch,
     trains_alone,
 )
@@ -48,26 +50,31 @@ def train_plan(
     checkpoint_folder: str | os.PathLike[str] | None = None,
     callbacks: Sequence[Callback] = (),
     verbose: bool = False,
+    ranks: Ranks | None = None,
 ) -> tuple[list[Fit], tuple[Architecture, ...]]:
     """Return what training gives for each job, and one architecture, or one per job where each has its own module.
 
-    The checkpoints are removed once all jobs are done; as long as it lasts, no other fit may use their folder.
+    The checkpoints are removed once all jobs are done; as long as it lasts, no other fit may use their folder. Of
+    several processes, the first calls the callbacks and writes the checkpoints, which all read.
     """
+    ranks = ranks or Ranks()
+    if ranks.rank > 0:
+        callbacks, verbose = (), False
     if checkpoint_folder is None:
-        return _train(plan, None, callbacks, verbose)
-    with own_folder(Path(checkpoint_folder), "checkpoint"):
-        return _train(plan, Path(checkpoint_folder), callbacks, verbose)
+        return _train(plan, None, callbacks, verbose, ranks)
+    with own_folder(Path(checkpoint_folder), "checkpoint") if ranks.rank == 0 else nullcontext():
+        return _train(plan, Path(checkpoint_folder), callbacks, verbose, ranks)
 
 
 def _train(
-    plan: Plan, folder: Path | None, callbacks: Sequence[Callback], verbose: bool
+    plan: Plan, folder: Path | None, callbacks: Sequence[Callback], verbose: bool, ranks: Ranks
 ) -> tuple[list[Fit], tuple[Architecture, ...]]:
     fits: list[Fit] = []
     architectures, checkpoints = [], []
-    for number, fleet in enumerate(_fleets_of(plan)):
+    for number, fleet in enumerate(_fleets_of(plan, ranks)):
         hooks = [*callbacks]
         if folder is not None:
-            checkpoint = Checkpoint(folder / f"lifemix-checkpoint-{number}.safetensors", fleet)
+            checkpoint = Checkpoint(folder / f"lifemix-checkpoint-{number}.safetensors", fleet, writes=ranks.rank == 0)
             checkpoint.restore(fleet)
             checkpoints.append(checkpoint)
             hooks.insert(0, checkpoint)  # a callback of the user's that fails does not lose the epoch
@@ -81,7 +88,7 @@ def _train(
     return fits, tuple(architectures[:1] if alike else architectures)
 
 
-def _fleets_of(plan: Plan) -> Iterator[Fleet]:
+def _fleets_of(plan: Plan, ranks: Ranks | None = None) -> Iterator[Fleet]:
     """Yield the fleets of one fit: all members together, or one by one where they cannot be."""
     if plan.architecture.module is not None:
         for job in plan.jobs:
@@ -89,9 +96,9 @@ def _fleets_of(plan: Plan) -> Iterator[Fleet]:
             yield ModuleFleet(own, plan.data, job, plan.config)
     elif trains_alone(plan.config.optimizer):
         for job in plan.jobs:
-            yield Fleet(plan.architecture, plan.data, [job], plan.config)
+            yield Fleet(plan.architecture, plan.data, [job], plan.config, ranks)
     else:
-        yield Fleet(plan.architecture, plan.data, plan.jobs, plan.config)
+        yield Fleet(plan.architecture, plan.data, plan.jobs, plan.config, ranks)
 
 
 def check_finite(fits: Sequence[Fit]) -> None:

@@ -6,10 +6,12 @@ that all jobs share. Plans of one shape can train together as a fleet (see ``fle
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, Self, TypeVar, cast
 
 import joblib
 import numpy as np
@@ -18,13 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..encoders import SequenceEncoder
-from ..errors import SettingError
+from ..errors import InputError, SettingError
+from ..likelihood import Observations
+from ..mapped_matrix import mapped_arrays, open_arrays, scan_table
 from ..model import Architecture
-from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor
+from ..preprocessing import TableLike, TabularPreprocessor, apply_preprocessor, learn_preprocessor
 from ..primitives.choice import choose_families, components_per_event
 from ..splits import train_validation_split
+from ..streaming import RowBlock, TableSource
 from ..target import Target, TargetLike
-from ..training import Data, Job, TrainConfig, warm_start
+from ..training import Data, Job, Ranks, TrainConfig, warm_start
 from ..warning import warn_user
 from .automatic import resolved, used
 from .encoders import check_encoder_inputs, make_encoder
@@ -41,8 +46,7 @@ __all__ = [
     "Sample",
     "architecture_of",
     "make_plan",
-    "member_seeds",
-    "train_config",
+    "source_plan",
 ]
 
 OWN_SETTINGS = ("learning_rate", "discount", "prior_strength", "head_prior", "dropout", "weight_decay")
@@ -147,11 +151,7 @@ def make_plan(
     weight = weight / weight.mean()  # the loss does not depend on their scale, single precision does
     check_rounding(estimator.rounding, target)
     intervals = estimator.rounding > 0 or bool(target.interval.any())
-    if estimator.t_max is not None and target.n_events > 1 and intervals and estimator.objective == "exact":
-        raise SettingError(
-            "t_max cannot go with intervals under competing risks in the exact likelihood; got both. "
-            "Leave t_max (or rounding) out, or use objective='elbo'."
-        )
+    _check_t_max(estimator, target, intervals)
     check_encoder_inputs(estimator.encoder, X)
     longest, sequences = getattr(estimator.encoder, "max_visits", None), isinstance(estimator.encoder, SequenceEncoder)
     option = estimator.preprocessor if isinstance(estimator.preprocessor, str) else joblib.hash(estimator.preprocessor)
@@ -183,6 +183,113 @@ def make_plan(
     data = memo.get(("data", option, str(device), estimator.rounding), load)
     settings = used(estimator)
     return X, Plan(preprocessor, sample, scale, architecture, data, jobs, config, settings)
+
+
+def _check_t_max(estimator: Any, target: Target, intervals: bool) -> None:
+    if estimator.t_max is not None and target.n_events > 1 and intervals and estimator.objective == "exact":
+        raise SettingError(
+            "t_max cannot go with intervals under competing risks in the exact likelihood; got both. "
+            "Leave t_max (or rounding) out, or use objective='elbo'."
+        )
+
+
+@contextmanager
+def source_plan(estimator: Any, source: TableSource) -> Iterator[tuple[Any, Plan, Ranks]]:
+    """Read a table on disk; yield a sample of its rows, the plan, and the processes that share the fit.
+
+    The data of the plan are memory-mapped arrays, which are deleted at the end unless the source has a cache.
+    """
+    estimator._check_settings()
+    _check_source(estimator, source)
+    ranks = Ranks.current(str(estimator.device))
+    root = int(ranks.from_first(root_seed(estimator.random_state)))
+    rules = estimator.preprocessor if isinstance(estimator.preprocessor, TabularPreprocessor) else TabularPreprocessor()
+    scan = scan_table(source, float(estimator.validation_fraction), int(rules.max_levels), root)
+    X, target, weight = training_rows(scan.frame, scan.target, scan.weight / scan.mean_weight, estimator.t_max)
+    check_path_settings(estimator, target)
+    estimator = resolved(estimator, round(scan.n_rows * prior_share(target)), target)
+    check_rounding(estimator.rounding, target)
+    _check_t_max(estimator, target, estimator.rounding > 0 or bool(target.interval.any()))
+    preprocessor, scale = scan.statistics.fitted(estimator.preprocessor, scan.frame), TimeScale.learn(target)
+    scale.check(target)
+    example = _inputs(preprocessor, X[:2])
+    architecture = architecture_of(estimator, torch.from_numpy(example), target.n_events)
+    check_memory(estimator, architecture.n_inputs, architecture.layout.size)
+    encode = _SourceEncoder.for_rows(preprocessor, scale, estimator.rounding, scan.mean_weight, target)
+    usable = np.flatnonzero((target.time > 0) | (target.event > 0))
+    informative = events_in_steps(target.take(usable), estimator.rounding)
+    begin = warm_start(architecture.family, scale.observe(informative, weight[usable]), architecture.n_events)
+    settings: dict[str, Any] = {name: float(getattr(estimator, name)) for name in OWN_SETTINGS}
+    for name in ("prior_strength", "head_prior"):
+        settings[name] *= prior_share(target)
+    if estimator.validation_fraction > 0 and scan.n_held_out == 0:
+        warn_user(
+            f"too few rows to hold any out: {scan.n_train}. Training runs for max_epochs on all rows; set "
+            "validation_fraction=0 to choose this."
+        )
+    train_rows, validation_rows = torch.arange(scan.n_train + scan.n_held_out).split([scan.n_train, scan.n_held_out])
+    seeds = member_seeds(root, estimator.n_members)
+    jobs = [Job(train_rows, validation_rows, begin, seed, **settings) for seed in seeds]
+    device = choose_device(estimator.device, _multiplications(estimator, architecture))
+    key = str(joblib.hash([source.fingerprint(), encode, root, scan.held_out_share]))
+    folder = None if estimator.checkpoint is None else Path(estimator.checkpoint)
+    with ExitStack() as stack:
+        if ranks.rank == 0:
+            place = stack.enter_context(mapped_arrays(source, scan, encode, root, key, folder))
+        arrays = open_arrays(ranks.from_first(place if ranks.rank == 0 else None))
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        data = Data(tensors.pop("x"), Observations(**tensors), mapped=True).to(device)
+        config, sample = train_config(estimator, scale), Sample(example[:0], target, weight)
+        yield X, Plan(preprocessor, sample, scale, architecture, data, jobs, config, used(estimator)), ranks
+
+
+@dataclass(frozen=True)
+class _SourceEncoder:
+    """Returns the inputs and observations of a block, with the fields that any row of the table needs."""
+
+    preprocessor: Any
+    scale: TimeScale
+    rounding: float
+    mean_weight: float
+    has_intervals: bool
+    has_entries: bool
+    has_origin: bool
+
+    @classmethod
+    def for_rows(cls, preprocessor: Any, scale: TimeScale, rounding: float, mean_weight: float, target: Target) -> Self:
+        """Return the encoder of a table; ``target`` has a row of every kind."""
+        target = events_in_steps(target, rounding)
+        at_origin = target.time == 0
+        intervals = bool(target.interval.any() or (at_origin & (target.event > 0)).any())
+        entries = bool(target.truncated.any())
+        return cls(preprocessor, scale, rounding, mean_weight, intervals, entries, bool(at_origin.any()))
+
+    def __call__(self, block: RowBlock) -> dict[str, NDArray[Any]]:
+        target = events_in_steps(block.outcome, self.rounding)
+        observations = self.scale.observe(target, block.weight / self.mean_weight, torch.float32)
+        absent = torch.zeros_like(observations.time, dtype=torch.bool)
+        if self.has_intervals and observations.interval is None:
+            observations = replace(observations, interval=absent, upper=2 * observations.time)
+        if self.has_entries and observations.truncated is None:
+            observations = replace(observations, truncated=absent, entry=observations.time)
+        if self.has_origin and observations.at_origin is None:
+            observations = replace(observations, at_origin=absent)
+        arrays = {name: tensor.numpy() for name, tensor in vars(observations).items() if tensor is not None}
+        return {"x": _inputs(self.preprocessor, block.frame), **arrays}
+
+
+def _check_source(estimator: Any, source: TableSource) -> None:
+    """Refuse options that need the table in memory."""
+    if source.time is None:
+        raise InputError("a fit needs the outcome: TableSource(path, time=..., event=...).")
+    if estimator.encoder is not None:
+        raise SettingError("encoder= needs a table in memory; got a TableSource. Use hidden=(...).")
+    preprocessor = estimator.preprocessor
+    if preprocessor is not None and preprocessor != "auto" and not isinstance(preprocessor, TabularPreprocessor):
+        raise SettingError(
+            f"preprocessor must be 'auto', None or a TabularPreprocessor with a TableSource; got "
+            f"{type(preprocessor).__name__}. Others need the whole table in memory."
+        )
 
 
 def train_config(estimator: Any, scale: TimeScale, settled: bool = False) -> TrainConfig:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..training import Callback, TrainingState
 
-__all__ = ["progress_bar", "row_bar", "task_bar"]
+__all__ = ["progress_bar", "task_bar"]
 
 
 class _EpochBar(Callback):
@@ -40,40 +40,6 @@ def progress_bar(shown: bool) -> Iterator[Callback]:
     columns = [*Progress.get_default_columns(), TextColumn("{task.fields[state]}")]
     with Progress(*columns, console=Console(stderr=True)) as progress:
         yield _EpochBar(progress)
-
-
-class _RowBar(Callback):
-    """Shows rows, rows per second and the time left of the current epoch."""
-
-    def __init__(self, progress: Any) -> None:
-        self.progress = progress
-        self.task = progress.add_task("epoch 1", total=None, state="")
-
-    def on_rows(self, state: TrainingState, done: int, total: int) -> None:
-        self.progress.update(self.task, completed=done, total=total, description=f"epoch {state.epoch + 1}")
-
-    def on_epoch_end(self, state: TrainingState) -> None:
-        losses = [fit.best_loss for fit in state.fleet.fits if np.isfinite(fit.best_loss)]
-        best = f"held-out loss {np.mean(losses):.4f}" if losses else ""
-        self.progress.reset(self.task, state=best)
-
-
-@contextmanager
-def row_bar(shown: bool) -> Iterator[Callback]:
-    """Yield a callback that shows the progress inside the epochs of a fit from disk, or none."""
-    if not shown:
-        yield Callback()
-        return
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
-
-    class Speed(ProgressColumn):
-        def render(self, task: Any) -> str:
-            return f"{task.speed:,.0f} rows/s" if task.speed else ""
-
-    columns = [TextColumn("{task.description}"), MofNCompleteColumn(), Speed(), TimeRemainingColumn()]
-    with Progress(*columns, TextColumn("{task.fields[state]}"), console=Console(stderr=True)) as progress:
-        yield _RowBar(progress)
 
 
 @contextmanager

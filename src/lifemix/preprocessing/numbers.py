@@ -11,7 +11,7 @@ from .columns import Column
 from .piecewise import learn_knots
 from .reading import Floats, refuse_infinite
 
-__all__ = ["is_constant", "learn_numbers", "usual_of", "usual_values"]
+__all__ = ["is_constant", "learn_numbers", "moments", "usual_of", "usual_values"]
 
 _ROUNDING = 10 * float(np.finfo(np.float64).eps)
 _SHORT_RANGE = 20
@@ -35,7 +35,7 @@ def learn_numbers(
     if complete.any():
         x = values if complete.all() else values[complete]
         own = [names[i] for i in np.flatnonzero(complete).tolist()]
-        center, spread = _moments(x, np.maximum(np.abs(least), np.abs(most))[complete])
+        center, spread = moments(x, np.maximum(np.abs(least), np.abs(most))[complete])
         given = [fills.get(name) for name in own]
         fill = [float(c if f is None else f) for f, c in zip(given, center.tolist(), strict=True)]
         found = _columns(own, x, fill, center, spread, scale, bins)
@@ -69,7 +69,7 @@ def _learn_filled(name: str, x: Floats, fill: float | None, scale: bool, indicat
         return _learn_incomplete([name], x[None], scale, indicator, bins)[0]
     refuse_infinite(name, x)
     values = np.where(missing, fill, x)
-    center, spread = _moments(values[None], np.abs(values).max(keepdims=True))
+    center, spread = moments(values[None], np.abs(values).max(keepdims=True))
     share = int(missing.sum()) / len(x)
     return _columns([name], x[~missing][None], [float(fill)], center, spread, scale, bins, indicator, share)[0]
 
@@ -83,7 +83,7 @@ def _learn_incomplete(names: Sequence[str], x: Floats, scale: bool, indicator: b
     n_observed, n_rows = observed.shape[1], x.shape[1]
     if n_observed == 0:
         return [Column(name, "empty", missing=1.0) for name in names]
-    center, spread = _moments(observed, np.abs(observed).max(axis=1))
+    center, spread = moments(observed, np.abs(observed).max(axis=1))
     spread = spread * float(np.sqrt(n_observed / n_rows))
     missing = (n_rows - n_observed) / n_rows
     return _columns(names, observed, center.tolist(), center, spread, scale, bins, indicator, missing)
@@ -178,13 +178,13 @@ def _value_at(x: Floats, place: int, sample: Floats) -> float:
     return float(np.partition(x, place)[place])
 
 
-def _moments(x: Floats, largest: Floats) -> tuple[Floats, Floats]:
+def moments(x: Floats, largest: Floats) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of each row of ``[columns, rows]``, whose largest absolute value is known.
 
     They are the same for ``x * 2**k`` up to that factor, without overflow.
     """
     if x.shape[1] >= _LONG and len(x) > 1:  # one after the other in the same memory
-        each = [_moments(x[i : i + 1], largest[i : i + 1]) for i in range(len(x))]
+        each = [moments(x[i : i + 1], largest[i : i + 1]) for i in range(len(x))]
         return np.concatenate([mean for mean, _ in each]), np.concatenate([spread for _, spread in each])
     exponent = np.frexp(largest)[1]
     exponent[np.abs(exponent) < _FAR] = 0

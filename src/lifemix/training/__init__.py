@@ -6,11 +6,10 @@ from .batches import steps_per_epoch
 from .callbacks import Callback, TrainingState, check_callbacks
 from .checkpoint import Checkpoint
 from .config import Data, Job, TrainConfig
+from .distributed import Ranks
 from .fleet import Fit, Fleet
 from .module_fleet import ModuleFleet
 from .optimizers import check_optimizer, trains_alone
-from .ranks import Ranks
-from .stream_fleet import StreamFleet, Window
 from .warm_start import warm_start
 
 __all__ = [
@@ -22,10 +21,8 @@ __all__ = [
     "Job",
     "ModuleFleet",
     "Ranks",
-    "StreamFleet",
     "TrainConfig",
     "TrainingState",
-    "Window",
     "check_callbacks",
     "check_optimizer",
     "steps_per_epoch",

@@ -17,7 +17,7 @@ from torch import Tensor
 from ..devices import on_host
 from .config import Job
 
-__all__ = ["Randomness", "divided_rows", "dropout_masks", "shuffled_rows", "steps_per_epoch"]
+__all__ = ["Randomness", "dropout_masks", "shuffled_rows", "steps_per_epoch"]
 
 _DRAWN = 2**22  # bytes of dropout drawn at once
 
@@ -34,21 +34,25 @@ def steps_per_epoch(n_rows: int, batch_size: int) -> int:
     return math.ceil(n_rows / batch_size)
 
 
-def shuffled_rows(jobs: Sequence[Job], randoms: Sequence[Randomness], batch_size: int) -> tuple[Tensor, Tensor]:
+def shuffled_rows(
+    jobs: Sequence[Job], randoms: Sequence[Randomness], batch_size: int, consecutive: bool = False
+) -> tuple[Tensor, Tensor]:
     """Return the rows of every step of an epoch, ``[models, steps, rows]``, and which of them count.
 
     Where its rows do not fill a batch, a model has its first row in the places that are left; it does not count there.
+    If ``consecutive``, each batch is a run of consecutive rows, from a random first row on, and the batches come in
+    random order: a table larger than memory, whose rows are shuffled already, is read in whole pages.
     """
-    return divided_rows(jobs, randoms, steps_per_epoch(len(jobs[0].train_rows), batch_size))
-
-
-def divided_rows(jobs: Sequence[Job], randoms: Sequence[Randomness], steps: int) -> tuple[Tensor, Tensor]:
-    """Do so for a number of steps; a model with fewer rows than steps has some where none counts."""
+    steps = steps_per_epoch(len(jobs[0].train_rows), batch_size)
     size = max(math.ceil(len(job.train_rows) / steps) for job in jobs)
     rows = torch.zeros(len(jobs), steps, size, dtype=torch.long)
     present = torch.zeros(len(jobs), steps, size, dtype=torch.bool)
     for model, (job, random) in enumerate(zip(jobs, randoms, strict=True)):
-        order = job.train_rows[torch.from_numpy(random.shuffle.permutation(len(job.train_rows)))]
+        n_rows = len(job.train_rows)
+        if consecutive:
+            order = job.train_rows.roll(-int(random.shuffle.integers(n_rows)))
+        else:
+            order = job.train_rows[torch.from_numpy(random.shuffle.permutation(n_rows))]
         rows[model] = job.train_rows[0]
         long, short = len(order) % steps, len(order) // steps  # as torch.tensor_split: the first parts have one more
         cut = long * (short + 1)
@@ -57,6 +61,9 @@ def divided_rows(jobs: Sequence[Job], randoms: Sequence[Randomness], steps: int)
             present[model, :long, : short + 1] = True
         rows[model, long:, :short] = order[cut:].view(steps - long, short)
         present[model, long:, :short] = True
+        if consecutive:
+            step_order = torch.from_numpy(random.shuffle.permutation(steps))
+            rows[model], present[model] = rows[model, step_order], present[model, step_order]
     return rows, present
 
 

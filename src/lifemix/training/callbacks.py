@@ -118,19 +118,6 @@ class Callback:
             The state of the training.
         """
 
-    def on_rows(self, state: TrainingState, done: int, total: int) -> None:
-        """Called inside an epoch that reads its rows from disk, every few hundred thousand rows.
-
-        Parameters
-        ----------
-        state : TrainingState
-            The state of the training.
-        done : int
-            Rows of this epoch that were read.
-        total : int
-            Rows of an epoch.
-        """
-
     def on_fit_end(self, state: TrainingState) -> None:
         """Called after the last epoch.
 

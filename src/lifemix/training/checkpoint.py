@@ -12,7 +12,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, fields
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -35,12 +34,9 @@ _MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, Runt
 class Checkpoint(Callback):
     """The file that holds the state of one fleet; it belongs to one set of data and settings, by their fingerprint."""
 
-    def __init__(
-        self, path: str | os.PathLike[str], fleet: Fleet, every: int = 1, seconds: float = 30.0, writes: bool = True
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], fleet: Fleet, every: int = 1, writes: bool = True) -> None:
         self.path = Path(path)
-        self.every, self.seconds, self.writes = every, seconds, writes
-        self._last = monotonic()
+        self.every, self.writes = every, writes
         self.fingerprint = _fingerprint(fleet)
         self._warned = False
 
@@ -49,17 +45,11 @@ class Checkpoint(Callback):
         if state.epoch % self.every == 0 or state.n_running == 0:
             self.save(state.fleet)
 
-    def on_rows(self, state: TrainingState, done: int, total: int) -> None:
-        """Write the state inside a long epoch, every so many seconds."""
-        if monotonic() - self._last >= self.seconds:
-            self.save(state.fleet)
-
     def save(self, fleet: Fleet) -> None:
         """Write the state atomically: an interruption leaves the previous file intact.
 
         Where it cannot be written (a disk that is full or read-only) there is one warning, and training goes on.
         """
-        self._last = monotonic()
         if not self.writes:
             return
         state = {
@@ -68,7 +58,6 @@ class Checkpoint(Callback):
             "running": fleet.running,
             "fits": [asdict(fit) | {"parameters": None} for fit in fleet.fits],
             "randoms": [[r.shuffle.bit_generator.state, r.dropout.bit_generator.state] for r in fleet.randoms],
-            "position": fleet.position(),
         }
         content = {"checkpoint": _FORMAT, "fingerprint": self.fingerprint, "state": state}
         arrays = {name: _to_array(tensor) for name, tensor in _tensors(fleet).items()}
@@ -163,7 +152,6 @@ def _put_back(fleet: Fleet, state: Mapping[str, Any], arrays: Mapping[str, Any])
         fit.parameters = None if done is None else _to_tensor(done, like, (size,))
         if (done is None) != (number in running):
             raise ValueError(f"model {number} is neither done nor running")
-    fleet.go_to(state["position"])
     for random, (shuffle, dropout) in zip(fleet.randoms, state["randoms"], strict=True):
         random.shuffle.bit_generator.state, random.dropout.bit_generator.state = shuffle, dropout
     if isinstance(fleet, ModuleFleet):
@@ -189,19 +177,18 @@ def _fit_of(saved: Mapping[str, Any]) -> Fit:
 def _fingerprint(fleet: Fleet) -> str:
     """Return a hash of the data, the jobs, the settings and where a new fleet starts."""
     digest = hashlib.sha256()
-    config = [asdict(fleet.config), fleet.architecture.description(), fleet.identity]
+    config = [asdict(fleet.config), fleet.architecture.description()]
     jobs = [[value for value in astuple(job) if not isinstance(value, torch.Tensor)] for job in fleet.jobs]
     digest.update(json.dumps([config, jobs], sort_keys=True, default=str).encode())
     observed = fleet.data.observed
     arrays = [fleet.values, *(job.warm_start for job in fleet.jobs)]
-    if not fleet.identity:
-        arrays += [fleet.data.x, *(getattr(observed, field.name) for field in fields(observed))]
-        arrays += [rows for job in fleet.jobs for rows in (job.train_rows, job.validation_rows)]
+    arrays += [fleet.data.x, *(getattr(observed, field.name) for field in fields(observed))]
+    arrays += [rows for job in fleet.jobs for rows in (job.train_rows, job.validation_rows)]
     if isinstance(fleet, ModuleFleet):
         arrays += list(fleet.best_buffers.values())
     for array in arrays:
         if array is not None:
             digest.update(f"{array.dtype}{tuple(array.shape)}".encode())
-            digest.update(np.ascontiguousarray(array.detach().cpu().numpy()).tobytes())
+            digest.update(np.ascontiguousarray(array.detach().cpu().numpy()).data)
         digest.update(b";")
     return digest.hexdigest()

@@ -21,6 +21,7 @@ class Data:
 
     x: Tensor  # [rows, inputs]
     observed: Observations  # [rows]
+    mapped: bool = False  # whether the rows lie on disk, in random order: batches are then runs of consecutive rows
 
     @cached_property
     def _arrays(self) -> dict[str, NDArray[Any] | None]:
@@ -29,17 +30,18 @@ class Data:
         return {name: None if v is None else v.numpy(force=True) for name, v in {"x": self.x, **observed}.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"device": self.x.device, "arrays": self._arrays}
+        return {"device": self.x.device, "arrays": self._arrays, "mapped": self.mapped}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         known = {name: values for name, values in state["arrays"].items() if values is not None}
         tensors: dict[str, Tensor] = {name: _tensor(v).to(state["device"]) for name, v in known.items()}
         self.__dict__["x"] = tensors.pop("x")
         self.__dict__["observed"] = Observations(**tensors)
+        self.__dict__["mapped"] = state["mapped"]
 
     def to(self, device: torch.device) -> Data:
         """Return the data on a device."""
-        return Data(self.x.to(device), self.observed.to(device))
+        return Data(self.x.to(device), self.observed.to(device), self.mapped)
 
 
 def _tensor(values: NDArray[Any]) -> Tensor:

@@ -16,6 +16,7 @@ from .by_slopes import BySlopes
 from .callbacks import Callback, TrainingState
 from .config import Data, Job, TrainConfig
 from .denormals import without_denormals
+from .distributed import Ranks
 from .fused import Fused
 from .gradients import Autograd, Gradient, Parameters, Settings, penalties
 from .optimizers import make_optimizer
@@ -24,6 +25,7 @@ from .threads import threads_for
 __all__ = ["Fit", "Fleet"]
 
 _VALIDATION_CHUNK = 8_192  # rows of all models together that are evaluated at once
+_PREPARED_ROWS = 2**20  # rows of all models together whose targets are prepared at once
 _KEPT = 2**22  # numbers of held-out inputs, all models together, that are kept from epoch to epoch
 
 
@@ -52,10 +54,16 @@ class Fit:
 class Fleet:
     """Models that train together. Row i of every matrix belongs to job ``running[i]``."""
 
-    identity = ""  # of data that are not in memory
-
-    def __init__(self, architecture: Architecture, data: Data, jobs: Sequence[Job], config: TrainConfig) -> None:
+    def __init__(
+        self,
+        architecture: Architecture,
+        data: Data,
+        jobs: Sequence[Job],
+        config: TrainConfig,
+        ranks: Ranks | None = None,
+    ) -> None:
         self.architecture, self.data, self.config = architecture, data, config
+        self.ranks = ranks or Ranks()
         self.jobs = list(jobs)
         self.randoms = [Randomness(job.seed) for job in jobs]
         self.fits = [Fit() for _ in jobs]
@@ -124,22 +132,26 @@ class Fleet:
         randoms = [self.randoms[number] for number in self.running]
         if self.architecture.module is not None:
             self.architecture.module.train()
-        rows, present = shuffled_rows(jobs, randoms, self.config.batch_size)
-        rows, present = rows.to(self.values.device), present.to(self.values.device)
-        table = self.data.observed
-        targets = self.gradient.targets(table, rows, table.weight[rows] * present, self.settings)
+        rows, present = shuffled_rows(jobs, randoms, self.config.batch_size, self.data.mapped)
+        n_steps, n_rows = rows.shape[1:]
         losses = []
-        hidden = self.architecture.hidden
-        masks = dropout_masks(jobs, randoms, rows.shape[2], rows.shape[1], hidden, rows.device)
+        masks = dropout_masks(jobs, randoms, n_rows, n_steps, self.architecture.hidden, self.values.device)
+        rows, present = self.ranks.share(rows, 2), self.ranks.share(present, 2)
         x = self.values.new_empty(len(jobs), rows.shape[2], self.data.x.shape[1])
-        for batch, target, own in zip(rows.transpose(0, 1).contiguous(), targets, masks, strict=True):
-            losses.append(self.step(self.inputs(batch, x), target, own))
-        self.end_epoch(torch.stack(losses).mean(0))
-
-    def end_epoch(self, mean: Tensor) -> None:
-        """Evaluate the validation rows, given the mean losses of the steps; retire models that are done."""
-        jobs = [self.jobs[number] for number in self.running]
-        mean = mean + penalties(self.parameters.blocks, self.settings)
+        n_prepared = max(1, _PREPARED_ROWS // (len(jobs) * n_rows))
+        for first in range(0, n_steps, n_prepared):
+            batches = rows[:, first : first + n_prepared].to(self.values.device)
+            counted = present[:, first : first + n_prepared].to(self.values.device)
+            weight = self.data.observed.weight[batches] * counted
+            totals = weight.sum(-1)  # [models, steps]
+            if self.ranks.size > 1:  # a share without weight counts as 0 in the average
+                weight = torch.where(totals[..., None] > 0, weight, 1.0)
+            targets = self.gradient.targets(self.data.observed, batches, weight, self.settings)
+            steps = zip(batches.transpose(0, 1).contiguous(), targets, totals.unbind(1), strict=True)
+            for batch, target, total in steps:
+                losses.append(self.step(self.inputs(batch, x), target, next(masks), total))
+        self.ranks.copy_from_first(self.values)  # equal already, unless machines round differently
+        mean = torch.stack(losses).mean(0) + penalties(self.parameters.blocks, self.settings)
         self.epoch += 1
         validation = self.validation_loss()
         current = self.architecture.layout.unpack(self.values, len(jobs))
@@ -149,15 +161,6 @@ class Fleet:
                 self.best[row] = current[row]
         self._retire()
 
-    def position(self) -> dict[str, Any]:
-        """Return how far an epoch has come, in JSON's types; here a checkpoint is written between epochs only."""
-        return {}
-
-    def go_to(self, position: dict[str, Any]) -> None:
-        """Go on from what ``position`` gave; ``ValueError`` where that was another sort of fleet."""
-        if position:
-            raise ValueError("a position inside an epoch")
-
     def inputs(self, rows: Tensor, out: Tensor | None = None) -> Tensor:
         """Return the inputs of some rows of each model, ``[models, rows, inputs]``, in memory that is given or new."""
         if out is None:
@@ -165,16 +168,17 @@ class Fleet:
         torch.index_select(self.data.x, 0, rows.reshape(-1), out=out.view(rows.numel(), out.shape[-1]))
         return out
 
-    def step(self, x: Tensor, target: Any, masks: list[Tensor] | None) -> Tensor:
-        """Take one optimiser step for every model; return the losses before the step, ``[models]``."""
+    def step(self, x: Tensor, target: Any, masks: list[Tensor] | None, weight: Tensor) -> Tensor:
+        """Take one optimiser step for every model; return the losses before the step, ``[models]``.
+
+        weight: the sum over the rows, ``[models]``.
+        """
+        if masks is not None:
+            masks = [self.ranks.share(mask, 1) for mask in masks]
         loss = self.gradient.loss_and_gradient(self.parameters, self.slopes, self.settings, x, target, masks)
-        loss = self.combined(loss)
+        loss = self.ranks.average(loss, self.slopes, weight)
         self.slopes.clip_norm_(self.config.max_gradient_norm)
         self.optimizer.update(self.values, self.slopes.flat, self.settings.learning_rate, self.settings.decay)
-        return loss
-
-    def combined(self, loss: Tensor) -> Tensor:
-        """Take the mean of losses and slopes over processes that share a batch; here there is one."""
         return loss
 
     @torch.no_grad()
@@ -185,17 +189,13 @@ class Fleet:
             return [np.nan] * len(jobs)
         if self.architecture.module is not None:
             self.architecture.module.eval()
-        losses, weights = self.held_out_sums(jobs)
-        return (losses / weights).tolist()
-
-    def held_out_sums(self, jobs: Sequence[Job]) -> tuple[Tensor, Tensor]:
-        """Return the sums of the held-out objective and of the weights of its rows, ``[models]``."""
         losses = torch.zeros(len(jobs), dtype=torch.float64, device=self.values.device)
         weights = torch.zeros_like(losses)
         for x, target, weight in self._held_out_parts(jobs):
             losses += self.gradient.held_out(self.parameters, self.settings, x, target)
             weights += weight
-        return losses, weights
+        self.ranks.copy_from_first(losses)
+        return (losses / weights).tolist()
 
     def _held_out_parts(self, jobs: Sequence[Job]) -> Iterable[_HeldOut]:
         """Return the held-out rows in parts; they are gathered once where they are few."""
@@ -262,6 +262,7 @@ class Fleet:
                 self.run_epoch()
                 for callback in callbacks:
                     callback.on_epoch_end(state)
+                self.stop_requested = self.ranks.from_first(self.stop_requested)
                 if self.stop_requested:
                     self._retire()
         for callback in callbacks:
