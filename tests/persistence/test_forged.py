@@ -184,7 +184,7 @@ def test_a_model_inside_a_model_inside_a_model_without_end_is_refused(tmp_path):
 
 FORGED = {
     "class of Python's": ("CoxPH", ("class",), "dict", "no model called 'dict' is known. Import the module"),
-    "class of ours that is no model": ("CoxPH", ("class",), "select_model", "no model called 'select_model'"),
+    "class of ours that is no model": ("CoxPH", ("class",), "Baseline", "no model called 'Baseline'"),
     "class with other attributes": ("CoxPH", ("class",), "KaplanMeier", "Save the model again"),
     "unknown option": ("CoxPH", ("options", "clusters"), 3, "clusters"),
     "option of the wrong type": ("CoxPH", ("options", "penalty"), "much", "penalty must be a number"),

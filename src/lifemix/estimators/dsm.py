@@ -411,12 +411,15 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def predict_survival_function(self, X: TableLike, times: None = None) -> NDArray[np.object_]: ...
 
     @overload
+    def predict_survival_function(self, X: TableLike, times: None = None, *, return_array: Literal[True]) -> Floats: ...
+
+    @overload
     def predict_survival_function(
         self, X: TableLike, times: ArrayLike, return_std: Literal[True]
     ) -> tuple[Floats, Floats]: ...
 
     def predict_survival_function(
-        self, X: TableLike, times: ArrayLike | None = None, return_std: bool = False
+        self, X: TableLike, times: ArrayLike | None = None, return_std: bool = False, *, return_array: bool = False
     ) -> Floats | NDArray[np.object_] | tuple[Floats, Floats]:
         """Return ``P(T > t | x)``, T the time of the first event of any type.
 
@@ -428,6 +431,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             Without them the curves come as functions of time, one per row, as scikit-survival's models give them.
         return_std : bool, default False
             Whether to return the standard deviation over the members of the ensemble too.
+        return_array : bool, default False
+            Whether to return an array at ``event_times_`` if ``times`` is None.
 
         Returns
         -------
@@ -435,6 +440,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             Probabilities.
 
         """
+        if times is None and return_array:
+            times = self.event_times_
         if not return_std:
             return super().predict_survival_function(X, times)
         if times is None:
