@@ -18,15 +18,15 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 demo: $(READY)  ## a small version of the paper's experiment on SUPPORT, with a page to look at
-	OMP_NUM_THREADS=1 $(BIN)/lifemix reproduce support --quick --jobs 2 -o build/demo
+	OMP_NUM_THREADS=1 $(BIN)/python -m experiments support --quick --jobs 2 -o build/demo
 	@echo "open build/demo/support-quick.html"
 
 test: $(READY)  ## the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 check: $(READY)  ## style, types, import direction
-	$(BIN)/ruff check src tests benchmarks examples scripts docs/conf.py docs/_ext docs/figures
-	$(BIN)/ruff format --check src tests benchmarks examples scripts docs/conf.py docs/_ext docs/figures
+	$(BIN)/ruff check src tests experiments benchmarks examples scripts docs/conf.py docs/_ext docs/figures
+	$(BIN)/ruff format --check src tests experiments benchmarks examples scripts docs/conf.py docs/_ext docs/figures
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_layers.py
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.line_files import LineFile
+from experiments.protocol import DataSource, Protocol
 from lifemix import DeepSurvivalMachines
 from lifemix.estimators.automatic import ONE_NETWORK
 from lifemix.estimators.many import FitRequest, fit_many
-from lifemix.experiments.protocol import DataSource, Protocol
-from lifemix.line_files import LineFile
 
 from .harness import RESULTS, one_thread
 

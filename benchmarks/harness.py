@@ -106,7 +106,7 @@ def _cpu_model() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that take part."""
-    from lifemix.experiments.provenance import commit  # not in a version of before that is measured beside this one
+    from experiments.provenance import commit  # not in a version of before that is measured beside this one
 
     from .auton import VERSION
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.line_files import LineFile
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.estimators.many import FitRequest, fit_many
-from lifemix.line_files import LineFile
 
 from .families import PAGE, between_markers
 from .harness import RESULTS, one_thread

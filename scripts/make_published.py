@@ -1,6 +1,6 @@
 """Make the table of the paper's published numbers from its TeX source.
 
-Run ``python scripts/make_published.py PAPER.tex``; it writes src/lifemix/experiments/published.csv. Numbers are kept as
+Run ``python scripts/make_published.py PAPER.tex``; it writes experiments/published.csv. Numbers are kept as
 they are printed.
 """
 
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-TARGET = Path(__file__).parents[1] / "src" / "lifemix" / "experiments" / "published.csv"
+TARGET = Path(__file__).parents[1] / "experiments" / "published.csv"
 TABLES = {"support": "support_res", "metabric": "metabric_res", "synthetic": "synthetic_res", "seer": "seer_res"}
 MODELS = {
     "CPH": "cph",

@@ -1,7 +1,8 @@
 """Write the numbers of README and docs from the records in ``results``.
 
-Run ``python scripts/write_numbers.py`` in the repository after ``lifemix reproduce``; a test runs the same functions
-and compares. What is between ``<!-- written by scripts/write_numbers.py: NAME -->`` and ``<!-- end -->`` is replaced.
+Run ``python -m scripts.write_numbers`` in the repository after ``python -m experiments``; a test runs the same
+functions and compares. What is between ``<!-- written by scripts/write_numbers.py: NAME -->`` and ``<!-- end -->`` is
+replaced.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lifemix.experiments.cells import Cell
-from lifemix.experiments.comparison import (
+from experiments.cells import Cell
+from experiments.comparison import (
     Agreement,
     Count,
     against_paper,
@@ -24,9 +25,9 @@ from lifemix.experiments.comparison import (
     our_models,
     paper_of,
 )
-from lifemix.experiments.findings import below_paper, words_of
-from lifemix.experiments.names import is_strong, model_title, rank
-from lifemix.experiments.published import published_cells
+from experiments.findings import below_paper, words_of
+from experiments.names import is_strong, model_title, rank
+from experiments.published import published_cells
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"

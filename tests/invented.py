@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from lifemix.experiments.cells import Cell
-from lifemix.experiments.pages import RunFacts
-from lifemix.experiments.records import Record
-from lifemix.experiments.selection import select
+from experiments.cells import Cell
+from experiments.pages import RunFacts
+from experiments.records import Record
+from experiments.selection import select
 
 SINGLE = ("tuned", "dsm", "cph", "rsf", "deepsurv", "deephit", "forest", "boosting", "floor")
 COMPETING = ("tuned", "dsm", "cs-cph", "cs-rsf", "fg", "deephit", "floor", "truth")
@@ -103,4 +103,4 @@ def facts(experiment="support", run="full", **options):
         "horizons": {"support": [[14, 58, 252]], "synthetic": [[3, 11, 30, 192], [3, 11, 30, 190]]},
         "units": {"support": "days"},
     }
-    return RunFacts(experiment, f"lifemix reproduce {experiment}", run, **(known | options))
+    return RunFacts(experiment, f"python -m experiments {experiment}", run, **(known | options))

@@ -24,12 +24,10 @@ LEVELS = {
     "checks": 2,
     "files": 1,
     "devices": 0,
-    "line_files": 2,
     "event_coding": 1,
     "histories": 2.5,  # above the target, below the preprocessing
     "target_summary": 3,
     "other_frames": 1,
-    "other_names": 4,
     "datasets": 3,
     "events": 3,
     "preprocessing": 3,
@@ -55,7 +53,6 @@ LEVELS = {
     "report": 7,
     "export": 7,
     "scoring": 8,
-    "experiments": 8,
     "cli": 9,
     "__main__": 10,
 }

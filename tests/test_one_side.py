@@ -11,12 +11,11 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_s
 from typer.testing import CliRunner
 
 import lifemix.cli.settings_search  # noqa: F401, so that its splits are watched
+from experiments import protocol
 from lifemix import DeepSurvivalMachines, FleetSearchCV, baselines, datasets, make_target, metrics, splits
-from lifemix.baselines import select_model
 from lifemix.cli import app
 from lifemix.errors import InputError, SettingError
 from lifemix.estimators.plan import make_plan
-from lifemix.experiments import protocol
 
 ROWS, PER_SUBJECT = 240, 6
 RNG = np.random.default_rng(0)
@@ -59,7 +58,8 @@ def watched(monkeypatch):
             yield train, test
 
     for name, module in list(sys.modules.items()):
-        if name.startswith("lifemix") and getattr(module, "train_validation_split", None) is validation:
+        is_ours = name.startswith(("lifemix", "experiments"))
+        if is_ours and getattr(module, "train_validation_split", None) is validation:
             monkeypatch.setattr(module, "train_validation_split", watch_validation)
     monkeypatch.setattr(splits.EventStratifiedKFold, "split", watch_folds)
     return count
@@ -137,11 +137,6 @@ def test_scikit_learn_around_our_models(watched):
         cross_val_score(search, X, plain, cv=cv, params={"groups": SUBJECT})
         cross_val_score(baselines.DeepHit(max_epochs=1), X, plain, cv=cv, params={"groups": SUBJECT})
     assert watched.folds == 4 + 2 + (2 + 4) + 2
-
-
-def test_choice_between_models(watched):
-    select_model([baselines.AalenJohansen(), DeepSurvivalMachines(**SMALL)], X, Y)
-    assert watched.validation == 2
 
 
 def test_bootstrap_of_an_evaluation(watched):

@@ -48,7 +48,7 @@ def test_the_wheel_has_every_file_of_the_package_and_its_licences(tmp_path):
     own = {path.relative_to(PACKAGE.parent).as_posix() for path in files}
     inside = {name for name in names if ".dist-info/" not in name}
     assert inside == own
-    assert {"lifemix/py.typed", "lifemix/datasets/data/NOTICE.md", "lifemix/experiments/published.csv"} <= inside
+    assert {"lifemix/py.typed", "lifemix/datasets/data/NOTICE.md"} <= inside
     licences = about.get_all("License-File")
     assert licences == ["LICENSE", "src/lifemix/datasets/data/NOTICE.md"]
     assert all(any(name.endswith(f".dist-info/licenses/{one}") for name in names) for one in licences)

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from lifemix.experiments.protocol import COMPETING, DataSource, Protocol
-from lifemix.experiments.table_study import table_study
+from experiments.protocol import COMPETING, DataSource, Protocol
+from experiments.table_study import table_study
 
 TINY = Protocol(DataSource("metabric"), 3, (0, 1), (0.0, 0.5), run="quick", rows=240)
 SYNTHETIC = Protocol(DataSource("synthetic"), 3, (0,), (0.0,), COMPETING, run="quick", rows=300)

@@ -33,7 +33,7 @@ X = rng.standard_normal((300, 3))
 y = make_target(rng.exponential(np.exp(X[:, 0])), rng.integers(0, 2, 300))
 model = DeepSurvivalMachines(hidden=(5,), max_epochs=8, checkpoint=sys.argv[1] + "/state")
 grid = {"k": [1, 2, 3], "learning_rate": [0.01, 0.001]}
-search = FleetSearchCV(model, grid, cv=2, folder=sys.argv[1] + "/state", max_fleet=2).fit(X, y)
+search = FleetSearchCV(model, grid, cv=2, max_fleet=2).fit(X, y)
 save(search, sys.argv[1] + "/model.safetensors")
 """
 _LIFEMIX = (sys.executable, "-m", "lifemix")
@@ -64,7 +64,8 @@ def _predict(folder: Path) -> list[str]:
 
 
 def _reproduce(folder: Path) -> list[str]:
-    return [*_LIFEMIX, "reproduce", "support", "--quick", "--models", "floor,cph", "-o", str(folder / "results")]
+    command = (sys.executable, "-m", "experiments")
+    return [*command, "support", "--quick", "--models", "floor,cph", "-o", str(folder / "results")]
 
 
 def _search(folder: Path) -> list[str]:

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from experiments.records import Record, RecordStore
 from lifemix import DeepSurvivalMachines, LifeMix, baselines, load, make_target, save
 from lifemix.errors import InputError, ModelFileError
-from lifemix.estimators.score_store import ScoreStore
-from lifemix.experiments.records import Record, RecordStore
 from lifemix.files import read_arrays, write_arrays
 from lifemix.training import Callback
 
@@ -176,35 +175,6 @@ def _forged_checkpoint(rng: Random, folder: Path) -> str | None:
     return watched(case, (folder / _CHECKPOINT).stat().st_size)
 
 
-@cache
-def _scores() -> tuple[bytes, dict[str, Any]]:
-    folder = Path(mkdtemp())
-    store = ScoreStore(folder, 1)
-    for fold in range(6):
-        result = {"test_score": 0.5 + fold / 13, "fit_time": 0.1, "score_time": 0.2}
-        store.put(DeepSurvivalMachines(), {"k": 4}, fold, result)
-    data = (folder / "scores.jsonl").read_bytes()
-    known = ScoreStore(folder, 1).known
-    shutil.rmtree(folder)
-    return data, known
-
-
-def _damaged_scores(rng: Random, folder: Path) -> str | None:
-    data, known = _scores()
-    changed = altered_bytes(rng, data)
-    (folder / "scores.jsonl").write_bytes(changed)
-
-    def case() -> None:
-        store = ScoreStore(folder, 1)
-        _subset(store.known, known)
-        store.put(DeepSurvivalMachines(), {"k": 4}, 9, {"test_score": 0.1, "fit_time": 0.1, "score_time": 0.2})
-        again = ScoreStore(folder, 1).known
-        if len(again) != len(store.known) + 1:
-            raise AssertionError("a score was lost")
-
-    return watched(case, len(changed))
-
-
 def _subset(found: dict[Any, Any], known: dict[Any, Any]) -> None:
     if not all(repr(known.get(key)) == repr(value) for key, value in found.items()):
         raise AssertionError("a wrong number")
@@ -349,7 +319,6 @@ FILES: dict[str, Kind] = {
     "forged-model": _forged_model,
     "damaged-checkpoint": _damaged_checkpoint,
     "forged-checkpoint": _forged_checkpoint,
-    "damaged-scores": _damaged_scores,
     "damaged-records": _damaged_records,
     "weighted-model": _weighted_model,
 }

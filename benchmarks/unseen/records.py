@@ -13,8 +13,8 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 import lifemix
-from lifemix.experiments.provenance import commit
-from lifemix.line_files import LineFile
+from experiments.line_files import LineFile
+from experiments.provenance import commit
 from lifemix.splits import EventStratifiedKFold
 
 from ..harness import one_thread

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .checks import Rule, check_event, check_settings, check_times
-from .errors import SettingError
 from .event_coding import refuse_unknown_types
 from .functions import survival_functions
 from .histories import as_input
 from .metrics import mean_concordance
 from .metrics.predictions import take_rows
 from .other_frames import as_pandas
-from .other_names import OTHER_NAMES, with_column_names, with_return_array
 from .path_curves import PathRows, path_curves, ratio_of_curves
 from .preprocessing import (
     Passthrough,
@@ -93,7 +90,12 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     @overload
     def predict_survival_function(self, X: TableLike, times: None = None) -> NDArray[np.object_]: ...
 
-    def predict_survival_function(self, X: TableLike, times: ArrayLike | None = None) -> Floats | NDArray[np.object_]:
+    @overload
+    def predict_survival_function(self, X: TableLike, times: None = None, *, return_array: Literal[True]) -> Floats: ...
+
+    def predict_survival_function(
+        self, X: TableLike, times: ArrayLike | None = None, *, return_array: bool = False
+    ) -> Floats | NDArray[np.object_]:
         """Return ``P(T > t | x)``, T the time of the first event of any type.
 
         Parameters
@@ -102,6 +104,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             The columns of training.
         times : array-like of shape (n_times,), optional
             None returns the curves as functions of time, one per row, as in scikit-survival.
+        return_array : bool, default False
+            Whether to return an array at ``event_times_`` if ``times`` is None.
 
         Returns
         -------
@@ -109,10 +113,10 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             Probabilities.
 
         """
-        if times is None:
+        if times is None and not return_array:
             curves = self._survival_curves(self.preprocess(X))
             return survival_functions(curves, shape_of(as_input(X))[0], self.event_times_)
-        at = check_times(times, warn_unsorted=True)
+        at = check_times(self.event_times_ if times is None else times, warn_unsorted=True)
         return self._survival(self.preprocess(X), at)
 
     def predict_cumulative_incidence(self, X: TableLike, times: ArrayLike, event: int = 1) -> Floats:
@@ -312,40 +316,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "n_events_")
         return TargetSummary.of(self.training_target_, self._saves_event_times)
 
-    def predict_median(self, X: TableLike) -> Floats:
-        """Return the median time to the first event of each row, of a model that predicts distributions.
-
-        Parameters
-        ----------
-        X : table of n rows
-            The columns of training.
-
-        Returns
-        -------
-        array of shape (n,)
-            Times; the same as ``predict_distribution(X).median()``.
-
-        """
-        return self._distribution(X).median()
-
-    def predict_expectation(self, X: TableLike) -> Floats:
-        """Return the mean time to the first event of each row, of a model that predicts distributions.
-
-        Parameters
-        ----------
-        X : table of n rows
-            The columns of training.
-
-        Returns
-        -------
-        array of shape (n,)
-            Times; the same as ``predict_distribution(X).mean()``.
-
-        """
-        return self._distribution(X).mean()
-
-    @with_return_array
-    def predict_cumulative_hazard_function(self, X: TableLike, times: ArrayLike | None = None) -> Any:
+    def predict_cumulative_hazard_function(
+        self, X: TableLike, times: ArrayLike | None = None, *, return_array: bool = False
+    ) -> Floats | NDArray[np.object_]:
         """Return the cumulative hazard ``-log P(T > t | x)``, T the time of the first event of any type.
 
         Parameters
@@ -353,65 +326,25 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         X : table of n rows
             The columns of training.
         times : array-like of shape (n_times,), optional
-            Times from the origin. Without them the curves come as functions of time, with ``return_array=True`` as an
-            array at ``event_times_``.
+            None returns the curves as functions of time, one per row, as in scikit-survival.
+        return_array : bool, default False
+            Whether to return an array at ``event_times_`` if ``times`` is None.
 
         Returns
         -------
-        array of shape (n, n_times)
+        array of shape (n, n_times), or of n functions
             Cumulative hazards; infinite where the survival is 0.
 
         """
-        if times is None:
+        if times is None and not return_array:
             curves = self._survival_curves(self.preprocess(X))
             return survival_functions(lambda at: _hazards(curves(at)), shape_of(X)[0], self.event_times_, "hazard")
-        return _hazards(self.predict_survival_function(X, times))
-
-    def predict_surv_df(self, X: TableLike, times: ArrayLike | None = None) -> pd.DataFrame:
-        """Return survival curves as pycox lays them out: one row per time (the index), one column per subject.
-
-        Parameters
-        ----------
-        X : table of n rows
-            The columns of training.
-        times : array-like of shape (n_times,), optional
-            Times from the origin; ``event_times_`` where none are given.
-
-        Returns
-        -------
-        DataFrame
-            Probabilities.
-
-        """
-        at = self.event_times_ if times is None else np.atleast_1d(np.asarray(times, dtype=np.float64))
-        return pd.DataFrame(self.predict_survival_function(X, at).T, index=pd.Index(at, name="time"))
-
-    def _distribution(self, X: TableLike) -> Any:
-        predict = getattr(self, "predict_distribution", None)
-        if predict is None:
-            raise SettingError(
-                f"{type(self).__name__} predicts curves, not distributions, and so no median or mean. Use "
-                "predict_survival_function(X, times), or DeepSurvivalMachines."
-            )
-        return predict(X)
-
-    if not TYPE_CHECKING:  # with it, mypy would take every name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            if name in OTHER_NAMES:
-                raise AttributeError(f"{type(self).__name__} has no {name}; use {OTHER_NAMES[name]}.")
-            return object.__getattribute__(self, name)  # raises what it has to
+        return _hazards(self.predict_survival_function(X, self.event_times_ if times is None else times))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for name, wrap in (("fit", with_column_names), ("predict_survival_function", with_return_array)):
-            if name in cls.__dict__:
-                setattr(cls, name, wrap(cls.__dict__[name]))
 
     # What a model knows of itself.
 
@@ -525,9 +458,6 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.preprocessor_, SequencePreprocessor):
             return sum(block.width for block in self.preprocessor_.blocks_)
         return len(self.preprocessor_.get_feature_names_out())
-
-
-SurvivalModel.predict_survival_function = with_return_array(SurvivalModel.predict_survival_function)  # type: ignore[method-assign]
 
 
 def _subject_and_outcome(target: Target) -> tuple[Any, ...]:

@@ -1,7 +1,4 @@
-"""``lifemix report``, ``calculator`` and ``reproduce``: what they hand on, and that no half page stays behind."""
-
-import sys
-from types import ModuleType
+"""``lifemix report`` and ``calculator``: what they hand on, and that no half page stays behind."""
 
 import pytest
 
@@ -66,14 +63,3 @@ def test_pages_end_in_html(refused, model, data, tmp_path):
 
 def test_the_model_comes_before_the_table(refused, model, data, tmp_path):
     assert "is a table; expected a model file" in refused("report", data, model, "-o", tmp_path / "r.html")
-
-
-def test_reproduce_hands_its_options_on(run, tmp_path, monkeypatch):
-    calls = []
-    module = ModuleType("lifemix.experiments")
-    module.reproduce = lambda *arguments, **options: calls.append((arguments, options)) or [tmp_path / arguments[0]]
-    monkeypatch.setitem(sys.modules, "lifemix.experiments", module)
-    outcome = run("reproduce", "support", "--quick", "--models", "dsm,cph", "-o", tmp_path, "--json")
-    assert outcome.json == {"folders": [str(tmp_path / "support")]}
-    assert calls[0][1]["models"] == ["dsm", "cph"]
-    assert calls[0][1]["quick"] is True

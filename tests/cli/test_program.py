@@ -21,7 +21,7 @@ from lifemix.files import atomic_write
 
 SOURCE = str(Path(lifemix.__file__).parents[1])
 ENVIRONMENT = os.environ | {"PYTHONPATH": SOURCE, "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
-COMMANDS = "fit predict evaluate compare describe report calculator doctor reproduce datasets".split()
+COMMANDS = "fit predict evaluate compare describe report calculator doctor datasets".split()
 
 
 def program(*arguments, **options):

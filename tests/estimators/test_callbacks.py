@@ -127,16 +127,12 @@ def test_callbacks_and_classes_survive_a_clone(quick):
     assert len(copied.callbacks) == 1
 
 
-def test_a_search_calls_back_in_the_last_fit_alone(quick, single, tmp_path):
+def test_a_search_calls_back_in_the_last_fit_alone(quick, single):
     class Counts(Callback):
         starts = 0
 
         def on_fit_start(self, state):
             type(self).starts += 1
 
-    grid = {"k": [1, 2]}
-    FleetSearchCV(quick(callbacks=[Counts()]), grid, cv=2, folder=tmp_path).fit(single.X, single.y)
+    FleetSearchCV(quick(callbacks=[Counts()]), {"k": [1, 2]}, cv=2).fit(single.X, single.y)
     assert Counts.starts == 1
-    stored = (tmp_path / "scores.jsonl").read_text()
-    FleetSearchCV(quick(), grid, cv=2, folder=tmp_path).fit(single.X, single.y)  # the same candidates: nothing to do
-    assert (tmp_path / "scores.jsonl").read_text() == stored

@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,9 +7,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 
 from lifemix import DeepSurvivalMachines, FleetSearchCV, make_target
-from lifemix.errors import FolderInUseError, LifemixWarning, SettingError
+from lifemix.errors import LifemixWarning, SettingError
 from lifemix.estimators import search as search_module
-from lifemix.files import own_folder
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.splits import EventStratifiedKFold
 
@@ -129,90 +126,8 @@ def test_random_search_draws_from_distributions_by_seed(data):
     np.testing.assert_array_equal(first.cv_results_["mean_test_score"], second.cv_results_["mean_test_score"])
 
 
-CALLS = []
-
-
-def counted_score(model, X, y):
-    CALLS.append(1)
-    if CALLS[0] != "forever" and len(CALLS) > 20:
-        raise KeyboardInterrupt
-    return model.score(X, y)
-
-
 def other_score(model, X, y):
     return -7.0
-
-
-def test_a_search_that_was_cut_off_goes_on_where_it_was(data, tmp_path, searched):
-    X, y = data
-    arguments = {"cv": EventStratifiedKFold(3), "refit": False, "folder": tmp_path, "max_fleet": 8}
-    CALLS[:] = []
-    with pytest.raises(KeyboardInterrupt):
-        FleetSearchCV(BASE, GRID, scoring=counted_score, **arguments).fit(X, y)
-    lines = (tmp_path / "scores.jsonl").read_text().splitlines()
-    assert 0 < len(lines) <= 20
-    with (tmp_path / "scores.jsonl").open("a") as file:
-        file.write('{"key": "cut o')
-    CALLS[:] = ["forever"]
-    resumed = FleetSearchCV(BASE, GRID, scoring=counted_score, **arguments).fit(X, y)
-    assert len(CALLS) - 1 == 48 - len(lines)
-    np.testing.assert_allclose(
-        resumed.cv_results_["mean_test_score"], searched.cv_results_["mean_test_score"], atol=5e-3
-    )
-    another = FleetSearchCV(BASE, {"k": [1]}, scoring=other_score, **arguments).fit(X, y)
-    assert another.best_score_ == -7.0
-    with pytest.raises(SettingError, match="a scorer that the next run can recognise"):
-        FleetSearchCV(BASE, GRID, scoring=lambda m, X, y: 1.0, **arguments).fit(X, y)
-
-
-def test_stored_scores_serve_the_same_search_and_no_other(data, tmp_path):
-    X, y = data[0][:120], data[1][:120]
-    weight = np.linspace(0.5, 2.0, 120)
-    later = make_target(y["time"] * 2, y["event"])
-    searches = {
-        "first": (BASE, 2, (X, y, None)),
-        "other rows": (BASE, 2, (X.assign(a=-X["a"]), y, None)),
-        "other times": (BASE, 2, (X, later, None)),
-        "weights": (BASE, 2, (X, y, weight)),
-        "other folds": (BASE, EventStratifiedKFold(2, random_state=7), (X, y, None)),
-        "other settings": (clone(BASE).set_params(random_state=9), 2, (X, y, None)),
-    }
-    for expected in (4, 0):  # two candidates on two folds; the second time all is known
-        for name, (base, cv, rows) in searches.items():
-            CALLS[:] = ["forever"]
-            FleetSearchCV(base, {"k": [1, 2]}, cv=cv, scoring=counted_score, refit=False, folder=tmp_path).fit(*rows)
-            assert len(CALLS) - 1 == expected, name
-
-
-def test_damaged_scores_are_computed_anew(data, tmp_path):
-    X, y = data[0][:120], data[1][:120]
-
-    def search():
-        CALLS[:] = ["forever"]
-        search = FleetSearchCV(BASE, {"k": [1, 2]}, cv=2, scoring=counted_score, refit=False, folder=tmp_path).fit(X, y)
-        return search.cv_results_["mean_test_score"].tolist(), len(CALLS) - 1
-
-    scores, calls = search()
-    assert calls == 4
-    lines = (tmp_path / "scores.jsonl").read_text().splitlines()
-    lines[1] = re.sub(r'"test_score":0\.\d', '"test_score":0.9', lines[1])
-    (tmp_path / "scores.jsonl").write_text("\n".join([*lines, "[]", "{}", '{"key":1,"result":2}']) + "\n")
-    with pytest.warns(LifemixWarning, match="4 lines of .*scores.jsonl are damaged.*computed anew"):
-        assert search() == (scores, 1)
-    assert search() == (scores, 0)
-
-
-def test_without_space_for_scores_the_search_goes_on_with_one_warning(data, tmp_path):
-    X, y = data[0][:120], data[1][:120]
-    (tmp_path / "file").touch()
-    with pytest.warns(LifemixWarning, match="scores are not kept, the search goes on without: .*cannot be") as warned:
-        FleetSearchCV(BASE, {"k": [1, 2]}, cv=2, refit=False, folder=tmp_path / "file" / "below").fit(X, y)
-    assert len(warned) == 1
-
-
-def test_two_searches_at_a_time_cannot_share_a_folder(data, tmp_path):
-    with own_folder(tmp_path, "search"), pytest.raises(FolderInUseError, match="purpose: search.*another folder"):
-        FleetSearchCV(BASE, {"k": [1]}, cv=2, folder=tmp_path).fit(*data)
 
 
 def test_one_bad_candidate_scores_nan_and_all_bad_are_refused(data):
@@ -261,6 +176,16 @@ def test_a_second_search_forgets_the_first(data):
 def test_processes_give_the_same_scores(data, searched):
     found = FleetSearchCV(BASE, GRID, cv=EventStratifiedKFold(3), refit=False, n_jobs=2).fit(*data)
     np.testing.assert_allclose(found.cv_results_["mean_test_score"], searched.cv_results_["mean_test_score"], atol=5e-3)
+
+
+def test_processes_train_on_arrays_that_joblib_maps_into_memory(data):
+    y = make_target(np.tile(data[1]["time"], 50), np.tile(data[1]["event"], 50))
+    X = np.random.default_rng(1).normal(size=(len(y), 40)).astype(np.float32)  # 1.9 MB; joblib maps arrays from 1 MB on
+    base = clone(BASE).set_params(max_epochs=1, batch_size=1024)
+    alone, parallel = (
+        FleetSearchCV(base, {"k": [1, 2]}, cv=2, refit=False, max_fleet=1, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(alone.cv_results_["mean_test_score"], parallel.cv_results_["mean_test_score"])
 
 
 def test_competing_risks(data):

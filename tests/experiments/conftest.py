@@ -2,10 +2,10 @@
 
 import pytest
 
+from experiments.pages import write_page
+from experiments.records import RecordStore
+from experiments.runner import run_jobs
 from invented import facts, scaling_cells, selected, table_cells, transfer_cells
-from lifemix.experiments.pages import write_page
-from lifemix.experiments.records import RecordStore
-from lifemix.experiments.runner import run_jobs
 from tiny import MODELS, STUDY
 
 

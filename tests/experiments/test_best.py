@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.best import tuned_model, tuned_settings, with_trees, with_trees_settings
 from lifemix import DeepSurvivalMachines, load, make_target, save
 from lifemix.baselines import GradientBoosting, ModelAverage
-from lifemix.experiments.best import tuned_model, tuned_settings, with_trees, with_trees_settings
 
 
 def test_the_tuned_model_bends_and_survives_its_file(tmp_path):

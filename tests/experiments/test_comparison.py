@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from invented import cell, table_cells
-from lifemix.experiments.cells import Cell
-from lifemix.experiments.comparison import (
+from experiments.cells import Cell
+from experiments.comparison import (
     Count,
     against,
     against_paper,
@@ -27,9 +26,10 @@ from lifemix.experiments.comparison import (
     paper_of,
     rival_counts,
 )
-from lifemix.experiments.findings import below_paper, findings, names_of_behind, words_of
-from lifemix.experiments.pages.tables import rival_table
-from lifemix.experiments.published import published_cells
+from experiments.findings import below_paper, findings, names_of_behind, words_of
+from experiments.pages.tables import rival_table
+from experiments.published import published_cells
+from invented import cell, table_cells
 
 NUMBERS = st.lists(st.floats(0, 1), min_size=5, max_size=5)
 

@@ -7,14 +7,14 @@ from html import unescape
 
 import pytest
 
+from experiments.comparison import paper_of
+from experiments.pages import RunFacts, write_index, write_page
+from experiments.pages.costs_section import cost_cells
+from experiments.pages.index import summary_of
+from experiments.pages.tables import comparison_table, paired_table
+from experiments.published import published_cells
 from invented import facts, records, selected, table_cells
 from lifemix.errors import SettingError
-from lifemix.experiments.comparison import paper_of
-from lifemix.experiments.pages import RunFacts, write_index, write_page
-from lifemix.experiments.pages.costs_section import cost_cells
-from lifemix.experiments.pages.index import summary_of
-from lifemix.experiments.pages.tables import comparison_table, paired_table
-from lifemix.experiments.published import published_cells
 
 
 def plain(html):
@@ -94,7 +94,7 @@ def test_both_brier_scores_and_both_selections_are_told_apart(site):
 def test_the_run_is_at_the_top(site):
     text = plain(page(site, "support")).split("How to read the tables", 2)[1]
     top = plain(page(site, "support"))[: -len(text)]
-    for word in ("lifemix reproduce support", "Random seed", "72 minutes", "Machine", "torch", "Python"):
+    for word in ("python -m experiments support", "Random seed", "72 minutes", "Machine", "torch", "Python"):
         assert word in top
 
 

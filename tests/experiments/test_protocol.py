@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from experiments.protocol import DataSource, Protocol, read, times_of
 from lifemix import datasets
-from lifemix.experiments.protocol import DataSource, Protocol, read, times_of
 from lifemix.target import as_target
 from tiny import TINY
 

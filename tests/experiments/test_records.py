@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.records import Record, RecordStore, rounded
 from lifemix.errors import LifemixWarning
-from lifemix.experiments.records import Record, RecordStore, rounded
 
 
 def record(fold=0, value=0.8, model="dsm", setting=None):

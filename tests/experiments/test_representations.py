@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
+from experiments.representations import NNMF, KernelPCA
+from experiments.vae import VAE
 from lifemix.errors import CovariateError, SettingError
-from lifemix.experiments.representations import NNMF, KernelPCA
-from lifemix.experiments.vae import VAE
 
 LEARNERS = {
     "KernelPCA": KernelPCA(n_components=4, max_rows=100),

@@ -12,12 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import lifemix
+from experiments import reproduce, reproduction
+from experiments.__main__ import app
+from experiments.records import RecordStore
+from experiments.reproduction import studies, write_results, write_study
 from lifemix.errors import MissingExtraError, SettingError
-from lifemix.experiments import reproduce, reproduction
-from lifemix.experiments.records import RecordStore
-from lifemix.experiments.reproduction import studies, write_results, write_study
 from tiny import STUDY
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -87,11 +89,12 @@ def test_records_of_earlier_settings_are_not_taken_for_those_of_today(store, tmp
 _SCRIPT = """
 import sys
 from pathlib import Path
-from lifemix.experiments.protocol import DataSource, Protocol
-from lifemix.experiments.records import RecordStore
-from lifemix.experiments.reproduction import write_study
-from lifemix.experiments.runner import run_jobs
-from lifemix.experiments.table_study import table_study
+from experiments.protocol import DataSource, Protocol
+from experiments.__main__ import app
+from experiments.records import RecordStore
+from experiments.reproduction import write_study
+from experiments.runner import run_jobs
+from experiments.table_study import table_study
 study = table_study("metabric", Protocol(DataSource("metabric"), 3, (0, 1), (0.0, 0.5), run="quick", rows=240))
 run_jobs(study.jobs(["dsm", "cph", "floor"]), RecordStore(Path(sys.argv[1]) / study.folder))
 write_study(Path(sys.argv[1]), study)
@@ -125,7 +128,7 @@ def test_reproduce_runs_the_models_that_are_named(tmp_path, monkeypatch):
     (page,) = reproduce("metabric", out=tmp_path, quick=True, models=["cph"], quiet=True)
     assert page == tmp_path / "metabric-quick.html"
     facts = json.loads((tmp_path / STUDY.folder / "facts.json").read_text())
-    assert facts["command"] == "lifemix reproduce metabric --quick"
+    assert facts["command"] == "python -m experiments metabric --quick"
     assert facts["records"] == 4
 
 
@@ -153,3 +156,18 @@ def test_unknown_names_are_refused(tmp_path):
         reproduce("seer", out=tmp_path)
     with pytest.raises(SettingError, match="grid must be one of reduced, full; got 'half'"):
         studies("synthetic", grid="half")
+
+
+def test_the_command_passes_its_options_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduction, "studies", lambda *arguments: [STUDY])
+    arguments = ["metabric", "--quick", "--models", "cph,floor", "-o", str(tmp_path), "--quiet"]
+    outcome = CliRunner().invoke(app, arguments)
+    assert outcome.output == f"wrote {tmp_path / 'metabric-quick.html'}\n"
+    records = RecordStore(tmp_path / STUDY.folder).records()
+    assert {record.model for record in records} == {"cph", "floor"}
+
+
+def test_the_command_refuses_unknown_names_with_code_2(tmp_path):
+    outcome = CliRunner().invoke(app, ["suport", "-o", str(tmp_path)])
+    assert outcome.exit_code == 2
+    assert "unknown experiment; got 'suport'" in outcome.stderr

@@ -8,9 +8,9 @@ import joblib
 import pytest
 from joblib._parallel_backends import ThreadingBackend
 
+from experiments.records import Record, RecordStore
+from experiments.runner import run_jobs
 from lifemix.errors import MissingExtraError, SettingError
-from lifemix.experiments.records import Record, RecordStore
-from lifemix.experiments.runner import run_jobs
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def test_a_missing_extra_is_noticed_before_the_first_job(tmp_path, monkeypatch, 
             return Record("d", self.model, {}, 0.0, self.fold, 0, "full", {"ctd": [[0.5]]})
 
     done = []
-    monkeypatch.setattr("lifemix.experiments.learners.find_spec", lambda name: None)
+    monkeypatch.setattr("experiments.learners.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=rf"the model {model} of the tables needs {package}.*\[baselines\]"):
         run_jobs([Named(0), Named(1, model)], RecordStore(tmp_path), work=done.append)
     assert done == []

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from lifemix.experiments.protocol import DataSource, Protocol
-from lifemix.experiments.records import Record, RecordStore
-from lifemix.experiments.reproduction import write_results
-from lifemix.experiments.runner import run_job
-from lifemix.experiments.scaling import SCALED, ScalingJob, scaling_studies, scaling_study
+from experiments.protocol import DataSource, Protocol
+from experiments.records import Record, RecordStore
+from experiments.reproduction import write_results
+from experiments.runner import run_job
+from experiments.scaling import SCALED, ScalingJob, scaling_studies, scaling_study
 
 TINY = Protocol(DataSource("metabric"), 5, (0,), run="quick", rows=160)
 

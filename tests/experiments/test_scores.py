@@ -3,8 +3,8 @@
 import numpy as np
 
 import lifemix
-from lifemix.experiments.protocol import times_of
-from lifemix.experiments.scores import risks
+from experiments.protocol import times_of
+from experiments.scores import risks
 from tiny import SYNTHETIC
 
 

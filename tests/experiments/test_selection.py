@@ -5,9 +5,9 @@ import math
 import pytest
 from scipy import stats
 
+from experiments.records import Record
+from experiments.selection import representative_records, select, summarise
 from lifemix.errors import SettingError
-from lifemix.experiments.records import Record
-from lifemix.experiments.selection import representative_records, select, summarise
 
 TEST = {"a": [0.9, 0.5, 0.7], "b": [0.6, 0.9, 0.3], "c": [math.nan, 0.99, 0.99]}  # a has the best mean
 INNER = {"a": [0.1, 0.2, 0.9], "b": [0.5, 0.6, 0.1], "c": [math.nan, 0.0, 0.0]}  # b, b, a

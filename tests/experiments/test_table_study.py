@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiments import best
+from experiments import table_study as table_study_module
+from experiments.learners import Learner
+from experiments.records import RecordStore
+from experiments.reproduction import studies
+from experiments.runner import run_job, run_jobs
+from experiments.table_study import make_jobs, table_study
 from lifemix.errors import DivergedError
-from lifemix.experiments import best
-from lifemix.experiments import table_study as table_study_module
-from lifemix.experiments.learners import Learner
-from lifemix.experiments.records import RecordStore
-from lifemix.experiments.reproduction import studies
-from lifemix.experiments.runner import run_job, run_jobs
-from lifemix.experiments.table_study import make_jobs, table_study
 from tiny import MODELS, SYNTHETIC, TINY, scores
 
 

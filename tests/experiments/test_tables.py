@@ -5,10 +5,10 @@ import math
 import re
 from dataclasses import replace
 
+from experiments.comparison import agreements, paper_of, rival_counts
+from experiments.findings import findings, names_of_behind
+from experiments.tables import markdown, write_tables
 from invented import selected, table_cells, transfer_cells
-from lifemix.experiments.comparison import agreements, paper_of, rival_counts
-from lifemix.experiments.findings import findings, names_of_behind
-from lifemix.experiments.tables import markdown, write_tables
 
 
 def rows(text, heading):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from experiments.protocol import DataSource, Protocol
+from experiments.records import Record, RecordStore
+from experiments.reproduction import write_results, write_study
+from experiments.runner import run_job, run_jobs
+from experiments.transfer import REPRESENTATIONS, TransferJob, halves, transfer_study
 from lifemix.datasets.synthetic import synthetic_means
-from lifemix.experiments.protocol import DataSource, Protocol
-from lifemix.experiments.records import Record, RecordStore
-from lifemix.experiments.reproduction import write_results, write_study
-from lifemix.experiments.runner import run_job, run_jobs
-from lifemix.experiments.transfer import REPRESENTATIONS, TransferJob, halves, transfer_study
 from lifemix.metrics import concordance
 from lifemix.splits import EventStratifiedKFold
 
@@ -90,6 +90,6 @@ def test_quick_study_runs_from_start_to_end(tmp_path):
     cells, selected, facts = write_study(tmp_path, study)
     assert [len(one.records) for one in selected] == [5, 5]
     assert facts["records"] == 10
-    assert facts["command"] == "lifemix reproduce transfer --quick"
+    assert facts["command"] == "python -m experiments transfer --quick"
     means = {cell.model: cell.mean for cell in cells}
     assert means["truth"] > means["raw"] + 0.1

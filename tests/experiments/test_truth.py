@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from experiments.truth import TrueSynthetic
 from lifemix import datasets, make_target
 from lifemix.baselines import CauseSpecific, CoxPH
 from lifemix.errors import CovariateError, TargetError
-from lifemix.experiments.truth import TrueSynthetic
 
 DATA = datasets.make_synthetic(2000, truth=True, integer_times=False)
 TIMES = np.array([0.0, 1.0, 10.0, 50.0, 300.0])

@@ -175,7 +175,7 @@ def test_parts_without_net_survival_take_part():
     assert np.isfinite(model.predict(X)).all()
 
 
-@pytest.mark.parametrize("ask", ["predict_median", "predict_expectation", "predict_distribution", "predict"])
+@pytest.mark.parametrize("ask", ["predict_distribution", "predict"])
 def test_a_model_that_is_not_fitted_says_so(ask):
     with pytest.raises(NotFittedError):
         getattr(LifeMix(), ask)(data()[0])

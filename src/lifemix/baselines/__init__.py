@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .forest import RandomSurvivalForest
     from .martingale_forest import MartingaleForest
     from .nonparametric import AalenJohansen, KaplanMeier
-    from .selection import Selection, select_model
 
 __all__ = [
     "AalenJohansen",
@@ -37,8 +36,6 @@ __all__ = [
     "MartingaleForest",
     "ModelAverage",
     "RandomSurvivalForest",
-    "Selection",
-    "select_model",
 ]
 
 _HOMES = {
@@ -53,22 +50,10 @@ _HOMES = {
     "MartingaleForest": "martingale_forest",
     "ModelAverage": "average",
     "RandomSurvivalForest": "forest",
-    "Selection": "selection",
-    "select_model": "selection",
-}
-
-_MOVED = {
-    "KernelPCA": "lifemix.experiments.representations",
-    "NNMF": "lifemix.experiments.representations",
-    "TrueSynthetic": "lifemix.experiments.truth",
-    "VAE": "lifemix.experiments.vae",
-    "deephit_settings": "lifemix.experiments.learners",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MOVED:
-        raise AttributeError(f"{name} serves only the paper's experiments. Use: from {_MOVED[name]} import {name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

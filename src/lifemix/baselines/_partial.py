@@ -12,9 +12,8 @@ of the information is ``X' diag(r_i a_i) X``, a_i the sum of c / (S - f D) over 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..warning import warn_user
 from ._checks import Floats
-from ._interruptible import interruptible
 from ._newton import Optimum, maximise, pseudo_inverse
 from ._risk_sets import RiskSets
 
@@ -37,12 +35,10 @@ __all__ = [
     "make_terms",
 ]
 
-_Result = TypeVar("_Result")
 _FAR = 600.0  # of a linear predictor: its exponential, and sums of it, are numbers still
 _INFINITE = 1e-3  # a last step so large, in standard deviations, with no gain: the maximum is at infinity
 _SPANNED = 1e-10  # an axis along which the rows differ by less, of the longest, is none
 _SHOWN = 5  # names of columns in one message
-_LONG = 1e8  # multiplications of one matrix product, from which on a fit must be interruptible
 
 
 @dataclass(frozen=True)
@@ -180,19 +176,15 @@ def fit_linear(
     center = np.average(x, axis=0, weights=weight)
     spread = np.sqrt(np.average((x - center) ** 2, axis=0, weights=weight))
     spread[spread <= 1e-12 * np.abs(center)] = 1.0  # a constant column, zero included: coefficient 0
-    run = interruptible if x.size * min(x.shape) > _LONG else _at_once
-    z, axes = run(lambda: _coordinates((x - center) / spread))
+    z, axes = _coordinates((x - center) / spread)
 
     def objective(beta: Floats) -> tuple[float, Floats, Floats]:
         value, gradient, information = log_likelihood(beta, z, weight, sets, terms)
         ridge = penalty * np.eye(len(beta))
         return value - float(beta @ ridge @ beta) / 2, gradient - ridge @ beta, information + ridge
 
-    def fit() -> tuple[Optimum, Floats]:
-        optimum = maximise(objective, np.zeros(z.shape[1]), max_iter)
-        return optimum, pseudo_inverse(optimum.information)
-
-    optimum, inner = run(fit)
+    optimum = maximise(objective, np.zeros(z.shape[1]), max_iter)
+    inner = pseudo_inverse(optimum.information)
     if not np.isfinite(optimum.value):
         raise InputError(
             f"{owner}: the weights differ too much to add them up; got from {weight.min()} to {weight.max()}. "
@@ -209,10 +201,6 @@ def fit_linear(
         n_iter=optimum.n_iter,
         degrees_of_freedom=float(len(inner) - penalty * np.trace(inner)),
     )
-
-
-def _at_once(call: Callable[[], _Result]) -> _Result:
-    return call()
 
 
 def _coordinates(z: Floats) -> tuple[Floats, Floats | None]:

@@ -18,7 +18,6 @@ from .evaluate import evaluate
 from .fit import fit
 from .predict import predict
 from .report import report
-from .reproduce import reproduce
 
 __all__ = ["app", "main"]
 
@@ -30,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _function in (fit, predict, evaluate, compare, describe, report, calculator, doctor, reproduce, datasets):
+for _function in (fit, predict, evaluate, compare, describe, report, calculator, doctor, datasets):
     app.command(_function.__name__, no_args_is_help=_function is not datasets)(command(_function))
 
 

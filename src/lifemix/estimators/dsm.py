@@ -438,12 +438,15 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def predict_survival_function(self, X: TableLike, times: None = None) -> NDArray[np.object_]: ...
 
     @overload
+    def predict_survival_function(self, X: TableLike, times: None = None, *, return_array: Literal[True]) -> Floats: ...
+
+    @overload
     def predict_survival_function(
         self, X: TableLike, times: ArrayLike, return_std: Literal[True]
     ) -> tuple[Floats, Floats]: ...
 
     def predict_survival_function(
-        self, X: TableLike, times: ArrayLike | None = None, return_std: bool = False
+        self, X: TableLike, times: ArrayLike | None = None, return_std: bool = False, *, return_array: bool = False
     ) -> Floats | NDArray[np.object_] | tuple[Floats, Floats]:
         """Return ``P(T > t | x)``, T the time of the first event of any type.
 
@@ -456,6 +459,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         return_std : bool, default False
             Whether to return the standard deviation over the members of the ensemble too. It is the spread of the
             ensemble members: how much fits with other random seeds and other held-out rows differ.
+        return_array : bool, default False
+            Whether to return an array at ``event_times_`` if ``times`` is None.
 
         Returns
         -------
@@ -469,6 +474,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         (``python -m benchmarks.member_spread``).
 
         """
+        if times is None and return_array:
+            times = self.event_times_
         if not return_std:
             return super().predict_survival_function(X, times)
         if times is None:

@@ -6,7 +6,6 @@ fleets; fleets are distributed by joblib, whose backends (processes here, Dask o
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,15 +33,10 @@ from .fleets import Planned, check_finite, group, train_fleet
 from .plan import Memo, make_plan
 from .progress import task_bar
 from .results import cv_results
-from .score_store import ScoreStore
-from .sending import Sender, is_local, read_fleet, storage
 
 __all__ = ["FleetSearchCV"]
 
 SCORES = ("concordance", "log_likelihood")
-_ROUND = (
-    2  # fleets per worker between two times that scores are stored, where a backend gives them at the end of a call
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +68,6 @@ def _check_cv(cv: Any) -> None:
         raise SettingError(f"cv must be a number of folds from 2 on, a splitter or pairs of row numbers; got {cv!r}.")
 
 
-def _check_folder(folder: Any) -> None:
-    if folder is not None and not isinstance(folder, (str, os.PathLike)):
-        raise SettingError(f"folder must be a path or None; got {folder!r}.")
-
-
 class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Grid or random search with cross-validation for ``DeepSurvivalMachines``; models of one shape train together.
 
@@ -100,12 +89,10 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     refit : bool, default True
         Whether to fit the best candidate on all rows.
     n_jobs : int, optional
-        Fleets at a time, as in joblib: None is 1, or what ``joblib.parallel_config`` says. Every worker gets the data
-        once, whatever the backend (processes, Dask, Ray).
+        Fleets at a time, as in joblib: None is 1, or what ``joblib.parallel_config`` says. The data are sent with each
+        fleet.
     max_fleet : int, default 32
         The most models that train together.
-    folder : path-like, optional
-        Where finished scores are kept, one line each, so that an interrupted search resumes.
     random_state : int or None, default 0
         Random seed of the candidates that ``n_iter`` draws.
     verbose : bool, default False
@@ -148,7 +135,6 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         "refit": Flag(),
         "n_jobs": Jobs(),
         "max_fleet": Whole(1),
-        "folder": Check(_check_folder),
         "random_state": Seed(),
     }
 
@@ -163,7 +149,6 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         refit: bool = True,
         n_jobs: int | None = None,
         max_fleet: int = 32,
-        folder: str | os.PathLike[str] | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
     ) -> None:
@@ -175,7 +160,6 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.refit = refit
         self.n_jobs = n_jobs
         self.max_fleet = max_fleet
-        self.folder = folder
         self.random_state = random_state
         self.verbose = verbose
 
@@ -211,10 +195,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         folds = self._folds(X, target)
         _check_folds(target, folds)
         weight = check_weight(sample_weight, len(target))
-        measure = None if self.folder is None else _name(self.scoring)
-        with ScoreStore.opened(self.folder, (X, target.to_array(), weight, folds, measure)) as store:
-            known = self._scores(store, models, candidates, X, target, weight, folds, score)
-        self.cv_results_ = cv_results(candidates, known, len(folds))
+        scores = self._scores(list(self._plan(models, X, target, weight, folds)), score)
+        self.cv_results_ = cv_results(candidates, scores, len(folds))
         self.n_splits_ = len(folds)
         _check_scores(self.cv_results_["mean_test_score"])
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
@@ -225,36 +207,6 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.best_estimator_ = self._model(self.best_params_).fit(X, named, sample_weight, groups=groups)
             self.refit_time_ = time.perf_counter() - start
         return self
-
-    def _scores(
-        self,
-        store: ScoreStore,
-        models: Sequence[DeepSurvivalMachines],
-        candidates: Sequence[Mapping[str, Any]],
-        X: Any,
-        target: Target,
-        weight: NDArray[np.float64],
-        folds: Sequence[Any],
-        score: Callable[..., float],
-    ) -> dict[tuple[int, int], Any]:
-        """Return the scores by candidate and fold; those that are not in the store are computed, and put there."""
-        known = {
-            (number, fold): found
-            for number, model in enumerate(models)
-            for fold in range(len(folds))
-            if (found := store.get(model, fold)) is not None
-        }
-        planned = list(self._plan(models, X, target, weight, folds, known))
-        fleets = group(planned, int(self.max_fleet))
-        before = len(known)
-        with task_bar(bool(self.verbose), len(planned), "cross-validation") as show:
-            for results in self._run(fleets, score):
-                for (candidate, fold), result in results.items():
-                    known[candidate, fold] = result
-                    store.put(models[candidate], candidates[candidate], fold, result)
-                show(len(results))
-                tell_progress("cross-validation", len(known) - before, len(planned))
-        return known
 
     def _candidates(self) -> list[dict[str, Any]]:
         try:
@@ -288,35 +240,41 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         target: Target,
         weight: NDArray[np.float64],
         folds: Sequence[Any],
-        known: Mapping[Any, Any],
     ) -> Iterator[Planned]:
-        """Plan what is not known yet; plans on the same fold share what does not depend on the candidate."""
+        """Plan every candidate on every fold; plans on the same fold share what does not depend on the candidate."""
         for fold, (train, test) in enumerate(folds):
             memo = Memo()
             table, own, held_out = _safe_indexing(X, train), target.take(train), target.take(test)
             for number, model in enumerate(models):
-                if (number, fold) in known:
-                    continue
                 kept, plan = make_plan(model, table, own, weight[train], memo=memo)
                 key = ("test", id(plan.preprocessor))
                 if key not in memo.known:
                     memo.known[key] = _Test.of(plan.preprocessor, _safe_indexing(X, test), held_out)
-                yield Planned((number, fold), model, kept, plan, memo.known[key])
+                columns = _safe_indexing(kept, [0])  # one row has the names and kinds of the columns
+                yield Planned((number, fold), model, columns, plan, memo.known[key])
 
-    def _run(self, fleets: list[list[Planned]], score: Callable[..., float]) -> Iterator[dict[tuple[int, int], Any]]:
-        backend, _ = joblib.parallel.get_active_backend()
-        n_workers = joblib.effective_n_jobs(self.n_jobs)
-        if n_workers == 1 and is_local(backend):
+    def _scores(self, planned: list[Planned], score: Callable[..., float]) -> dict[tuple[int, int], dict[str, float]]:
+        """Return scores and times by candidate and fold."""
+        scores: dict[tuple[int, int], dict[str, float]] = {}
+        with task_bar(bool(self.verbose), len(planned), "cross-validation") as show:
+            for fleet_scores in self._run(group(planned, int(self.max_fleet)), score):
+                scores |= fleet_scores
+                show(len(fleet_scores))
+                tell_progress("cross-validation", len(scores), len(planned))
+        return scores
+
+    def _run(
+        self, fleets: list[list[Planned]], score: Callable[..., float]
+    ) -> Iterator[dict[tuple[int, int], dict[str, float]]]:
+        """Yield the scores of each fleet when they are ready."""
+        if joblib.effective_n_jobs(self.n_jobs) == 1:
             yield from (_train_and_score(fleet, score) for fleet in fleets)
             return
-        as_they_come = backend.supports_return_generator  # Ray's gives results only when all calls are done
-        return_as = "generator_unordered" if as_they_come else "list"
-        with storage(backend) as put, joblib.Parallel(n_jobs=self.n_jobs, return_as=return_as) as parallel:
-            sender = Sender(put, whole_table=isinstance(score, _Custom))
-            size = len(fleets) if as_they_come else _ROUND * n_workers
-            for start in range(0, len(fleets), max(1, size)):
-                packed = map(sender.pack, fleets[start : start + size])
-                yield from parallel(joblib.delayed(_receive)(body, score, *pieces) for body, pieces in packed)
+        backend, _ = joblib.parallel.get_active_backend()
+        return_as = "generator_unordered" if backend.supports_return_generator else "list"
+        # Copy on write: PyTorch needs writable memory.
+        parallel = joblib.Parallel(n_jobs=self.n_jobs, return_as=return_as, mmap_mode="c")
+        yield from parallel(joblib.delayed(_train_and_score)(fleet, score) for fleet in fleets)
 
     # The best estimator's methods.
 
@@ -486,11 +444,6 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return _scorer(self.scoring)(model, _Test.of(model.preprocessor_, X, as_target(y)))
 
 
-def _receive(body: bytes, score: Callable[..., float], *pieces: Any) -> dict[tuple[int, int], dict[str, float]]:
-    """Train and score a fleet that was sent to this process."""
-    return _train_and_score(read_fleet(body, pieces), score)
-
-
 def _train_and_score(fleet: list[Planned], score: Callable[..., float]) -> dict[tuple[int, int], dict[str, float]]:
     """Train one fleet and score its models on their folds."""
     start = time.perf_counter()
@@ -523,19 +476,6 @@ def _scorer(scoring: Any) -> Callable[[Any, _Test], float]:
     raise SettingError(
         f"scoring must be one of {list(SCORES)}, a function of (estimator, X, y) or None; got {scoring!r}."
     )
-
-
-def _name(scoring: Any) -> str:
-    """Return a name of the measure that is the same in the next run, and another where its code has changed."""
-    if scoring is None or isinstance(scoring, str):
-        return scoring or "concordance"
-    name, code = getattr(scoring, "__qualname__", "<"), getattr(scoring, "__code__", None)
-    if "<" in name or code is None:
-        raise SettingError(
-            f"folder= needs a scorer that the next run can recognise; got {scoring!r}. "
-            f"Give one of {list(SCORES)} or a function defined at the top of a module."
-        )
-    return f"{scoring.__module__}.{name} {joblib.hash((code.co_code, code.co_consts))}"
 
 
 def _check_folds(target: Target, folds: Sequence[Any]) -> None:

@@ -20,7 +20,6 @@ from .incidence import aalen_johansen
 from .landmark import at_landmark, evaluate_landmarks
 from .landmark_predictions import landmark_risk
 from .measures import Measure, measure_named, register_measure, registered_measures
-from .other_names import elsewhere_named as __getattr__  # noqa: F401
 from .predictions import predicted_risk, predicted_risks, survival_at_own_time
 from .resampling import bootstrap, bootstrap_difference
 from .survival_curves import kaplan_meier, nelson_aalen

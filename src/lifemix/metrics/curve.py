@@ -63,21 +63,6 @@ class Curve:
         """
         return self._look_up(self.estimate, self.start, t)
 
-    def standard_error_at(self, t: ArrayLike) -> Floats:
-        """Return the standard error at some times.
-
-        Parameters
-        ----------
-        t : array-like
-            Times, of any shape.
-
-        Returns
-        -------
-        array in the shape of ``t``
-            NaN, with a warning, beyond the last time of the sample.
-        """
-        return self._look_up(self.standard_error, 0.0, t)
-
     def limits_at(self, t: ArrayLike) -> tuple[Floats, Floats]:
         """Return the confidence limits at some times.
 
