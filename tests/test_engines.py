@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine_scores import score
 from experiments.records import RecordStore
 from experiments.runner import run_jobs
 from lifemix import DeepSurvivalMachines, FleetSearchCV, make_target, save
@@ -76,10 +77,6 @@ CLUSTERS = {
     "dask": (dask_cluster, score_with_dask, []),
     "ray": (ray_cluster, score_with_ray, ["row"]),  # which does not keep the order of the rows
 }
-
-
-def score(model, X, y):
-    return model.score(X, y)
 
 
 def check_search(data, backend):

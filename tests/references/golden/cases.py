@@ -281,13 +281,6 @@ def search(scoring: str | None, sample: Callable[[], Sample]) -> Arrays:
     return scores | predictions(best, made.X[:N_PREDICTED]) | {"best": np.array(str(found.best_params_))}
 
 
-def selection() -> Arrays:
-    """Choose among candidates on validation rows."""
-    X, y, _ = data.plain()
-    chosen = baselines.select_model([baselines.CoxPH(penalty=p) for p in (0.0, 10.0)], X, y)
-    return {"scores": np.array(chosen.scores), "index": np.array(chosen.index)} | predictions(chosen.best, X[:4])
-
-
 FOREST = partial(baselines.RandomSurvivalForest, n_trees=3, max_depth=3)
 FEW_EPOCHS = {"max_epochs": 3, "batch_size": 64}
 BOOSTING = partial(baselines.GradientBoosting, n_intervals=6, max_iter=10, min_samples_leaf=20)
@@ -342,6 +335,5 @@ CASES: dict[str, Callable[[], Arrays]] = {
     "search by concordance": partial(search, None, data.plain),
     "search by log-likelihood": partial(search, "log_likelihood", data.competing),
     **{f"baseline: {name}": partial(baseline, *parts) for name, parts in BASELINES.items()},
-    "baseline: select_model": selection,
     **functions.CASES,
 }
