@@ -112,7 +112,6 @@ ESTIMATORS = {
             "refit": FLAG,
             "n_jobs": [0, 1.5, "a", THING],
             "max_fleet": WHOLE,
-            "folder": [3, THING],
             "random_state": SEED,
             "verbose": [],
         },
