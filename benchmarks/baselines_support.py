@@ -30,7 +30,9 @@ MODELS = {
     "DeepSurv, published settings": DeepSurv.paper("support", preprocessor=PREPARED),
     "DeepSurv, defaults": DeepSurv(preprocessor=PREPARED),
     "DeepHit, the paper's choice": DeepHit.paper("support", preprocessor=PREPARED),
-    "DeepHit, the same on equal intervals": DeepHit.paper("support", grid="equidistant", preprocessor=PREPARED),
+    "DeepHit, the same on equal intervals": DeepHit.paper(
+        "support", grid="equidistant", preprocessor=PREPARED
+    ),
     "forest, depth 4, 100 trees": RandomSurvivalForest.paper(100, preprocessor=PREPARED),
     "forest, no depth limit": RandomSurvivalForest(preprocessor=PREPARED),
     "martingale forest, 100 trees": MartingaleForest(100, preprocessor=PREPARED),
@@ -52,16 +54,25 @@ def main(only: str) -> None:
             continue
         start = time.process_time()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LifemixWarning)  # a level of a category that a part of the rows lacks
+            warnings.simplefilter(
+                "ignore", LifemixWarning
+            )  # a level of a category that a part of the rows lacks
             model.fit(data.X.iloc[training], y_train)
             seconds = time.process_time() - start
             survival = model.predict_survival_function(data.X.iloc[test], at)
-        concordances = [concordance_td(y_train, y_test, 1 - survival[:, i], t) for i, t in enumerate(at)]
+        concordances = [
+            concordance_td(y_train, y_test, 1 - survival[:, i], t) for i, t in enumerate(at)
+        ]
         values = [*concordances, *brier_score(y_train, y_test, survival, at)]
-        print(f"| {name} | {' | '.join(f'{value:.3f}' for value in values)} | {seconds:.1f} |", flush=True)
+        print(
+            f"| {name} | {' | '.join(f'{value:.3f}' for value in values)} | {seconds:.1f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", default="", help="only the models whose name contains this")
     main(parser.parse_args().only)

@@ -69,14 +69,18 @@ def coverage(design: Design, samples: int, rows: int, resamples: int) -> dict[st
         ]
 
     starts = range(0, LARGE, PART)
-    truth = np.mean([measured(large.take(slice(i, i + PART)), x[i : i + PART]) for i in starts], axis=0)
+    truth = np.mean(
+        [measured(large.take(slice(i, i + PART)), x[i : i + PART]) for i in starts], axis=0
+    )
     hits: dict[str, list[NDArray[np.bool_]]] = {"percentile": [], "BCa": []}
     rng = np.random.default_rng(2)
     for sample in range(samples):
         y, x = design.draw(rows, rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LifemixWarning)
-            found = metrics.bootstrap(measured, y, x, n_resamples=resamples, level=LEVEL, random_state=sample)
+            found = metrics.bootstrap(
+                measured, y, x, n_resamples=resamples, level=LEVEL, random_state=sample
+            )
         lower, upper = np.nanquantile(found.replicates, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
         hits["percentile"].append((lower <= truth) & (truth <= upper))
         hits["BCa"].append((found.lower <= truth) & (truth <= found.upper))
@@ -89,13 +93,22 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=400)
     parser.add_argument("--rows", type=int, default=200, help="subjects in each sample")
     parser.add_argument("--resamples", type=int, default=200)
-    parser.add_argument("--designs", type=int, nargs="*", default=range(len(DESIGNS)), help="which designs, from 0 on")
+    parser.add_argument(
+        "--designs",
+        type=int,
+        nargs="*",
+        default=range(len(DESIGNS)),
+        help="which designs, from 0 on",
+    )
     given = parser.parse_args()
     print(f"{'':32}{'':12}" + "".join(f"{measure:>13}" for measure in MEASURES))
     for number in given.designs:
         shares = coverage(DESIGNS[number], given.samples, given.rows, given.resamples)
         for method, values in shares.items():
-            print(f"{DESIGNS[number].name:32}{method:12}" + "".join(f"{v:13.3f}" for v in values), flush=True)
+            print(
+                f"{DESIGNS[number].name:32}{method:12}" + "".join(f"{v:13.3f}" for v in values),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

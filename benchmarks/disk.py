@@ -31,14 +31,26 @@ def make_rows(n: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, 18))
     site, stage = rng.integers(0, 8, n), rng.integers(0, 4, n)
-    risk = 0.6 * x[:, 0] - 0.4 * x[:, 1] * x[:, 2] + 0.3 * np.sin(2 * x[:, 3]) + 0.25 * stage + 0.1 * (site % 3)
+    risk = (
+        0.6 * x[:, 0]
+        - 0.4 * x[:, 1] * x[:, 2]
+        + 0.3 * np.sin(2 * x[:, 3])
+        + 0.25 * stage
+        + 0.1 * (site % 3)
+    )
     shape = np.where(x[:, 4] > 0, 1.6, 0.9)
     event_time = 10 * np.exp(-risk) * rng.exponential(size=n) ** (1 / shape)
     censoring = rng.exponential(25.0, size=n)
     x[rng.random(n) < 0.05, 5] = np.nan
     frame = pd.DataFrame(x, columns=[f"x{i}" for i in range(18)])
-    frame["site"], frame["stage"] = np.array(list("ABCDEFGH"))[site], np.array(["I", "II", "III", "IV"])[stage]
-    frame["time"], frame["event"] = np.minimum(event_time, censoring), (event_time <= censoring).astype(np.int8)
+    frame["site"], frame["stage"] = (
+        np.array(list("ABCDEFGH"))[site],
+        np.array(["I", "II", "III", "IV"])[stage],
+    )
+    frame["time"], frame["event"] = (
+        np.minimum(event_time, censoring),
+        (event_time <= censoring).astype(np.int8),
+    )
     return frame
 
 
@@ -50,7 +62,9 @@ def make_table(folder: Path, rows: int) -> Path:
         path = shards / f"part-{number:04d}.parquet"
         if not path.exists():
             partial = path.with_suffix(".part")
-            make_rows(min(SHARD_ROWS, rows - start), number + 1).to_parquet(partial, index=False, row_group_size=2**17)
+            make_rows(min(SHARD_ROWS, rows - start), number + 1).to_parquet(
+                partial, index=False, row_group_size=2**17
+            )
             os.replace(partial, path)
     return shards
 
@@ -82,7 +96,12 @@ def stage(results: dict[str, Any], memory: AnonymousMemory, name: str, rows: int
     yield
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = memory.peak / 1e6 - results["import_mb"]
-    results[name] = {"wall": wall, "cpu": cpu, "rows_per_second": rows / wall, "peak_mb_above_import": peak}
+    results[name] = {
+        "wall": wall,
+        "cpu": cpu,
+        "rows_per_second": rows / wall,
+        "peak_mb_above_import": peak,
+    }
     print(
         f"{name:>12}: {wall:8.1f} s wall, {cpu:8.1f} s CPU, {rows / wall / 1e6:6.2f} M rows/s, "
         f"peak {peak:6.0f} MB above the import",
@@ -102,7 +121,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     with stage(results, memory, "read", options.rows):
         for _ in source.read():
             pass
-    model = DeepSurvivalMachines(n_members=1, max_epochs=options.epochs, checkpoint=options.folder / "checkpoint")
+    model = DeepSurvivalMachines(
+        n_members=1, max_epochs=options.epochs, checkpoint=options.folder / "checkpoint"
+    )
     with stage(results, memory, "fit", options.rows * options.epochs):
         model.fit(source)
     print(model.history_, flush=True)
@@ -121,7 +142,9 @@ def fit_and_save(options: argparse.Namespace) -> None:
     from lifemix.streaming import TableSource
 
     source = TableSource(options.folder / f"rows-{options.rows}", "time", "event")
-    model = DeepSurvivalMachines(n_members=1, max_epochs=options.epochs, checkpoint=options.folder / "checkpoint")
+    model = DeepSurvivalMachines(
+        n_members=1, max_epochs=options.epochs, checkpoint=options.folder / "checkpoint"
+    )
     begin = time.perf_counter()
     model.fit(source)
     facts = {"seconds": time.perf_counter() - begin, "history": model.history_}
@@ -132,13 +155,22 @@ def fit_and_save(options: argparse.Namespace) -> None:
 
 def child_command(options: argparse.Namespace, output: Path) -> list[str]:
     """Return the arguments of a process that fits and saves."""
-    shared = ["--rows", str(options.rows), "--folder", str(options.folder), "--epochs", str(options.epochs)]
+    shared = [
+        "--rows",
+        str(options.rows),
+        "--folder",
+        str(options.folder),
+        "--epochs",
+        str(options.epochs),
+    ]
     return ["-m", "benchmarks.disk", *shared, "--output", str(output)]
 
 
 def kill_and_resume(options: argparse.Namespace) -> None:
     """Kill a fit with signal 9 after its first epoch, resume it, and compare the model with an uninterrupted one."""
-    uninterrupted, resumed = (options.folder / f"{name}.safetensors" for name in ("uninterrupted", "resumed"))
+    uninterrupted, resumed = (
+        options.folder / f"{name}.safetensors" for name in ("uninterrupted", "resumed")
+    )
     subprocess.run([sys.executable, *child_command(options, uninterrupted)], check=True)
     process = subprocess.Popen([sys.executable, *child_command(options, resumed)])
     while not (options.folder / "checkpoint" / "lifemix-checkpoint-0.safetensors").exists():
@@ -146,17 +178,34 @@ def kill_and_resume(options: argparse.Namespace) -> None:
     process.send_signal(signal.SIGKILL)
     print(f"killed: {process.wait()}", flush=True)
     subprocess.run([sys.executable, *child_command(options, resumed)], check=True)
-    print(f"the resumed model has the same bytes: {uninterrupted.read_bytes() == resumed.read_bytes()}", flush=True)
+    print(
+        f"the resumed model has the same bytes: {uninterrupted.read_bytes() == resumed.read_bytes()}",
+        flush=True,
+    )
 
 
 def compare_ranks(options: argparse.Namespace) -> None:
     """Fit with one process and with several; compare times and losses."""
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(options.ranks)]
+    torchrun = [
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        str(options.ranks),
+    ]
     histories = []
     for start in ([], torchrun):
-        command = [sys.executable, *start, *child_command(options, options.folder / "ranks.safetensors")]
+        command = [
+            sys.executable,
+            *start,
+            *child_command(options, options.folder / "ranks.safetensors"),
+        ]
         done = subprocess.run(
-            command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+            command,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
         )
         facts = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         print(f"{len(facts)} processes: {max(fact['seconds'] for fact in facts):.2f} s", flush=True)
@@ -166,7 +215,9 @@ def compare_ranks(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.disk", description=__doc__.split(":")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.disk", description=__doc__.split(":")[0]
+    )
     parser.add_argument("--rows", type=lambda text: int(float(text)), default=1_000_000)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--epochs", type=int, default=2)

@@ -51,7 +51,10 @@ MODELS: dict[str, tuple[Any, int]] = (
 )
 PATH = RESULTS / "families.jsonl"
 PAGE = Path(__file__).parent.parent / "docs" / "families.md"
-BEGIN, END = "<!-- held out: begin, written by `python -m benchmarks.families` -->", "<!-- held out: end -->"
+BEGIN, END = (
+    "<!-- held out: begin, written by `python -m benchmarks.families` -->",
+    "<!-- held out: end -->",
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,8 @@ def compute(data: str, model: str) -> list[Score]:
     protocol = Protocol(DataSource(data), n_folds, tuple(range(n_folds)))
     folds = [protocol.fold(number, 0.0) for number in range(n_folds)]
     requests = [
-        FitRequest(DeepSurvivalMachines(primitive, k=k, **ONE_NETWORK), fold.X_train, fold.y_train) for fold in folds
+        FitRequest(DeepSurvivalMachines(primitive, k=k, **ONE_NETWORK), fold.X_train, fold.y_train)
+        for fold in folds
     ]
     scores = []
     for result in fit_many(requests):
@@ -89,15 +93,29 @@ def compute(data: str, model: str) -> list[Score]:
         mean = fitted.log_likelihood(fold.X_test, fold.y_test) / len(fold.y_test)
         held = min(record["validation_loss"] for record in fitted.history_)
         epochs = len(fitted.history_)
-        scores.append(Score(data, model, result.number, float(mean), float(held), epochs, round(result.seconds, 2)))
+        scores.append(
+            Score(
+                data,
+                model,
+                result.number,
+                float(mean),
+                float(held),
+                epochs,
+                round(result.seconds, 2),
+            )
+        )
     return scores
 
 
-def matrix(known: Sequence[Score], data: str, field: str = "log_likelihood") -> dict[str, NDArray[np.float64]]:
+def matrix(
+    known: Sequence[Score], data: str, field: str = "log_likelihood"
+) -> dict[str, NDArray[np.float64]]:
     """Return the numbers of the models that are whole on a data set, one per fold."""
     found = {}
     for model in MODELS:
-        own = {one.fold: getattr(one, field) for one in known if (one.data, one.model) == (data, model)}
+        own = {
+            one.fold: getattr(one, field) for one in known if (one.data, one.model) == (data, model)
+        }
         if len(own) == FOLDS[data]:
             found[model] = np.array([own[fold] for fold in sorted(own)])
     return found
@@ -111,10 +129,17 @@ def difference(mine: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
 
 def family_table(known: Sequence[Score]) -> str:
     """Return the table of families: the best single family whole, the others as differences from it."""
-    lines = ["| | " + " | ".join(name.upper() for name in FOLDS) + " |", "|---" * (1 + len(FOLDS)) + "|"]
+    lines = [
+        "| | " + " | ".join(name.upper() for name in FOLDS) + " |",
+        "|---" * (1 + len(FOLDS)) + "|",
+    ]
     scores = {data: matrix(known, data) for data in FOLDS}
     best = {
-        data: max((one for one in found if one in SINGLE), key=lambda one: float(found[one].mean()), default=None)
+        data: max(
+            (one for one in found if one in SINGLE),
+            key=lambda one: float(found[one].mean()),
+            default=None,
+        )
         for data, found in scores.items()
     }
     for model in (*SINGLE, *MIXED):
@@ -154,21 +179,30 @@ def between_markers(page: Path, begin: str, end: str, body: str) -> None:
     """Replace what stands between two markers of a page."""
     text = page.read_text(encoding="utf-8")
     if text.count(begin) != 1 or text.count(end) != 1:
-        raise ValueError(f"expected the markers {begin} and {end} once each in {page.name}; put them back.")
+        raise ValueError(
+            f"expected the markers {begin} and {end} once each in {page.name}; put them back."
+        )
     head, rest = text.split(begin)
     page.write_text(f"{head}{begin}\n\n{body}\n\n{end}{rest.split(end)[1]}", encoding="utf-8")
 
 
 def write(known: Sequence[Score], page: Path = PAGE) -> None:
     """Put the tables between the markers of the page."""
-    between_markers(page, BEGIN, END, f"{family_table(known)}\n\nThe number of components:\n\n{count_table(known)}")
+    between_markers(
+        page,
+        BEGIN,
+        END,
+        f"{family_table(known)}\n\nThe number of components:\n\n{count_table(known)}",
+    )
 
 
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.families", description=__doc__)
     parser.add_argument("--data", default=",".join(FOLDS), help="data sets, separated by commas")
-    parser.add_argument("--models", default=";".join(MODELS), help="models, separated by semicolons")
+    parser.add_argument(
+        "--models", default=";".join(MODELS), help="models, separated by semicolons"
+    )
     options = parser.parse_args()
     one_thread()
     store = records()

@@ -33,7 +33,13 @@ from .tables import Table
 __all__ = ["plot", "run", "tables"]
 
 EPOCHS = 20
-SHARED = {"k": 4, "hidden": (100,), "primitive": "weibull", "batch_size": 100, "learning_rate": 1e-3}
+SHARED = {
+    "k": 4,
+    "hidden": (100,),
+    "primitive": "weibull",
+    "batch_size": 100,
+    "learning_rate": 1e-3,
+}
 ONE = {"n_members": 1, "dropout": 0.0, "activation": "relu6", "patience": 10}
 YEAR = {"SUPPORT": 365.25, "METABRIC": 12.0}
 OURS, OURS_PAPER, OURS_TABLE = "lifemix", "lifemix, paper's settings", "lifemix, from the raw table"
@@ -60,7 +66,9 @@ def competitors(name: str, fixed: bool, quick: bool) -> dict[str, Maker]:
         makers |= {
             "DeepSurv (pycox)": PycoxDeepSurv,
             "DeepHit (pycox)": PycoxDeepHit,
-            "forest (scikit-survival)": lambda: RandomSurvivalForest(n_trees=20 if quick else 100, preprocessor=None),
+            "forest (scikit-survival)": lambda: RandomSurvivalForest(
+                n_trees=20 if quick else 100, preprocessor=None
+            ),
             "Cox (scikit-survival)": SksurvCox,
         }
     return makers
@@ -81,7 +89,9 @@ def folds(data: datasets.Dataset, n_folds: int) -> Iterator[tuple[Any, ...]]:
 def quality(model: Any, X: Any, y: Any, y_train: Any, at: np.ndarray) -> dict[str, Any]:
     """Return the log-likelihood per row where there is one, C^td and Brier score at the horizons."""
     survival = model.predict_survival_function(X, at)
-    concordance = [concordance_td(y_train, y, 1 - survival[:, i], float(t)) for i, t in enumerate(at)]
+    concordance = [
+        concordance_td(y_train, y, 1 - survival[:, i], float(t)) for i, t in enumerate(at)
+    ]
     result = {"concordance": concordance, "brier": brier_score(y_train, y, survival, at).tolist()}
     if hasattr(model, "log_likelihood"):
         result["log_likelihood"] = model.log_likelihood(X, y) / len(as_target(y))
@@ -100,7 +110,9 @@ def round_of(data: datasets.Dataset, fixed: bool, quick: bool) -> dict[str, list
     at = horizons(data.y)
     makers = competitors(data.name, fixed, quick)
     records: dict[str, list[dict[str, Any]]] = {name: [] for name in makers}
-    for number, (table, matrix, y, test_table, test_matrix, y_test) in enumerate(folds(data, 1 if quick else 5)):
+    for number, (table, matrix, y, test_table, test_matrix, y_test) in enumerate(
+        folds(data, 1 if quick else 5)
+    ):
         if number == 0:
             warm_up(makers, matrix, y)
         for name, make in makers.items():
@@ -146,7 +158,9 @@ def tables(results: dict[str, Any]) -> list[Table]:
     """Return one table per data set and round; times as medians over the folds, quality as means."""
     titles = {"fixed": f"{EPOCHS} epochs, no stopping", "stopped": "each with its own stopping"}
     return [
-        _table(f"{name}: {title}", result[kind]) for name, result in results.items() for kind, title in titles.items()
+        _table(f"{name}: {title}", result[kind])
+        for name, result in results.items()
+        for kind, title in titles.items()
     ]
 
 
@@ -155,7 +169,10 @@ def _table(title: str, records: dict[str, Any]) -> Table:
     columns += [f"C^td {q} %" for q in (25, 50, 75)] + [f"Brier {q} %" for q in (25, 50, 75)]
     rows = []
     for name, runs in records.items():
-        ratios = [median(a[key] / b[key] for a, b in zip(runs, records[OURS], strict=True)) for key in ("wall", "cpu")]
+        ratios = [
+            median(a[key] / b[key] for a, b in zip(runs, records[OURS], strict=True))
+            for key in ("wall", "cpu")
+        ]
         trained = [run["epochs"] for run in runs if run["epochs"] is not None]
         known = [run["log_likelihood"] for run in runs if "log_likelihood" in run]
         row: list[Any] = [name, median(run["wall"] for run in runs), *ratios]
@@ -175,8 +192,15 @@ def plot(results: dict[str, Any], figure: Any) -> None:
             seconds = median(run["wall"] for run in runs)
             value = float(np.mean([run["concordance"] for run in runs]))
             axes.plot(seconds, value, "o" if label.startswith("lifemix") else "s", label=label)
-        axes.set(xscale="log", xlabel="seconds to fit", ylabel="mean C$^{td}$ at three horizons", title=name)
-        axes.xaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}", minor_formatter="")
+        axes.set(
+            xscale="log",
+            xlabel="seconds to fit",
+            ylabel="mean C$^{td}$ at three horizons",
+            title=name,
+        )
+        axes.xaxis.set(
+            major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}", minor_formatter=""
+        )
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper", fontsize=7)
 
 

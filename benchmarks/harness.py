@@ -62,7 +62,9 @@ def clock(call: Callable[[], Any], after: Callable[[Any], None] | None = None) -
     return timing
 
 
-def alternate(calls: Mapping[_Name, Callable[[], Any]], repeats: int, loops: int = 1) -> dict[_Name, dict[str, float]]:
+def alternate(
+    calls: Mapping[_Name, Callable[[], Any]], repeats: int, loops: int = 1
+) -> dict[_Name, dict[str, float]]:
     """Run the functions in turn, each ``loops`` times per turn; return the best seconds of one call of each.
 
     The best of several turns, as everything that disturbs a run makes it slower.
@@ -106,7 +108,9 @@ def _cpu_model() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that take part."""
-    from experiments.provenance import commit  # not in a version of before that is measured beside this one
+    from experiments.provenance import (
+        commit,
+    )  # not in a version of before that is measured beside this one
 
     from .auton import VERSION
 

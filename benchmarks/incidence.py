@@ -35,9 +35,19 @@ from .tables import Table
 
 __all__ = ["plot", "run", "tables"]
 
-TIMES = {3: [0.3, 0.7, 1.3], 10: np.linspace(0.1, 3, 10).tolist(), 100: np.linspace(0.01, 3, 100).tolist()}
+TIMES = {
+    3: [0.3, 0.7, 1.3],
+    10: np.linspace(0.1, 3, 10).tolist(),
+    100: np.linspace(0.01, 3, 100).tolist(),
+}
 MEMBERS = (1, 8)
-SETTINGS: dict[str, Any] = {"max_epochs": 20, "hidden": (100,), "batch_size": 100, "dropout": 0.0, "preprocessor": None}
+SETTINGS: dict[str, Any] = {
+    "max_epochs": 20,
+    "hidden": (100,),
+    "batch_size": 100,
+    "dropout": 0.0,
+    "preprocessor": None,
+}
 
 
 def trained(n: int, members: int) -> CompetingDistribution:
@@ -66,7 +76,9 @@ def tasks(distribution: Any) -> dict[str, Any]:
     all_events = getattr(distribution, "cumulative_incidences", None)
     incidence = all_events or distribution.cumulative_incidence
     calls = {f"incidences, {n} times": partial(incidence, times) for n, times in TIMES.items()}
-    calls |= {f"survival, {n} times": partial(distribution.survival, times) for n, times in TIMES.items()}
+    calls |= {
+        f"survival, {n} times": partial(distribution.survival, times) for n, times in TIMES.items()
+    }
     calls["rmst, 1 time"] = partial(distribution.rmst, 1.0)
     calls["mean"] = distribution.mean
     calls["quantile, 9 levels"] = partial(distribution.quantile, np.arange(1, 10) / 10)
@@ -95,15 +107,27 @@ def _before(path: str, repeats: int) -> dict[str, Any]:
     """Return the seconds of another checkout, which reads the same parameters."""
     root = str(Path(__file__).parent.parent)
     search = os.pathsep.join([os.environ[BEFORE], root, *filter(None, sys.path)])
-    command = [sys.executable, "-m", "benchmarks.memory", "incidence", "timed", json.dumps([path, repeats])]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.memory",
+        "incidence",
+        "timed",
+        json.dumps([path, repeats]),
+    ]
     environment = {**os.environ, "PYTHONPATH": search}
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment, cwd=root)
+    done = subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True, env=environment, cwd=root
+    )
     found = json.loads(done.stdout.splitlines()[-1])
     return {title: seconds for title, seconds in found.items() if isinstance(seconds, dict)}
 
 
 def _least(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    return {title: min(first[title], second[title], key=lambda seconds: seconds["cpu"]) for title in first}
+    return {
+        title: min(first[title], second[title], key=lambda seconds: seconds["cpu"])
+        for title in first
+    }
 
 
 def run(quick: bool) -> dict[str, Any]:
@@ -122,7 +146,10 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def _measured(distribution: Any, path: str, turns: int) -> dict[str, Any]:
-    slow = {f"incidences, {n} times": partial(_quadrature, distribution, times) for n, times in TIMES.items()}
+    slow = {
+        f"incidences, {n} times": partial(_quadrature, distribution, times)
+        for n, times in TIMES.items()
+    }
     now, rule, before = timed(path, 2), alternate(slow, 1), {}
     for turn in range(turns):
         if os.environ.get(BEFORE):
@@ -131,7 +158,9 @@ def _measured(distribution: Any, path: str, turns: int) -> dict[str, Any]:
         now = _least(now, timed(path, 2))
     errors = {
         f"incidences, {n} times": float(
-            np.abs(distribution.cumulative_incidences(times) - _quadrature(distribution, times)).max()
+            np.abs(
+                distribution.cumulative_incidences(times) - _quadrature(distribution, times)
+            ).max()
         )
         for n, times in TIMES.items()
     }
@@ -147,7 +176,10 @@ def _theirs(n: int, turns: int) -> dict[str, Any]:
     def both(times: list[float]) -> list[Any]:
         return [theirs.predict_survival_function(rows, np.array(times), event) for event in (1, 2)]
 
-    return alternate({f"incidences, {n_times} times": partial(both, times) for n_times, times in TIMES.items()}, turns)
+    return alternate(
+        {f"incidences, {n_times} times": partial(both, times) for n_times, times in TIMES.items()},
+        turns,
+    )
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
@@ -157,14 +189,28 @@ def tables(results: dict[str, Any]) -> list[Table]:
         part = results[members]
         rows = []
         for title, seconds in part["now"].items():
-            others = [part["before"], part["quadrature"], results["theirs"] if members == "1" else {}]
-            ratios = [other[title]["cpu"] / seconds["cpu"] if title in other else None for other in others]
+            others = [
+                part["before"],
+                part["quadrature"],
+                results["theirs"] if members == "1" else {},
+            ]
+            ratios = [
+                other[title]["cpu"] / seconds["cpu"] if title in other else None for other in others
+            ]
             memory = part["memory"].get(title)
             peak = (memory["peak_memory"] - memory["memory_after_import"]) / 1e6 if memory else None
             rows.append([title, seconds["cpu"] * 1e3, *ratios, part["errors"].get(title), peak])
-        heads = ["", "CPU ms", "times the version before", "times quadrature", "times their net survivals"]
+        heads = [
+            "",
+            "CPU ms",
+            "times the version before",
+            "times quadrature",
+            "times their net survivals",
+        ]
         columns = [*heads, "largest difference from quadrature", "peak MB beyond import"]
-        title = f"Two event types, {part['rows']:,} rows, {members} member(s) of 4 Weibull components"
+        title = (
+            f"Two event types, {part['rows']:,} rows, {members} member(s) of 4 Weibull components"
+        )
         note = "Columns of times: how many times faster. Incidences are those of both events."
         found.append(Table(title, columns, rows, note))
     return found

@@ -33,9 +33,14 @@ def coverage(log_scale: Callable[[Floats], Floats], n_rows: int, seed: int) -> l
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n_rows + NEW_SUBJECTS, COLUMNS))
     scale = np.exp(log_scale(x))
-    event_time, censoring = scale * rng.weibull(SHAPE, len(x)), rng.uniform(0, 4 * np.median(scale), len(x))
+    event_time, censoring = (
+        scale * rng.weibull(SHAPE, len(x)),
+        rng.uniform(0, 4 * np.median(scale), len(x)),
+    )
     time, event = np.minimum(event_time, censoring), event_time <= censoring
-    model = DeepSurvivalMachines(random_state=seed).fit(x[:n_rows], make_target(time[:n_rows], event[:n_rows]))
+    model = DeepSurvivalMachines(random_state=seed).fit(
+        x[:n_rows], make_target(time[:n_rows], event[:n_rows])
+    )
     times = np.quantile(time[:n_rows][event[:n_rows]], np.linspace(0.1, 0.9, 9))
     mean, std = model.predict_survival_function(x[n_rows:], times, return_std=True)
     truth = np.exp(-((times / scale[n_rows:, None]) ** SHAPE))
@@ -44,14 +49,18 @@ def coverage(log_scale: Callable[[Floats], Floats], n_rows: int, seed: int) -> l
 
 def main() -> None:
     """Print the share of true values inside each band, by truth and number of rows."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.member_spread", description=__doc__.split(":")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.member_spread", description=__doc__.split(":")[0]
+    )
     parser.add_argument("--samples", type=int, default=20)
     samples = parser.parse_args().samples
     one_thread()
     for name, log_scale in TRUTHS.items():
         for n_rows in (500, 2_000, 10_000):
             shares = np.mean([coverage(log_scale, n_rows, seed) for seed in range(samples)], axis=0)
-            inside = ", ".join(f"{width:g} SD {share:.0%}" for width, share in zip(BANDS, shares, strict=True))
+            inside = ", ".join(
+                f"{width:g} SD {share:.0%}" for width, share in zip(BANDS, shares, strict=True)
+            )
             print(f"{name}, {n_rows:,} rows: {inside}", flush=True)
 
 

@@ -40,7 +40,11 @@ def in_own_process(module: str, function: str, *arguments: Any) -> dict[str, Any
     root = Path(__file__).parent.parent
     path = os.pathsep.join([str(root), *filter(None, sys.path)])
     done = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
+        command,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
     )
     return json.loads(done.stdout.splitlines()[-1])
 

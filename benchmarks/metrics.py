@@ -88,7 +88,9 @@ def run(quick: bool) -> dict:
         repeats = 1 if n > 20_000 else 2 if quick else 5
         for label, decimals in (("tied risks", 2), ("distinct risks", 16)):
             results[f"concordance_td, {n:,} rows, {label}"] = concordance_case(n, decimals, repeats)
-        results[f"brier_score, {n:,} rows, {N_HORIZONS} horizons"] = brier_case(n, 3 if quick else 5)
+        results[f"brier_score, {n:,} rows, {N_HORIZONS} horizons"] = brier_case(
+            n, 3 if quick else 5
+        )
     return results
 
 

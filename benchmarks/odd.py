@@ -22,7 +22,15 @@ from .tables import Table
 
 __all__ = ["plot", "run", "tables"]
 
-KINDS = ("plain", "one event at 0", "one late", "one interval", "all late", "all intervals", "t_max")
+KINDS = (
+    "plain",
+    "one event at 0",
+    "one late",
+    "one interval",
+    "all late",
+    "all intervals",
+    "t_max",
+)
 EPOCHS = {600: 20, 8_000: 4}
 TURNS = {600: 40, 8_000: 12}
 
@@ -79,7 +87,9 @@ def _calls(n: int, quick: bool) -> dict[tuple[str, str], Callable[[], None]]:
             case = f"{n:,} rows, {primitive}, {members} member(s), {events} event(s)"
             for kind in KINDS:
                 if events == 1 or kind != "all intervals":
-                    calls[case, kind] = partial(fit, primitive, members, kind, *table_of(kind, n, events))
+                    calls[case, kind] = partial(
+                        fit, primitive, members, kind, *table_of(kind, n, events)
+                    )
     return calls
 
 

@@ -24,8 +24,15 @@ Floats = NDArray[np.float64]
 class _Pycox:
     """One hidden layer of 100 with batch normalisation and dropout 0.1 (pycox's examples), Adam 1e-3, batch 100."""
 
-    def __init__(self, hidden: int = 100, batch_size: int = 100, max_epochs: int = 200, patience: int = 10) -> None:
-        self.hidden, self.batch_size, self.max_epochs, self.patience = hidden, batch_size, max_epochs, patience
+    def __init__(
+        self, hidden: int = 100, batch_size: int = 100, max_epochs: int = 200, patience: int = 10
+    ) -> None:
+        self.hidden, self.batch_size, self.max_epochs, self.patience = (
+            hidden,
+            batch_size,
+            max_epochs,
+            patience,
+        )
 
     def fit(self, X: Floats, y: Any) -> _Pycox:
         """Hold out 15 % of the rows, train until they have not become better for ``patience`` epochs."""
@@ -60,7 +67,9 @@ class _Pycox:
 
     def _network(self, n_inputs: int, n_outputs: int, torchtuples: Any, bias: bool) -> Any:
         make = torchtuples.practical.MLPVanilla
-        return make(n_inputs, [self.hidden], n_outputs, batch_norm=True, dropout=0.1, output_bias=bias)
+        return make(
+            n_inputs, [self.hidden], n_outputs, batch_norm=True, dropout=0.1, output_bias=bias
+        )
 
     def _finish(self) -> None:
         """Do what belongs to the fit after training."""
@@ -104,7 +113,11 @@ class PycoxDeepHit(_Pycox):
 
         network = self._network(n_inputs, self._grid.out_features, torchtuples, True)
         return DeepHitSingle(
-            network, torchtuples.optim.Adam(1e-3), alpha=0.2, sigma=0.1, duration_index=self._grid.cuts
+            network,
+            torchtuples.optim.Adam(1e-3),
+            alpha=0.2,
+            sigma=0.1,
+            duration_index=self._grid.cuts,
         )
 
     def predict_survival_function(self, X: Floats, times: ArrayLike) -> Floats:

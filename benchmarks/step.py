@@ -45,7 +45,9 @@ def make_fleet(n_models: int) -> Fleet:
     order = torch.randperm(len(y), generator=torch.Generator().manual_seed(0))
     nothing = torch.empty(0, dtype=torch.long)
     jobs = [Job(order[: STEPS * BATCH], nothing, start, seed=seed) for seed in range(n_models)]
-    inputs = Data(torch.as_tensor(X, dtype=torch.float32).contiguous(), scale.observe(y, None, torch.float32))
+    inputs = Data(
+        torch.as_tensor(X, dtype=torch.float32).contiguous(), scale.observe(y, None, torch.float32)
+    )
     config = TrainConfig(batch_size=BATCH, max_epochs=10**9)
     return Fleet(Architecture(X.shape[1], (HIDDEN,), K, 1, "weibull"), inputs, jobs, config)
 
@@ -59,7 +61,9 @@ def whole_step(fleet: Fleet) -> Callable[[], None]:
 
     def step() -> None:
         number = next(steps) % len(targets)
-        fleet.step(fleet.inputs(batches[number], x), targets[number], None, torch.ones(len(fleet.running)))
+        fleet.step(
+            fleet.inputs(batches[number], x), targets[number], None, torch.ones(len(fleet.running))
+        )
 
     return step
 
@@ -71,7 +75,12 @@ def bare_products(n_models: int, n_inputs: int) -> Callable[[], None]:
     def draw(*shape: int) -> torch.Tensor:
         return torch.randn(n_models, *shape, generator=random)
 
-    x, first, second, by_out = draw(BATCH, n_inputs), draw(n_inputs, HIDDEN), draw(HIDDEN, 3 * K), draw(BATCH, 3 * K)
+    x, first, second, by_out = (
+        draw(BATCH, n_inputs),
+        draw(n_inputs, HIDDEN),
+        draw(HIDDEN, 3 * K),
+        draw(BATCH, 3 * K),
+    )
 
     def products() -> None:
         hidden = torch.bmm(x, first)
@@ -89,14 +98,23 @@ def run(quick: bool) -> dict[str, Any]:
     sizes = {}
     for n_models in SIZES:
         fleet = make_fleet(n_models)
-        calls = {"products": bare_products(n_models, fleet.data.x.shape[1]), "step": whole_step(fleet)}
+        calls = {
+            "products": bare_products(n_models, fleet.data.x.shape[1]),
+            "step": whole_step(fleet),
+        }
         calls = {name: partial(repeat, call, STEPS) for name, call in calls.items()}
         with without_denormals():  # as in training
-            times = alternate({**calls, "epoch": make_fleet(n_models).run_epoch}, repeats=5 if quick else 25)
+            times = alternate(
+                {**calls, "epoch": make_fleet(n_models).run_epoch}, repeats=5 if quick else 25
+            )
         sizes[str(n_models)] = {
-            name: {kind: seconds / STEPS for kind, seconds in found.items()} for name, found in times.items()
+            name: {kind: seconds / STEPS for kind, seconds in found.items()}
+            for name, found in times.items()
         }
-    return {"sizes": sizes, "profile": {str(n_models): profile(n_models)[:12] for n_models in (1, 16)}}
+    return {
+        "sizes": sizes,
+        "profile": {str(n_models): profile(n_models)[:12] for n_models in (1, 16)},
+    }
 
 
 def repeat(call: Callable[[], None], times: int) -> None:
@@ -107,23 +125,39 @@ def repeat(call: Callable[[], None], times: int) -> None:
 
 def tables(results: dict[str, Any]) -> list[Table]:
     """Return one row per size of fleet."""
-    columns = ["models", "products, ms", "step, ms", "step, ms per model", "step / products", "(CPU)"]
+    columns = [
+        "models",
+        "products, ms",
+        "step, ms",
+        "step, ms per model",
+        "step / products",
+        "(CPU)",
+    ]
     columns.append("epoch / products")
     rows = []
     for n_models, times in results["sizes"].items():
-        products, step, epoch = (1e3 * times[name]["wall"] for name in ("products", "step", "epoch"))
+        products, step, epoch = (
+            1e3 * times[name]["wall"] for name in ("products", "step", "epoch")
+        )
         cpu = times["step"]["cpu"] / times["products"]["cpu"]
         size = int(n_models)
         rows.append([size, products, step, step / size, step / products, cpu, epoch / products])
     note = "epoch: a whole epoch without held-out rows by its steps, so shuffling and preparing the batches included."
     steps = Table("A training step (SUPPORT, batch 100, hidden 100, K = 4)", columns, rows, note)
-    return [steps, *[profile_table(n_models, calls) for n_models, calls in results["profile"].items()]]
+    return [
+        steps,
+        *[profile_table(n_models, calls) for n_models, calls in results["profile"].items()],
+    ]
 
 
 def profile_table(n_models: str, calls: list[list[Any]]) -> Table:
     """Return the profile of a step as a table."""
     columns = ["call", "calls per step", "µs per step", "share"]
-    return Table(f"Where the time of a step goes, {n_models} model(s); with the profiler's own cost", columns, calls)
+    return Table(
+        f"Where the time of a step goes, {n_models} model(s); with the profiler's own cost",
+        columns,
+        calls,
+    )
 
 
 def plot(results: dict[str, Any], figure: Any) -> None:
@@ -133,7 +167,13 @@ def plot(results: dict[str, Any], figure: Any) -> None:
     sizes = [int(n_models) for n_models in times]
     for name in ("epoch", "step", "products"):
         axes.plot(sizes, [1e3 * times[str(n)][name]["wall"] / n for n in sizes], "o-", label=name)
-    axes.set(xscale="log", yscale="log", xlabel="models in the fleet", ylabel="ms per step and model", xticks=sizes)
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="models in the fleet",
+        ylabel="ms per step and model",
+        xticks=sizes,
+    )
     axes.set_xticklabels(sizes)
     axes.legend()
 
@@ -142,12 +182,20 @@ def profile(n_models: int, steps: int = 60) -> list[list[Any]]:
     """Return what takes the time of a step by PyTorch's profiler: call, calls, microseconds, share of the whole."""
     step = whole_step(make_fleet(n_models))
     step()
-    with without_denormals(), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as measured:
+    with (
+        without_denormals(),
+        torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as measured,
+    ):
         repeat(step, steps)
     entries = sorted(measured.key_averages(), key=lambda entry: -entry.self_cpu_time_total)
     total = sum(entry.self_cpu_time_total for entry in entries)
     return [
-        [entry.key, entry.count // steps, entry.self_cpu_time_total / steps, entry.self_cpu_time_total / total]
+        [
+            entry.key,
+            entry.count // steps,
+            entry.self_cpu_time_total / steps,
+            entry.self_cpu_time_total / total,
+        ]
         for entry in entries[:30]
     ]
 

@@ -33,11 +33,16 @@ class Table:
         head = "| " + " | ".join(self.columns) + " |"
         rule = "|" + "|".join(["---"] + ["---:"] * (len(self.columns) - 1)) + "|"
         body = ["| " + " | ".join(number(value) for value in row) + " |" for row in self.rows]
-        return "\n".join([f"**{self.title}**", "", head, rule, *body, *(["", self.note] if self.note else [])])
+        return "\n".join(
+            [f"**{self.title}**", "", head, rule, *body, *(["", self.note] if self.note else [])]
+        )
 
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    return [row[0].ljust(widths[0]), *[cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]]
+    return [
+        row[0].ljust(widths[0]),
+        *[cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)],
+    ]
 
 
 def number(value: Any) -> str:
@@ -56,7 +61,9 @@ def number(value: Any) -> str:
 
 def ratio_tables(results: dict[str, dict[str, float]]) -> list[Table]:
     """Return the table of a benchmark whose results are ``{case: {seconds, their_seconds, ratio}}``."""
-    rows = [[case, run["seconds"], run["their_seconds"], run["ratio"]] for case, run in results.items()]
+    rows = [
+        [case, run["seconds"], run["their_seconds"], run["ratio"]] for case, run in results.items()
+    ]
     return [Table("Against scikit-survival", ["", "seconds", "theirs", "times faster"], rows)]
 
 

@@ -26,14 +26,24 @@ from .harness import RESULTS, one_thread
 
 Floats = NDArray[np.float64]
 TRUTHS = ("bathtub", "bimodal", "crossing", "piecewise")
-SINGLE = ("weibull", "lognormal", "loglogistic", "exponential", "gompertz", "burr", "power-generalised-weibull")
+SINGLE = (
+    "weibull",
+    "lognormal",
+    "loglogistic",
+    "exponential",
+    "gompertz",
+    "burr",
+    "power-generalised-weibull",
+)
 FLEXIBLE: dict[str, Any] = {
     "spline": "spline",
     "weibull + lognormal": ["weibull", "lognormal"],
     "weibull + spline": ["weibull", "spline"],
 }
 MODELS: dict[str, Any] = {name: name for name in SINGLE} | FLEXIBLE
-SETTINGS: dict[str, Any] = {  # every option whose default follows from the table, so that all records are alike
+SETTINGS: dict[
+    str, Any
+] = {  # every option whose default follows from the table, so that all records are alike
     "k": 2,
     "hidden": (16,),
     "activation": "relu6",
@@ -46,7 +56,10 @@ SETTINGS: dict[str, Any] = {  # every option whose default follows from the tabl
 SAMPLES = 3
 N_ROWS = 10_000
 PATH = RESULTS / "truths.jsonl"
-BEGIN, END = "<!-- truths: begin, written by `python -m benchmarks.truths` -->", "<!-- truths: end -->"
+BEGIN, END = (
+    "<!-- truths: begin, written by `python -m benchmarks.truths` -->",
+    "<!-- truths: end -->",
+)
 _GRID = np.linspace(0, 30, 3001)
 _NEW = 1000  # the seed of the new subjects
 
@@ -73,7 +86,9 @@ def hazards(name: str, x: Floats) -> Floats:
         return np.asarray(effect * (0.004 + 0.25 * early + 0.25 * late))
     if name == "crossing":
         return np.asarray(0.08 * np.exp(x[:, None] * (1 - t / 6).clip(-1.5)))
-    return np.asarray(effect * np.select([t < 4, t < 8, t < 14], [0.02, 0.2, 0.03], 0.15))  # piecewise
+    return np.asarray(
+        effect * np.select([t < 4, t < 8, t < 14], [0.02, 0.2, 0.03], 0.15)
+    )  # piecewise
 
 
 def simulate(name: str, n: int, seed: int) -> tuple[Floats, Any, Floats]:
@@ -83,16 +98,23 @@ def simulate(name: str, n: int, seed: int) -> tuple[Floats, Any, Floats]:
     steps = hazards(name, x)[:, 1:] * np.diff(_GRID)
     cumulative = np.concatenate([np.zeros((n, 1)), steps.cumsum(1)], axis=1)
     goal = rng.exponential(size=n)
-    time = np.array([np.interp(g, row, _GRID, right=np.inf) for g, row in zip(goal, cumulative, strict=True)])
+    time = np.array(
+        [np.interp(g, row, _GRID, right=np.inf) for g, row in zip(goal, cumulative, strict=True)]
+    )
     end = rng.uniform(10, 30, n)
     y = make_target(np.maximum(np.minimum(time, end), 1e-3), (time <= end).astype(int))
     return x[:, None], y, np.exp(-cumulative)
 
 
-def compute(truth: str, model: str, samples: int, n_rows: int = N_ROWS, **settings: Any) -> list[Distance]:
+def compute(
+    truth: str, model: str, samples: int, n_rows: int = N_ROWS, **settings: Any
+) -> list[Distance]:
     """Fit a model to all samples of a truth, as one fleet."""
     drawn = [simulate(truth, n_rows, seed) for seed in range(samples)]
-    requests = [FitRequest(DeepSurvivalMachines(MODELS[model], **(SETTINGS | settings)), X, y) for X, y, _ in drawn]
+    requests = [
+        FitRequest(DeepSurvivalMachines(MODELS[model], **(SETTINGS | settings)), X, y)
+        for X, y, _ in drawn
+    ]
     X, _, survival = simulate(truth, 300, _NEW)
     last = int((survival.mean(0) > 0.05).sum())
     found = []
@@ -110,7 +132,13 @@ def table(known: Sequence[Distance]) -> str:
     lines = ["| | " + " | ".join(TRUTHS) + " |", "|---" * (1 + len(TRUTHS)) + "|"]
     errors = {
         (truth, model): np.array(
-            list({one.sample: one.error for one in known if (one.truth, one.model) == (truth, model)}.values())
+            list(
+                {
+                    one.sample: one.error
+                    for one in known
+                    if (one.truth, one.model) == (truth, model)
+                }.values()
+            )
         )
         for truth in TRUTHS
         for model in MODELS
@@ -121,7 +149,11 @@ def table(known: Sequence[Distance]) -> str:
         for truth in TRUTHS:
             own = errors[truth, model]
             singles = [float(errors[truth, one].mean()) for one in SINGLE if (truth, one) in whole]
-            text = f"{own.mean():.2f} ± {own.std(ddof=1) / np.sqrt(len(own)):.2f}" if (truth, model) in whole else ""
+            text = (
+                f"{own.mean():.2f} ± {own.std(ddof=1) / np.sqrt(len(own)):.2f}"
+                if (truth, model) in whole
+                else ""
+            )
             best = model in SINGLE and text and float(own.mean()) == min(singles)
             cells.append(f"**{text}**" if best else text)
         lines.append(f"| {model} | " + " | ".join(cells) + " |")
@@ -133,13 +165,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.truths", description=__doc__)
     parser.add_argument("--truths", default=",".join(TRUTHS), help="separated by commas")
     parser.add_argument("--models", default=";".join(MODELS), help="separated by semicolons")
-    parser.add_argument("--samples", type=int, default=SAMPLES, help="how often each truth is drawn")
+    parser.add_argument(
+        "--samples", type=int, default=SAMPLES, help="how often each truth is drawn"
+    )
     options = parser.parse_args()
     one_thread()
     store: LineFile[Distance] = LineFile(PATH, lambda values: Distance(**values))
     for model in options.models.split(";"):
         for truth in options.truths.split(","):
-            if sum((one.truth, one.model) == (truth, model) for one in store.records) >= options.samples:
+            if (
+                sum((one.truth, one.model) == (truth, model) for one in store.records)
+                >= options.samples
+            ):
                 continue
             found = compute(truth, model, options.samples)
             store.append(asdict(one) for one in found)

@@ -27,7 +27,9 @@ html_math_renderer = "mathtext"
 autodoc_typehints = "none"  # types, shapes and meanings are in the docstrings
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_custom_sections = [("Attributes", "params_style")]  # one list, with the underscores of fitted attributes
+napoleon_custom_sections = [
+    ("Attributes", "params_style")
+]  # one list, with the underscores of fitted attributes
 napoleon_preprocess_types = True
 napoleon_type_aliases = {"target": ":term:`target`", "array-like": ":term:`array-like`"}
 autodoc_member_order = "bysource"

@@ -31,13 +31,20 @@ def quality(settings: dict, data, folds, at) -> np.ndarray:
     rows = []
     for train, test in folds:
         start = time.process_time()
-        model = DeepSurvivalMachines(**{**ONE_NETWORK, **settings}).fit(data.X.iloc[train], data.y[train])
+        model = DeepSurvivalMachines(**{**ONE_NETWORK, **settings}).fit(
+            data.X.iloc[train], data.y[train]
+        )
         seconds = time.process_time() - start
         X, y = data.X.iloc[test], data.y[test]
         survival = model.predict_survival_function(X, at)
-        pairs = [metrics.concordance_td(data.y[train], y, 1 - survival[:, i], t) for i, t in enumerate(at)]
+        pairs = [
+            metrics.concordance_td(data.y[train], y, 1 - survival[:, i], t)
+            for i, t in enumerate(at)
+        ]
         brier = metrics.brier_score(data.y[train], y, survival, at)
-        rows.append([model.log_likelihood(X, y) / len(test), np.mean(pairs), np.mean(brier), seconds])
+        rows.append(
+            [model.log_likelihood(X, y) / len(test), np.mean(pairs), np.mean(brier), seconds]
+        )
     return np.mean(rows, axis=0)
 
 
@@ -45,10 +52,14 @@ def main() -> None:
     data = datasets.load_support()
     folds = list(EventStratifiedKFold(5).split(data.X, data.y))[:3]
     at = horizons(data.y)
-    print("| settings | log-likelihood per row | C^td | Brier score | seconds per fit |\n|---|---|---|---|---|")
+    print(
+        "| settings | log-likelihood per row | C^td | Brier score | seconds per fit |\n|---|---|---|---|---|"
+    )
     for name, settings in VARIANTS.items():
         likelihood, pairs, brier, seconds = quality(settings, data, folds, at)
-        print(f"| {name} | {likelihood:.3f} | {pairs:.3f} | {brier:.3f} | {seconds:.1f} |", flush=True)
+        print(
+            f"| {name} | {likelihood:.3f} | {pairs:.3f} | {brier:.3f} | {seconds:.1f} |", flush=True
+        )
 
 
 if __name__ == "__main__":

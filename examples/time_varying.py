@@ -43,7 +43,14 @@ def patients(n: int, seed: int) -> pd.DataFrame:
     stop, event = np.minimum(time, end), (time <= end).astype(int)
     moved = treatment < stop
     rows = pd.DataFrame(
-        {"id": range(n), "start": 0.0, "stop": stop, "event": event, "severity": severity, "treated": 0}
+        {
+            "id": range(n),
+            "start": 0.0,
+            "stop": stop,
+            "event": event,
+            "severity": severity,
+            "treated": 0,
+        }
     )
     second = rows[moved].assign(start=treatment[moved], treated=1)
     rows.loc[moved, "stop"], rows.loc[moved, "event"] = treatment[moved], 0
@@ -66,21 +73,28 @@ def hazard_error(model: Any, rows: pd.DataFrame, n_points: int = 40) -> float:
 
 def effect(model: Any) -> float:
     """Return the hazard ratio of the treatment that a model sees: one year after the origin, in the mean patient."""
-    both = model.predict_distribution(pd.DataFrame({"severity": [0.0, 0.0], "treated": [0, 1]})).hazard([1.0])
+    both = model.predict_distribution(
+        pd.DataFrame({"severity": [0.0, 0.0], "treated": [0, 1]})
+    ).hazard([1.0])
     return float(both[1, 0] / both[0, 0])
 
 
 def fit_all(rows: pd.DataFrame) -> dict[str, DeepSurvivalMachines]:
     """Fit models to the rows by interval, and to one row per patient in two ways."""
     by_interval = make_target(rows["stop"], rows["event"], entry=rows["start"], subject=rows["id"])
-    last, first = rows.drop_duplicates("id", keep="last"), rows.drop_duplicates("id").set_index("id")
+    last, first = (
+        rows.drop_duplicates("id", keep="last"),
+        rows.drop_duplicates("id").set_index("id"),
+    )
     whole = make_target(last["stop"], last["event"])
     linear = {"hidden": (), "k": 1}
     return {
         "by interval, linear": DeepSurvivalMachines(**linear).fit(rows[COVARIATES], by_interval),
         "by interval, network": DeepSurvivalMachines().fit(rows[COVARIATES], by_interval),
         "last value, linear": DeepSurvivalMachines(**linear).fit(last[COVARIATES], whole),
-        "first value, linear": DeepSurvivalMachines(**linear).fit(first.loc[last["id"], COVARIATES], whole),
+        "first value, linear": DeepSurvivalMachines(**linear).fit(
+            first.loc[last["id"], COVARIATES], whole
+        ),
     }
 
 
@@ -88,11 +102,15 @@ def main(n: int = 5000, seed: int = 0) -> dict[str, tuple[float, float]]:
     """Fit, print and draw; return the error and the hazard ratio of each model."""
     rows, others = patients(n, seed), patients(500, seed + 1)
     found = {}
-    print(f"{n} patients, {len(rows)} intervals, {int(rows['event'].sum())} events; true hazard ratio 0.50")
+    print(
+        f"{n} patients, {len(rows)} intervals, {int(rows['event'].sum())} events; true hazard ratio 0.50"
+    )
     models = fit_all(rows)
     for name, model in models.items():
         found[name] = hazard_error(model, others), effect(model)
-        print(f"{name:20s} error of the hazard along paths {found[name][0]:6.1%}   hazard ratio {found[name][1]:.2f}")
+        print(
+            f"{name:20s} error of the hazard along paths {found[name][0]:6.1%}   hazard ratio {found[name][1]:.2f}"
+        )
     y = make_target(rows["stop"], rows["event"], entry=rows["start"], subject=rows["id"])
     cox = CoxPH(preprocessor=None).fit(rows[COVARIATES], y)
     print(f"Cox regression by interval: hazard ratio {np.exp(cox.coef_[1]):.2f}")
@@ -108,7 +126,9 @@ def draw(model: DeepSurvivalMachines, last: DeepSurvivalMachines) -> None:
     truth = np.exp(-hazards[0] * np.minimum(TIMES, 2) - hazards[1] * np.maximum(TIMES - 2, 0))
     naive = last.predict_survival_function(x[1:], TIMES)[0]
     labels = ["truth", "by interval", "last value"]
-    ax = plots.survival_curves(TIMES, np.stack([truth, along, naive]), labels=labels, time_unit="years")
+    ax = plots.survival_curves(
+        TIMES, np.stack([truth, along, naive]), labels=labels, time_unit="years"
+    )
     ax.axvline(2, color="#767676", linestyle=":", linewidth=0.8)
     ax.figure.savefig("time_varying.png", dpi=120)
 

@@ -30,13 +30,17 @@ def simulate(n: int, seed: int) -> tuple[Histories, np.ndarray, np.ndarray]:
     visits = []
     for i in range(n):
         at = np.sort(np.append(rng.uniform(0, LANDMARK, rng.integers(5, 12)), LANDMARK))
-        level = rng.normal() + slope[i] * (at - LANDMARK)  # the level at the landmark knows nothing of the slope
+        level = rng.normal() + slope[i] * (
+            at - LANDMARK
+        )  # the level at the landmark knows nothing of the slope
         noise = 0.4 * np.exp(0.7 * log_scatter[i]) * rng.normal(size=len(at))
         visits.append(pd.DataFrame({"id": i, "year": at, "marker": level + noise}))
     effect = 1.2 * slope + 1.2 * log_scatter
     event = rng.exponential(6 * np.exp(-effect))
     censoring = rng.uniform(1, 8, n)
-    y = make_target(LANDMARK + np.minimum(event, censoring), event <= censoring, entry=np.full(n, LANDMARK))
+    y = make_target(
+        LANDMARK + np.minimum(event, censoring), event <= censoring, entry=np.full(n, LANDMARK)
+    )
     return Histories.from_long(pd.concat(visits), "id", "year").until(LANDMARK), y, effect
 
 
@@ -56,7 +60,9 @@ def compare(n: int, seed: int = 0, **settings: Any) -> dict[str, float]:
         given = model.predict_distribution(new).given(LANDMARK)
         found[f"DSM, {name}"] = auc(y_new, 1 - given.survival(LANDMARK + WINDOW)[:, 0])
     last = DeepSurvivalMachines(**settings).fit(X.last(), y)
-    found["DSM, last visit"] = auc(y_new, 1 - last.predict_distribution(new.last()).given(LANDMARK).survival(4.0)[:, 0])
+    found["DSM, last visit"] = auc(
+        y_new, 1 - last.predict_distribution(new.last()).given(LANDMARK).survival(4.0)[:, 0]
+    )
     cox = CoxPH().fit(X.last(), y)
     found["Cox, last visit"] = auc(y_new, cox.predict(new.last()))
     return found

@@ -109,10 +109,15 @@ def tuned_model(data: str, setting: Setting, random_state: int) -> DeepSurvivalM
 def with_trees_settings(data: str) -> list[Setting]:
     """Return the settings of the average with boosted trees; ``discount`` is of the whole average."""
     discounts = (1.0, 0.5) if data in _SINGLE else (1.0,)
-    return [{"dsm": tuned_settings(data)[0], "boosting": {}, "discount": discount} for discount in discounts]
+    return [
+        {"dsm": tuned_settings(data)[0], "boosting": {}, "discount": discount}
+        for discount in discounts
+    ]
 
 
 def with_trees(data: str, setting: Setting, random_state: int) -> ModelAverage:
     """Return the average of a Deep Survival Machine and boosted trees, ready to fit."""
     trees = GradientBoosting(**setting["boosting"], random_state=random_state)
-    return ModelAverage([tuned_model(data, setting["dsm"], random_state), trees], setting["discount"])
+    return ModelAverage(
+        [tuned_model(data, setting["dsm"], random_state), trees], setting["discount"]
+    )

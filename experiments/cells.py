@@ -43,10 +43,23 @@ class Cell:
     @classmethod
     def of(cls, place: Place, model: str, selection: str, values: Sequence[float]) -> Cell:
         """Return the cell of the values of all folds."""
-        error = float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+        error = (
+            float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+        )
         data, measure, event, horizon, censoring = place
         numbers = tuple(float(value) for value in values)
-        return cls(data, model, measure, event, horizon, censoring, selection, float(np.mean(values)), error, numbers)
+        return cls(
+            data,
+            model,
+            measure,
+            event,
+            horizon,
+            censoring,
+            selection,
+            float(np.mean(values)),
+            error,
+            numbers,
+        )
 
     @property
     def place(self) -> Place:

@@ -136,14 +136,19 @@ def paper_of(data: Iterable[str], reading: Literal["error", "interval"] = "error
 
     reading: what ± is taken for where the paper contradicts itself; on transfer it is an interval.
     """
-    found = (published_cells(name, "t" if name == "transfer" or reading == "interval" else None) for name in data)
+    found = (
+        published_cells(name, "t" if name == "transfer" or reading == "interval" else None)
+        for name in data
+    )
     return by_place(cell for cells in found for cell in cells)
 
 
 def against(ours: Cell, other: Cell) -> Difference:
     """Compare two independent means; significant is what is beyond ``2 sqrt(SE² + SE²)``."""
     value, error = ours.mean - other.mean, math.hypot(ours.error, other.error)
-    return Difference(ours, other, value, error, abs(value) > 2 * error)  # never where an error is not known
+    return Difference(
+        ours, other, value, error, abs(value) > 2 * error
+    )  # never where an error is not known
 
 
 def paired(ours: Cell, rival: Cell) -> Difference | None:
@@ -161,7 +166,9 @@ def paired(ours: Cell, rival: Cell) -> Difference | None:
         return None
     value = float(gaps.mean())
     error = float(gaps.std(ddof=1) * math.sqrt(1 / len(gaps) + 1 / (len(ours.values) - 1)))
-    p_value = float(2 * stats.t.sf(abs(value) / error, len(gaps) - 1)) if error > 0 else float(value == 0)
+    p_value = (
+        float(2 * stats.t.sf(abs(value) / error, len(gaps) - 1)) if error > 0 else float(value == 0)
+    )
     return Difference(ours, rival, value, error, p_value < _LEVEL, len(gaps), p_value)
 
 
@@ -196,7 +203,11 @@ def our_models(cells: Sequence[Cell]) -> list[str]:
 def against_paper(cells: Sequence[Cell], paper: Published, model: str) -> list[Difference]:
     """Compare a model of ours with the paper's DSM."""
     theirs = [(cell, paper.get(("dsm", cell.place))) for cell in _honest(cells, model)]
-    return [against(cell, other) for cell, other in theirs if other is not None and not math.isnan(cell.mean)]
+    return [
+        against(cell, other)
+        for cell, other in theirs
+        if other is not None and not math.isnan(cell.mean)
+    ]
 
 
 def agreements(cells: Sequence[Cell]) -> list[Agreement]:
@@ -207,9 +218,13 @@ def agreements(cells: Sequence[Cell]) -> list[Agreement]:
     for model, selection in rows_of(cells):
         own = [cell for cell in cells if (cell.model, cell.selection) == (model, selection)]
         name = plain_of(model)
-        known = [cell for cell in own if (name, cell.place) in readings[0] and math.isfinite(cell.error)]
+        known = [
+            cell for cell in own if (name, cell.place) in readings[0] and math.isfinite(cell.error)
+        ]
         if known and not known[0].is_shape:
-            gaps = [[against(cell, paper[name, cell.place]) for cell in known] for paper in readings]
+            gaps = [
+                [against(cell, paper[name, cell.place]) for cell in known] for paper in readings
+            ]
             within = [sum(not gap.significant for gap in of_reading) for of_reading in gaps]
             found.append(Agreement(model, selection, len(known), *within))
     return found
@@ -218,11 +233,19 @@ def agreements(cells: Sequence[Cell]) -> list[Agreement]:
 def against_rivals(cells: Sequence[Cell], model: str) -> list[Difference]:
     """Compare one model of ours with every rival on the same folds; p values adjusted by data set."""
     ours = {cell.place: cell for cell in _honest(cells, model)}
-    rivals = dict.fromkeys(cell.model for cell in cells if not is_ours(cell.model) and not is_reference(cell.model))
+    rivals = dict.fromkeys(
+        cell.model for cell in cells if not is_ours(cell.model) and not is_reference(cell.model)
+    )
     theirs = [cell for rival in rivals for cell in _honest(cells, rival) if cell.place in ours]
-    replaced = {(plain_of(cell.model), cell.place) for cell in theirs if plain_of(cell.model) != cell.model}
-    pairs = [(ours[cell.place], cell) for cell in theirs if (cell.model, cell.place) not in replaced]
-    found = [one for one in (paired(*pair) for pair in pairs if is_judged(pair[1])) if one is not None]
+    replaced = {
+        (plain_of(cell.model), cell.place) for cell in theirs if plain_of(cell.model) != cell.model
+    }
+    pairs = [
+        (ours[cell.place], cell) for cell in theirs if (cell.model, cell.place) not in replaced
+    ]
+    found = [
+        one for one in (paired(*pair) for pair in pairs if is_judged(pair[1])) if one is not None
+    ]
     adjusted: list[Difference] = []
     for data in dict.fromkeys(one.first.data for one in found):
         own = [one for one in found if one.first.data == data]

@@ -29,7 +29,14 @@ SAMPLES: tuple[tuple[int, int, tuple[int, ...]], ...] = (  # how many, of how ma
     (1, 50_000, (100,)),
 )
 LARGE = {"batch_size": 1024, "learning_rate": 3e-3, "patience": 5}
-TABLES = {"support": 5, "metabric": 10, "flchain": 5, "ebmt": 5, "metabric_causes": 5, "synthetic": 2}
+TABLES = {
+    "support": 5,
+    "metabric": 10,
+    "flchain": 5,
+    "ebmt": 5,
+    "metabric_causes": 5,
+    "synthetic": 2,
+}
 
 
 def on_table(name: str, folds: int, share: float) -> np.ndarray:
@@ -40,14 +47,18 @@ def on_table(name: str, folds: int, share: float) -> np.ndarray:
     for number in range(folds):
         fold = protocol.fold(number, 0.0)
         start = time.process_time()
-        model = DeepSurvivalMachines(**{**ONE_NETWORK, "dropout": share}, random_state=number).fit(*fold.inner_train)
+        model = DeepSurvivalMachines(**{**ONE_NETWORK, "dropout": share}, random_state=number).fit(
+            *fold.inner_train
+        )
         seconds = time.process_time() - start
         scores = inner_scores(model, fold, times_of(protocol), brier=True)
         found.append([np.nanmean(scores["ctd"]), np.nanmean(scores["brier"]), seconds])
     return np.array(found)
 
 
-def simulated(kind: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def simulated(
+    kind: str, n: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return covariates, and the scale and shape of each row's Weibull distribution."""
     X = rng.normal(size=(n, 5))
     scale, shape = np.ones(n), np.full(n, 1.5)
@@ -73,21 +84,32 @@ def error(kind: str, samples: int, n: int, hidden: tuple[int, ...], share: float
         fresh, scale, shape = simulated(kind, 1000, rng)
         at = np.quantile(happens, [0.1, 0.25, 0.5, 0.75, 0.9])
         truth = np.exp(-((at / scale[:, None]) ** shape[:, None]))
-        model = DeepSurvivalMachines(**{**ONE_NETWORK, **options, "hidden": hidden, "dropout": share}).fit(X, y)
+        model = DeepSurvivalMachines(
+            **{**ONE_NETWORK, **options, "hidden": hidden, "dropout": share}
+        ).fit(X, y)
         errors.append(np.abs(model.predict_survival_function(fresh, at) - truth).mean())
     return float(np.mean(errors))
 
 
 def main() -> None:
     """Print the tables."""
-    print("| table | dropout | C^td | difference | Brier score | difference | seconds per fit |\n" + "|---" * 7 + "|")
+    print(
+        "| table | dropout | C^td | difference | Brier score | difference | seconds per fit |\n"
+        + "|---" * 7
+        + "|"
+    )
     for name, folds in TABLES.items():
         without = on_table(name, folds, 0.0)
         for share in SHARES:
             found = on_table(name, folds, share) if share else without
             gap, spread = (found - without).mean(0), (found - without).std(0, ddof=1) / folds**0.5
-            cells = [f"{found[:, i].mean():.4f} | {gap[i]:+.4f} ± {spread[i]:.4f}" for i in range(2)]
-            print(f"| {name} | {share:g} | {' | '.join(cells)} | {found[:, 2].mean():.1f} |", flush=True)
+            cells = [
+                f"{found[:, i].mean():.4f} | {gap[i]:+.4f} ± {spread[i]:.4f}" for i in range(2)
+            ]
+            print(
+                f"| {name} | {share:g} | {' | '.join(cells)} | {found[:, 2].mean():.1f} |",
+                flush=True,
+            )
     heads = " | ".join(f"dropout {share:g}" for share in SHARES)
     print(f"\n| truth | rows | layers | {heads} |\n" + "|---" * 6 + "|")
     for kind in ("linear", "quadratic", "crossing"):

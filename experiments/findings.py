@@ -45,7 +45,11 @@ def findings(cells: Sequence[Cell], paper: Published) -> list[str]:
 def names_of_behind(cells: Sequence[Cell]) -> list[str]:
     """Return every cell in which a model of ours is significantly behind a rival, before Holm's correction."""
     several = {cell.data for cell in cells if cell.event > 1}
-    return [_named(one, one.first.data in several) for model in our_models(cells) for one in behind(cells, model)]
+    return [
+        _named(one, one.first.data in several)
+        for model in our_models(cells)
+        for one in behind(cells, model)
+    ]
 
 
 def below_paper(cells: Sequence[Cell], paper: Published, model: str) -> list[Difference]:

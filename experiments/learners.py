@@ -70,7 +70,11 @@ class Learner:
         """Return the settings to select from in a full or quick run with the full or the reduced grid."""
         if run == "quick":
             return self.quick(data)
-        return self.reduced(data) if grid == "reduced" and self.reduced is not None else self.settings(data)
+        return (
+            self.reduced(data)
+            if grid == "reduced" and self.reduced is not None
+            else self.settings(data)
+        )
 
     def covers(self, data: str, n_events: int) -> bool:
         """Tell whether the model is for a data set."""
@@ -89,10 +93,20 @@ def _dsm_settings(data: str) -> list[Setting]:
     The paper leaves them open. SYNTHETIC's quadratic form is hard to learn without (``docs/decisions.md``).
     """
     grid = product(
-        ("weibull", "lognormal"), (4, 6, 8), ([50], [100], [50, 50], [100, 100]), (1e-3, 1e-4), (0.5, 0.75, 1.0)
+        ("weibull", "lognormal"),
+        (4, 6, 8),
+        ([50], [100], [50, 50], [100, 100]),
+        (1e-3, 1e-4),
+        (0.5, 0.75, 1.0),
     )
     settings = [
-        {"primitive": primitive, "k": k, "hidden": hidden, "learning_rate": rate, "discount": discount}
+        {
+            "primitive": primitive,
+            "k": k,
+            "hidden": hidden,
+            "learning_rate": rate,
+            "discount": discount,
+        }
         for primitive, k, hidden, rate, discount in grid
     ]
     if data in _WITHOUT_BIASES:
@@ -101,12 +115,18 @@ def _dsm_settings(data: str) -> list[Setting]:
 
 
 def _dsm_part(data: str, **kept: tuple[Any, ...]) -> list[Setting]:
-    return [one for one in _dsm_settings(data) if all(one[name] in values for name, values in kept.items())]
+    return [
+        one
+        for one in _dsm_settings(data)
+        if all(one[name] in values for name, values in kept.items())
+    ]
 
 
 def _dsm_reduced(data: str) -> list[Setting]:
     """A ninth: the larger learning rate, the two ends of the discount, the wider layers, fewer components."""
-    return _dsm_part(data, k=(4, 6), hidden=([100], [100, 100]), learning_rate=(1e-3,), discount=(0.5, 1.0))
+    return _dsm_part(
+        data, k=(4, 6), hidden=([100], [100, 100]), learning_rate=(1e-3,), discount=(0.5, 1.0)
+    )
 
 
 def _dsm_quick(data: str) -> list[Setting]:
@@ -115,7 +135,9 @@ def _dsm_quick(data: str) -> list[Setting]:
 
 def _dsm(data: str, setting: Setting, seed: int) -> DeepSurvivalMachines:
     options = {**setting, "hidden": tuple(setting["hidden"])}
-    return DeepSurvivalMachines.paper(**options, preprocessor=paper_preprocessor(data), random_state=seed)
+    return DeepSurvivalMachines.paper(
+        **options, preprocessor=paper_preprocessor(data), random_state=seed
+    )
 
 
 # The paper's baselines.
@@ -134,7 +156,9 @@ DEEPHIT_CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
 """What the paper's random search for DeepHit draws from."""
 
 
-def deephit_settings(n_settings: int = 10, random_state: int | np.random.Generator | None = 0) -> list[dict[str, Any]]:
+def deephit_settings(
+    n_settings: int = 10, random_state: int | np.random.Generator | None = 0
+) -> list[dict[str, Any]]:
     """Draw settings of DeepHit as the paper's random search does: each option uniformly from its list.
 
     Parameters
@@ -168,7 +192,9 @@ def _cph(data: str, setting: Setting, seed: int) -> baselines.CoxPH:
 
 def _rsf(data: str, setting: Setting, seed: int) -> baselines.RandomSurvivalForest:
     prepared = paper_preprocessor(data)
-    return baselines.RandomSurvivalForest.paper(**setting, random_state=seed, preprocessor=prepared, n_jobs=1)
+    return baselines.RandomSurvivalForest.paper(
+        **setting, random_state=seed, preprocessor=prepared, n_jobs=1
+    )
 
 
 def _rsf_settings(data: str) -> list[Setting]:
@@ -186,7 +212,9 @@ def _deepsurv(data: str, setting: Setting, seed: int) -> baselines.DeepSurv:
 
 def _deephit(data: str, setting: Setting, seed: int) -> baselines.DeepHit:
     own = data if data in DEEPHIT_PAPER else "seer"  # the stand-ins are for SEER
-    return baselines.DeepHit.paper(own, random_state=seed, preprocessor=paper_preprocessor(data), **setting)
+    return baselines.DeepHit.paper(
+        own, random_state=seed, preprocessor=paper_preprocessor(data), **setting
+    )
 
 
 def _fine_gray(data: str, setting: Setting, seed: int) -> baselines.FineGray:
@@ -202,7 +230,9 @@ TUNED_FOREST: Setting = MappingProxyType(
 
 
 def _forest(data: str, setting: Setting, seed: int) -> baselines.RandomSurvivalForest:
-    return baselines.RandomSurvivalForest(**{**TUNED_FOREST, **setting}, random_state=seed, n_jobs=1)
+    return baselines.RandomSurvivalForest(
+        **{**TUNED_FOREST, **setting}, random_state=seed, n_jobs=1
+    )
 
 
 def _leaves(data: str) -> list[Setting]:
@@ -233,7 +263,9 @@ def _discounts(data: str) -> list[Setting]:
 
 def _boosting_discount(data: str, setting: Setting, seed: int) -> baselines.ModelAverage:
     """Boosting alone with the choice that the average of it and a Deep Survival Machine has."""
-    return baselines.ModelAverage([baselines.GradientBoosting(random_state=seed)], setting["discount"])
+    return baselines.ModelAverage(
+        [baselines.GradientBoosting(random_state=seed)], setting["discount"]
+    )
 
 
 def _boosting_seeds(data: str, setting: Setting, seed: int) -> baselines.ModelAverage:
@@ -243,7 +275,9 @@ def _boosting_seeds(data: str, setting: Setting, seed: int) -> baselines.ModelAv
 
 def _boosting_forest(data: str, setting: Setting, seed: int) -> baselines.ModelAverage:
     """The average with trees in which a forest stands in for the Deep Survival Machine."""
-    forest = baselines.RandomSurvivalForest(**{**TUNED_FOREST, **setting}, random_state=seed, n_jobs=1)
+    forest = baselines.RandomSurvivalForest(
+        **{**TUNED_FOREST, **setting}, random_state=seed, n_jobs=1
+    )
     return baselines.ModelAverage([forest, baselines.GradientBoosting(random_state=seed)])
 
 
@@ -280,12 +314,20 @@ _ALL = (
     Learner("default", _default, lambda data: [dict(_DEFAULTS)], lambda data: [dict(_DEFAULTS)]),
     Learner("tuned", tuned_model, tuned_settings, _few_members),
     Learner("one-network", _one_network),
-    Learner("lifemix", _lifemix, lambda data: [dict(_DEFAULTS)], lambda data: [dict(_DEFAULTS)], optional=True),
+    Learner(
+        "lifemix",
+        _lifemix,
+        lambda data: [dict(_DEFAULTS)],
+        lambda data: [dict(_DEFAULTS)],
+        optional=True,
+    ),
     Learner("tuned-trees", with_trees, with_trees_settings, _few_members_with_trees),
     Learner("cph", _cph, risks="single"),
     Learner("cs-cph", _cause_specific(_cph), risks="competing"),
     Learner("rsf", _rsf, _rsf_settings, _few_trees, risks="single"),
-    Learner("cs-rsf", _cause_specific(_rsf), _rsf_settings, _few_trees, _rsf_reduced, risks="competing"),
+    Learner(
+        "cs-rsf", _cause_specific(_rsf), _rsf_settings, _few_trees, _rsf_reduced, risks="competing"
+    ),
     Learner("deepsurv", _deepsurv, only=("support", "metabric")),
     Learner("deephit", _deephit),
     Learner("fg", _fine_gray, risks="competing"),
@@ -308,10 +350,20 @@ _ALL = (
         only=("support", "metabric"),
         optional=True,
     ),
-    Learner("boosting-seeds", _boosting_seeds, lambda data: [{"seeds": 8}], lambda data: [{"seeds": 2}], optional=True),
+    Learner(
+        "boosting-seeds",
+        _boosting_seeds,
+        lambda data: [{"seeds": 8}],
+        lambda data: [{"seeds": 2}],
+        optional=True,
+    ),
     Learner("boosting-forest", _boosting_forest, quick=_few_trees, risks="single", optional=True),
     Learner("floor", lambda data, setting, seed: baselines.AalenJohansen()),
-    Learner("truth", lambda data, setting, seed: TrueSynthetic(rounded=True, least_mean=0.01), only=("synthetic",)),
+    Learner(
+        "truth",
+        lambda data, setting, seed: TrueSynthetic(rounded=True, least_mean=0.01),
+        only=("synthetic",),
+    ),
     Learner("deephit-search", _deephit, lambda data: list(deephit_settings(10)), optional=True),
 )
 _PACKAGES = {"sksurv": "scikit-survival", "pycox": "pycox"}
@@ -329,7 +381,9 @@ def check_extras(models: Iterable[str]) -> None:
     for name in models:
         package = LEARNERS[name].needs if name in LEARNERS else ""
         if package and find_spec(package) is None:
-            raise MissingExtraError(_PACKAGES[package], "baselines", f"the model {name} of the tables")
+            raise MissingExtraError(
+                _PACKAGES[package], "baselines", f"the model {name} of the tables"
+            )
 
 
 def learner(name: str) -> Learner:

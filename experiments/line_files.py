@@ -42,7 +42,9 @@ class LineFile(Generic[Record]):
         How many lines are neither whole records nor the last one, which a kill has cut off.
     """
 
-    def __init__(self, path: Path, parse: Callable[[dict[str, Any]], Record], older: bool = False) -> None:
+    def __init__(
+        self, path: Path, parse: Callable[[dict[str, Any]], Record], older: bool = False
+    ) -> None:
         self.path, self._parse, self._older = path, parse, older
         self.records: list[Record] = []
         self.n_damaged = 0

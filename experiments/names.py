@@ -67,7 +67,9 @@ _STYLES: Mapping[str, ModelStyle] = MappingProxyType(
         "cs-forest": ModelStyle("Tuned forest (cs)", "#56B4E9", "h", strong=True),
         "our-forest": ModelStyle("Martingale forest", "#2a7f9e", "<", strong=True),
         "boosting": ModelStyle("Gradient boosting", "#7A4FBF", "*", strong=True),
-        "boosting-discount": ModelStyle("Gradient boosting, discount", "#5b3a99", "4", strong=True, fuller="boosting"),
+        "boosting-discount": ModelStyle(
+            "Gradient boosting, discount", "#5b3a99", "4", strong=True, fuller="boosting"
+        ),
         "boosting-seeds": ModelStyle("Boosting, 8 seeds averaged", "#a27fd6", "1", strong=True),
         "boosting-forest": ModelStyle("Boosting + forest", "#4b2e83", "3", strong=True),
         "kpca": ModelStyle("Kernel PCA", "#009E73", "X"),
@@ -110,8 +112,12 @@ _MEANINGS: Mapping[str, str] = MappingProxyType(
 
 def row_notes(cells: Iterable[Cell]) -> list[str]:
     """Return what the rows of our models are, in the order of the tables."""
-    models = dict.fromkeys(row[0] for row in rows_of([cell for cell in cells if cell.data != "transfer"]))
-    return [f"*{style_of(model).title}*: {_MEANINGS[model]}." for model in models if model in _MEANINGS]
+    models = dict.fromkeys(
+        row[0] for row in rows_of([cell for cell in cells if cell.data != "transfer"])
+    )
+    return [
+        f"*{style_of(model).title}*: {_MEANINGS[model]}." for model in models if model in _MEANINGS
+    ]
 
 
 def style_of(model: str) -> ModelStyle:
@@ -199,8 +205,12 @@ MEASURES: Mapping[str, MeasureText] = MappingProxyType(
             4,
             has_horizon=False,
         ),
-        "seconds": MeasureText("Training time", "seconds of one fit on one core", 2, True, has_horizon=False),
-        "parameters": MeasureText("Parameters", "number of learned parameters", 0, True, has_horizon=False),
+        "seconds": MeasureText(
+            "Training time", "seconds of one fit on one core", 2, True, has_horizon=False
+        ),
+        "parameters": MeasureText(
+            "Parameters", "number of learned parameters", 0, True, has_horizon=False
+        ),
     }
 )
 

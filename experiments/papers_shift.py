@@ -51,7 +51,9 @@ def scores(protocol: Protocol, level: float, shift: str | None) -> dict[str, np.
 def main() -> None:
     """Print the table."""
     protocol = Protocol(DataSource("support"))
-    print("| extra censoring | shift of the log parameters | C^td | Brier score |\n|---|---|---|---|")
+    print(
+        "| extra censoring | shift of the log parameters | C^td | Brier score |\n|---|---|---|---|"
+    )
     for level in CHOSEN:
         for name, shift in (("SELU, on the log rate", None), ("unbounded", "identity")):
             cells = [

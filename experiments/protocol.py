@@ -26,7 +26,12 @@ from lifemix import datasets
 from lifemix.datasets import Dataset
 from lifemix.errors import SettingError
 from lifemix.preprocessing import SUPPORT_NORMAL_VALUES, TabularPreprocessor
-from lifemix.splits import EventStratifiedKFold, censor_artificially, horizons, train_validation_split
+from lifemix.splits import (
+    EventStratifiedKFold,
+    censor_artificially,
+    horizons,
+    train_validation_split,
+)
 from lifemix.target import as_target
 
 __all__ = [
@@ -61,11 +66,17 @@ class DataSource:
 
     def __post_init__(self) -> None:
         if self.name not in SOURCES:
-            raise SettingError(f"unknown data set; got {self.name!r}, expected one of {', '.join(SOURCES)}.")
+            raise SettingError(
+                f"unknown data set; got {self.name!r}, expected one of {', '.join(SOURCES)}."
+            )
         if self.name == "seer" and self.path is None:
-            raise SettingError("SEER may not be redistributed; give the path of your own file: --data PATH.")
+            raise SettingError(
+                "SEER may not be redistributed; give the path of your own file: --data PATH."
+            )
         if self.path is not None and self.name not in ("seer", "synthetic"):
-            raise SettingError(f"--data is for synthetic and seer; got it with {self.name}. Leave it out.")
+            raise SettingError(
+                f"--data is for synthetic and seer; got it with {self.name}. Leave it out."
+            )
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,9 @@ class Fold:
 def times_of(protocol: Protocol) -> NDArray[np.float64]:
     """Return the horizons of every event type, ``(n_events, n_quantiles)``."""
     target = as_target(protocol.dataset().y)
-    return np.stack([horizons(target, protocol.quantiles, event) for event in range(1, target.n_events + 1)])
+    return np.stack(
+        [horizons(target, protocol.quantiles, event) for event in range(1, target.n_events + 1)]
+    )
 
 
 def n_events(protocol: Protocol) -> int:
@@ -126,7 +139,9 @@ def read(source: DataSource, rows: int | None = None) -> Dataset:
     """Return the data of a source, or ``rows`` of its rows drawn at random."""
     data = _read(source)
     target = as_target(data.y)
-    moved = replace(target, time=np.where(target.time == 0, _TIME_ZERO.get(source.name, 0.0), target.time))
+    moved = replace(
+        target, time=np.where(target.time == 0, _TIME_ZERO.get(source.name, 0.0), target.time)
+    )
     if rows is None or rows >= len(data.X):
         return replace(data, y=moved.to_array())
     chosen = np.sort(np.random.default_rng(0).permutation(len(data.X))[:rows])
@@ -144,7 +159,11 @@ def paper_preprocessor(name: str) -> TabularPreprocessor:
 
 def _read(source: DataSource) -> Dataset:
     if source.name == "synthetic":
-        return datasets.load_synthetic(source.path) if source.path else datasets.make_synthetic(30_000, _SYNTHETIC_SEED)
+        return (
+            datasets.load_synthetic(source.path)
+            if source.path
+            else datasets.make_synthetic(30_000, _SYNTHETIC_SEED)
+        )
     if source.name == "seer":
         assert source.path is not None
         return datasets.load_seer(source.path, unknown="kept")

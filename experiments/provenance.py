@@ -12,12 +12,26 @@ from typing import Any
 
 __all__ = ["commit", "machine", "processor", "provenance", "versions"]
 
-_PACKAGES = ("lifemix", "torch", "numpy", "pandas", "scikit-learn", "scipy", "scikit-survival", "pycox")
+_PACKAGES = (
+    "lifemix",
+    "torch",
+    "numpy",
+    "pandas",
+    "scikit-learn",
+    "scipy",
+    "scikit-survival",
+    "pycox",
+)
 
 
 def provenance() -> dict[str, Any]:
     """Return what a record tells about how it was made: commit, processor, number of cores, versions."""
-    return {"commit": commit(), "processor": processor(), "cores": os.cpu_count() or 0, "versions": versions()}
+    return {
+        "commit": commit(),
+        "processor": processor(),
+        "cores": os.cpu_count() or 0,
+        "versions": versions(),
+    }
 
 
 @cache
@@ -27,13 +41,17 @@ def commit() -> str:
     top = _git(root, "rev-parse", "--show-toplevel")
     if not top or Path(top).resolve() != root:
         return ""
-    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "src/lifemix", "experiments")
+    changed = _git(
+        root, "status", "--porcelain", "--untracked-files=no", "--", "src/lifemix", "experiments"
+    )
     return _git(root, "rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
 
 
 def _git(folder: Path, *words: str) -> str:
     try:
-        done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=20)
+        done = subprocess.run(
+            ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=20
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
@@ -44,7 +62,9 @@ def processor() -> str:
     """Return the model of the processor, without the name of the machine."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+            models = [
+                line.split(":", 1)[1].strip() for line in file if line.startswith("model name")
+            ]
     except OSError:
         models = []
     return models[0] if models else platform.processor() or platform.machine()

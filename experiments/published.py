@@ -78,7 +78,9 @@ STATISTICS: Mapping[str, Statistics] = MappingProxyType(
 )
 
 
-def interval_to_error(half_width: float, folds: int, distribution: Literal["t", "normal"] = "t") -> float:
+def interval_to_error(
+    half_width: float, folds: int, distribution: Literal["t", "normal"] = "t"
+) -> float:
     """Return the standard error of a mean from half the width of its 90 % interval.
 
     distribution: of the mean over the folds; the paper does not say which it used.

@@ -52,11 +52,15 @@ class Record:
     @property
     def key(self) -> Key:
         """What the record is about; two records with one key are equal but for the seconds and where they were made."""
-        return key_of(self.data, self.model, self.setting, self.censoring, self.fold, self.seed, self.run)
+        return key_of(
+            self.data, self.model, self.setting, self.censoring, self.fold, self.seed, self.run
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the record in JSON's types, empty fields left out."""
-        values = {name: value for name, value in asdict(self).items() if value not in (None, {}, "")}
+        values = {
+            name: value for name, value in asdict(self).items() if value not in (None, {}, "")
+        }
         found: dict[str, Any] = plain(values)
         return found
 
@@ -101,7 +105,9 @@ class RecordStore:
             for record in file.records:
                 self.known.setdefault(record.key, record)
             if file.n_damaged:
-                warn_user(f"{file.n_damaged} lines of {path} are damaged; what they held is computed anew.")
+                warn_user(
+                    f"{file.n_damaged} lines of {path} are damaged; what they held is computed anew."
+                )
 
     def _file(self, name: str) -> LineFile[Record]:
         if name not in self._files:
@@ -129,9 +135,19 @@ class RecordStore:
             self._file(f"records-{model}.jsonl").append(record.to_json() for record in own)
 
 
-def key_of(data: str, model: str, setting: Setting, censoring: float, fold: int, seed: int, run: str) -> Key:
+def key_of(
+    data: str, model: str, setting: Setting, censoring: float, fold: int, seed: int, run: str
+) -> Key:
     """Return what tells a record from all others."""
-    return data, model, json.dumps(plain(setting), sort_keys=True), float(censoring), fold, seed, run
+    return (
+        data,
+        model,
+        json.dumps(plain(setting), sort_keys=True),
+        float(censoring),
+        fold,
+        seed,
+        run,
+    )
 
 
 def rounded(value: float, digits: int = 6) -> float:
@@ -148,7 +164,13 @@ def plain(value: Any, digits: int | None = None) -> Any:
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float):
-        return None if not math.isfinite(value) else value if digits is None else rounded(value, digits)
+        return (
+            None
+            if not math.isfinite(value)
+            else value
+            if digits is None
+            else rounded(value, digits)
+        )
     return value
 
 

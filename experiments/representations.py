@@ -134,7 +134,10 @@ class KernelPCA(Representation):
         rng = np.random.default_rng(self.random_state)
         rows = np.sort(rng.permutation(len(x))[: self.max_rows])
         self._components = decomposition.KernelPCA(
-            self.n_components, kernel=self.kernel, gamma=self.gamma, random_state=int(rng.integers(2**31))
+            self.n_components,
+            kernel=self.kernel,
+            gamma=self.gamma,
+            random_state=int(rng.integers(2**31)),
         ).fit(x[rows])
 
     def _transform(self, x: Floats) -> Floats:
@@ -180,7 +183,9 @@ class NNMF(Representation):
 
     def _fit(self, x: Floats) -> None:
         seed = int(np.random.default_rng(self.random_state).integers(2**31))
-        factors = decomposition.NMF(self.n_components, init="random", max_iter=self.max_iter, random_state=seed)
+        factors = decomposition.NMF(
+            self.n_components, init="random", max_iter=self.max_iter, random_state=seed
+        )
         self._factors = make_pipeline(MinMaxScaler(clip=True), factors).fit(x)
 
     def _transform(self, x: Floats) -> Floats:

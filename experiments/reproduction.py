@@ -88,10 +88,14 @@ def reproduce(
     >>> pages = reproduce("support", quick=True, out="build/demo")  # doctest: +SKIP
     """
     if name not in EXPERIMENTS:
-        raise SettingError(f"unknown experiment; got {name!r}, expected one of {', '.join(EXPERIMENTS)}.")
+        raise SettingError(
+            f"unknown experiment; got {name!r}, expected one of {', '.join(EXPERIMENTS)}."
+        )
     for model in models or ():
         if model not in _MODELS:
-            raise SettingError(f"unknown model; got {model!r}, expected some of {', '.join(_MODELS)}.")
+            raise SettingError(
+                f"unknown model; got {model!r}, expected some of {', '.join(_MODELS)}."
+            )
     names = [one for one in EXPERIMENTS if one not in ("seer", "all")] if name == "all" else [name]
     check_figures()
     pages = []
@@ -99,12 +103,16 @@ def reproduce(
     for parts in [studies(one, quick, data, grid) for one in names]:
         for study in parts:
             with own_folder(Path(out) / study.folder, "experiment"):
-                run_jobs(study.jobs(models), RecordStore(Path(out) / study.folder), jobs, backend, quiet)
+                run_jobs(
+                    study.jobs(models), RecordStore(Path(out) / study.folder), jobs, backend, quiet
+                )
         pages.append(write_results(Path(out), parts, selection))
     return pages
 
 
-def studies(name: str, quick: bool = False, path: str | None = None, grid: str = "reduced") -> list[Study]:
+def studies(
+    name: str, quick: bool = False, path: str | None = None, grid: str = "reduced"
+) -> list[Study]:
     """Return the studies of an experiment, one per data set."""
     if grid not in _GRIDS:
         raise SettingError(f"grid must be one of {', '.join(_GRIDS)}; got {grid!r}.")
@@ -127,7 +135,9 @@ def write_results(out: Path, parts: Sequence[Study], selection: str = "both") ->
     return write_page(out, cells, _run_facts(parts, facts), selected)
 
 
-def write_study(out: Path, study: Study, selection: str = "both") -> tuple[list[Cell], list[Selected], dict[str, Any]]:
+def write_study(
+    out: Path, study: Study, selection: str = "both"
+) -> tuple[list[Cell], list[Selected], dict[str, Any]]:
     """Write tables and facts of one data set; return its cells, the settings selected and the facts."""
     folder = out / study.folder
     records = study.records(RecordStore(folder).records())
@@ -181,7 +191,9 @@ def _facts(study: Study, records: Sequence[Record], before: dict[str, Any]) -> d
             for name in sorted({record.model for record in records})
         },
         "versions": before.get("versions", first.get("versions", {})),
-        "machine": before.get("machine", f"{first.get('processor', '')}, {first.get('cores', '')} cores"),
+        "machine": before.get(
+            "machine", f"{first.get('processor', '')}, {first.get('cores', '')} cores"
+        ),
         "made": origins,
     }
 
@@ -217,4 +229,6 @@ def _notes(facts: dict[str, dict[str, Any]]) -> tuple[str, ...]:
     for one in facts.values():
         for text in one["notes"]:
             about.setdefault(text, []).append(one["title"])
-    return tuple(text if len(on) == len(facts) else f"{', '.join(on)}: {text}" for text, on in about.items())
+    return tuple(
+        text if len(on) == len(facts) else f"{', '.join(on)}: {text}" for text, on in about.items()
+    )

@@ -57,7 +57,9 @@ def run_jobs(
             show(records)
 
 
-def _results(jobs: Sequence[ExperimentJob], n_jobs: int, backend: str, work: Work) -> Iterator[list[Record]]:
+def _results(
+    jobs: Sequence[ExperimentJob], n_jobs: int, backend: str, work: Work
+) -> Iterator[list[Record]]:
     if n_jobs == 1 and backend == "loky":
         yield from map(work, jobs)
         return
@@ -70,7 +72,9 @@ def _results(jobs: Sequence[ExperimentJob], n_jobs: int, backend: str, work: Wor
                 for start in range(0, len(calls), size):
                     yield from parallel(calls[start : start + size])
         else:
-            yield from joblib.Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")(calls)
+            yield from joblib.Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")(
+                calls
+            )
 
 
 def _config(backend: str, n_jobs: int, stack: ExitStack) -> AbstractContextManager[Any]:
@@ -90,7 +94,9 @@ def _connect(distributed: Any, n_jobs: int, stack: ExitStack) -> None:
         distributed.get_client()
     except ValueError:
         known = import_module("dask").config.get("scheduler-address", None)
-        own = {} if known else {"n_workers": n_jobs if n_jobs > 0 else None, "threads_per_worker": 1}
+        own = (
+            {} if known else {"n_workers": n_jobs if n_jobs > 0 else None, "threads_per_worker": 1}
+        )
         stack.enter_context(distributed.Client(**own))
 
 

@@ -29,7 +29,13 @@ from .table_study import parameters_of
 __all__ = ["SCALED", "ScalingJob", "scaling_studies"]
 
 SCALED: dict[str, Setting] = {
-    "dsm": {"primitive": "weibull", "k": 4, "hidden": [100], "learning_rate": 1e-3, "discount": 1.0},
+    "dsm": {
+        "primitive": "weibull",
+        "k": 4,
+        "hidden": [100],
+        "learning_rate": 1e-3,
+        "discount": 1.0,
+    },
     "deepsurv": {},
     "deephit": {},
     "rsf": {"n_trees": 100},
@@ -44,8 +50,12 @@ _REPEATS = (0, 1, 2)
 
 def scaling_studies(quick: bool = False) -> list[Study]:
     """Return the study of each data set."""
-    options: dict[str, Any] = {"folds": (0,), "run": "quick", "rows": 1500} if quick else {"folds": _REPEATS}
-    return [scaling_study(Protocol(DataSource(name), **options)) for name in ("support", "metabric")]
+    options: dict[str, Any] = (
+        {"folds": (0,), "run": "quick", "rows": 1500} if quick else {"folds": _REPEATS}
+    )
+    return [
+        scaling_study(Protocol(DataSource(name), **options)) for name in ("support", "metabric")
+    ]
 
 
 def scaling_study(protocol: Protocol) -> Study:
@@ -59,7 +69,9 @@ def scaling_study(protocol: Protocol) -> Study:
         models=tuple(SCALED),
         jobs=lambda wanted: _jobs(protocol, wanted),
         summarise=lambda records, selection: _summary(records),
-        notes=() if protocol.rows is None else (f"{protocol.rows:,} rows of the data, drawn at random, and one fit.",),
+        notes=()
+        if protocol.rows is None
+        else (f"{protocol.rows:,} rows of the data, drawn at random, and one fit.",),
     )
 
 
@@ -87,7 +99,9 @@ class ScalingJob:
         """Fit, and yield the record of its time."""
         protocol = self.protocol
         data, target = protocol.dataset(), as_target(protocol.dataset().y)
-        order = np.random.default_rng([protocol.seed, self.repeat, self.rows]).permutation(len(target))
+        order = np.random.default_rng([protocol.seed, self.repeat, self.rows]).permutation(
+            len(target)
+        )
         chosen = np.resize(order, self.rows)
         X, y = data.X.iloc[chosen], target.take(chosen).to_array()
         model = learner(self.model).build(protocol.source.name, SCALED[self.model], self.repeat)
@@ -117,7 +131,9 @@ def _jobs(protocol: Protocol, wanted: Sequence[str] | None) -> list[ScalingJob]:
     for model in SCALED:
         if not wanted or model in wanted:
             jobs += [ScalingJob(protocol, model, total, repeat, False) for repeat in protocol.folds]
-            jobs += [ScalingJob(protocol, model, round(share * total), 0, True) for share in _SHARES]
+            jobs += [
+                ScalingJob(protocol, model, round(share * total), 0, True) for share in _SHARES
+            ]
     return jobs
 
 
@@ -129,7 +145,14 @@ def _summary(records: Sequence[Record]) -> Summary:
         groups.setdefault(place, []).append(record)
     cells = []
     for (_, growth, rows), own in sorted(groups.items()):
-        cells.append(_cell(own, "seconds", f"n={rows}" if growth else "fixed", [record.seconds for record in own]))
+        cells.append(
+            _cell(
+                own,
+                "seconds",
+                f"n={rows}" if growth else "fixed",
+                [record.seconds for record in own],
+            )
+        )
         counts = [float(record.parameters) for record in own if record.parameters is not None]
         cells += [_cell(own, "parameters", "fixed", counts)] if counts and not growth else []
     return cells, []

@@ -35,19 +35,27 @@ def risks(model: FittedSurvivalModel, X: pd.DataFrame, times: Floats) -> list[Fl
     return [risk[:, own] for risk, own in zip(found, place.reshape(times.shape), strict=True)]
 
 
-def scores_on_test(model: FittedSurvivalModel, fold: Fold, times: Floats, risk: list[Floats]) -> dict[str, Any]:
+def scores_on_test(
+    model: FittedSurvivalModel, fold: Fold, times: Floats, risk: list[Floats]
+) -> dict[str, Any]:
     """Return the measures on the test rows: for every event type its values at its horizons."""
-    scores: dict[str, Any] = {"ctd": _concordances(model, fold.y_train, fold.X_test, fold.y_test, times)}
+    scores: dict[str, Any] = {
+        "ctd": _concordances(model, fold.y_train, fold.X_test, fold.y_test, times)
+    }
     scores["brier"] = _briers(fold.y_train, fold.y_test, risk, times)
     if fold.level > 0:
         scores["brier_original"] = _briers(fold.y_original, fold.y_test, risk, times)
     return scores | _likelihood(model, fold.X_test, fold.y_test)
 
 
-def inner_scores(model: FittedSurvivalModel, fold: Fold, times: Floats, brier: bool) -> dict[str, Any]:
+def inner_scores(
+    model: FittedSurvivalModel, fold: Fold, times: Floats, brier: bool
+) -> dict[str, Any]:
     """Return what settings are selected by, on the inner validation part: concordance, likelihood, Brier score."""
     X, y = fold.inner_validation
-    scores: dict[str, Any] = {"ctd": _concordances(model, fold.y_train, X, y, times)} | _likelihood(model, X, y)
+    scores: dict[str, Any] = {"ctd": _concordances(model, fold.y_train, X, y, times)} | _likelihood(
+        model, X, y
+    )
     if brier:
         scores["brier"] = _briers(fold.y_train, y, risks(model, X, times), times)
     return scores
@@ -86,7 +94,9 @@ def _concordances(
         risk = net_risk(model, X, at, event)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LifemixWarning)  # NaN says it
-            values.append([rounded(_ctd(y_train, y, risk[:, i], float(t), event)) for i, t in enumerate(at)])
+            values.append(
+                [rounded(_ctd(y_train, y, risk[:, i], float(t), event)) for i, t in enumerate(at)]
+            )
     return values
 
 
@@ -99,14 +109,18 @@ def _ctd(y_train: Target, y: Target, risk: Floats, horizon: float, event: int) -
     return value
 
 
-def _briers(y_train: Target, y_test: Target, risk: list[Floats], times: Floats) -> list[list[float]]:
+def _briers(
+    y_train: Target, y_test: Target, risk: list[Floats], times: Floats
+) -> list[list[float]]:
     several = len(times) > 1
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # NaN says it
         for event, (own, at) in enumerate(zip(risk, times, strict=True), 1):
             which: dict[str, Any] = {"event": event} if several else {"compat": "sksurv"}
-            found.append([rounded(value) for value in brier_score(y_train, y_test, 1 - own, at, **which)])
+            found.append(
+                [rounded(value) for value in brier_score(y_train, y_test, 1 - own, at, **which)]
+            )
     return found
 
 

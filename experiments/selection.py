@@ -24,7 +24,15 @@ from lifemix.errors import SettingError
 from .cells import Cell
 from .records import Record, Setting
 
-__all__ = ["BY_BRIER", "SELECTIONS", "Selected", "cells_of", "representative_records", "select", "summarise"]
+__all__ = [
+    "BY_BRIER",
+    "SELECTIONS",
+    "Selected",
+    "cells_of",
+    "representative_records",
+    "select",
+    "summarise",
+]
 
 SELECTIONS = ("paper", "nested", "both")
 BY_BRIER = ("tuned-trees", "boosting-discount")
@@ -58,7 +66,9 @@ class Selected:
             "selection": self.selection,
             "candidates": self.candidates,
             "folds": [record.fold for record in self.records],
-            "settings": settings[:1] if all(setting == settings[0] for setting in settings) else settings,
+            "settings": settings[:1]
+            if all(setting == settings[0] for setting in settings)
+            else settings,
             "parameters": self.records[0].parameters,
         }
 
@@ -73,12 +83,18 @@ def select(records: Iterable[Record], selection: str = "both") -> list[Selected]
     return [one for group, own in groups.items() for one in _select(group, own, selection)]
 
 
-def _select(group: tuple[str, str, float], records: Sequence[Record], selection: str) -> list[Selected]:
+def _select(
+    group: tuple[str, str, float], records: Sequence[Record], selection: str
+) -> list[Selected]:
     folds = sorted({record.fold for record in records})
     by_setting: dict[str, dict[int, Record]] = defaultdict(dict)
     for record in records:
         by_setting[record.key[2]][record.fold] = record
-    complete = [[of_fold[fold] for fold in folds] for of_fold in by_setting.values() if len(of_fold) == len(folds)]
+    complete = [
+        [of_fold[fold] for fold in folds]
+        for of_fold in by_setting.values()
+        if len(of_fold) == len(folds)
+    ]
     if not complete:
         return []
     if len(by_setting) == 1:
@@ -89,10 +105,16 @@ def _select(group: tuple[str, str, float], records: Sequence[Record], selection:
         score = _brier_gain
     found = []
     if selection in ("paper", "both"):
-        best = max(complete, key=lambda own: _or_least(np.mean([_mean_concordance(one.test) for one in own])))
+        best = max(
+            complete,
+            key=lambda own: _or_least(np.mean([_mean_concordance(one.test) for one in own])),
+        )
         found.append(Selected(*group, "paper", tuple(best), len(complete)))
     if selection in ("nested", "both"):
-        by_fold = [max(column, key=lambda one: _or_least(score(one.inner))) for column in zip(*complete, strict=True)]
+        by_fold = [
+            max(column, key=lambda one: _or_least(score(one.inner)))
+            for column in zip(*complete, strict=True)
+        ]
         found.append(Selected(*group, "nested", tuple(by_fold), len(complete)))
     return found
 
@@ -109,11 +131,17 @@ def cells_of(selected: Selected, quantiles: Sequence[float]) -> list[Cell]:
     """Return the cells of a model: every measure, event type and horizon."""
     cells = []
     for measure in (name for name in _MEASURES if name in selected.records[0].test):
-        values = np.array([record.test[measure] for record in selected.records])  # [folds, events, horizons]
+        values = np.array(
+            [record.test[measure] for record in selected.records]
+        )  # [folds, events, horizons]
         for event in range(values.shape[1]):
             for number, quantile in enumerate(quantiles):
                 place = (selected.data, measure, event + 1, float(quantile), selected.censoring)
-                cells.append(Cell.of(place, selected.model, selected.selection, values[:, event, number].tolist()))
+                cells.append(
+                    Cell.of(
+                        place, selected.model, selected.selection, values[:, event, number].tolist()
+                    )
+                )
     return cells
 
 

@@ -25,7 +25,15 @@ from .scores import calibration, inner_scores, missing_scores, risks, scores_on_
 from .selection import BY_BRIER, summarise
 from .study import Study
 
-__all__ = ["TABLES", "TableJob", "make_jobs", "models_of", "parameters_of", "table_study", "table_studies"]
+__all__ = [
+    "TABLES",
+    "TableJob",
+    "make_jobs",
+    "models_of",
+    "parameters_of",
+    "table_study",
+    "table_studies",
+]
 
 TABLES = {
     "support": ("support",),
@@ -40,14 +48,18 @@ _SINGLE = ("support", "metabric")
 _QUICK_ROWS = {"synthetic": 6000, "seer": 6000}
 
 
-def table_studies(name: str, quick: bool = False, path: str | None = None, grid: str = "reduced") -> list[Study]:
+def table_studies(
+    name: str, quick: bool = False, path: str | None = None, grid: str = "reduced"
+) -> list[Study]:
     """Return the study of every data set of an experiment.
 
     grid: ``"reduced"`` is for competing risks, whose data are large: DSM has 16 of the paper's 144 settings,
     each without and with biases, and on SYNTHETIC and SEER the forests have fewer trees. SUPPORT and
     METABRIC always have the paper's grids.
     """
-    return [table_study(name, _protocol(DataSource(data, path), quick, grid)) for data in TABLES[name]]
+    return [
+        table_study(name, _protocol(DataSource(data, path), quick, grid)) for data in TABLES[name]
+    ]
 
 
 def table_study(experiment: str, protocol: Protocol) -> Study:
@@ -88,12 +100,22 @@ def _notes(protocol: Protocol) -> tuple[str, ...]:
         title = model_title(one.name, data)
         alone = f" ({_words(own[0])})" if len(own) == 1 else ""
         if "forest" in one.name:
-            notes.append(f"{title}: smaller{alone} than in a full run on SUPPORT ({_words(TUNED_FOREST)}).")
+            notes.append(
+                f"{title}: smaller{alone} than in a full run on SUPPORT ({_words(TUNED_FOREST)})."
+            )
         elif all(setting in whole for setting in own):
-            twice = ", each without and with biases, which the paper leaves open" if "bias" in own[0] else ""
-            notes.append(f"{title}: {len(own)} of the {len(whole)} settings of the paper's grid{twice}{alone}.")
+            twice = (
+                ", each without and with biases, which the paper leaves open"
+                if "bias" in own[0]
+                else ""
+            )
+            notes.append(
+                f"{title}: {len(own)} of the {len(whole)} settings of the paper's grid{twice}{alone}."
+            )
         else:
-            notes.append(f"{title}: {len(own)} setting{alone} in place of the {len(whole)} of the paper's grid.")
+            notes.append(
+                f"{title}: {len(own)} setting{alone} in place of the {len(whole)} of the paper's grid."
+            )
     if protocol.rows is not None:
         notes.append(f"{protocol.rows:,} rows of the data, drawn at random.")
     return tuple(notes)
@@ -106,7 +128,9 @@ def _words(setting: Setting) -> str:
 def models_of(protocol: Protocol, wanted: Sequence[str] | None = None) -> list[str]:
     """Return the models of an experiment that are wanted; with None, all but the optional ones."""
     events = n_events(protocol)
-    found = [one for one in LEARNERS.values() if (one.name in wanted if wanted else not one.optional)]
+    found = [
+        one for one in LEARNERS.values() if (one.name in wanted if wanted else not one.optional)
+    ]
     return [one.name for one in found if one.covers(protocol.source.name, events)]
 
 
@@ -141,7 +165,8 @@ class TableJob:
         folds = [self.protocol.fold(number, self.level) for number in self.folds]
         places = [(setting, fold) for fold in folds for setting in self.settings]
         fittings = [
-            FitRequest(self._model(setting, fold), *fold.inner_train, fold.inner_validation) for setting, fold in places
+            FitRequest(self._model(setting, fold), *fold.inner_train, fold.inner_validation)
+            for setting, fold in places
         ]
         for done in fit_many(fittings):
             model = None if done.error is not None else done.model
@@ -154,7 +179,9 @@ class TableJob:
                 start = time.process_time()
                 model = _fitted(self._model(setting, fold), fold.X_train, fold.y_train)
                 seconds = time.process_time() - start
-                inner = _fitted(self._model(setting, fold), *fold.inner_train) if self.several else None
+                inner = (
+                    _fitted(self._model(setting, fold), *fold.inner_train) if self.several else None
+                )
                 yield self._record(setting, fold, model, inner, seconds)
 
     def _model(self, setting: Setting, fold: Fold) -> TableModel:
@@ -162,14 +189,23 @@ class TableJob:
         return learner(self.model).build(self.protocol.source.name, setting, seed)
 
     def _record(
-        self, setting: Setting, fold: Fold, model: TableModel | None, inner: TableModel | None, seconds: float
+        self,
+        setting: Setting,
+        fold: Fold,
+        model: TableModel | None,
+        inner: TableModel | None,
+        seconds: float,
     ) -> Record:
         """Score a model on the test rows, and the one for the selection of settings on the inner validation part."""
         protocol, times = self.protocol, times_of(self.protocol)
         on_inner: dict[str, Any] = {}
         if self.several:
             by_brier = self.model in BY_BRIER
-            on_inner = missing_scores(times) if inner is None else inner_scores(inner, fold, times, by_brier)
+            on_inner = (
+                missing_scores(times)
+                if inner is None
+                else inner_scores(inner, fold, times, by_brier)
+            )
         on_test, curves = missing_scores(times), None
         if model is not None:
             risk = risks(model, fold.X_test, times)

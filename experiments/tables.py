@@ -13,7 +13,16 @@ from lifemix.files import atomic_write
 from .cells import Cell
 from .comparison import Published, agreements, our_models, rival_counts
 from .findings import findings, names_of_behind
-from .names import MEASURES, data_title, is_strong, measure_of, model_title, plain_of, row_notes, rows_of
+from .names import (
+    MEASURES,
+    data_title,
+    is_strong,
+    measure_of,
+    model_title,
+    plain_of,
+    row_notes,
+    rows_of,
+)
 from .records import plain
 from .selection import Selected
 
@@ -61,17 +70,33 @@ def markdown(
     notes: Sequence[str] = (),
 ) -> str:
     """Return the tables as Markdown: our mean ± standard error, and the paper's beside it."""
-    lines = [f"# {title}", "", *_guide(cells, paper), *(f"- {text}" for text in (*row_notes(cells), *notes))]
+    lines = [
+        f"# {title}",
+        "",
+        *_guide(cells, paper),
+        *(f"- {text}" for text in (*row_notes(cells), *notes)),
+    ]
     for heading, table in _tables(cells):
         lines += ["", f"## {heading}", "", *_table(table, paper)]
     if any(one.candidates > 1 for one in selected):
         lines += ["", "## Settings selected", "", *_settings(selected)]
     found = findings(cells, paper)
     if found:
-        lines += ["", "## Comparisons", "", *(f"- {sentence}" for sentence in found), *_rivals(cells)]
+        lines += [
+            "",
+            "## Comparisons",
+            "",
+            *(f"- {sentence}" for sentence in found),
+            *_rivals(cells),
+        ]
     behind = names_of_behind(cells)
     if behind:
-        lines += ["", "Significantly behind, before Holm’s correction:", "", *(f"- {name}" for name in behind)]
+        lines += [
+            "",
+            "Significantly behind, before Holm’s correction:",
+            "",
+            *(f"- {name}" for name in behind),
+        ]
     return "\n".join([*lines, *_agreements(cells)]) + "\n"
 
 
@@ -80,11 +105,19 @@ def _guide(cells: Sequence[Cell], paper: Published) -> list[str]:
     sentences = ["Ours: mean ± standard error over the folds."]
     if paper:
         intervals = any(cell.data == "transfer" for cell in cells)
-        sentences.append("Paper: its 90 % intervals as standard errors." if intervals else "Paper: as printed there.")
+        sentences.append(
+            "Paper: its 90 % intervals as standard errors."
+            if intervals
+            else "Paper: as printed there."
+        )
     if any(measure_of(cell.measure).has_horizon for cell in cells):
         sentences.append("Horizons: quantiles of the event times.")
     ways = {cell.selection for cell in cells}
-    lines = [" ".join(sentences), "", *(f"- *{way}*: {text}." for way, text in _SELECTIONS.items() if way in ways)]
+    lines = [
+        " ".join(sentences),
+        "",
+        *(f"- *{way}*: {text}." for way, text in _SELECTIONS.items() if way in ways),
+    ]
     lines += [_SHAPES] if any(cell.is_shape for cell in cells) else []
     return lines + ([_GROWTH] if any(cell.is_growth for cell in cells) else [])
 
@@ -92,14 +125,27 @@ def _guide(cells: Sequence[Cell], paper: Published) -> list[str]:
 def _tables(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
     """Yield the cells of each table with its heading."""
     places = dict.fromkeys((cell.data, cell.censoring, cell.measure, cell.event) for cell in cells)
-    several = {data: len({cell.event for cell in cells if cell.data == data}) > 1 for data, *_ in places}
+    several = {
+        data: len({cell.event for cell in cells if cell.data == data}) > 1 for data, *_ in places
+    }
     order = list(MEASURES)
-    for data, censoring, measure, event in sorted(places, key=lambda p: (p[0], p[1], order.index(p[2]), p[3])):
-        heading = f"{data_title(data)}: {measure_of(measure).title}" + (f", event {event}" if several[data] else "")
+    for data, censoring, measure, event in sorted(
+        places, key=lambda p: (p[0], p[1], order.index(p[2]), p[3])
+    ):
+        heading = f"{data_title(data)}: {measure_of(measure).title}" + (
+            f", event {event}" if several[data] else ""
+        )
         if censoring:
             heading += f", {censoring:.0%} of the training events censored"
         own = (data, censoring, measure, event)
-        yield heading, [cell for cell in cells if (cell.data, cell.censoring, cell.measure, cell.event) == own]
+        yield (
+            heading,
+            [
+                cell
+                for cell in cells
+                if (cell.data, cell.censoring, cell.measure, cell.event) == own
+            ],
+        )
 
 
 def _table(cells: Sequence[Cell], paper: Published) -> list[str]:
@@ -107,14 +153,20 @@ def _table(cells: Sequence[Cell], paper: Published) -> list[str]:
     here = {cell.place for cell in cells}
     beside = any(place in here for _, place in paper)
     ours = {(cell.model, cell.selection, cell.horizon): cell for cell in cells}
-    heads = [f"{q:.0%}" for q in horizons] if measure_of(cells[0].measure).has_horizon else ["value"]
+    heads = (
+        [f"{q:.0%}" for q in horizons] if measure_of(cells[0].measure).has_horizon else ["value"]
+    )
     rows = []
     for model, selection in rows_of(cells):
         row = [model_title(model, cells[0].data), selection]
         for horizon in horizons:
             cell = ours.get((model, selection, horizon))
             row.append(_number(cell))
-            row += [_number(paper.get((plain_of(model), cell.place)) if cell else None)] if beside else []
+            row += (
+                [_number(paper.get((plain_of(model), cell.place)) if cell else None)]
+                if beside
+                else []
+            )
         rows.append(row)
     columns = [name for head in heads for name in ((head, "paper") if beside else (head,))]
     return _grid(["model", "selection", *columns], rows)
@@ -125,7 +177,9 @@ def _number(cell: Cell | None) -> str:
         return ""
     measure = measure_of(cell.measure)
     digits = 4 if measure.digits == 3 else measure.digits
-    return f"{cell.mean:.{digits}f}" + ("" if math.isnan(cell.error) else f" ± {cell.error:.{digits}f}")
+    return f"{cell.mean:.{digits}f}" + (
+        "" if math.isnan(cell.error) else f" ± {cell.error:.{digits}f}"
+    )
 
 
 def _settings(selected: Sequence[Selected]) -> list[str]:
@@ -134,7 +188,16 @@ def _settings(selected: Sequence[Selected]) -> list[str]:
         shown = one.shown()["settings"]
         settings = "; ".join(", ".join(f"{k} {v}" for k, v in setting.items()) for setting in shown)
         title = model_title(one.model, one.data)
-        rows.append([data_title(one.data), title, f"{one.censoring:.0%}", one.selection, str(one.candidates), settings])
+        rows.append(
+            [
+                data_title(one.data),
+                title,
+                f"{one.censoring:.0%}",
+                one.selection,
+                str(one.candidates),
+                settings,
+            ]
+        )
     return _grid(["data", "model", "censored", "selection", "of", "settings by fold"], rows)
 
 
@@ -151,7 +214,15 @@ def _rivals(cells: Sequence[Cell]) -> list[str]:
         for model in our_models(cells)
         for rival, own in rival_counts(cells, model).items()
     ]
-    heads = ["ours", "against", "compared", "ahead", "significantly ahead", "significantly behind", "after Holm"]
+    heads = [
+        "ours",
+        "against",
+        "compared",
+        "ahead",
+        "significantly ahead",
+        "significantly behind",
+        "after Holm",
+    ]
     return ["", *_grid(heads, rows)] if rows else []
 
 
@@ -159,10 +230,22 @@ def _agreements(cells: Sequence[Cell]) -> list[str]:
     """Return in how many cells each model agrees with the paper's numbers, under both readings of its ±."""
     data = cells[0].data
     rows = [
-        [model_title(one.model, data), one.selection, str(one.total), str(one.as_error), str(one.as_interval)]
+        [
+            model_title(one.model, data),
+            one.selection,
+            str(one.total),
+            str(one.as_error),
+            str(one.as_interval),
+        ]
         for one in agreements(cells)
     ]
-    heads = ["model", "selection", "cells", "within, ± a standard error", "within, ± a 90 % interval"]
+    heads = [
+        "model",
+        "selection",
+        "cells",
+        "within, ± a standard error",
+        "within, ± a 90 % interval",
+    ]
     return ["", "## Agreement with the paper", "", *_grid(heads, rows)] if rows else []
 
 

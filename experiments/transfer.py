@@ -100,7 +100,9 @@ def _vae(layers: int, nodes: int, seed: int) -> _Learner:
 
 
 _NODES = (25, 50, 100)
-REPRESENTATIONS: Mapping[str, tuple[Callable[[int, int, int], _Learner], tuple[int, ...], tuple[int, ...]]] = {
+REPRESENTATIONS: Mapping[
+    str, tuple[Callable[[int, int, int], _Learner], tuple[int, ...], tuple[int, ...]]
+] = {
     "tuned": (_members, (1, 2), _NODES),
     "dsm": (_dsm, (1, 2), _NODES),
     "deepsurv": (_deepsurv, (1, 2), _NODES),
@@ -118,7 +120,11 @@ def transfer_study(quick: bool = False, path: str | None = None) -> Study:
     """Return the experiment, with the user's original file where a path is given."""
     rows, run = (6000, "quick") if quick else (None, "full")
     protocol = Protocol(DataSource("synthetic", path), quantiles=(), run=run, rows=rows)
-    fewer = () if rows is None else (f"{rows:,} rows of the data, drawn at random; one layer of 50 nodes.",)
+    fewer = (
+        ()
+        if rows is None
+        else (f"{rows:,} rows of the data, drawn at random; one layer of 50 nodes.",)
+    )
     return Study(
         experiment="transfer",
         place="transfer",
@@ -142,7 +148,10 @@ class TransferJob:
     def keys(self) -> list[Key]:
         """Return the keys of the records that the job gives."""
         p = self.protocol
-        return [key_of("transfer", self.model, self.setting, 0.0, fold, p.seed, p.run) for fold in p.folds]
+        return [
+            key_of("transfer", self.model, self.setting, 0.0, fold, p.seed, p.run)
+            for fold in p.folds
+        ]
 
     def run(self) -> Iterator[Record]:
         """Learn the representation and yield one record per fold."""
@@ -150,7 +159,9 @@ class TransferJob:
         first, (X, y) = halves(protocol)
         make, _, _ = REPRESENTATIONS[self.model]
         start = time.process_time()
-        learner = make(self.setting.get("layers", 0), self.setting.get("nodes", 0), protocol.seed).fit(*first)
+        learner = make(
+            self.setting.get("layers", 0), self.setting.get("nodes", 0), protocol.seed
+        ).fit(*first)
         codes = np.asarray(learner.transform(X))
         seconds = (time.process_time() - start) / len(protocol.folds)
         splits = list(EventStratifiedKFold(protocol.n_folds, protocol.seed).split(X, y))
@@ -199,11 +210,15 @@ def halves(protocol: Protocol) -> tuple[Rows, Rows]:
     parts = []
     for event, rows in zip((1, 2), np.array_split(order, 2), strict=True):
         kept = np.sort(rows[np.isin(target.event[rows], (0, event))])
-        parts.append((data.X.iloc[kept], make_target(target.time[kept], target.event[kept] == event)))
+        parts.append(
+            (data.X.iloc[kept], make_target(target.time[kept], target.event[kept] == event))
+        )
     return parts[0], parts[1]
 
 
-def _concordance(codes: Floats, y: NDArray[np.void], train: NDArray[np.intp], test: NDArray[np.intp]) -> float:
+def _concordance(
+    codes: Floats, y: NDArray[np.void], train: NDArray[np.intp], test: NDArray[np.intp]
+) -> float:
     """Return Harrell's C on the test rows of a Cox model fitted to the training rows."""
     risk = CoxPH(penalty=_RIDGE).fit(codes[train], y[train]).predict(codes[test])
     return rounded(concordance(y[test], risk))

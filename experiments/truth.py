@@ -61,7 +61,11 @@ class TrueSynthetic(Baseline):
         return self._truth(x).net_survival(times, event)
 
     def _truth(self, x: Floats) -> SyntheticTruth:
-        means = np.maximum(synthetic_means(x), self.least_mean) if self.least_mean > 0 else synthetic_means(x)
+        means = (
+            np.maximum(synthetic_means(x), self.least_mean)
+            if self.least_mean > 0
+            else synthetic_means(x)
+        )
         if not (means > 0).all():
             row = int(np.flatnonzero((means <= 0).any(axis=1))[0])
             raise CovariateError(

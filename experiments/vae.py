@@ -96,7 +96,9 @@ class VAE(Representation):
                 f"validation_fraction must leave rows in both parts; got {held_out} of {len(x)} rows held out with "
                 f"{self.validation_fraction}."
             )
-        schedule = Schedule(self.learning_rate, 0.0, 0.0, self.batch_size, self.max_epochs, self.patience)
+        schedule = Schedule(
+            self.learning_rate, 0.0, 0.0, self.batch_size, self.max_epochs, self.patience
+        )
         inputs = torch.tensor(x, dtype=torch.float32)
         with seeded(self.random_state):
             rows = torch.randperm(len(x))
@@ -105,7 +107,9 @@ class VAE(Representation):
             noise = torch.randn(held_out, self.n_components)
             self.history_ = train(
                 self.network_,
-                lambda batch: self.network_.loss(inputs[batch], torch.randn(len(batch), self.n_components)),
+                lambda batch: self.network_.loss(
+                    inputs[batch], torch.randn(len(batch), self.n_components)
+                ),
                 lambda: self.network_.loss(validation, noise),
                 rows[held_out:],
                 schedule,

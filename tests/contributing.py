@@ -6,7 +6,10 @@ import re
 import shutil
 from pathlib import Path
 
-_STEP = re.compile(r"`(src/[\w/]+\.py)`:\n\n((?:```(?:python|diff)\n.*?^```\n\n?)+)", flags=re.DOTALL | re.MULTILINE)
+_STEP = re.compile(
+    r"`(src/[\w/]+\.py)`:\n\n((?:```(?:python|diff)\n.*?^```\n\n?)+)",
+    flags=re.DOTALL | re.MULTILINE,
+)
 _BLOCK = re.compile(r"^```(python|diff)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 
 

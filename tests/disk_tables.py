@@ -26,5 +26,7 @@ def make_table(n=1200, seed=0):
 def write_shards(table, folder, n_shards=3):
     folder.mkdir(parents=True, exist_ok=True)
     for number, rows in enumerate(np.array_split(np.arange(len(table)), n_shards)):
-        table.iloc[rows].to_parquet(folder / f"part-{number}.parquet", index=False, row_group_size=150)
+        table.iloc[rows].to_parquet(
+            folder / f"part-{number}.parquet", index=False, row_group_size=150
+        )
     return folder

@@ -103,7 +103,10 @@ def faults(thing, name, is_method=False):
         return []
     parts = sections(text)
     found = _parameter_faults(thing, name, parts)
-    returns_nothing = inspect.isclass(thing) or inspect.signature(thing).return_annotation in (None, "None")
+    returns_nothing = inspect.isclass(thing) or inspect.signature(thing).return_annotation in (
+        None,
+        "None",
+    )
     if not returns_nothing and not {"Returns", "Yields"} & set(parts):
         found.append(f"{name} has no section Returns")
     if not is_method and ">>> " not in "\n".join(parts.get("Examples", ())):
@@ -118,8 +121,14 @@ def _parameter_faults(thing, name, parts):
     names, incomplete = documented(lines)
     expected = parameters(thing)
     found = [f"{name}: {wanted} is not documented" for wanted in expected if wanted not in names]
-    if "Parameters" in parts and not inspect.isabstract(thing):  # whose signature is that of its subclasses
-        found += [f"{name}: {extra} is documented and not in the signature" for extra in names if extra not in expected]
+    if "Parameters" in parts and not inspect.isabstract(
+        thing
+    ):  # whose signature is that of its subclasses
+        found += [
+            f"{name}: {extra} is documented and not in the signature"
+            for extra in names
+            if extra not in expected
+        ]
     found += [f"{name}: {one} needs 'name : type' and a meaning below" for one in incomplete]
     return found
 

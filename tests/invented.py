@@ -29,13 +29,17 @@ def table_cells(data="support", n_events=1, folds=5, levels=(0.0, 0.25, 0.5), se
                     for level in levels:
                         place = (event, horizon, level, selection)
                         skill = 0.84 - 0.05 * step - 0.006 * number - 0.01 * level
-                        skill = 0.5 if model == "floor" else skill + (0.03 if model == "truth" else 0)
+                        skill = (
+                            0.5 if model == "floor" else skill + (0.03 if model == "truth" else 0)
+                        )
                         noise = luck + rng.normal(0, 0.003, folds)
                         cells.append(cell(data, model, "ctd", *place, skill + noise))
                         brier = 0.10 + 0.04 * step + 0.003 * number + 0.05 * level - noise / 2
                         cells.append(cell(data, model, "brier", *place, brier))
                         if level:
-                            cells.append(cell(data, model, "brier_original", *place, brier - 0.04 * level))
+                            cells.append(
+                                cell(data, model, "brier_original", *place, brier - 0.04 * level)
+                            )
     return cells
 
 
@@ -45,13 +49,30 @@ def records(data="support", n_events=1, folds=5, seed=0):
     found = []
     for number, model in enumerate(SINGLE if n_events == 1 else COMPETING):
         for fold in range(folds):
-            curves = [[_curve(rng, number, step) for step in range(3 if n_events == 1 else 4)] for _ in range(n_events)]
-            size = None if model in ("rsf", "cs-rsf", "forest", "floor") else 50 * 10 ** (number % 4)
+            curves = [
+                [_curve(rng, number, step) for step in range(3 if n_events == 1 else 4)]
+                for _ in range(n_events)
+            ]
+            size = (
+                None if model in ("rsf", "cs-rsf", "forest", "floor") else 50 * 10 ** (number % 4)
+            )
             seconds = float(rng.gamma(5, 0.1) * 3 ** (number % 5))
             scores = {"ctd": [[0.5]]}
             costs = {"seconds": seconds, "parameters": size}
             found.append(
-                Record(data, model, {"k": 4}, 0.0, fold, 0, "full", scores, scores, calibration=curves, **costs)
+                Record(
+                    data,
+                    model,
+                    {"k": 4},
+                    0.0,
+                    fold,
+                    0,
+                    "full",
+                    scores,
+                    scores,
+                    calibration=curves,
+                    **costs,
+                )
             )
     return found
 
@@ -63,7 +84,10 @@ def selected(data="support", n_events=1):
 
 def _curve(rng, number, step):
     predicted = np.sort(rng.uniform(0.02, 0.3 + 0.2 * step, 10))
-    return [predicted.tolist(), np.clip(predicted * (1 + 0.03 * number) + rng.normal(0, 0.02, 10), 0, 1).tolist()]
+    return [
+        predicted.tolist(),
+        np.clip(predicted * (1 + 0.03 * number) + rng.normal(0, 0.02, 10), 0, 1).tolist(),
+    ]
 
 
 def transfer_cells(seed=0):
@@ -71,10 +95,18 @@ def transfer_cells(seed=0):
     rng = np.random.default_rng(seed)
     cells = []
     for number, model in enumerate(("dsm", "deephit", "deepsurv", "kpca", "nnmf", "vae")):
-        for selection in ("paper", "nested", *(f"{layers}x{nodes}" for layers in (1, 2) for nodes in (25, 50, 100))):
+        for selection in (
+            "paper",
+            "nested",
+            *(f"{layers}x{nodes}" for layers in (1, 2) for nodes in (25, 50, 100)),
+        ):
             values = 0.77 - 0.02 * number + rng.normal(0, 0.004, 5)
             cells.append(cell("transfer", model, "concordance", 2, 1.0, 0.0, selection, values))
-    cells.append(cell("transfer", "truth", "concordance", 2, 1.0, 0.0, "fixed", 0.76 + rng.normal(0, 0.004, 5)))
+    cells.append(
+        cell(
+            "transfer", "truth", "concordance", 2, 1.0, 0.0, "fixed", 0.76 + rng.normal(0, 0.004, 5)
+        )
+    )
     return cells
 
 
@@ -91,7 +123,18 @@ def scaling_cells(seed=0):
                 if share == 1:
                     cells.append(cell(data, model, "seconds", 1, 1.0, 0.0, f"n={rows}", seconds))
             if model != "rsf":
-                cells.append(cell(data, model, "parameters", 1, 1.0, 0.0, "fixed", np.full(5, 30 * 4.0**number)))
+                cells.append(
+                    cell(
+                        data,
+                        model,
+                        "parameters",
+                        1,
+                        1.0,
+                        0.0,
+                        "fixed",
+                        np.full(5, 30 * 4.0**number),
+                    )
+                )
     return cells
 
 

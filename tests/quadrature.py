@@ -18,7 +18,11 @@ def integral_of_survival(survival, end, breaks=()):
 def _by_panels(survival, end, breaks, n):
     """Take panels of about ``1 / (10 n)`` where curves fall, wide ones before and behind."""
     places = np.concatenate(
-        [np.linspace(-30, -6, 12 * n + 1), np.linspace(-6, 6, 120 * n + 1), np.linspace(6, 60, 27 * n + 1)]
+        [
+            np.linspace(-30, -6, 12 * n + 1),
+            np.linspace(-6, 6, 120 * n + 1),
+            np.linspace(6, 60, 27 * n + 1),
+        ]
     )
     edges = np.unique(np.concatenate([places, np.log(breaks)]).clip(max=np.log(end)))
     x = edges[:-1, None] + np.diff(edges)[:, None] * (_NODES + 1) / 2

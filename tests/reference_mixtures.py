@@ -18,7 +18,12 @@ class Reference:
     """
 
     def __init__(self, family, weights, location, precision):
-        self.family, self.weights, self.location, self.precision = family, weights, location, precision
+        self.family, self.weights, self.location, self.precision = (
+            family,
+            weights,
+            location,
+            precision,
+        )
 
     def z(self, x):
         return self.precision[..., None] * (x - self.location[..., None])
@@ -62,7 +67,9 @@ class Reference:
         return (self.density(x) * others * width).sum(-1).mean(0)
 
     def rmst(self, t):
-        x, width = self.nodes(min(np.log(t), 10.0) - 45.0, np.log(t))  # S is at most 1: what is before adds nothing
+        x, width = self.nodes(
+            min(np.log(t), 10.0) - 45.0, np.log(t)
+        )  # S is at most 1: what is before adds nothing
         return (self.survival(x) * np.exp(x) * width).sum()
 
 
@@ -76,9 +83,12 @@ def random_mixtures(family, seed, rows, shapes=(0.2, 20.0), k=8, members=3, even
     log_precision = rng.uniform(*np.log(shapes), size)
     other = -log_precision if family == "lognormal" else log_precision
     parts = (location, other) if family == "lognormal" else (other, location)
-    mixtures = Mixture(torch.from_numpy(np.log(weights)), FAMILIES[family](*map(torch.from_numpy, parts)))
+    mixtures = Mixture(
+        torch.from_numpy(np.log(weights)), FAMILIES[family](*map(torch.from_numpy, parts))
+    )
     references = [
-        Reference(family, weights[:, row], location[:, row], np.exp(log_precision[:, row])) for row in range(rows)
+        Reference(family, weights[:, row], location[:, row], np.exp(log_precision[:, row]))
+        for row in range(rows)
     ]
     if size[2] == 1 and size[0] == 1:
         return MixtureDistribution(mixtures.map(lambda values: values[0, :, 0])), references

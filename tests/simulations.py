@@ -38,8 +38,14 @@ class MixtureTruth:
         logits = 2.5 * gate + 0.3 * np.sin(2 * x[:, :1] + np.arange(COMPONENTS))
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         steps = np.arange(COMPONENTS) - 1.0
-        log_scale = self.centre + self.separation * steps + scale + 0.25 * np.tanh(x[:, 1:2] * x[:, 2:3])
-        return weights / weights.sum(1, keepdims=True), np.exp(log_scale), 2.0 * np.exp(0.3 * np.tanh(shape))
+        log_scale = (
+            self.centre + self.separation * steps + scale + 0.25 * np.tanh(x[:, 1:2] * x[:, 2:3])
+        )
+        return (
+            weights / weights.sum(1, keepdims=True),
+            np.exp(log_scale),
+            2.0 * np.exp(0.3 * np.tanh(shape)),
+        )
 
     def survival(self, x, times):
         """``S(t | x)``, ``(n, n_times)``."""

@@ -253,7 +253,9 @@ def shown(value):
     parts = [value, *value] if isinstance(value, (list, tuple)) else [value]
     parts += [part for one in parts if isinstance(one, dict) for part in (*one, *one.values())]
     parts += [part for one in parts if isinstance(one, list) for part in one]
-    kinds = {kind.__name__ for part in parts for kind in (part, type(part)) if isinstance(kind, type)}
+    kinds = {
+        kind.__name__ for part in parts for kind in (part, type(part)) if isinstance(kind, type)
+    }
     return {repr(part) for part in parts} | {str(part) for part in parts} | kinds
 
 
@@ -294,7 +296,9 @@ def test_bad_options_are_refused_in_words(name, option):
 def test_options_are_checked_before_the_rows_are_looked_at(name):
     entry = ESTIMATORS[name]
     for option, values in entry.bad.items():
-        for value in values[: option not in ("preprocessor", "device")]:  # which are met by the table and the machine
+        for value in values[
+            : option not in ("preprocessor", "device")
+        ]:  # which are met by the table and the machine
             error = refusal(entry.model(**{option: value}).fit, None, None)
             assert isinstance(error, SettingError), f"{option}: {type(error).__name__}: {error}"
 
@@ -322,10 +326,19 @@ TAKEN = {
         "n_jobs": [1],
     },
     "LifeMix": {"n_folds": [None, 3], "n_jobs": [None, 1]},
-    "CoxPH": {"baseline": [None, "breslow"], "penalty": [0, np.float64(1), "auto"], "max_iter": [np.int64(50)]},
+    "CoxPH": {
+        "baseline": [None, "breslow"],
+        "penalty": [0, np.float64(1), "auto"],
+        "max_iter": [np.int64(50)],
+    },
     "FineGray": {"coherent": [False], "penalty": [0]},
     "MartingaleForest": {"min_samples_leaf": [None, 3], "max_features": [1], "n_jobs": [None, 2]},
-    "GradientBoosting": {"max_features": [1], "l2": [0], "max_leaf_nodes": [2], "random_state": [None]},
+    "GradientBoosting": {
+        "max_features": [1],
+        "l2": [0],
+        "max_leaf_nodes": [2],
+        "random_state": [None],
+    },
     "RandomSurvivalForest": {
         "max_depth": [None, 1],
         "min_samples_split": [2, 0.1],
@@ -447,7 +460,9 @@ def test_bad_events_are_refused_and_1_0_is_1(name):
 RISK = np.linspace(0.05, 0.95, ROWS)
 CURVES = np.linspace(0.9, 0.1, ROWS * 2).reshape(ROWS, 2)
 METRICS = {
-    "concordance_td": lambda y, horizons, **event: metrics.concordance_td(y, y, RISK, horizons, **event),
+    "concordance_td": lambda y, horizons, **event: metrics.concordance_td(
+        y, y, RISK, horizons, **event
+    ),
     "brier_score": lambda y, horizons, **event: metrics.brier_score(y, y, RISK, horizons, **event),
     "auc_td": lambda y, horizons, **event: metrics.auc_td(y, y, RISK, horizons, **event),
     "integrated_brier_score": lambda y, horizons, **event: metrics.integrated_brier_score(
@@ -467,7 +482,9 @@ def test_bad_horizons_are_input_errors_in_every_metric(metric, horizon):
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 def test_metrics_take_events_as_predictions_do(metric):
     y = sample(several=True)[1]
-    for event in [event for event in EVENTS if event is not None and event is not EVENTS[2]]:  # None: any type
+    for event in [
+        event for event in EVENTS if event is not None and event is not EVENTS[2]
+    ]:  # None: any type
         error = refusal(metric, y, 3.0, event=event)
         assert type(error) is InputError, f"{event!r}: {type(error).__name__}: {error}"
         assert_tells(error, "event must be a whole number", event)
@@ -491,7 +508,14 @@ def distribution(kind):
     return found.net(1) if "net" in kind else found.given(0.5) if "given" in kind else found
 
 
-KINDS = ("single", "single members", "competing", "competing members", "competing net", "competing given")
+KINDS = (
+    "single",
+    "single members",
+    "competing",
+    "competing members",
+    "competing net",
+    "competing given",
+)
 AT_TIMES = ("survival", "cumulative_hazard", "hazard", "pdf", "rmst")
 
 

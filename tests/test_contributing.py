@@ -36,9 +36,18 @@ def clone(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(clone):
     def call(*arguments):
-        environment = os.environ | {"PYTHONPATH": str(clone / "src"), "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
+        environment = os.environ | {
+            "PYTHONPATH": str(clone / "src"),
+            "OMP_NUM_THREADS": "1",
+            "COLUMNS": "120",
+        }
         done = subprocess.run(
-            [sys.executable, *arguments], cwd=clone, env=environment, capture_output=True, text=True, timeout=300
+            [sys.executable, *arguments],
+            cwd=clone,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -143,7 +152,18 @@ print("net benefit at 20 %" in path.read_text(encoding="utf-8"))
 
 def test_a_metric_and_a_baseline_in_one_file_each_are_compared(run, table):
     shown = run(
-        *("-m", "lifemix", "compare", table, "--time", "time", "--event", "event", "--times", "100"),
+        *(
+            "-m",
+            "lifemix",
+            "compare",
+            table,
+            "--time",
+            "time",
+            "--event",
+            "event",
+            "--times",
+            "100",
+        ),
         *("--models", "exponential,curve", "--folds", "2", "--no-search"),
     )
     assert "net benefit at 20 %" in shown

@@ -43,7 +43,9 @@ UNLISTED = {
     "lifemix.preprocessing.shape_of",
 }
 
-pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not beside the tests")
+pytestmark = pytest.mark.skipif(
+    not DOCS.exists(), reason="the documentation is not beside the tests"
+)
 
 
 @pytest.mark.filterwarnings("default")  # other packages warn about each other
@@ -52,15 +54,23 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, recwarn):
     for package in NEEDED.get(page.stem, ()):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(measures, "_MEASURES", dict(measures._MEASURES))  # what a page registers ends with it
+    monkeypatch.setattr(
+        measures, "_MEASURES", dict(measures._MEASURES)
+    )  # what a page registers ends with it
     with patch.dict(Primitive.registered):
-        for name in [name for name, family in PRIMITIVES.items() if not family.__module__.startswith("lifemix.")]:
+        for name in [
+            name
+            for name, family in PRIMITIVES.items()
+            if not family.__module__.startswith("lifemix.")
+        ]:
             del PRIMITIVES[name]  # those of the tests
         names = run_blocks(page)
     for name in names.keys() & registry._CLASSES.keys():
         if registry._CLASSES[name] is names[name] and names[name].__module__ == "__main__":
             del registry._CLASSES[name]
-    ours = [str(warning.message) for warning in recwarn if "Lifemix" in type(warning.message).__name__]
+    ours = [
+        str(warning.message) for warning in recwarn if "Lifemix" in type(warning.message).__name__
+    ]
     assert not ours
 
 
@@ -85,7 +95,11 @@ def test_the_commands_of_the_command_line_page_run(tmp_path, monkeypatch):
         if words[1] == "datasets":  # fewer rows, for the time of the tests
             table = tmp_path / words[words.index("-o") + 1]
             table.write_text("".join(table.read_text().splitlines(keepends=True)[:201]))
-    assert {path.name for path in tmp_path.iterdir()} >= {"predictions.csv", "report.html", "calculator.html"}
+    assert {path.name for path in tmp_path.iterdir()} >= {
+        "predictions.csv",
+        "report.html",
+        "calculator.html",
+    }
 
 
 def test_the_guide_has_code():
@@ -123,29 +137,51 @@ def listed_in_the_reference():
     found = set()
     for page in sorted((DOCS / "api").glob("*.rst")):
         text = page.read_text(encoding="utf-8")
-        for name in re.findall(r"^\.\. auto(?:class|function):: ([\w.]+)", text, flags=re.MULTILINE):
+        for name in re.findall(
+            r"^\.\. auto(?:class|function):: ([\w.]+)", text, flags=re.MULTILINE
+        ):
             module, _, attribute = name.rpartition(".")
             found.add(getattr(importlib.import_module(module), attribute))
-        for name in re.findall(r"^\.\. automodule:: ([\w.]+)\n   :members:", text, flags=re.MULTILINE):
+        for name in re.findall(
+            r"^\.\. automodule:: ([\w.]+)\n   :members:", text, flags=re.MULTILINE
+        ):
             module = importlib.import_module(name)
-            found |= {thing for thing in map(module.__dict__.get, module.__all__) if hasattr(thing, "__module__")}
+            found |= {
+                thing
+                for thing in map(module.__dict__.get, module.__all__)
+                if hasattr(thing, "__module__")
+            }
     return found
 
 
-OTHERS = sorted(listed_in_the_reference() - set(public_objects().values()), key=lambda thing: thing.__qualname__)
+OTHERS = sorted(
+    listed_in_the_reference() - set(public_objects().values()), key=lambda thing: thing.__qualname__
+)
 
 
 def test_the_reference_lists_every_public_object():
     listed = listed_in_the_reference()
-    assert [name for name, thing in public_objects().items() if thing not in listed and name not in UNLISTED] == []
+    assert [
+        name
+        for name, thing in public_objects().items()
+        if thing not in listed and name not in UNLISTED
+    ] == []
 
 
 def test_what_the_reference_lists_is_documented():
-    listed = {f"{thing.__module__}.{thing.__qualname__}": thing for thing in listed_in_the_reference()}
-    assert [fault for name, thing in sorted(listed.items()) for fault in faults(thing, name, is_method=True)] == []
+    listed = {
+        f"{thing.__module__}.{thing.__qualname__}": thing for thing in listed_in_the_reference()
+    }
+    assert [
+        fault
+        for name, thing in sorted(listed.items())
+        for fault in faults(thing, name, is_method=True)
+    ] == []
 
 
-@pytest.mark.parametrize("thing", OTHERS, ids=lambda thing: f"{thing.__module__}.{thing.__qualname__}")
+@pytest.mark.parametrize(
+    "thing", OTHERS, ids=lambda thing: f"{thing.__module__}.{thing.__qualname__}"
+)
 def test_examples_of_the_reference_run(thing):
     result, printed = run_examples(thing, thing.__qualname__)
     assert not result.failed, printed

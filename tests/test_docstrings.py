@@ -4,7 +4,15 @@ import inspect
 
 import pytest
 
-from docstrings import documented, faults, parameters, public_methods, public_objects, run_examples, sections
+from docstrings import (
+    documented,
+    faults,
+    parameters,
+    public_methods,
+    public_objects,
+    run_examples,
+    sections,
+)
 from lifemix.metrics import measures
 
 OBJECTS = public_objects()

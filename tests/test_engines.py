@@ -31,7 +31,9 @@ def data():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 4)), columns=list("abcd"))
     X["kind"] = rng.choice(["u", "v"], 600)
-    return X, make_target(rng.weibull(1.5, 600) * np.exp(0.8 * X["a"]) + 0.01, rng.integers(0, 3, 600))
+    return X, make_target(
+        rng.weibull(1.5, 600) * np.exp(0.8 * X["a"]) + 0.01, rng.integers(0, 3, 600)
+    )
 
 
 @contextmanager
@@ -45,12 +47,21 @@ def dask_cluster():
 
 @contextmanager
 def ray_cluster():
-    os.environ |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+    os.environ |= {
+        "RAY_AUTH_MODE": "disabled",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_niceness": "0",
+    }
     ray = pytest.importorskip("ray", reason="the extra engines is not installed")
     from ray.util.joblib import register_ray
 
     paths = os.pathsep.join(path for path in sys.path if path)
-    settings = {"num_cpus": 2, "include_dashboard": False, "log_to_driver": False, "object_store_memory": 2**27}
+    settings = {
+        "num_cpus": 2,
+        "include_dashboard": False,
+        "log_to_driver": False,
+        "object_store_memory": 2**27,
+    }
     ray.init(**settings, runtime_env={"env_vars": {"PYTHONPATH": paths}})
     register_ray()
     try:
@@ -62,7 +73,9 @@ def ray_cluster():
 def score_with_dask(scorer, X):
     from dask import dataframe
 
-    return dataframe.from_pandas(X, npartitions=3).map_partitions(scorer, meta=scorer.meta).compute()
+    return (
+        dataframe.from_pandas(X, npartitions=3).map_partitions(scorer, meta=scorer.meta).compute()
+    )
 
 
 def score_with_ray(scorer, X):
@@ -70,7 +83,9 @@ def score_with_ray(scorer, X):
 
     table = data.from_pandas(X.assign(row=np.arange(len(X))))
     found = table.map_batches(scorer, batch_format="pandas", batch_size=250).to_pandas()
-    return found.sort_values("row", ignore_index=True).drop(columns="row").astype(float)  # numbers of Arrow
+    return (
+        found.sort_values("row", ignore_index=True).drop(columns="row").astype(float)
+    )  # numbers of Arrow
 
 
 CLUSTERS = {
@@ -83,8 +98,12 @@ def check_search(data, backend):
     plain = FleetSearchCV(BASE, GRID, cv=N_FOLDS, max_fleet=1, refit=False).fit(*data)
     for scoring in (None, score):
         with joblib.parallel_config(backend=backend, n_jobs=2):
-            search = FleetSearchCV(BASE, GRID, cv=N_FOLDS, max_fleet=1, refit=False, scoring=scoring).fit(*data)
-        np.testing.assert_array_equal(search.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"])
+            search = FleetSearchCV(
+                BASE, GRID, cv=N_FOLDS, max_fleet=1, refit=False, scoring=scoring
+            ).fit(*data)
+        np.testing.assert_array_equal(
+            search.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"]
+        )
 
 
 def check_experiment(backend, folder):
@@ -102,8 +121,12 @@ def check_scoring(data, score_with, keep, folder):
     save(model, folder / "model.safetensors")
     found = score_with(Scorer(folder / "model.safetensors", [0.5, 1.0], keep=keep), X)
     scorer = Scorer(model, [0.5, 1.0])
-    pd.testing.assert_frame_equal(found, scorer(X), rtol=0.0, atol=1e-6)  # the accuracy of incidences
-    np.testing.assert_allclose(found["survival_1"], model.predict_survival_function(X, [1.0])[:, 0], rtol=1e-12)
+    pd.testing.assert_frame_equal(
+        found, scorer(X), rtol=0.0, atol=1e-6
+    )  # the accuracy of incidences
+    np.testing.assert_allclose(
+        found["survival_1"], model.predict_survival_function(X, [1.0])[:, 0], rtol=1e-12
+    )
 
 
 @pytest.mark.filterwarnings("ignore")  # of the packages themselves

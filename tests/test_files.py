@@ -55,7 +55,12 @@ def test_a_writer_at_work_is_left_alone(tmp_path):
 
 
 def test_other_hidden_files_stay(tmp_path):
-    kept = [".model.part.txt", ".model.notes.part.txt", ".other.12-0.part.txt", "model.12-0.part.txt"]
+    kept = [
+        ".model.part.txt",
+        ".model.notes.part.txt",
+        ".other.12-0.part.txt",
+        "model.12-0.part.txt",
+    ]
     for name in kept:
         (tmp_path / name).touch()
     with atomic_write(tmp_path / "model.txt") as partial:
@@ -66,10 +71,15 @@ def test_other_hidden_files_stay(tmp_path):
 def test_a_full_disk_is_told_and_leaves_the_old_file(tmp_path):
     path = tmp_path / "model.txt"
     path.write_text("old")
-    limits, action = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits, action = (
+        resource.getrlimit(resource.RLIMIT_FSIZE),
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+    )
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-        with pytest.raises(InputError, match="cannot be written: .*File too large.* Check the folder and the space"):
+        with pytest.raises(
+            InputError, match="cannot be written: .*File too large.* Check the folder and the space"
+        ):
             with atomic_write(path) as partial:
                 partial.write_bytes(bytes(5000))
     finally:
@@ -91,9 +101,14 @@ def test_pipes_folders_and_devices_are_refused_without_waiting(tmp_path):
 
 def test_a_second_process_is_refused_and_a_killed_one_frees_the_folder(tmp_path):
     folder = tmp_path / "new"
-    with subprocess.Popen([sys.executable, "-c", HOLDS, folder], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS, folder], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout.readline() == "held\n"
-        with pytest.raises(FolderInUseError, match=rf"in use by another process \({process.pid}\), .*search.*another"):
+        with pytest.raises(
+            FolderInUseError,
+            match=rf"in use by another process \({process.pid}\), .*search.*another",
+        ):
             with own_folder(folder, "search"):
                 pass
         with own_folder(folder, "checkpoint"):  # another purpose
@@ -132,7 +147,12 @@ def test_a_folder_that_cannot_hold_a_lock_is_used_without(tmp_path):
         pass
 
 
-ARRAYS = {"numbers": np.arange(2000.0), "none": np.zeros((0, 3)), "one": np.array(3), "yes": np.array([True, False])}
+ARRAYS = {
+    "numbers": np.arange(2000.0),
+    "none": np.zeros((0, 3)),
+    "one": np.array(3),
+    "yes": np.array([True, False]),
+}
 
 
 def test_content_and_arrays_come_back(tmp_path):
@@ -147,7 +167,13 @@ def test_content_and_arrays_come_back(tmp_path):
 
 @pytest.mark.parametrize(
     "arrays",
-    [{"y": np.arange(6.0)}, {"x": np.arange(6)}, {"x": np.arange(6.0)[None]}, {"x": np.arange(1.0, 7.0)}, {}],
+    [
+        {"y": np.arange(6.0)},
+        {"x": np.arange(6)},
+        {"x": np.arange(6.0)[None]},
+        {"x": np.arange(1.0, 7.0)},
+        {},
+    ],
     ids=["name", "type", "shape", "numbers", "none"],
 )
 def test_the_checksum_covers_names_types_shapes_and_numbers(arrays, tmp_path):

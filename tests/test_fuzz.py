@@ -24,7 +24,9 @@ def test_what_was_found_once_stays_mended(seed):
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_breaks_it(kind):
     for number in range(40 if kind in FILES else 5):
-        assert run_case(kind, number, seed=77) is None, f"python -m benchmarks.fuzz --seed 77 --only {kind}:{number}"
+        assert run_case(kind, number, seed=77) is None, (
+            f"python -m benchmarks.fuzz --seed 77 --only {kind}:{number}"
+        )
     assert set(FILES) | set(OTHERS) == set(KINDS)
 
 

@@ -14,8 +14,14 @@ from references.golden.signatures import api_difference, signatures
 
 
 def results(shift=0.0, **changes):
-    arrays = {"survival": np.array([[1.0, 0.5 + shift], [1.0, np.nan]]), "names": np.array(["a", "b"])}
-    usual = {"cases": {"cox, plain": arrays, "spline: x/y": {"risk": np.array([np.inf])}}, "api": {"lifemix.f": "(x)"}}
+    arrays = {
+        "survival": np.array([[1.0, 0.5 + shift], [1.0, np.nan]]),
+        "names": np.array(["a", "b"]),
+    }
+    usual = {
+        "cases": {"cox, plain": arrays, "spline: x/y": {"risk": np.array([np.inf])}},
+        "api": {"lifemix.f": "(x)"},
+    }
     return Results(**(usual | changes))
 
 
@@ -40,7 +46,9 @@ def test_the_smallest_difference_is_reported_with_its_array():
 
 
 @pytest.mark.parametrize(
-    "array", [np.array([np.nan]), np.array([np.inf, np.inf]), np.array([1.0]), np.array(["inf"])], ids=str
+    "array",
+    [np.array([np.nan]), np.array([np.inf, np.inf]), np.array([1.0]), np.array(["inf"])],
+    ids=str,
 )
 def test_other_shapes_types_and_missing_values_are_no_small_differences(array):
     lines, _ = compare(results(), results(cases=results().cases | {"spline: x/y": {"risk": array}}))
@@ -48,7 +56,10 @@ def test_other_shapes_types_and_missing_values_are_no_small_differences(array):
 
 
 def test_a_case_that_fails_in_one_checkout_is_a_difference():
-    failed = results(cases={"cox, plain": results().cases["cox, plain"]}, errors={"spline: x/y": "ValueError: no"})
+    failed = results(
+        cases={"cox, plain": results().cases["cox, plain"]},
+        errors={"spline: x/y": "ValueError: no"},
+    )
     for pair, label in (((results(), failed), "new"), ((failed, results()), "old")):
         lines, is_within = compare(*pair, tolerance=1.0)
         assert line_of(lines, "spline: x/y") == f"fails in {label} only: ValueError: no"
@@ -61,7 +72,9 @@ def test_a_case_that_fails_in_one_checkout_is_a_difference():
 def test_a_model_file_that_changes_predictions_is_a_difference():
     arrays = {"risk": np.array([1.0]), ROUND_TRIP: np.array(0.25)}
     both = results(cases={"cox": arrays})
-    assert line_of(compare(both, both)[0], "cox") == "predictions change by 0.25 after save and load"
+    assert (
+        line_of(compare(both, both)[0], "cox") == "predictions change by 0.25 after save and load"
+    )
 
 
 def test_names_that_were_removed_added_or_changed():
@@ -71,17 +84,30 @@ def test_names_that_were_removed_added_or_changed():
 
 def test_the_public_names_of_this_checkout(request):
     names = signatures(request.config.rootpath)
-    assert names["lifemix.make_target"] == "(time, event, entry=None, upper=None, subject=None, paths=True)"
+    assert (
+        names["lifemix.make_target"]
+        == "(time, event, entry=None, upper=None, subject=None, paths=True)"
+    )
     assert names["lifemix.LifeMix.fit"].startswith("(self, X, y")
     assert "--time" in names["command lifemix fit"]
     assert {f"lifemix.metrics.{name}" for name in metrics.__all__} <= set(names)
-    assert set(lifemix.__all__) <= {name.split(".")[1] for name in names if name.startswith("lifemix.")}
+    assert set(lifemix.__all__) <= {
+        name.split(".")[1] for name in names if name.startswith("lifemix.")
+    }
 
 
 def test_every_primitive_baseline_and_metric_has_a_case():
-    families = {name for name, family in PRIMITIVES.items() if family.__module__.startswith("lifemix.")}
+    families = {
+        name for name, family in PRIMITIVES.items() if family.__module__.startswith("lifemix.")
+    }
     assert families == {name.replace("-", "") for name in COVERED_PRIMITIVES}
-    assert {f"{primitive}, {kind}" for primitive in COVERED_PRIMITIVES for kind in SAMPLES} <= set(CASES)
-    covered = {name.split(": ")[1].split(",")[0] for name in CASES if name.startswith(("baseline: ", "metric: "))}
+    assert {f"{primitive}, {kind}" for primitive in COVERED_PRIMITIVES for kind in SAMPLES} <= set(
+        CASES
+    )
+    covered = {
+        name.split(": ")[1].split(",")[0]
+        for name in CASES
+        if name.startswith(("baseline: ", "metric: "))
+    }
     registry = {"Measure", "measure_named", "register_measure"}
     assert {*baselines.__all__, *metrics.__all__} - registry - {"Selection"} <= covered

@@ -18,12 +18,17 @@ HORIZONS = np.array([5.0, 10.0, 15.0, 20.0])
 
 
 def quick(**settings):
-    return DeepSurvivalMachines(**({"hidden": (6,), "k": 2, "max_epochs": 3, "learning_rate": 0.01} | settings))
+    return DeepSurvivalMachines(
+        **({"hidden": (6,), "k": 2, "max_epochs": 3, "learning_rate": 0.01} | settings)
+    )
 
 
 def data(n=240, seed=0):
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame({"age": rng.normal(60, 10, n), "dose": rng.standard_normal(n)}, index=[f"p{i}" for i in range(n)])
+    X = pd.DataFrame(
+        {"age": rng.normal(60, 10, n), "dose": rng.standard_normal(n)},
+        index=[f"p{i}" for i in range(n)],
+    )
     time = rng.weibull(1.4, n) * 20 * np.exp(-0.04 * (X["age"].to_numpy() - 60))
     censored = np.minimum(rng.exponential(40, n), 35.0)
     return X, np.minimum(time, censored), time <= censored
@@ -50,7 +55,9 @@ def test_without_times_the_curves_are_functions(fitted):
     assert functions[3](0.0) == 1.0
     np.testing.assert_array_equal(functions[3](HORIZONS.reshape(2, 2)), expected[3].reshape(2, 2))
     np.testing.assert_array_equal(functions[5].x, fitted.event_times_)
-    np.testing.assert_array_equal(functions[5].y, fitted.predict_survival_function(X, fitted.event_times_)[5])
+    np.testing.assert_array_equal(
+        functions[5].y, fitted.predict_survival_function(X, fitted.event_times_)[5]
+    )
     assert functions[5].domain == (0.0, np.inf)
     with pytest.raises(InputError, match=r"finite and >= 0; got -1\.0"):
         functions[0]([-1.0])
@@ -76,7 +83,9 @@ def test_searches_give_functions_too():
     X, time, event = data()
     search = FleetSearchCV(quick(), {"k": [1, 2]}, cv=2).fit(X, make_target(time, event))
     curve = search.predict_survival_function(X[:3])[2]
-    np.testing.assert_array_equal(curve(HORIZONS), search.predict_survival_function(X[:3], HORIZONS)[2])
+    np.testing.assert_array_equal(
+        curve(HORIZONS), search.predict_survival_function(X[:3], HORIZONS)[2]
+    )
 
 
 def scikit_target(time, event):
@@ -94,16 +103,24 @@ def test_scikit_survivals_scorers_take_our_models(sksurv):
     assert brier.score(X[test], y[test]) == pytest.approx(-from_matrix, abs=1e-12)
     risk = direct.predict(X[test])
     concordance = sksurv.as_concordance_index_ipcw_scorer(quick(), tau=20.0).fit(X[train], y[train])
-    assert concordance.score(X[test], y[test]) == sksurv.concordance_index_ipcw(y[train], y[test], risk, tau=20.0)[0]
+    assert (
+        concordance.score(X[test], y[test])
+        == sksurv.concordance_index_ipcw(y[train], y[test], risk, tau=20.0)[0]
+    )
     area = sksurv.as_cumulative_dynamic_auc_scorer(quick(), times=HORIZONS).fit(X[train], y[train])
-    assert area.score(X[test], y[test]) == sksurv.cumulative_dynamic_auc(y[train], y[test], risk, HORIZONS)[1]
+    assert (
+        area.score(X[test], y[test])
+        == sksurv.cumulative_dynamic_auc(y[train], y[test], risk, HORIZONS)[1]
+    )
 
 
 def test_scikit_survivals_scorers_choose_settings_in_a_grid_search(sksurv):
     X, time, event = data()
     y = scikit_target(time, event)
     scorer = sksurv.as_integrated_brier_score_scorer(quick(), times=HORIZONS)
-    search = GridSearchCV(clone(scorer), {"estimator__learning_rate": [1e-6, 0.03]}, cv=KFold(2), error_score="raise")
+    search = GridSearchCV(
+        clone(scorer), {"estimator__learning_rate": [1e-6, 0.03]}, cv=KFold(2), error_score="raise"
+    )
     search.fit(X, y)
     assert search.best_params_ == {"estimator__learning_rate": 0.03}
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
@@ -122,7 +139,9 @@ def test_tables_are_laid_out_as_in_lifelines(n_events):
     assert table.index.equals(their_table.index)
     assert table.columns.equals(their_table.columns)
     np.testing.assert_array_equal(table["p2"], distribution.survival(HORIZONS)[2])
-    np.testing.assert_array_equal(distribution.to_frame(10.0, of="hazard").loc[10.0], distribution.hazard(10.0)[:, 0])
+    np.testing.assert_array_equal(
+        distribution.to_frame(10.0, of="hazard").loc[10.0], distribution.hazard(10.0)[:, 0]
+    )
     assert list(distribution.to_frame(HORIZONS).columns) == [0, 1, 2, 3]
 
 
@@ -136,7 +155,9 @@ def test_tables_refuse_what_they_cannot_show(fitted):
 
 def test_example_of_shap_values(capsys):
     pytest.importorskip("shap", reason="shap is not installed")
-    result = runpy.run_path(str(EXAMPLES / "shap_values.py"))["main"](n_background=8, n_rows=4, max_epochs=5)
+    result = runpy.run_path(str(EXAMPLES / "shap_values.py"))["main"](
+        n_background=8, n_rows=4, max_epochs=5
+    )
     for what, (values, base, predicted) in result.items():
         np.testing.assert_allclose(values.sum(1) + base, predicted, atol=1e-6, err_msg=what)
         assert np.abs(values).max() > 0

@@ -112,7 +112,9 @@ def private_reads(path: Path) -> set[str]:
             if not mine:
                 reads.add(node.attr)
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr"):
-            names = [argument.value for argument in node.args[1:2] if isinstance(argument, ast.Constant)]
+            names = [
+                argument.value for argument in node.args[1:2] if isinstance(argument, ast.Constant)
+            ]
             reads |= {name for name in names if isinstance(name, str) and is_private(name)}
     return reads
 
@@ -133,7 +135,11 @@ OF_OTHERS = {"_baseline_prediction", "_fused_adam_", "_getframe", "_predictors",
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_private_names_stay_in_their_package(path):
     own = part_of(path)
-    foreign = {".".join(name) for name in imported_names(path) if name[1] != own and any(map(is_private, name[2:]))}
+    foreign = {
+        ".".join(name)
+        for name in imported_names(path)
+        if name[1] != own and any(map(is_private, name[2:]))
+    }
     assert not foreign, f"{own} imports private names of other packages: {sorted(foreign)}"
     read = private_reads(path) - defined_attributes(own) - OF_OTHERS
     assert not read, f"{own} reads private attributes that it does not define: {sorted(read)}"

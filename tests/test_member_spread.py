@@ -17,12 +17,18 @@ DOCUMENTED = [
     plots.incidence_curves,
     plots.hazard_curves,
 ]
-PAGES = ["README.md", *(f"docs/{name}.md" for name in ("index", "start", "plots", "model", "calculator"))]
+PAGES = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("index", "start", "plots", "model", "calculator")),
+]
 
 
 def explains_spread(text):
     words = " ".join(text.split())
-    return "spread of the ensemble members" in words and "too narrow for a confidence interval" in words
+    return (
+        "spread of the ensemble members" in words
+        and "too narrow for a confidence interval" in words
+    )
 
 
 @pytest.mark.parametrize("function", DOCUMENTED, ids=lambda function: function.__qualname__)
@@ -35,7 +41,9 @@ def test_pages_explain_the_bands(page):
     assert explains_spread((DOCS / page).read_text())
 
 
-@pytest.mark.parametrize("draw", [plots.survival_curves, plots.incidence_curves, plots.hazard_curves])
+@pytest.mark.parametrize(
+    "draw", [plots.survival_curves, plots.incidence_curves, plots.hazard_curves]
+)
 def test_legends_name_the_bands_once(draw):
     curves = np.full((2, 3), 0.5)
     axes = draw([0, 1, 2], curves, curves / 10, labels=["Ann", "Bob"])

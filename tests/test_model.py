@@ -37,7 +37,9 @@ def test_parameters_are_base_values_plus_shifts_of_their_own_head(family):
     mixtures = architecture.mixtures(views, torch.tensor([[[10.0]]], dtype=torch.float64))
     for event in range(2):
         for place, values in enumerate(mixtures.components.parameters[:n_parameters]):
-            expected = event * n_parameters + place + 10.0 * (event * (1 + n_parameters) + 1 + place)
+            expected = (
+                event * n_parameters + place + 10.0 * (event * (1 + n_parameters) + 1 + place)
+            )
             assert values[0, 0, event, 0].item() == expected
 
 
@@ -54,10 +56,14 @@ def test_a_shift_that_is_bounded_below_only_is_subtracted_from_the_location():
 def test_components_start_around_the_warm_start(family):
     architecture = Architecture(3, (4,), 5, 2, family)
     n_parameters = len(family.parameter_names())
-    warm_start = 0.1 * torch.arange(2.0 * (n_parameters + len(family.fixed_names))).view(2, -1).double()
+    warm_start = (
+        0.1 * torch.arange(2.0 * (n_parameters + len(family.fixed_names))).view(2, -1).double()
+    )
     row = architecture.start(warm_start, 0.5, np.random.default_rng(0))[None]
     views = architecture.layout.views(row)
-    components = family(*(part for name in ("base", "fixed") if name in views for part in views[name][0].unbind(1)))
+    components = family(
+        *(part for name in ("base", "fixed") if name in views for part in views[name][0].unbind(1))
+    )
     medians = torch.log(components.quantile(torch.tensor(0.5).double()))
     centre = torch.log(family(*warm_start.T).quantile(torch.tensor(0.5).double()))
     assert (medians.diff(dim=1) > 0).all()
@@ -69,7 +75,9 @@ def test_components_start_around_the_warm_start(family):
 
 
 def test_description_is_the_same_in_every_process():
-    architecture = Architecture(2, (3,), 2, 1, Weibull, lambda x: x.clamp(0, 1), torch.nn.functional.softplus)
+    architecture = Architecture(
+        2, (3,), 2, 1, Weibull, lambda x: x.clamp(0, 1), torch.nn.functional.softplus
+    )
     assert "0x" in str(architecture)
     assert "0x" not in architecture.description()
     named = Architecture(2, (3,), 2, 1, "weibull", "relu6", "selu")

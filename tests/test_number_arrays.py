@@ -11,7 +11,10 @@ from lifemix.number_arrays import as_numbers
 
 MASKED = np.ma.array([5.0, 999.0, 3.0], mask=[False, True, False])
 TIMES = {
-    "durations": (pd.to_timedelta([100], unit="D"), r"timedelta64.*Divide the differences by a unit"),
+    "durations": (
+        pd.to_timedelta([100], unit="D"),
+        r"timedelta64.*Divide the differences by a unit",
+    ),
     "dates": (np.array(["2020-01-01"], dtype="datetime64[D]"), r"datetime64\[D\].*Divide"),
     "complex": ([1 + 2j], "complex128.*real part"),
     "masked": (MASKED, r"masked array with 1 masked"),
@@ -41,14 +44,18 @@ def test_a_masked_table_is_refused(few, model, rows):
     masked = np.ma.array(X, mask=np.zeros_like(X, dtype=bool))
     model.fit(X, y)
     plain = model.predict_survival_function(X[:few], [1.0])
-    np.testing.assert_array_equal(model.predict_survival_function(masked[:few], [1.0]), plain)  # nothing is masked
+    np.testing.assert_array_equal(
+        model.predict_survival_function(masked[:few], [1.0]), plain
+    )  # nothing is masked
     masked[0, 0] = np.ma.masked
     for ask in (
         lambda: model.fit(masked, y),
         lambda: model.predict_survival_function(masked[:few], [1.0]),
         lambda: metrics.survival_at_own_time(model, masked, y),
     ):
-        with pytest.raises(CovariateError, match=r"masked array with 1 masked values. Write X.filled\(np.nan\)"):
+        with pytest.raises(
+            CovariateError, match=r"masked array with 1 masked values. Write X.filled\(np.nan\)"
+        ):
             ask()
 
 
@@ -81,10 +88,15 @@ def test_numbers_beside_texts_in_a_nested_list_stay_numbers(rows):
     labels = np.where(numbers[:, 1] > 0, "high", "low")
     frame = pd.DataFrame({"x0": numbers[:, 0], "x1": labels})
     expected = CoxPH().fit(frame, y)
-    nested = [[float(number), str(label)] for number, label in zip(numbers[:, 0], labels, strict=True)]
+    nested = [
+        [float(number), str(label)] for number, label in zip(numbers[:, 0], labels, strict=True)
+    ]
     for table in (nested, [tuple(row) for row in nested]):
         model = CoxPH().fit(table, y)
         np.testing.assert_array_equal(model.coef_, expected.coef_)
         np.testing.assert_array_equal(model.predict(table[:3]), expected.predict(frame[:3]))
     texts = [[str(label)] for label in labels]
-    assert CoxPH().fit(texts, y).preprocessor_.get_feature_names_out().tolist() == ["x0=high", "x0=low"]
+    assert CoxPH().fit(texts, y).preprocessor_.get_feature_names_out().tolist() == [
+        "x0=high",
+        "x0=low",
+    ]

@@ -12,14 +12,24 @@ from typer.testing import CliRunner
 
 import lifemix.cli.settings_search  # noqa: F401, so that its splits are watched
 from experiments import protocol
-from lifemix import DeepSurvivalMachines, FleetSearchCV, baselines, datasets, make_target, metrics, splits
+from lifemix import (
+    DeepSurvivalMachines,
+    FleetSearchCV,
+    baselines,
+    datasets,
+    make_target,
+    metrics,
+    splits,
+)
 from lifemix.cli import app
 from lifemix.errors import InputError, SettingError
 from lifemix.estimators.plan import make_plan
 
 ROWS, PER_SUBJECT = 240, 6
 RNG = np.random.default_rng(0)
-SUBJECT = RNG.permutation(np.repeat([f"patient {i}" for i in range(ROWS // PER_SUBJECT)], PER_SUBJECT))
+SUBJECT = RNG.permutation(
+    np.repeat([f"patient {i}" for i in range(ROWS // PER_SUBJECT)], PER_SUBJECT)
+)
 TIME = np.arange(1.0, ROWS + 1)  # tells the rows apart, whatever is done to them
 EVENT = RNG.integers(0, 3, ROWS)
 OWNER = dict(zip(TIME.tolist(), SUBJECT.tolist(), strict=True))
@@ -72,7 +82,9 @@ MODELS = {
     "GradientBoosting": (baselines.GradientBoosting(n_intervals=3, max_iter=3), Y),
     "CauseSpecific": (baselines.CauseSpecific(baselines.DeepSurv(hidden=(4,), max_epochs=2)), Y),
     "ModelAverage": (
-        baselines.ModelAverage([DeepSurvivalMachines(**SMALL), baselines.GradientBoosting(n_intervals=3, max_iter=3)]),
+        baselines.ModelAverage(
+            [DeepSurvivalMachines(**SMALL), baselines.GradientBoosting(n_intervals=3, max_iter=3)]
+        ),
         Y,
     ),
 }
@@ -99,7 +111,9 @@ def test_rows_of_a_plan_and_given_rows():
     inside, outside = ((X.iloc[rows], Y[rows]) for rows in (train, held_out))
     DeepSurvivalMachines(**SMALL).fit(*inside, validation_data=outside)
     more = np.append(held_out, train[0])
-    with pytest.raises(InputError, match=r"other subjects than X; got 1 of its 9 subjects in both \(1 rows\)"):
+    with pytest.raises(
+        InputError, match=r"other subjects than X; got 1 of its 9 subjects in both \(1 rows\)"
+    ):
         DeepSurvivalMachines(**SMALL).fit(*inside, validation_data=(X.iloc[more], Y[more]))
 
 
@@ -114,14 +128,21 @@ SEARCHES = {
 def test_search(watched, cv, y, options):
     search = FleetSearchCV(DeepSurvivalMachines(**SMALL), {"k": [1, 2]}, cv=cv).fit(X, y, **options)
     assert watched.folds == (0 if isinstance(cv, GroupKFold) else search.n_splits_)
-    assert watched.validation == search.n_splits_ + 1  # early stopping in each fold, shared by the candidates; refit
+    assert (
+        watched.validation == search.n_splits_ + 1
+    )  # early stopping in each fold, shared by the candidates; refit
 
 
 def test_a_search_refuses_folds_that_separate_a_subject():
-    search = FleetSearchCV(DeepSurvivalMachines(**SMALL), {"k": [1]}, cv=[(np.arange(120), np.arange(120, 240))])
+    search = FleetSearchCV(
+        DeepSurvivalMachines(**SMALL), {"k": [1]}, cv=[(np.arange(120), np.arange(120, 240))]
+    )
     with pytest.raises(SettingError, match="subjects on both sides of fold 0. Use cv=5"):
         search.fit(X, Y)
-    with pytest.warns(UserWarning, match="groups"), pytest.raises(SettingError, match="subjects on both sides"):
+    with (
+        pytest.warns(UserWarning, match="groups"),
+        pytest.raises(SettingError, match="subjects on both sides"),
+    ):
         search.set_params(cv=KFold(3)).fit(X, Y)
 
 
@@ -135,7 +156,9 @@ def test_scikit_learn_around_our_models(watched):
         GridSearchCV(model, {"k": [1]}, cv=cv).fit(X, plain, groups=SUBJECT)
         search = FleetSearchCV(model, {"k": [1]}, cv=2)
         cross_val_score(search, X, plain, cv=cv, params={"groups": SUBJECT})
-        cross_val_score(baselines.DeepHit(max_epochs=1), X, plain, cv=cv, params={"groups": SUBJECT})
+        cross_val_score(
+            baselines.DeepHit(max_epochs=1), X, plain, cv=cv, params={"groups": SUBJECT}
+        )
     assert watched.folds == 4 + 2 + (2 + 4) + 2
 
 
@@ -147,23 +170,33 @@ def test_bootstrap_of_an_evaluation(watched):
         times.append(y_test.time)
         return risk.mean(axis=0)
 
-    metrics.register_measure(metrics.Measure("watch", "watch", None, "horizon", watch, standard=False))
+    metrics.register_measure(
+        metrics.Measure("watch", "watch", None, "horizon", watch, standard=False)
+    )
     metrics.evaluate(model, Y, X, Y, [100.0], measures=["watch"], n_bootstrap=3)
     assert len(times) > 3 + 20
     for time in times:
         found = pd.Series(time).map(OWNER)
         counts = pd.crosstab(found, time)
-        assert all(len(set(row[row > 0])) == 1 and (row > 0).sum() == PER_SUBJECT for row in counts.to_numpy())
+        assert all(
+            len(set(row[row > 0])) == 1 and (row > 0).sum() == PER_SUBJECT
+            for row in counts.to_numpy()
+        )
 
 
 def test_folds_of_an_experiment(watched, monkeypatch):
-    data = datasets.from_frame(X.assign(time=TIME, event=EVENT, who=SUBJECT), "time", "event", subject="who")
+    data = datasets.from_frame(
+        X.assign(time=TIME, event=EVENT, who=SUBJECT), "time", "event", subject="who"
+    )
     monkeypatch.setattr(protocol, "_dataset", lambda source, rows: data)
     protocol._fold.cache_clear()
     fold = protocol.Protocol(protocol.DataSource("metabric"), 2).fold(0, 0.0)
     protocol._fold.cache_clear()
     assert (watched.folds, watched.validation) == (2, 1)
-    for one, other in ((fold.y_train, fold.y_test), (fold.inner_train[1], fold.inner_validation[1])):
+    for one, other in (
+        (fold.y_train, fold.y_test),
+        (fold.inner_train[1], fold.inner_validation[1]),
+    ):
         assert not owners(one["time"]) & owners(other["time"])
 
 
@@ -180,11 +213,27 @@ def test_commands(watched, tmp_path, monkeypatch):
         assert result.exit_code == 0, result.stderr or result.exception
         return watched.validation - before[0], watched.folds - before[1]
 
-    fit = ["fit", table, *columns, "-o", model, "--primitive", "weibull", "--epochs", "2", "--members", "2"]
+    fit = [
+        "fit",
+        table,
+        *columns,
+        "-o",
+        model,
+        "--primitive",
+        "weibull",
+        "--epochs",
+        "2",
+        "--members",
+        "2",
+    ]
     # Held-out rows, a sample to search on, early stopping in its three folds, and of two members.
     assert run(*fit, "--holdout-to", rest) == (1 + 1 + 3 + 2, 3)
-    assert set(pd.read_csv(rest)["who"].value_counts()) == {PER_SUBJECT}  # the others were trained on
-    validation, folds = run("compare", table, *columns, "--folds", "2", "--rows", "200", "--models", "dsm,boosting")
+    assert set(pd.read_csv(rest)["who"].value_counts()) == {
+        PER_SUBJECT
+    }  # the others were trained on
+    validation, folds = run(
+        "compare", table, *columns, "--folds", "2", "--rows", "200", "--models", "dsm,boosting"
+    )
     assert (validation, folds) == (1 + 2 * (3 + 4 + 1), 2 + 2 * 3)  # of dsm and of boosting
     run("evaluate", model, rest)
     run("report", model, rest, "-o", tmp_path / "page.html")

@@ -36,13 +36,20 @@ def run(*arguments):
 
 def text_of(page):
     """Return the words of a page as a reader sees them."""
-    bare = re.sub(r"<(svg|style|script)\b.*?</\1>|<[^>]+>", " ", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    bare = re.sub(
+        r"<(svg|style|script)\b.*?</\1>|<[^>]+>",
+        " ",
+        page.read_text(encoding="utf-8"),
+        flags=re.DOTALL,
+    )
     return re.sub(r"\s+", " ", html.unescape(bare))
 
 
 def content_of(page):
     """Return what a calculator was given."""
-    found = re.search(r'<script type="application/json" id="content">(.*?)</script>', page.read_text(), re.DOTALL)
+    found = re.search(
+        r'<script type="application/json" id="content">(.*?)</script>', page.read_text(), re.DOTALL
+    )
     return json.loads(found[1])
 
 
@@ -54,15 +61,33 @@ def story(request, tmp_path_factory):
     data = loader()
     frame = data.X.assign(months=data.y["time"], outcome=[labels[code] for code in data.y["event"]])
     frame.to_csv(folder / "all.csv", index=False)
-    columns = ["--time", "months", "--event", "outcome", "--censored", "alive", "--unit", "months", *options]
-    held, model, report, calculator = (folder / name for name in ("held.csv", "m.safetensors", "r.html", "c.html"))
-    fit = json.loads(run("fit", folder / "all.csv", *columns, *QUICK, "--holdout-to", held, "-o", model, "--json"))
+    columns = [
+        "--time",
+        "months",
+        "--event",
+        "outcome",
+        "--censored",
+        "alive",
+        "--unit",
+        "months",
+        *options,
+    ]
+    held, model, report, calculator = (
+        folder / name for name in ("held.csv", "m.safetensors", "r.html", "c.html")
+    )
+    fit = json.loads(
+        run(
+            "fit", folder / "all.csv", *columns, *QUICK, "--holdout-to", held, "-o", model, "--json"
+        )
+    )
     evaluated = json.loads(run("evaluate", model, held, "--json"))
     run("report", model, held, "-o", report)
     run("calculator", model, "-o", calculator)
     fitted = load(model)
     rows = pd.read_csv(held).astype({name: str for name in ("INTCLUST",) if name in data.X})
-    y = make_target(rows["months"], rows["outcome"].map({label: code for code, label in labels.items()}))
+    y = make_target(
+        rows["months"], rows["outcome"].map({label: code for code, label in labels.items()})
+    )
     names = [labels[code] for code in sorted(labels) if code]
     return SimpleNamespace(
         fit=fit, evaluated=evaluated, report=report, calculator=calculator, model=fitted, folder=folder,
@@ -74,7 +99,9 @@ def test_all_have_the_same_horizons(story):
     expected = default_horizons(story.model.training_target_).tolist()
     assert len(expected) == 3
     assert story.fit["held_out"]["quality"][0]["horizons"] == expected
-    assert [one["horizons"] for one in story.evaluated["quality"]] == [expected] * len(story.evaluated["quality"])
+    assert [one["horizons"] for one in story.evaluated["quality"]] == [expected] * len(
+        story.evaluated["quality"]
+    )
     assert content_of(story.calculator)["horizons"] == expected
     words = text_of(story.report)
     for horizon in expected:

@@ -35,10 +35,14 @@ def test_curves_come_as_functions_or_arrays(fitted, table):
     hazard = fitted.predict_cumulative_hazard_function(X, times)
     np.testing.assert_allclose(hazard, distribution.cumulative_hazard(times))
     survival = fitted.predict_survival_function(X, return_array=True)
-    np.testing.assert_array_equal(survival, fitted.predict_survival_function(X, fitted.event_times_))
+    np.testing.assert_array_equal(
+        survival, fitted.predict_survival_function(X, fitted.event_times_)
+    )
     functions = fitted.predict_cumulative_hazard_function(X)
     np.testing.assert_allclose([function(times) for function in functions], hazard)
-    np.testing.assert_allclose(fitted.predict_cumulative_hazard_function(X, return_array=True), -np.log(survival))
+    np.testing.assert_allclose(
+        fitted.predict_cumulative_hazard_function(X, return_array=True), -np.log(survival)
+    )
     cox = CoxPH().fit(table[["a", "b"]], make_target(table["T"], table["E"]))
     assert cox.predict_survival_function(X, return_array=True).shape == (5, len(cox.event_times_))
 
@@ -53,12 +57,20 @@ def test_unknown_names_are_unknown_and_models_can_be_copied(fitted):
 
 def test_notebooks_show_distributions_targets_and_data_sets_as_tables(fitted, table):
     dataset = datasets.load_metabric()
-    shown = (fitted.predict_distribution(table[["a", "b"]]), as_target((table["T"], table["E"])), dataset)
-    for thing, words in zip(shown, ("of 150 rows", "Target of 150 rows: ", "METABRIC: 1,904 rows"), strict=True):
+    shown = (
+        fitted.predict_distribution(table[["a", "b"]]),
+        as_target((table["T"], table["E"])),
+        dataset,
+    )
+    for thing, words in zip(
+        shown, ("of 150 rows", "Target of 150 rows: ", "METABRIC: 1,904 rows"), strict=True
+    ):
         text = thing._repr_html_()
         assert words in text
         assert text.count("<tr") == 6
-    hostile = dataclasses.replace(dataset, name="<script>", X=dataset.X.rename(columns={"x0": "<script>"}))
+    hostile = dataclasses.replace(
+        dataset, name="<script>", X=dataset.X.rename(columns={"x0": "<script>"})
+    )
     assert "<script>" not in hostile._repr_html_()
 
 
@@ -85,12 +97,20 @@ def test_models_of_models_and_measures_take_sparse_matrices(model):
     y = make_target(rng.exponential(size=100), rng.integers(0, 3, 100))
     few = sparse.coo_array(X)
     expected = model.fit(X, y).predict_cumulative_incidences(X, [0.5, 1.0])
-    np.testing.assert_array_equal(clone(model).fit(few, y).predict_cumulative_incidences(few, [0.5, 1.0]), expected)
+    np.testing.assert_array_equal(
+        clone(model).fit(few, y).predict_cumulative_incidences(few, [0.5, 1.0]), expected
+    )
     measured = [metrics.evaluate(model, y, table, y, [0.5, 1.0]) for table in (few, X)]
     pd.testing.assert_frame_equal(*measured)
     importances = [
         metrics.permutation_importance(
-            lambda rows: 1 - model.predict_cumulative_incidence(rows, [0.5]), table, y, y, [0.5], 1, random_state=0
+            lambda rows: 1 - model.predict_cumulative_incidence(rows, [0.5]),
+            table,
+            y,
+            y,
+            [0.5],
+            1,
+            random_state=0,
         )
         for table in (few, X)
     ]
@@ -104,7 +124,9 @@ def test_columns_of_other_frames_are_known_by_name(model, package, table):
     X, y = table[["a", "b"]], make_target(table["T"], table["E"])
     expected = model.fit(X, y).predict_cumulative_incidence(X, [0.5])
     frames = [dict(X), {"b": X["b"], "a": X["a"]}]
-    train, new = (other.table(one) if package == "pyarrow" else other.DataFrame(one) for one in frames)
+    train, new = (
+        other.table(one) if package == "pyarrow" else other.DataFrame(one) for one in frames
+    )
     model.fit(train, y)
     assert model.feature_names_in_.tolist() == ["a", "b"]
     with pytest.warns(LifemixWarning, match="another order than in training; taken by name"):
@@ -116,25 +138,39 @@ def test_columns_of_other_frames_are_known_by_name(model, package, table):
 def test_importance_and_phenotypes_know_names_and_numbers_in_every_table(form, table):
     X, y = table[["a", "b"]], make_target(table["T"], table["E"])
     other = None if form == "list" else pytest.importorskip(form)
-    given = X.to_numpy().tolist() if other is None else (other.table if form == "pyarrow" else other.DataFrame)(dict(X))
+    given = (
+        X.to_numpy().tolist()
+        if other is None
+        else (other.table if form == "pyarrow" else other.DataFrame)(dict(X))
+    )
     names = ["x0", "x1"] if other is None else ["a", "b"]
     model, found = CoxPH().fit(given, y), []
     for one in (given, X.set_axis(names, axis=1) if other is not None else X.to_numpy()):
         found.append(
             metrics.permutation_importance(
-                lambda rows: model.predict_survival_function(rows, [0.5]), one, y, y, [0.5], n_repeats=1, random_state=0
+                lambda rows: model.predict_survival_function(rows, [0.5]),
+                one,
+                y,
+                y,
+                [0.5],
+                n_repeats=1,
+                random_state=0,
             )
         )
     assert list(found[0].features) == names
     np.testing.assert_array_equal(found[0].mean, found[1].mean)
     gate = np.tile([[0.2, 0.8], [0.7, 0.3]], (75, 1))
     expected = plots.phenotype_means(X.set_axis(names, axis=1), gate)
-    pd.testing.assert_frame_equal(plots.phenotype_means(given, gate), expected, check_index_type=False)
+    pd.testing.assert_frame_equal(
+        plots.phenotype_means(given, gate), expected, check_index_type=False
+    )
 
 
 def test_polars_frames_are_tables_and_targets(table):
     polars = pytest.importorskip("polars")
-    gaps = table.assign(b=table["b"].where(table.index > 3, None), a=table["a"].where(table.index > 9))
+    gaps = table.assign(
+        b=table["b"].where(table.index > 3, None), a=table["a"].where(table.index > 9)
+    )
     X, y = gaps[["a", "b"]], make_target(table["T"], table["E"])
     expected = QUICK.fit(X, y).predict(X)
     columns = {name: [None if pd.isna(value) else value for value in X[name]] for name in X}

@@ -26,7 +26,9 @@ def built(kind, folder):
 def kept_in_git():
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("the list of files comes from git, and this is no clone")
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
     return {name for name in names.stdout.split("\0") if name and (ROOT / name).exists()}
 
 
@@ -35,15 +37,29 @@ def test_the_source_archive_has_every_file_of_the_repository_and_no_cache(tmp_pa
     with tarfile.open(built("sdist", tmp_path)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert expected - names == set()
-    for wanted in ("LICENSE", "README.md", "benchmarks/__init__.py", "docs/index.md", "tests/test_packages.py"):
+    for wanted in (
+        "LICENSE",
+        "README.md",
+        "benchmarks/__init__.py",
+        "docs/index.md",
+        "tests/test_packages.py",
+    ):
         assert wanted in names
-    assert [name for name in names if "__pycache__" in name or name.startswith((".venv", "build/", "dist/"))] == []
+    assert [
+        name
+        for name in names
+        if "__pycache__" in name or name.startswith((".venv", "build/", "dist/"))
+    ] == []
 
 
 def test_the_wheel_has_every_file_of_the_package_and_its_licences(tmp_path):
     with zipfile.ZipFile(built("wheel", tmp_path)) as wheel:
         names = wheel.namelist()
-        (about,) = (message_from_bytes(wheel.read(name)) for name in names if name.endswith(".dist-info/METADATA"))
+        (about,) = (
+            message_from_bytes(wheel.read(name))
+            for name in names
+            if name.endswith(".dist-info/METADATA")
+        )
     files = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     own = {path.relative_to(PACKAGE.parent).as_posix() for path in files}
     inside = {name for name in names if ".dist-info/" not in name}
@@ -51,7 +67,9 @@ def test_the_wheel_has_every_file_of_the_package_and_its_licences(tmp_path):
     assert {"lifemix/py.typed", "lifemix/datasets/data/NOTICE.md"} <= inside
     licences = about.get_all("License-File")
     assert licences == ["LICENSE", "src/lifemix/datasets/data/NOTICE.md"]
-    assert all(any(name.endswith(f".dist-info/licenses/{one}") for name in names) for one in licences)
+    assert all(
+        any(name.endswith(f".dist-info/licenses/{one}") for name in names) for one in licences
+    )
     assert about["License-Expression"] == "Apache-2.0 AND MIT AND BSD-3-Clause AND ODbL-1.0"
     assert about["Author"]
     assert about["Project-URL"]

@@ -6,7 +6,12 @@ import pytest
 
 from lifemix import make_target
 from lifemix.errors import TargetError
-from lifemix.splits import EventStratifiedKFold, censor_artificially, horizons, train_validation_split
+from lifemix.splits import (
+    EventStratifiedKFold,
+    censor_artificially,
+    horizons,
+    train_validation_split,
+)
 from lifemix.target import as_target
 from lifemix.target_summary import TargetSummary
 
@@ -29,7 +34,12 @@ def split_rows(time, event, seed=0, pieces=3):
     edges = np.hstack([np.zeros((len(time), 1)), cuts, time[:, None]])
     owner = np.repeat(np.arange(len(time)), pieces)
     last = np.tile(np.arange(pieces) == pieces - 1, len(time))
-    y = make_target(edges[:, 1:].ravel(), np.where(last, event[owner], 0), entry=edges[:, :-1].ravel(), subject=owner)
+    y = make_target(
+        edges[:, 1:].ravel(),
+        np.where(last, event[owner], 0),
+        entry=edges[:, :-1].ravel(),
+        subject=owner,
+    )
     return y, owner
 
 
@@ -43,7 +53,9 @@ def test_paths_are_numbered_by_first_appearance_and_joined_in_that_order():
     assert joined.event.tolist() == [1, 0, 0]
 
 
-@pytest.mark.parametrize("form", [lambda y: y, pd.DataFrame, as_target, lambda y: as_target(y).to_array()])
+@pytest.mark.parametrize(
+    "form", [lambda y: y, pd.DataFrame, as_target, lambda y: as_target(y).to_array()]
+)
 def test_every_form_of_the_target_keeps_the_paths(form):
     target = as_target(form(paths()))
     assert target.path.tolist() == [0, 1, 2, 0, 2, 2]
@@ -58,12 +70,18 @@ def test_a_frame_with_entry_and_subject_has_paths():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"entry": [1.5, 0, 1, 0, 3, 6]}, r"subject ann in \(0, 2\] and \(1.5, 5\], which overlap \(rows 3 and 0; 1 "),
+        (
+            {"entry": [1.5, 0, 1, 0, 3, 6]},
+            r"subject ann in \(0, 2\] and \(1.5, 5\], which overlap \(rows 3 and 0; 1 ",
+        ),
         (
             {"entry": [2, 0, 1, 0, 3, 6.5]},
             r"subject cem in \(3, 6\] and \(6.5, 7\], with a gap .*rows 4 and 5.*paths=F",
         ),
-        ({"event": [1, 0, 1, 0, 0, 0]}, r"subject cem in \(1, 3\] and \(3, 6\], the first with event 1, after which"),
+        (
+            {"event": [1, 0, 1, 0, 0, 0]},
+            r"subject cem in \(1, 3\] and \(3, 6\], the first with event 1, after which",
+        ),
     ],
 )
 def test_rows_that_do_not_follow_each_other_are_named(changes, message):
@@ -76,7 +94,9 @@ def test_rows_of_one_subject_are_separate_without_entry_or_where_it_is_said():
     for y in (
         make_target([5.0, 3.0, 8.0], [1, 1, 0], subject=[1, 1, 2]),
         make_target([5.0, 3.0, 8.0], [1, 1, 0], entry=[0.0, 0.0, 0.0], subject=[1, 1, 2]),
-        make_target([5.0, 3.0, 8.0], [1, 1, 0], entry=[0.0, 1.0, 2.0], subject=[1, 1, 2], paths=False),
+        make_target(
+            [5.0, 3.0, 8.0], [1, 1, 0], entry=[0.0, 1.0, 2.0], subject=[1, 1, 2], paths=False
+        ),
     ):
         assert "path" not in y.dtype.names
         assert as_target(y).path is None
@@ -116,7 +136,9 @@ def test_splits_and_horizons_do_not_depend_on_how_rows_are_cut(seed):
     cut, owner = split_rows(time, event, seed)
     assert np.array_equal(horizons(whole), horizons(cut))
     for (train, test), (train_cut, test_cut) in zip(
-        EventStratifiedKFold(4, seed).split(None, whole), EventStratifiedKFold(4, seed).split(None, cut), strict=True
+        EventStratifiedKFold(4, seed).split(None, whole),
+        EventStratifiedKFold(4, seed).split(None, cut),
+        strict=True,
     ):
         assert np.array_equal(np.unique(owner[train_cut]), train)
         assert np.array_equal(np.unique(owner[test_cut]), test)

@@ -36,7 +36,9 @@ def test_only_patients_of_one_fold_are_compared(target):
     risk, fold = rng.random(len(weights.rows)), np.arange(len(weights.rows)) % 2
     once = np.ones((1, len(risk)))
     before, _ = scores.auc_and_brier(weights, risk, fold, once)
-    after, _ = scores.auc_and_brier(weights, risk + 10 * fold, fold, once)  # folds on scales of their own
+    after, _ = scores.auc_and_brier(
+        weights, risk + 10 * fold, fold, once
+    )  # folds on scales of their own
     assert before[0] == pytest.approx(after[0], abs=1e-12)
 
 

@@ -26,7 +26,16 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 import lifemix
-from lifemix import DeepSurvivalMachines, FleetSearchCV, LifeMix, baselines, encoders, load, make_target, save
+from lifemix import (
+    DeepSurvivalMachines,
+    FleetSearchCV,
+    LifeMix,
+    baselines,
+    encoders,
+    load,
+    make_target,
+    save,
+)
 from lifemix import registry as registry_module
 from lifemix.errors import LifemixError, LifemixWarning, ModelFileError, SettingError
 from lifemix.files import read_arrays, write_arrays
@@ -47,20 +56,31 @@ FOREST = baselines.RandomSurvivalForest(n_trees=4, max_depth=4)
 
 MODELS = {  # model and number of event types
     "CoxPH": (baselines.CoxPH(ties="breslow", penalty=1.5), 1),
-    "CoxPH settings": (baselines.CoxPH(preprocessor=TabularPreprocessor(fill_values={"a": 1.0}, scale=False)), 1),
+    "CoxPH settings": (
+        baselines.CoxPH(preprocessor=TabularPreprocessor(fill_values={"a": 1.0}, scale=False)),
+        1,
+    ),
     "RandomSurvivalForest": (FOREST, 1),
     "DeepSurv": (baselines.DeepSurv(hidden=(8, 4), max_epochs=2, batch_size=64), 1),
     "KaplanMeier": (baselines.KaplanMeier(), 1),
     "FineGray": (baselines.FineGray(), 2),
-    "DeepHit": (baselines.DeepHit(shared_nodes=8, cause_nodes=6, n_times=6, max_epochs=2, batch_size=64), 2),
+    "DeepHit": (
+        baselines.DeepHit(shared_nodes=8, cause_nodes=6, n_times=6, max_epochs=2, batch_size=64),
+        2,
+    ),
     "GradientBoosting": (BOOSTING, 2),
     "MartingaleForest": (baselines.MartingaleForest(n_trees=4, n_intervals=10), 2),
     "AalenJohansen": (baselines.AalenJohansen(), 2),
     "CauseSpecific": (baselines.CauseSpecific(baselines.CoxPH(), rule="product_limit"), 2),
     "DeepSurvivalMachines": (DSM, 2),
-    "DeepSurvivalMachines members": (clone(DSM).set_params(n_members=3, primitive={"weibull": 1, "spline": 1}), 1),
+    "DeepSurvivalMachines members": (
+        clone(DSM).set_params(n_members=3, primitive={"weibull": 1, "spline": 1}),
+        1,
+    ),
     "ModelAverage": (
-        baselines.ModelAverage([DSM, BOOSTING, baselines.AalenJohansen()], weights=np.array([2.0, 2.0, 1.0])),
+        baselines.ModelAverage(
+            [DSM, BOOSTING, baselines.AalenJohansen()], weights=np.array([2.0, 2.0, 1.0])
+        ),
         2,
     ),
     "LifeMix": (LifeMix({"networks": DSM, "trees": BOOSTING}, n_folds=2), 2),
@@ -102,7 +122,9 @@ def predictions(model, X):
     events = range(1, model.n_events_ + 1)
     curves = {
         "survival": model.predict_survival_function(X, TIMES),
-        "incidences": np.stack([model.predict_cumulative_incidence(X, TIMES, event) for event in events]),
+        "incidences": np.stack(
+            [model.predict_cumulative_incidence(X, TIMES, event) for event in events]
+        ),
         "functions": np.stack([curve(TIMES) for curve in model.predict_survival_function(X)]),
         "risk": model.predict(X),
     }
@@ -161,8 +183,13 @@ def test_every_class_of_models_has_a_case():
     classes = {getattr(baselines, name) for name in baselines.__all__}
     models = {c for c in classes if isinstance(c, type) and issubclass(c, SurvivalModel)}
     tested = {type(model) for model, _ in MODELS.values()}
-    assert tested == (models | {DeepSurvivalMachines, LifeMix}) & {*registry_module._CLASSES.values()}
-    assert {c.__name__ for c in models} - {c.__name__ for c in tested} <= {"Baseline", "WrappingModel"}
+    assert tested == (models | {DeepSurvivalMachines, LifeMix}) & {
+        *registry_module._CLASSES.values()
+    }
+    assert {c.__name__ for c in models} - {c.__name__ for c in tested} <= {
+        "Baseline",
+        "WrappingModel",
+    }
 
 
 @over_models
@@ -179,7 +206,11 @@ def test_a_file_holds_no_training_row_and_no_identifier(name, path):
     rows = {*marked["a"].dropna().tolist(), *marked["b"].tolist()}
     censored = {*y["time"][y["event"] == 0].tolist()} - {*y["time"][y["event"] > 0].tolist()}
     for array_name, array in arrays.items():
-        if "_cuts" not in array_name and "threshold" not in array_name and array.dtype == np.float64:
+        if (
+            "_cuts" not in array_name
+            and "threshold" not in array_name
+            and array.dtype == np.float64
+        ):
             assert not rows & set(array.ravel().tolist()), array_name
         assert array.shape[:1] != (len(X),), array_name
         if array_name.endswith("event_times"):
@@ -205,8 +236,14 @@ class Foreign(baselines.CoxPH):
     [
         (Foreign(), "a Foreign cannot be written.*register_model.*or pickle the model with joblib"),
         (baselines.ModelAverage([Foreign()]), r"a Foreign cannot be written"),
-        (baselines.CoxPH(preprocessor=StandardScaler()), "StandardScaler cannot be written.*preprocessor=None"),
-        (clone(DSM).set_params(shift_activation=torch.tanh), "shift_activation: a builtin.*name of an activation"),
+        (
+            baselines.CoxPH(preprocessor=StandardScaler()),
+            "StandardScaler cannot be written.*preprocessor=None",
+        ),
+        (
+            clone(DSM).set_params(shift_activation=torch.tanh),
+            "shift_activation: a builtin.*name of an activation",
+        ),
     ],
     ids=["class", "class inside", "transformer", "function"],
 )
@@ -219,7 +256,10 @@ def test_what_cannot_be_written_is_refused_with_a_fix(model, message, path):
 def test_a_model_that_could_not_be_loaded_again_is_not_written(path):
     model = pickle.loads(pickle.dumps(fitted("CoxPH")))
     model.coef_[0] = np.nan
-    with pytest.raises(ModelFileError, match="could not be loaded again, so none was written.*coef_ must hold finite"):
+    with pytest.raises(
+        ModelFileError,
+        match="could not be loaded again, so none was written.*coef_ must hold finite",
+    ):
         save(model, path)
     assert not path.exists()
 
@@ -230,14 +270,18 @@ def test_the_best_model_of_a_search_is_saved(path):
         FleetSearchCV(clone(DSM), {"k": [1, 2]}, cv=2),
         GridSearchCV(baselines.CoxPH(), {"penalty": [0.1, 1.0]}, cv=2),
     ):
-        with pytest.raises(ModelFileError, match="without best_estimator_. Call fit first, with refit=True"):
+        with pytest.raises(
+            ModelFileError, match="without best_estimator_. Call fit first, with refit=True"
+        ):
             save(search, path)
         save(search.fit(X, y), path)
         assert_same_predictions(search.best_estimator_, load(path), X)
 
 
 def test_metadata_and_options_of_many_types_come_back(path):
-    model = clone(DSM).set_params(k=np.int64(2), dropout=np.float32(0.5), device=torch.device("cpu"), hidden=[4])
+    model = clone(DSM).set_params(
+        k=np.int64(2), dropout=np.float32(0.5), device=torch.device("cpu"), hidden=[4]
+    )
     model.fit(*numbers())
     model.metadata_ = {"time": "days", "nested": [1, {"a": None}], "nan": float("nan"), 3: (1, "x")}
     model.history_[0]["train_loss"] = np.inf
@@ -252,13 +296,23 @@ def test_metadata_and_options_of_many_types_come_back(path):
 
 
 def test_what_belongs_to_a_session_is_not_saved(path, tmp_path):
-    model = clone(DSM).set_params(random_state=np.random.default_rng(3), callbacks=[Callback()]).fit(*numbers())
+    model = (
+        clone(DSM)
+        .set_params(random_state=np.random.default_rng(3), callbacks=[Callback()])
+        .fit(*numbers())
+    )
     save(model, path)
     again = load(path)
     assert (again.random_state, again.callbacks) == (None, None)
     save(clone(DSM).set_params(checkpoint=tmp_path / "folder").fit(*numbers()), path)
     raw = path.read_bytes()
-    places = [tmp_path, os.getcwd(), os.path.dirname(lifemix.__file__), os.path.expanduser("~"), os.uname().nodename]
+    places = [
+        tmp_path,
+        os.getcwd(),
+        os.path.dirname(lifemix.__file__),
+        os.path.expanduser("~"),
+        os.uname().nodename,
+    ]
     assert not [place for place in map(str, places) if len(place) > 1 and place.encode() in raw]
     with pytest.warns(LifemixWarning, match="optimizer=NAdam is a class and not written"):
         save(clone(DSM).set_params(optimizer=torch.optim.NAdam).fit(*numbers()), path)
@@ -275,7 +329,9 @@ def test_every_primitive_by_class(name, path):
     save(model, path)
     again = load(path)
     assert again.primitive == name
-    np.testing.assert_array_equal(again.predict_survival_function(X, TIMES), model.predict_survival_function(X, TIMES))
+    np.testing.assert_array_equal(
+        again.predict_survival_function(X, TIMES), model.predict_survival_function(X, TIMES)
+    )
     assert again.log_likelihood(X, y) == model.log_likelihood(X, y)
 
 
@@ -295,13 +351,17 @@ def test_an_activation_of_the_user_is_passed_to_load(path):
     model = clone(DSM).set_params(activation=torch.sin).fit(X, y)
     save(model, path)
     assert_same_predictions(model, load(path, activation=torch.sin), X)
-    with pytest.raises(ModelFileError, match=r"your own activation. Use load\(path, activation=...\)"):
+    with pytest.raises(
+        ModelFileError, match=r"your own activation. Use load\(path, activation=...\)"
+    ):
         load(path)
 
 
 def module():
     torch.manual_seed(0)
-    layers = nn.Sequential(nn.Linear(3, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Dropout(0.2), nn.Linear(5, 4))
+    layers = nn.Sequential(
+        nn.Linear(3, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Dropout(0.2), nn.Linear(5, 4)
+    )
     layers[0].requires_grad_(False)
     return layers
 
@@ -311,7 +371,9 @@ def test_an_encoder_of_the_user_is_passed_to_load(members, path):
     X, y = numbers()
     model = clone(DSM).set_params(encoder=module(), n_members=members).fit(X, y)
     save(model, path)
-    fresh = nn.Sequential(nn.Linear(3, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Dropout(0.2), nn.Linear(5, 4))
+    fresh = nn.Sequential(
+        nn.Linear(3, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Dropout(0.2), nn.Linear(5, 4)
+    )
     fresh[0].requires_grad_(False)
     before = copy.deepcopy(fresh.state_dict())
     assert_same_predictions(model, load(path, encoder=fresh), X)
@@ -338,7 +400,9 @@ def test_a_wrong_encoder_is_refused(encoder, message, path):
 
 def test_an_encoder_for_a_model_without_one_is_refused(path):
     save(fitted("CoxPH"), path)
-    with pytest.raises(ModelFileError, match="no encoder of its own; got Linear. Leave encoder out"):
+    with pytest.raises(
+        ModelFileError, match="no encoder of its own; got Linear. Leave encoder out"
+    ):
         load(path, encoder=nn.Linear(3, 4))
 
 
@@ -359,9 +423,23 @@ def test_histories_with_an_encoder_of_ours(path):
     save(model, path)
     np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
     with pytest.raises(ModelFileError, match="hidden"):
-        load(forge(path, lambda content, arrays: at(content, "arguments encoder arguments").update(hidden=-1)))
+        load(
+            forge(
+                path,
+                lambda content, arrays: at(content, "arguments encoder arguments").update(
+                    hidden=-1
+                ),
+            )
+        )
     with pytest.raises(ModelFileError, match="shape"):
-        load(forge(path, lambda content, arrays: at(content, "arguments encoder arguments").update(hidden=10**5)))
+        load(
+            forge(
+                path,
+                lambda content, arrays: at(content, "arguments encoder arguments").update(
+                    hidden=10**5
+                ),
+            )
+        )
 
 
 # The file.
@@ -387,7 +465,12 @@ def test_truncated_files_and_flipped_bits_are_refused(saved):
     rng = np.random.default_rng(0)
     header = 8 + int.from_bytes(data[:8], "little")
     end = len(data[:header].rstrip(b" "))
-    for position in [*range(8), *rng.integers(8, end, 150), *rng.integers(header, len(data), 60), len(data) - 1]:
+    for position in [
+        *range(8),
+        *rng.integers(8, end, 150),
+        *rng.integers(header, len(data), 60),
+        len(data) - 1,
+    ]:
         altered = bytearray(data)
         altered[position] ^= 1
         saved.write_bytes(altered)
@@ -397,7 +480,13 @@ def test_truncated_files_and_flipped_bits_are_refused(saved):
 
 @pytest.mark.parametrize(
     "content",
-    [b"time,event\n1,0\n", b"", pickle.dumps({"model": 1}), bytes(1000), (2**62).to_bytes(8, "little") + b"{}"],
+    [
+        b"time,event\n1,0\n",
+        b"",
+        pickle.dumps({"model": 1}),
+        bytes(1000),
+        (2**62).to_bytes(8, "little") + b"{}",
+    ],
     ids=["text", "empty", "pickle", "zeros", "huge header"],
 )
 def test_other_files_are_refused(content, path):
@@ -418,7 +507,9 @@ def test_files_that_cannot_be_opened_are_refused(tmp_path, model):
         save(model, tmp_path / "no" / "folder")
 
 
-@pytest.mark.parametrize("metadata", [None, {"format": "pt"}, {"lifemix": "{}"}, {"lifemix": "nothing"}])
+@pytest.mark.parametrize(
+    "metadata", [None, {"format": "pt"}, {"lifemix": "{}"}, {"lifemix": "nothing"}]
+)
 def test_other_safetensors_files_are_refused(metadata, path):
     save_file({"weights": np.zeros(3)}, path, metadata)
     with pytest.raises(ModelFileError, match="of lifemix"):
@@ -427,8 +518,12 @@ def test_other_safetensors_files_are_refused(metadata, path):
 
 @pytest.mark.parametrize("version", ["1", "2", "3"])
 def test_an_older_format_is_refused_with_advice(version, path):
-    save_file({"weights": np.zeros(3)}, path, {"lifemix": version, "content": "{}", "checksum": "0"})
-    with pytest.raises(ModelFileError, match=f"has format {version}, .*Fit the model again and save it"):
+    save_file(
+        {"weights": np.zeros(3)}, path, {"lifemix": version, "content": "{}", "checksum": "0"}
+    )
+    with pytest.raises(
+        ModelFileError, match=f"has format {version}, .*Fit the model again and save it"
+    ):
         load(path)
 
 
@@ -436,7 +531,9 @@ def test_a_newer_format_and_a_checkpoint_are_refused(saved):
     content, arrays = read_arrays(saved)
     assert content["format"] == FORMAT == 4
     write_arrays(saved, content | {"format": 5}, arrays)
-    with pytest.raises(ModelFileError, match="has format 5; this version reads format 4. Fit the model again"):
+    with pytest.raises(
+        ModelFileError, match="has format 5; this version reads format 4. Fit the model again"
+    ):
         load(saved)
     write_arrays(saved, {"checkpoint": "5"}, arrays)
     with pytest.raises(ModelFileError, match="is not a model file"):
@@ -445,7 +542,9 @@ def test_a_newer_format_and_a_checkpoint_are_refused(saved):
 
 def test_a_signed_file(saved, model):
     X, _ = data(model.n_events_)
-    with pytest.raises(ModelFileError, match="is not signed; expected a file that was saved with this key"):
+    with pytest.raises(
+        ModelFileError, match="is not signed; expected a file that was saved with this key"
+    ):
         load(saved, key=KEY)
     save(model, saved, key=KEY)
     signed = saved.read_bytes()
@@ -480,11 +579,15 @@ def test_a_key_that_can_be_guessed_is_refused(model, key, path):
 def test_equal_models_give_equal_bytes_in_every_process(saved, model, tmp_path):
     (tmp_path / "pickle").write_bytes(pickle.dumps(model))
     code = "import pickle, sys; from lifemix import save; save(pickle.load(open(sys.argv[1], 'rb')), sys.argv[2])"
-    subprocess.run([sys.executable, "-c", code, tmp_path / "pickle", tmp_path / "other"], check=True)
+    subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "pickle", tmp_path / "other"], check=True
+    )
     assert (tmp_path / "other").read_bytes() == saved.read_bytes()
 
 
-@pytest.mark.parametrize("interruption", [OSError("no space left on device"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize(
+    "interruption", [OSError("no space left on device"), KeyboardInterrupt()], ids=repr
+)
 def test_an_interrupted_write_keeps_the_previous_file(saved, model, monkeypatch, interruption):
     before = saved.read_bytes()
 
@@ -502,7 +605,11 @@ def test_loading_never_unpickles(saved, model, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("unpickled")
 
-    for library, names in {pickle: ("load", "loads", "Unpickler"), torch: ("load",), np: ("load",)}.items():
+    for library, names in {
+        pickle: ("load", "loads", "Unpickler"),
+        torch: ("load",),
+        np: ("load",),
+    }.items():
         for name in names:
             monkeypatch.setattr(library, name, refuse)
     X, _ = data(model.n_events_)
@@ -522,13 +629,20 @@ def forge(path, change):
     """Change the content of a model file and return its path; the checksum is right."""
     content, arrays = read_arrays(path)
     change(content["model"], arrays)
-    write_arrays(path, content, {name: np.array(array, order="C") for name, array in arrays.items()})
+    write_arrays(
+        path, content, {name: np.array(array, order="C") for name, array in arrays.items()}
+    )
     return path
 
 
 FORGED = {
     "class of Python": ("CoxPH", "", {"$class": "dict"}, "no class called 'dict' is registered"),
-    "function of ours": ("CoxPH", "", {"$class": "paper_grid"}, "no class called 'paper_grid' is registered"),
+    "function of ours": (
+        "CoxPH",
+        "",
+        {"$class": "paper_grid"},
+        "no class called 'paper_grid' is registered",
+    ),
     "pickle": ("CoxPH", "arguments", {"penalty": {"$pickle": "gASV"}}, r"unknown type, '\$pickle'"),
     "not a model": ("CoxPH", "", {"$class": "TabularPreprocessor"}, "valid model"),
     "other class": ("CoxPH", "", {"$class": "DeepSurv"}, "valid model"),
@@ -536,7 +650,12 @@ FORGED = {
     "type of an argument": ("CoxPH", "arguments", {"penalty": "much"}, "penalty must be a number"),
     "method": ("CoxPH", "attributes", {"predict": 3}, "no fitted attribute 'predict'"),
     "dunder": ("CoxPH", "attributes", {"__class__": 3}, "no fitted attribute '__class__'"),
-    "preprocessor": ("CoxPH", "attributes", {"preprocessor_": 3}, "preprocessor_ must be a fitted preprocessor"),
+    "preprocessor": (
+        "CoxPH",
+        "attributes",
+        {"preprocessor_": 3},
+        "preprocessor_ must be a fitted preprocessor",
+    ),
     "array that is missing": ("CoxPH", "attributes", {"coef_": {"$array": "weights"}}, "KeyError"),
     "other array": (
         "CoxPH",
@@ -544,19 +663,59 @@ FORGED = {
         {"coef_": {"$array": "training_summary_.times.left"}},
         r"coef_ must be an array of numbers of shape \(7,\)",
     ),
-    "names": ("CoxPH", "attributes", {"feature_names_in_": ["a"]}, "feature_names_in_ must name 4 columns"),
+    "names": (
+        "CoxPH",
+        "attributes",
+        {"feature_names_in_": ["a"]},
+        "feature_names_in_ must name 4 columns",
+    ),
     "network": ("DeepSurv", "arguments", {"hidden": [8, 5]}, "must be finite numbers of shape"),
-    "vast network": ("DeepSurv", "arguments", {"hidden": [10**7, 10**7]}, "must be finite numbers of shape"),
-    "many layers": ("DeepHit", "arguments", {"shared_layers": 10**9}, "weights of the network are missing"),
+    "vast network": (
+        "DeepSurv",
+        "arguments",
+        {"hidden": [10**7, 10**7]},
+        "must be finite numbers of shape",
+    ),
+    "many layers": (
+        "DeepHit",
+        "arguments",
+        {"shared_layers": 10**9},
+        "weights of the network are missing",
+    ),
     "members": ("DeepSurvivalMachines", "arguments", {"n_members": 10**9}, "best epochs for"),
     "vast layers": ("DeepSurvivalMachines", "arguments", {"hidden": [10**9]}, "shape"),
     "components": ("DeepSurvivalMachines", "arguments", {"k": 10**9}, "shape"),
     "layout": ("DeepSurvivalMachines", "attributes network_", {"layout": {}}, "shape"),
-    "time unit": ("DeepSurvivalMachines", "attributes network_ scale arguments", {"unit": 0}, "must be above 0"),
-    "primitive": ("DeepSurvivalMachines", "arguments", {"primitive": "mine"}, "unknown primitive.*'mine'"),
-    "encoder": ("DeepSurvivalMachines", "arguments", {"encoder": {"$user_code": "encoder"}}, "your own encoder"),
-    "no models": ("CauseSpecific", "attributes", {"estimators_": {"$items": []}}, "one model for each event type"),
-    "column": ("CoxPH", "attributes preprocessor_ attributes columns_ $tuple 0 arguments", {"scale": 0}, "scale"),
+    "time unit": (
+        "DeepSurvivalMachines",
+        "attributes network_ scale arguments",
+        {"unit": 0},
+        "must be above 0",
+    ),
+    "primitive": (
+        "DeepSurvivalMachines",
+        "arguments",
+        {"primitive": "mine"},
+        "unknown primitive.*'mine'",
+    ),
+    "encoder": (
+        "DeepSurvivalMachines",
+        "arguments",
+        {"encoder": {"$user_code": "encoder"}},
+        "your own encoder",
+    ),
+    "no models": (
+        "CauseSpecific",
+        "attributes",
+        {"estimators_": {"$items": []}},
+        "one model for each event type",
+    ),
+    "column": (
+        "CoxPH",
+        "attributes preprocessor_ attributes columns_ $tuple 0 arguments",
+        {"scale": 0},
+        "scale",
+    ),
     "endless lists": (
         "CoxPH",
         "attributes",
@@ -577,16 +736,52 @@ def test_forged_content_is_refused(name, where, update, message, path):
 FORGED_ARRAYS = {
     "network": ("DeepSurvivalMachines", "network_.parameters", (0, 3), np.nan, "finite parameters"),
     "coefficient": ("CoxPH", "coef_", 0, np.inf, "coef_ must hold finite numbers"),
-    "dense network": ("DeepSurv", "network_.output.weight", (0, 0), np.nan, "output.weight must be finite"),
+    "dense network": (
+        "DeepSurv",
+        "network_.output.weight",
+        (0, 0),
+        np.nan,
+        "output.weight must be finite",
+    ),
     "survival": ("AalenJohansen", "survival_", 0, 1.5, "survival must not descend, from 0 to 1"),
     "hazard": ("CoxPH", "baseline_cumulative_hazard_", -1, 0.0, "must not descend"),
     "cycle": ("RandomSurvivalForest", "_trees.children", (1, 0), 0, "the trees are malformed"),
-    "column of a tree": ("RandomSurvivalForest", "_trees.feature", 0, 99, "read more columns than there are"),
-    "leaf without a curve": ("RandomSurvivalForest", "_curves.keys", 0, -1, "every leaf must have a curve"),
+    "column of a tree": (
+        "RandomSurvivalForest",
+        "_trees.feature",
+        0,
+        99,
+        "read more columns than there are",
+    ),
+    "leaf without a curve": (
+        "RandomSurvivalForest",
+        "_curves.keys",
+        0,
+        -1,
+        "every leaf must have a curve",
+    ),
     "incidences": ("MartingaleForest", "_curves", (0, 0, 0), 1.0, "incidences must not descend"),
-    "event type of a tree": ("GradientBoosting", "_hazard.classes", 2, 7, "more event types, than there are"),
-    "event type": ("CoxPH", "training_summary_.times.counts", (slice(None), 1), 0, "the last value of a code"),
-    "cells": ("CoxPH", "training_summary_.times.left", 0, -1.0, "cells must be consecutive intervals"),
+    "event type of a tree": (
+        "GradientBoosting",
+        "_hazard.classes",
+        2,
+        7,
+        "more event types, than there are",
+    ),
+    "event type": (
+        "CoxPH",
+        "training_summary_.times.counts",
+        (slice(None), 1),
+        0,
+        "the last value of a code",
+    ),
+    "cells": (
+        "CoxPH",
+        "training_summary_.times.left",
+        0,
+        -1.0,
+        "cells must be consecutive intervals",
+    ),
     "event times": ("CoxPH", "training_summary_.event_times", 0, 1e9, "event times must ascend"),
     "weights of an average": ("ModelAverage", "shares_", 0, 0.0, "weights that add up to 1"),
     "grid": ("DeepHit", "grid_", 0, 1e9, "the ends of the intervals must ascend"),
@@ -607,7 +802,14 @@ def test_forged_numbers_are_refused(name, array, index, value, message, path):
 
 @pytest.mark.parametrize(
     "model",
-    [{}, [1, 2], 3, None, {"$class": "CoxPH"}, {"$class": ["CoxPH"], "arguments": {}, "attributes": {}}],
+    [
+        {},
+        [1, 2],
+        3,
+        None,
+        {"$class": "CoxPH"},
+        {"$class": ["CoxPH"], "arguments": {}, "attributes": {}},
+    ],
     ids=repr,
 )
 def test_content_that_is_no_model_is_refused(model, path):
@@ -624,7 +826,9 @@ def test_deep_content_is_refused(path):
             load(path)
 
 
-@pytest.mark.parametrize("update", [{"k": 10**9}, {"hidden": [10**9]}, {"n_members": 10**9}], ids=repr)
+@pytest.mark.parametrize(
+    "update", [{"k": 10**9}, {"hidden": [10**9]}, {"n_members": 10**9}], ids=repr
+)
 def test_a_small_file_cannot_ask_for_much_memory(update, path):
     save(fitted("DeepSurvivalMachines"), path)
     forge(path, lambda content, arrays: content["arguments"].update(update))
@@ -655,7 +859,9 @@ def test_values_come_back(value):
     assert repr(_Decoder(encoder.arrays, {}).decode(content)) == repr(value)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint64", "float16", "float32", "float64", ">f8", "object"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "int64", "uint64", "float16", "float32", "float64", ">f8", "object"]
+)
 @pytest.mark.parametrize("shape", [(), (0, 3), (4,), (2, 3)])
 def test_arrays_and_tensors_come_back(dtype, shape):
     array = np.arange(0, 20 * np.prod(shape, dtype=int), 20).reshape(shape)
@@ -672,7 +878,9 @@ def test_arrays_and_tensors_come_back(dtype, shape):
         assert torch.equal(_Decoder(encoder.arrays, {}).decode(content)["t"], tensor)
 
 
-@pytest.mark.parametrize("value", [torch.zeros(3, dtype=torch.bfloat16), np.zeros(3, dtype=complex), {1, 2}], ids=str)
+@pytest.mark.parametrize(
+    "value", [torch.zeros(3, dtype=torch.bfloat16), np.zeros(3, dtype=complex), {1, 2}], ids=str
+)
 def test_other_values_are_refused(value):
     with pytest.raises(ModelFileError, match="x.y: an? .* cannot be written"):
         _Encoder().encode({"y": value}, "x")
@@ -689,13 +897,22 @@ def paths_of(value, path=()):
     """Yield the path of every value in JSON content."""
     if path:
         yield path
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    children = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, child in children:
         yield from paths_of(child, (*path, key))
 
 
 def mutated_value(draw, value):
-    choices = [VALUES.filter(lambda v: json.dumps(v, default=str, skipkeys=True)), st.just("KaplanMeier")]
+    choices = [
+        VALUES.filter(lambda v: json.dumps(v, default=str, skipkeys=True)),
+        st.just("KaplanMeier"),
+    ]
     if isinstance(value, (int, float)):
         choices += [st.sampled_from([-value, value + 1, 0, 10**9, 1e308, not value])]
     elif isinstance(value, list):
@@ -710,7 +927,11 @@ def mutated_array(draw, array):
     change = draw(st.sampled_from(["number", "length", "shape", "type", "order", "zero"]))
     if change == "number" and array.size:
         array = array.copy()
-        special = [0, -1, 1, 100] if array.dtype.kind == "i" else [np.nan, np.inf, -np.inf, -1.0, 0.0, 1e300, 2.0]
+        special = (
+            [0, -1, 1, 100]
+            if array.dtype.kind == "i"
+            else [np.nan, np.inf, -np.inf, -1.0, 0.0, 1e300, 2.0]
+        )
         array.flat[draw(st.integers(0, array.size - 1))] = draw(st.sampled_from(special))
         return array
     if change == "length" and array.ndim:
@@ -718,7 +939,9 @@ def mutated_array(draw, array):
     if change == "shape":
         return draw(st.sampled_from([array.reshape(-1), array[None], array.T]))
     if change == "type":
-        return array.astype(draw(st.sampled_from(["float64", "float32", "int64", "int32", "uint8", "bool"])))
+        return array.astype(
+            draw(st.sampled_from(["float64", "float32", "int64", "int32", "uint8", "bool"]))
+        )
     return array[::-1] if change == "order" and array.ndim else np.zeros_like(array)
 
 
@@ -728,7 +951,11 @@ def mutated_array(draw, array):
 def test_a_mutated_file_is_refused_or_predicts(name, choices):
     content, arrays = copy.deepcopy(written(name))
     X = data(fitted(name).n_events_)[0][:9]
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), np.errstate(all="ignore"):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        warnings.catch_warnings(),
+        np.errstate(all="ignore"),
+    ):
         warnings.simplefilter("ignore")
         if choices.draw(st.booleans()):
             *parents, last = choices.draw(st.sampled_from(list(paths_of(content["model"]))))
@@ -794,11 +1021,15 @@ def test_a_registered_class_is_saved_alone_and_inside_another_model(own_class, p
     assert type(again) is own_class
     assert (again.unit, again.rates_, again._secret) == (2.0, model.rates_, "kept")
     assert not hasattr(again, "_cache")
-    average = baselines.ModelAverage([own_class(), baselines.CoxPH(preprocessor=None, penalty=1.0)]).fit(X, y)
+    average = baselines.ModelAverage(
+        [own_class(), baselines.CoxPH(preprocessor=None, penalty=1.0)]
+    ).fit(X, y)
     save(average, path)
     np.testing.assert_array_equal(load(path).predict(X), average.predict(X))
     del registry_module._CLASSES["Exponential"]
-    with pytest.raises(ModelFileError, match="no class called 'Exponential' is registered. Import the module"):
+    with pytest.raises(
+        ModelFileError, match="no class called 'Exponential' is registered. Import the module"
+    ):
         load(path)
 
 
@@ -811,5 +1042,7 @@ def test_another_class_of_the_same_name_is_refused(own_class):
 
 def test_a_cox_model_is_loaded_without_pytorch(path):
     save(fitted("CoxPH"), path)
-    code = "import sys; from lifemix import load; load(sys.argv[1]); assert 'torch' not in sys.modules"
+    code = (
+        "import sys; from lifemix import load; load(sys.argv[1]); assert 'torch' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code, path], check=True)

@@ -20,12 +20,18 @@ def heard(work):
 
 
 def test_a_search_tells_every_fleet():
-    calls = heard(lambda: FleetSearchCV(NETWORK, {"k": [1, 2]}, cv=2, max_fleet=2, refit=False).fit(X, Y))
+    calls = heard(
+        lambda: FleetSearchCV(NETWORK, {"k": [1, 2]}, cv=2, max_fleet=2, refit=False).fit(X, Y)
+    )
     assert calls == [("cross-validation", 2, 4), ("cross-validation", 4, 4)]
 
 
 def test_lifemix_tells_every_part():
-    parts = {"networks": NETWORK, "Cox": CoxPH(), "trees": GradientBoosting(n_intervals=2, max_iter=2)}
+    parts = {
+        "networks": NETWORK,
+        "Cox": CoxPH(),
+        "trees": GradientBoosting(n_intervals=2, max_iter=2),
+    }
     calls = heard(lambda: LifeMix(parts, n_folds=2).fit(X, Y))
     done = [done for _, done, _ in calls]
     assert len(calls) == 6  # the start, and both folds of the networks at once

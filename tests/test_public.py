@@ -14,13 +14,16 @@ import lifemix
 PACKAGE = Path(lifemix.__file__).parent
 SOURCE = str(PACKAGE.parent)
 MODULES = sorted(
-    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__") for path in PACKAGE.rglob("*.py")
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    for path in PACKAGE.rglob("*.py")
 )
 
 
 def run(code):
     environment = os.environ | {"PYTHONPATH": SOURCE}
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120
+    )
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()
 
@@ -53,8 +56,14 @@ def test_unknown_names_are_no_attributes():
 
 def test_importing_the_package_does_not_import_torch():
     assert run("import lifemix, sys; print('torch' in sys.modules)") == "False"
-    assert run("from lifemix import make_target, metrics; import sys; print('torch' in sys.modules)") == "False"
-    assert run("from lifemix import DeepSurvivalMachines; import sys; print('torch' in sys.modules)") == "True"
+    assert (
+        run("from lifemix import make_target, metrics; import sys; print('torch' in sys.modules)")
+        == "False"
+    )
+    assert (
+        run("from lifemix import DeepSurvivalMachines; import sys; print('torch' in sys.modules)")
+        == "True"
+    )
 
 
 @pytest.mark.filterwarnings("ignore")  # of optional packages when they are imported
@@ -69,6 +78,9 @@ def test_version_is_that_of_the_project():
     root = Path(SOURCE).parent
     if not (root / "pyproject.toml").exists():
         pytest.skip("not run from the project's folder")
-    assert lifemix.__version__ == tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    assert (
+        lifemix.__version__
+        == tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    )
     assert f"\nversion: {lifemix.__version__}\n" in (root / "CITATION.cff").read_text()
     assert f"\n## {lifemix.__version__} - " in (root / "CHANGELOG.md").read_text()

@@ -23,7 +23,9 @@ def test_the_example_runs(capsys):
 
 def metrics_of(names):
     data, train, test = names["data"], names["train"], names["test"]
-    return np.asarray(names["metrics"].brier_score(data.y[train], data.y[test], names["survival"], names["days"]))
+    return np.asarray(
+        names["metrics"].brier_score(data.y[train], data.y[test], names["survival"], names["days"])
+    )
 
 
 @pytest.mark.skipif(not (ROOT / "results").exists(), reason="the results are not beside the tests")
@@ -33,7 +35,15 @@ def metrics_of(names):
         ("README.md", ["support"]),
         (
             "docs/experiments.md",
-            ["comparisons", "behind_rivals", "behind_paper", "agreement", "odd_brier", "transfer", "scaling"],
+            [
+                "comparisons",
+                "behind_rivals",
+                "behind_paper",
+                "agreement",
+                "odd_brier",
+                "transfer",
+                "scaling",
+            ],
         ),
     ],
 )
@@ -44,23 +54,40 @@ def test_the_numbers_are_those_of_the_records(page, blocks):
     assert [name for _, name, _ in numbers["MARKED"].findall(text)] == blocks
 
 
-@pytest.mark.parametrize("folder", ["support", "metabric", "synthetic-original", "synthetic", "flchain", "ebmt"])
+@pytest.mark.parametrize(
+    "folder", ["support", "metabric", "synthetic-original", "synthetic", "flchain", "ebmt"]
+)
 def test_every_cell_in_which_a_model_of_ours_is_behind_is_named(folder):
     """Independently of the script: what the tables of the results list."""
-    listed = (ROOT / "results" / folder / "tables.md").read_text(encoding="utf-8").partition("before Holm")[2]
-    found = re.findall(r"^- (.+) behind (.+): .* \((0\.\d+) against (0\.\d+), p", listed, re.MULTILINE)
+    listed = (
+        (ROOT / "results" / folder / "tables.md")
+        .read_text(encoding="utf-8")
+        .partition("before Holm")[2]
+    )
+    found = re.findall(
+        r"^- (.+) behind (.+): .* \((0\.\d+) against (0\.\d+), p", listed, re.MULTILINE
+    )
     page = (ROOT / "docs/experiments.md").read_text(encoding="utf-8")
     for ours, rival, first, second in found:
-        row = rf"\| {re.escape(ours)} \| {re.escape(rival)} \|[^\n]*\| {first[1:]} \| {second[1:]} \|"
+        row = (
+            rf"\| {re.escape(ours)} \| {re.escape(rival)} \|[^\n]*\| {first[1:]} \| {second[1:]} \|"
+        )
         assert re.search(row, page), f"{ours} behind {rival}, {first} against {second}"
 
 
 def test_the_numbers_of_the_readme_are_means_of_the_records():
     """Independently of the script: one row from the records themselves."""
-    records = [json.loads(line) for line in (ROOT / "results/support/records-boosting.jsonl").read_text().splitlines()]
+    records = [
+        json.loads(line)
+        for line in (ROOT / "results/support/records-boosting.jsonl").read_text().splitlines()
+    ]
     own = [record["test"] for record in records if record["censoring"] == 0]
-    means = [np.mean([record[measure][0] for record in own], axis=0) for measure in ("ctd", "brier")]
-    shown = " | ".join(" / ".join(f"{value:.3f}".removeprefix("0") for value in row) for row in means)
+    means = [
+        np.mean([record[measure][0] for record in own], axis=0) for measure in ("ctd", "brier")
+    ]
+    shown = " | ".join(
+        " / ".join(f"{value:.3f}".removeprefix("0") for value in row) for row in means
+    )
     assert f"| gradient boosting | {shown} |" in README.read_text(encoding="utf-8")
 
 

@@ -10,7 +10,13 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from lifemix import make_target
 from lifemix.datasets import load_metabric, load_support
 from lifemix.errors import InputError, SettingError, TargetError
-from lifemix.splits import EventStratifiedKFold, censor_artificially, default_horizons, horizons, train_validation_split
+from lifemix.splits import (
+    EventStratifiedKFold,
+    censor_artificially,
+    default_horizons,
+    horizons,
+    train_validation_split,
+)
 
 EVENTS = st.lists(st.integers(0, 3), min_size=10, max_size=60).map(np.array)
 
@@ -54,14 +60,18 @@ def test_rows_to_split_may_be_a_mask():
 
 def test_folds_depend_on_the_seed_alone():
     y = target(np.tile([0, 1], 50))
-    first, again, other = ([test.tolist() for _, test in EventStratifiedKFold(5, s).split(None, y)] for s in (0, 0, 1))
+    first, again, other = (
+        [test.tolist() for _, test in EventStratifiedKFold(5, s).split(None, y)] for s in (0, 0, 1)
+    )
     assert first == again
     assert first != other
     assert (
-        train_validation_split(y, random_state=0)[1].tolist() == train_validation_split(y, random_state=0)[1].tolist()
+        train_validation_split(y, random_state=0)[1].tolist()
+        == train_validation_split(y, random_state=0)[1].tolist()
     )
     assert (
-        train_validation_split(y, random_state=0)[1].tolist() != train_validation_split(y, random_state=1)[1].tolist()
+        train_validation_split(y, random_state=0)[1].tolist()
+        != train_validation_split(y, random_state=1)[1].tolist()
     )
 
 
@@ -87,7 +97,9 @@ def test_is_a_splitter_of_scikit_learn():
     y = target(np.array([0] * 60 + [1] * 40))
     X = np.zeros((100, 1))
     assert cross_val_score(CountsEvents(), X, y, cv=EventStratifiedKFold(4)).tolist() == [0.4] * 4
-    search = GridSearchCV(CountsEvents(), {"strategy": ["prior", "uniform"]}, cv=EventStratifiedKFold(5)).fit(X, y)
+    search = GridSearchCV(
+        CountsEvents(), {"strategy": ["prior", "uniform"]}, cv=EventStratifiedKFold(5)
+    ).fit(X, y)
     assert search.n_splits_ == 5
 
 
@@ -121,7 +133,9 @@ def test_artificial_censoring_is_uniform_before_the_event():
     rows = y["event"] == 0
     assert rows.sum() == 5_000
     assert stats.kstest(y["time"][rows] / time[rows], "uniform").pvalue > 0.01
-    assert stats.ks_2samp(time[rows], time[~rows]).pvalue > 0.01  # the rows are chosen without regard to their time
+    assert (
+        stats.ks_2samp(time[rows], time[~rows]).pvalue > 0.01
+    )  # the rows are chosen without regard to their time
 
 
 def test_artificial_censoring_leaves_late_entries_at_risk():
@@ -139,14 +153,34 @@ def test_an_event_at_time_zero_becomes_a_row_censored_at_zero():
 
 Y = target(np.array([0, 1, 1, 0]))
 BAD = {
-    "one fold": (lambda: next(EventStratifiedKFold(1).split(None, Y)), SettingError, "at least 2 .* got 1"),
-    "more folds than rows": (lambda: next(EventStratifiedKFold(5).split(None, Y)), SettingError, "rows, 4; got 5"),
-    "fraction of one": (lambda: train_validation_split(Y, fraction=1.0), SettingError, "between 0 and 1; got 1.0"),
-    "empty part": (lambda: train_validation_split(Y, fraction=0.1), SettingError, "got 0 validation rows of 4"),
+    "one fold": (
+        lambda: next(EventStratifiedKFold(1).split(None, Y)),
+        SettingError,
+        "at least 2 .* got 1",
+    ),
+    "more folds than rows": (
+        lambda: next(EventStratifiedKFold(5).split(None, Y)),
+        SettingError,
+        "rows, 4; got 5",
+    ),
+    "fraction of one": (
+        lambda: train_validation_split(Y, fraction=1.0),
+        SettingError,
+        "between 0 and 1; got 1.0",
+    ),
+    "empty part": (
+        lambda: train_validation_split(Y, fraction=0.1),
+        SettingError,
+        "got 0 validation rows of 4",
+    ),
     "quantile": (lambda: horizons(Y, [25]), SettingError, r"got \[25\]"),
     "no such event": (lambda: horizons(Y, event=2), TargetError, "rows with event 2; got none"),
     "censoring is no event": (lambda: horizons(Y, event=0), InputError, "whole number >= 1; got 0"),
-    "negative fraction": (lambda: censor_artificially(Y, -0.1), SettingError, "between 0 and 1; got -0.1"),
+    "negative fraction": (
+        lambda: censor_artificially(Y, -0.1),
+        SettingError,
+        "between 0 and 1; got -0.1",
+    ),
     "intervals": (
         lambda: censor_artificially(make_target([1.0], [1], upper=[2.0]), 0.5),
         TargetError,
@@ -164,9 +198,13 @@ def test_settings_that_cannot_be_used_are_refused(call, error, message):
 def test_default_horizons_are_rounded_quartiles_of_all_events_within_the_follow_up():
     y = make_target([1.2345, 2.3456, 3.4567, 4.5678, 5.0, 9.0], [1, 2, 1, 2, 0, 0])
     assert default_horizons(y).tolist() == [2.07, 2.9, 3.73]
-    assert default_horizons(make_target([0.0, 0.0, 0.0, 5.0], [1, 1, 1, 0])).tolist() == [5.0]  # no positive quartile
+    assert default_horizons(make_target([0.0, 0.0, 0.0, 5.0], [1, 1, 1, 0])).tolist() == [
+        5.0
+    ]  # no positive quartile
     assert default_horizons(make_target([1.0006, 1.0006, 1.0], [1, 1, 0])).tolist() == [1.0]
-    assert default_horizons(make_target([9.996, 9.996], [1, 1])).tolist() == [9.996]  # 10 is beyond the follow-up
+    assert default_horizons(make_target([9.996, 9.996], [1, 1])).tolist() == [
+        9.996
+    ]  # 10 is beyond the follow-up
 
 
 def test_horizons_of_any_event_type():
@@ -175,9 +213,9 @@ def test_horizons_of_any_event_type():
     assert horizons(y, [0.5], event=2.0).tolist() == [2.5]
 
 
-SUBJECTS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12)), min_size=8, max_size=60).filter(
-    lambda rows: len({subject for _, subject in rows}) >= 4
-)
+SUBJECTS = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 12)), min_size=8, max_size=60
+).filter(lambda rows: len({subject for _, subject in rows}) >= 4)
 
 
 def of_subjects(rows):
@@ -202,7 +240,9 @@ def test_groups_are_subjects(rows, seed):
     plain = make_target(y["time"], y["event"])
     expected = [test.tolist() for _, test in EventStratifiedKFold(3, seed).split(None, y)]
     groups = np.array([f"patient {number}" for number in y["subject"]])
-    assert [test.tolist() for _, test in EventStratifiedKFold(3, seed).split(None, plain, groups)] == expected
+    assert [
+        test.tolist() for _, test in EventStratifiedKFold(3, seed).split(None, plain, groups)
+    ] == expected
 
 
 @given(SUBJECTS, st.sampled_from([0.2, 0.5]), st.integers(0, 100))
@@ -225,10 +265,14 @@ def test_one_row_per_subject_splits_as_without_subjects(event, seed):
     y = target(event)
     own = make_target(y["time"], event, subject=np.arange(len(event))[::-1])
     for one, other in zip(
-        EventStratifiedKFold(2, seed).split(None, y), EventStratifiedKFold(2, seed).split(None, own), strict=True
+        EventStratifiedKFold(2, seed).split(None, y),
+        EventStratifiedKFold(2, seed).split(None, own),
+        strict=True,
     ):
         assert one[1].tolist() == other[1].tolist()
-    first, second = (train_validation_split(form, fraction=0.5, random_state=seed)[1] for form in (y, own))
+    first, second = (
+        train_validation_split(form, fraction=0.5, random_state=seed)[1] for form in (y, own)
+    )
     assert first.tolist() == second.tolist()
 
 
@@ -236,11 +280,18 @@ def test_subjects_with_events_are_spread_evenly():
     rng = np.random.default_rng(0)
     subject = np.repeat(np.arange(300), rng.integers(1, 7, 300))
     often = np.isin(subject, rng.permutation(300)[:60])
-    y = make_target(np.ones(len(subject)), np.where(often, rng.integers(0, 3, len(subject)), 0), subject=subject)
-    shares = [np.bincount(y["event"][test], minlength=3) for _, test in EventStratifiedKFold(5).split(None, y)]
+    y = make_target(
+        np.ones(len(subject)), np.where(often, rng.integers(0, 3, len(subject)), 0), subject=subject
+    )
+    shares = [
+        np.bincount(y["event"][test], minlength=3)
+        for _, test in EventStratifiedKFold(5).split(None, y)
+    ]
     assert (np.ptp(shares, axis=0) <= [20, 8, 8]).all()
     _, validation = train_validation_split(y, fraction=0.2)
-    assert (np.abs(np.bincount(y["event"][validation]) - np.bincount(y["event"]) / 5) <= [20, 6, 6]).all()
+    assert (
+        np.abs(np.bincount(y["event"][validation]) - np.bincount(y["event"]) / 5) <= [20, 6, 6]
+    ).all()
 
 
 def test_scikit_learn_hands_its_groups_to_the_splitter():
@@ -260,7 +311,9 @@ def test_scikit_learn_hands_its_groups_to_the_splitter():
     assert cross_val_score(SeesWholeSubjects(), X, y, groups=groups, cv=folds).tolist() == [1.0] * 4
     with config_context(enable_metadata_routing=True):
         scores = cross_val_score(SeesWholeSubjects(), X, y, params={"groups": groups}, cv=folds)
-        search = GridSearchCV(SeesWholeSubjects(), {"strategy": ["prior"]}, cv=folds).fit(X, y, groups=groups)
+        search = GridSearchCV(SeesWholeSubjects(), {"strategy": ["prior"]}, cv=folds).fit(
+            X, y, groups=groups
+        )
     assert scores.tolist() == [1.0] * 4
     assert search.best_score_ == 1.0
 

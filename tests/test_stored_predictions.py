@@ -10,8 +10,14 @@ import pytest
 from lifemix import DeepSurvivalMachines
 from references.predictions.make import CASES, EVERY_SETTING, model_of, predictions
 
-STORED = json.loads((Path(__file__).parent / "references" / "predictions" / "predictions.json").read_text())["cases"]
-LATER = {"callbacks", "cure", "rounding"}  # settings that version 0.1.0 did not have; their defaults change nothing
+STORED = json.loads(
+    (Path(__file__).parent / "references" / "predictions" / "predictions.json").read_text()
+)["cases"]
+LATER = {
+    "callbacks",
+    "cure",
+    "rounding",
+}  # settings that version 0.1.0 did not have; their defaults change nothing
 
 
 @pytest.mark.parametrize("name", STORED)
@@ -31,5 +37,13 @@ def test_every_setting_is_written_out_and_every_case_is_stored():
 def test_the_paper_s_cases_have_the_paper_s_settings():
     for name, primitive in (("paper", "weibull"), ("paper, lognormal", "lognormal")):
         model, paper = model_of(name), DeepSurvivalMachines.paper(primitive)
-        for setting in ("objective", "shift_activation", "bias", "activation", "prior_strength", "optimizer", "k"):
+        for setting in (
+            "objective",
+            "shift_activation",
+            "bias",
+            "activation",
+            "prior_strength",
+            "optimizer",
+            "k",
+        ):
             assert getattr(model, setting) == getattr(paper, setting), setting

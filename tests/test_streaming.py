@@ -63,7 +63,9 @@ def test_folder_files_dataset_and_table_are_equal(table, folder):
         X, row = read(source)
         assert np.array_equal(row, np.arange(len(table)))
         numbers = COVARIATES[:-1]
-        assert np.array_equal(X[numbers].to_numpy(float), expected[numbers].to_numpy(float), equal_nan=True)
+        assert np.array_equal(
+            X[numbers].to_numpy(float), expected[numbers].to_numpy(float), equal_nan=True
+        )
         assert X["site"].fillna("?").tolist() == expected["site"].fillna("?").tolist()
 
 
@@ -102,7 +104,8 @@ def test_blocks_do_not_depend_on_the_format(table, folder, tmp_path, monkeypatch
     table.to_csv(tmp_path / "t.csv", index=False)
     table.to_parquet(tmp_path / "t.parquet", index=False, row_group_size=170)
     rows = [
-        [len(block.row) for block in TableSource(tmp_path / name, **ROLES).read()] for name in ("t.csv", "t.parquet")
+        [len(block.row) for block in TableSource(tmp_path / name, **ROLES).read()]
+        for name in ("t.csv", "t.parquet")
     ]
     assert rows[0] == rows[1] == [100] * 12
     matrices = [
@@ -121,7 +124,10 @@ def test_a_cell_of_another_type_is_refused_with_file_line_and_option(tmp_path):
     match = r"t.csv, line 110002: 'oops' in column 'a' does not fit the type double .*categorical=\['a'\]"
     with pytest.raises(CovariateError, match=match):
         list(TableSource(tmp_path / "t.csv", "time", "event").blocks())
-    frames = [frame for frame, _ in TableSource(tmp_path / "t.csv", "time", "event", missing=["oops"]).blocks()]
+    frames = [
+        frame
+        for frame, _ in TableSource(tmp_path / "t.csv", "time", "event", missing=["oops"]).blocks()
+    ]
     assert pd.concat(frames)["a"].isna().sum() == 1
     assert "a" in TableSource(tmp_path / "t.csv", "time", "event", categorical=["a"]).labels
 
@@ -183,7 +189,10 @@ def test_damaged_files_and_other_columns_are_named(table, tmp_path):
     with pytest.raises(CovariateError, match=r"part-2.parquet lacks the column 'b'; it has a, c"):
         TableSource(tmp_path, **ROLES)
     table.assign(b="x").to_parquet(path, index=False)
-    with pytest.raises(CovariateError, match=r"part-2.parquet has string in the column 'b'; other files have double"):
+    with pytest.raises(
+        CovariateError,
+        match=r"part-2.parquet has string in the column 'b'; other files have double",
+    ):
         TableSource(tmp_path, **ROLES)
     narrow = table.assign(b=table["b"].astype("float32"), count=table["count"].astype("int8"))
     narrow.to_parquet(path, index=False)
@@ -201,7 +210,9 @@ def test_what_cannot_be_read_is_refused(table, folder, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="has no table files"):
         TableSource(tmp_path)
     table.assign(day=pd.Timestamp("2020-01-01")).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(CovariateError, match=r"'day' must hold numbers, booleans or labels; got timestamp"):
+    with pytest.raises(
+        CovariateError, match=r"'day' must hold numbers, booleans or labels; got timestamp"
+    ):
         TableSource(tmp_path, **ROLES)
     (tmp_path / "u.csv").write_text("a,time,event\n1,2,1\n")
     with pytest.raises(InputError, match="must hold files of one format"):
@@ -219,7 +230,9 @@ def test_rows_are_shuffled_and_subjects_are_held_out_together(table, folder):
     with source_plan(DeepSurvivalMachines(max_epochs=1, **SMALL), source) as (_, plan, _):
         job, times = plan.jobs[0], plan.data.observed.time.double().numpy() * plan.scale.unit
         n_train = len(job.train_rows)
-        position = np.argsort(table["time"].to_numpy())[np.argsort(np.argsort(times))]  # times are distinct
+        position = np.argsort(table["time"].to_numpy())[
+            np.argsort(np.argsort(times))
+        ]  # times are distinct
     assert sorted(position.tolist()) == list(range(len(table)))
     assert abs(np.corrcoef(position[:n_train], np.arange(n_train))[0, 1]) < 0.1
     train, held_out = position[:n_train], position[n_train:]
@@ -245,7 +258,9 @@ def test_the_matrix_is_deleted_however_the_fit_ends(source, tmp_path, monkeypatc
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        DeepSurvivalMachines(max_epochs=1, **SMALL, checkpoint=tmp_path / "kept", callbacks=[Fail()]).fit(source)
+        DeepSurvivalMachines(
+            max_epochs=1, **SMALL, checkpoint=tmp_path / "kept", callbacks=[Fail()]
+        ).fit(source)
     assert not (tmp_path / "kept" / "lifemix-matrix").exists()
 
 
@@ -264,7 +279,9 @@ def test_a_cache_keeps_the_matrix_and_is_used_again(folder, tmp_path, monkeypatc
 def test_free_space_is_checked_first(source, monkeypatch):
     usage = type("Usage", (), {"free": 1000})
     monkeypatch.setattr(mapped_matrix.shutil, "disk_usage", lambda folder: usage)
-    with pytest.raises(InputError, match=r"the encoded matrix of 1,\d+ rows needs .* GB in .*cache="):
+    with pytest.raises(
+        InputError, match=r"the encoded matrix of 1,\d+ rows needs .* GB in .*cache="
+    ):
         DeepSurvivalMachines(max_epochs=1, **SMALL).fit(source)
 
 
@@ -307,10 +324,22 @@ def test_a_fit_is_as_good_as_in_memory_saved_and_evaluated(table, source, tmp_pa
     assert values["concordance", 5.0] > 0.6
     for name in ("out.parquet", "out.csv.gz"):
         assert write_predictions(model, source, tmp_path / name, [5.0, 10.0], [0.9]) == len(table)
-        written = pd.read_parquet(tmp_path / name) if name.endswith("parquet") else pd.read_csv(tmp_path / name)
-        assert list(written.columns) == ["row", "survival_5", "survival_10", "median", "quantile_0.9"]
+        written = (
+            pd.read_parquet(tmp_path / name)
+            if name.endswith("parquet")
+            else pd.read_csv(tmp_path / name)
+        )
+        assert list(written.columns) == [
+            "row",
+            "survival_5",
+            "survival_10",
+            "median",
+            "quantile_0.9",
+        ]
         assert written["row"].tolist() == list(range(1, len(table) + 1))
-        assert written[["survival_5", "survival_10"]].to_numpy() == pytest.approx(expected, abs=1e-12)
+        assert written[["survival_5", "survival_10"]].to_numpy() == pytest.approx(
+            expected, abs=1e-12
+        )
 
 
 KILLED = """
@@ -334,7 +363,10 @@ def test_a_killed_fit_resumes_to_identical_bits(folder, source, tmp_path):
     script = KILLED.replace("{settings!r}", repr(settings))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", script, str(folder), str(tmp_path)]
-    assert subprocess.run(command, env=environment, check=False, timeout=200).returncode == -signal.SIGKILL
+    assert (
+        subprocess.run(command, env=environment, check=False, timeout=200).returncode
+        == -signal.SIGKILL
+    )
     assert (tmp_path / "lifemix-matrix").exists()
     epochs = []
     count = Callback()
@@ -360,8 +392,12 @@ def test_competing_risks_intervals_late_entry_and_weights(table, tmp_path):
     settings = SMALL | {"primitive": "lognormal", "k": 2, "objective": "elbo"}
     y = make_target(mixed["time"], mixed["event"], mixed["entry"], mixed["upper"])
     start = DeepSurvivalMachines(max_epochs=0, **settings).fit(source)
-    memory = DeepSurvivalMachines(max_epochs=0, **settings).fit(mixed[COVARIATES], y, sample_weight=mixed["weight"])
-    assert torch.allclose(start.network_.parameters, memory.network_.parameters, rtol=1e-4, atol=1e-5)
+    memory = DeepSurvivalMachines(max_epochs=0, **settings).fit(
+        mixed[COVARIATES], y, sample_weight=mixed["weight"]
+    )
+    assert torch.allclose(
+        start.network_.parameters, memory.network_.parameters, rtol=1e-4, atol=1e-5
+    )
     model = DeepSurvivalMachines(max_epochs=4, **settings).fit(source)
     assert model.n_events_ == 2
     assert model.log_likelihood(source) > start.log_likelihood(source)
@@ -424,7 +460,10 @@ def test_overlaps_are_found_among_rows_that_are_read_together(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"preprocessor": StandardScaler()}, "preprocessor must be 'auto', None or a TabularPreprocessor"),
+        (
+            {"preprocessor": StandardScaler()},
+            "preprocessor must be 'auto', None or a TabularPreprocessor",
+        ),
         ({"encoder": torch.nn.Linear(6, 4)}, "encoder= needs a table in memory"),
         ({"preprocessor": None}, "preprocessor=None takes numbers only"),
     ],
@@ -437,14 +476,19 @@ def test_options_that_need_the_table_in_memory_are_refused(source, options, mess
 def test_a_preprocessor_and_an_optimizer_class(source):
     preprocessor = TabularPreprocessor(numbers="piecewise", bins=4)
     model = DeepSurvivalMachines(
-        max_epochs=1, **SMALL | {"n_members": 2}, preprocessor=preprocessor, optimizer=torch.optim.SGD
+        max_epochs=1,
+        **SMALL | {"n_members": 2},
+        preprocessor=preprocessor,
+        optimizer=torch.optim.SGD,
     ).fit(source)
     assert model.preprocessor_.columns_[0].knots is not None
     assert len(model.network_.parameters) == 2
 
 
 def test_outcomes_beside_a_source_are_refused(table, source, folder):
-    with pytest.raises(SettingError, match="a TableSource names outcome, weights and subjects itself; got y too"):
+    with pytest.raises(
+        SettingError, match="a TableSource names outcome, weights and subjects itself; got y too"
+    ):
         DeepSurvivalMachines().fit(source, target_of(table))
     with pytest.raises(InputError, match="a fit needs the outcome"):
         DeepSurvivalMachines().fit(TableSource(folder))

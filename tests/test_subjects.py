@@ -59,7 +59,10 @@ TEXTS = {
 
 @pytest.mark.parametrize("values", TEXTS.values(), ids=TEXTS.keys())
 def test_a_text_has_one_code_in_every_form(values):
-    assert subject_codes(values).tolist() == subject_codes(np.array(["b", "a", "b"], dtype=object)).tolist()
+    assert (
+        subject_codes(values).tolist()
+        == subject_codes(np.array(["b", "a", "b"], dtype=object)).tolist()
+    )
 
 
 def test_subjects_are_numbered_by_their_first_rows():
@@ -69,7 +72,10 @@ def test_subjects_are_numbered_by_their_first_rows():
 
 
 BAD = {
-    "missing text": (["a", None, "b", None], r"known in every row; got None at row 1 \(2 such rows\)"),
+    "missing text": (
+        ["a", None, "b", None],
+        r"known in every row; got None at row 1 \(2 such rows\)",
+    ),
     "missing number": ([1.0, np.nan], "got nan at row 1"),
     "two-dimensional": (np.zeros((2, 2)), r"one-dimensional; got shape \(2, 2\)"),
     "unhashable": ([["a"], ["b"]], "can be hashed; got list"),

@@ -43,7 +43,9 @@ def test_a_second_fit_forgets_the_first(make):
     model.fit(other.to_numpy(), later)
     fresh = make().fit(other.to_numpy(), later)
     np.testing.assert_array_equal(model.event_times_, np.unique(later["time"][later["event"] > 0]))
-    assert model.last_event_time_ == fresh.last_event_time_ == later["time"][later["event"] > 0].max()
+    assert (
+        model.last_event_time_ == fresh.last_event_time_ == later["time"][later["event"] > 0].max()
+    )
     assert not hasattr(model, "feature_names_in_")
     np.testing.assert_array_equal(
         model.predict_survival_function(other.to_numpy(), 100 * TIMES),
@@ -60,7 +62,9 @@ def test_a_second_fit_knows_its_own_number_of_event_types(make):
     model.fit(X, make_target(y["time"], y["event"] > 0))
     assert model.n_events_ == 1
     np.testing.assert_allclose(
-        model.predict_cumulative_incidence(X, TIMES), 1 - model.predict_survival_function(X, TIMES), atol=1e-12
+        model.predict_cumulative_incidence(X, TIMES),
+        1 - model.predict_survival_function(X, TIMES),
+        atol=1e-12,
     )
 
 

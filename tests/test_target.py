@@ -23,7 +23,10 @@ def test_make_target_has_event_before_time():
 
 
 def test_optional_fields_appear_only_where_a_row_needs_them():
-    assert make_target(TIME, EVENT, entry=[0, 0, 0], upper=[np.nan] * 3).dtype.names == ("event", "time")
+    assert make_target(TIME, EVENT, entry=[0, 0, 0], upper=[np.nan] * 3).dtype.names == (
+        "event",
+        "time",
+    )
     y = make_target(TIME, EVENT, entry=[0, 1, 2], upper=[np.nan, np.nan, 5.0])
     assert y.dtype.names == ("event", "time", "entry", "upper")
 
@@ -34,7 +37,9 @@ FORMS = {
     "pair": lambda: (TIME, EVENT),
     "pair of lists": lambda: [TIME.tolist(), EVENT.tolist()],
     "frame": lambda: pd.DataFrame({"event": EVENT, "time": TIME}),
-    "frame with duration": lambda: pd.DataFrame({"duration": TIME, "event": EVENT.astype(float)}, index=[7, 8, 9]),
+    "frame with duration": lambda: pd.DataFrame(
+        {"duration": TIME, "event": EVENT.astype(float)}, index=[7, 8, 9]
+    ),
     "column vector": lambda: make_target(TIME, EVENT).reshape(-1, 1),
 }
 
@@ -73,11 +78,17 @@ def test_legal_edges():
 
 
 BAD = {
-    "negative time": ((([1.0, -3.0]), [1, 0]), r"time must be >= 0; got -3\.0 at row 1 \(1 such rows\)"),
+    "negative time": (
+        (([1.0, -3.0]), [1, 0]),
+        r"time must be >= 0; got -3\.0 at row 1 \(1 such rows\)",
+    ),
     "nan time": (([np.nan, 1.0], [1, 0]), "time must be finite; got nan at row 0"),
     "infinite time": (([np.inf, 1.0], [1, 0]), "time must be finite; got inf"),
     "text time": ((["a", "b"], [1, 0]), "time must be numbers"),
-    "dates": ((np.array(["2020-01-01"], dtype="datetime64[D]"), [1]), "Divide the differences by a unit"),
+    "dates": (
+        (np.array(["2020-01-01"], dtype="datetime64[D]"), [1]),
+        "Divide the differences by a unit",
+    ),
     "fractional event": (([1.0, 2.0], [0.5, 1]), r"event must be whole numbers.*got 0\.5 at row 0"),
     "negative event": (([1.0, 2.0], [1, -1]), "event must be >= 0"),
     "text event": (([1.0, 2.0], ["dead", "alive"]), "Map the labels to codes"),
@@ -85,13 +96,19 @@ BAD = {
     "lengths": (([1.0, 2.0], [1]), "one value per row; got 1 values for 2 times"),
     "no rows": (([], []), "no rows"),
     "two-dimensional": (([[1.0, 2.0]], [1]), "one-dimensional"),
-    "two-dimensional events": (([1.0, 2.0], [[1, 0]]), r"event must be one-dimensional; got shape \(1, 2\)"),
+    "two-dimensional events": (
+        ([1.0, 2.0], [[1, 0]]),
+        r"event must be one-dimensional; got shape \(1, 2\)",
+    ),
     "upper below time": (([2.0], [1], None, [1.0]), r"upper must be >= time; got 1\.0"),
     "upper of a censored row": (([2.0], [0], None, [3.0]), "a censored row .* has no upper"),
     "endless interval": (([2.0], [1], None, [np.inf]), "upper must be finite"),
     "entry at time": (([2.0], [1], [2.0]), "entry must be < time"),
     "entry after time": (([2.0], [1], [3.0]), "entry must be < time"),
-    "entry after the interval begins": (([0.0], [1], [3.0], [4.0]), "in intervals set time to entry"),
+    "entry after the interval begins": (
+        ([0.0], [1], [3.0], [4.0]),
+        "in intervals set time to entry",
+    ),
     "negative entry": (([2.0], [1], [-1.0]), "entry must be >= 0"),
 }
 
@@ -118,13 +135,21 @@ def test_unknown_forms_are_refused(y, message):
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 3), st.floats(0.1, 1e6), st.floats(0, 0.99), st.none() | st.floats(1.01, 3)),
+        st.tuples(
+            st.integers(0, 3),
+            st.floats(0.1, 1e6),
+            st.floats(0, 0.99),
+            st.none() | st.floats(1.01, 3),
+        ),
         min_size=1,
         max_size=20,
     )
 )
 def test_round_trip_through_the_array_keeps_every_field(rows):
-    rows = [*rows, (0, 1.0, 0.0, None)]  # a censored row, without which several event types give a warning
+    rows = [
+        *rows,
+        (0, 1.0, 0.0, None),
+    ]  # a censored row, without which several event types give a warning
     event = np.array([row[0] for row in rows])
     time = np.array([row[1] for row in rows])
     entry = time * np.array([row[2] for row in rows])
@@ -177,14 +202,18 @@ def test_groups_become_subjects_where_they_keep_subjects_together():
     assert patients.grouped(["ward", "ward", "ward"]).n_subjects == 1
     with pytest.raises(TargetError, match="got 2 subjects in the target and 3 pairs"):
         patients.grouped([1, 1, 2])
-    with pytest.raises(TargetError, match="groups must have one value per row; got 2 values for 3 rows"):
+    with pytest.raises(
+        TargetError, match="groups must have one value per row; got 2 values for 3 rows"
+    ):
         plain.grouped([1, 2])
     with pytest.raises(TargetError, match="groups must be known in every row"):
         plain.grouped([1, 2, None])
 
 
 def test_a_subject_for_each_row_is_needed():
-    with pytest.raises(TargetError, match="subject must have one value per row; got 2 values for 3 times"):
+    with pytest.raises(
+        TargetError, match="subject must have one value per row; got 2 values for 3 times"
+    ):
         make_target(TIME, EVENT, subject=[1, 2])
 
 
@@ -218,7 +247,9 @@ def test_booleans_are_no_times(name):
 
 @pytest.mark.parametrize("codes", [[1, 2, 2, 1], np.array([1.0, 2, 2, 2])])
 def test_the_status_of_r_gives_a_warning_with_the_fix(codes):
-    with pytest.warns(LifemixWarning, match="no row is censored.*1 = censored, 2 = event.*event=status == 2"):
+    with pytest.warns(
+        LifemixWarning, match="no row is censored.*1 = censored, 2 = event.*event=status == 2"
+    ):
         make_target([5.0, 3.0, 8.0, 2.0], codes)
 
 
@@ -240,7 +271,9 @@ def test_minus_one_for_censored_is_explained():
 @pytest.mark.parametrize("largest", [1001, 10**6, 10**9, 2**62, 1e300])
 def test_event_codes_that_are_no_event_types_are_refused_at_once_and_briefly(largest):
     start = perf_counter()
-    with pytest.raises(TargetError, match="event types are numbered 1, 2, ... up to 1000") as caught:
+    with pytest.raises(
+        TargetError, match="event types are numbered 1, 2, ... up to 1000"
+    ) as caught:
         make_target(np.arange(1.0, 101.0), [largest, *[0, 1] * 49, 1])
     assert len(str(caught.value)) < 300
     assert perf_counter() - start < 0.5

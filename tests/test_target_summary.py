@@ -36,7 +36,9 @@ def _targets(draw):
     event = rng.integers(0, causes + 1, n)
     event[rng.integers(n)] = 1
     event = np.unique(event, return_inverse=True)[1] + (event > 0).all()  # codes without gaps
-    entry = np.where(rng.random(n) < draw(st.sampled_from([0.0, 0.4])), time * rng.random(n) * 0.9, 0.0)
+    entry = np.where(
+        rng.random(n) < draw(st.sampled_from([0.0, 0.4])), time * rng.random(n) * 0.9, 0.0
+    )
     wide = (rng.random(n) < draw(st.sampled_from([0.0, 0.3]))) & (event > 0)
     upper = np.where(wide, time + rng.exponential(5.0, n) + 0.01, np.nan)
     return as_target(make_target(time, event, entry=entry, upper=upper))
@@ -87,11 +89,15 @@ def test_metrics_are_close_to_those_from_the_rows(n, causes, weeks):
         at = horizons(train, event=event)
         survival = rng.uniform(0.05, 0.95, (n, 3))
         for measure in (
-            lambda y, at=at, event=event: np.mean([metrics.concordance_td(y, test, risk, t, event) for t in at]),
+            lambda y, at=at, event=event: np.mean(
+                [metrics.concordance_td(y, test, risk, t, event) for t in at]
+            ),
             lambda y, at=at, event=event, s=survival: metrics.brier_score(y, test, s, at, event),
             lambda y, at=at, event=event: metrics.auc_td(y, test, risk, at, event),
         ):
-            np.testing.assert_allclose(measure(rows), measure(train), atol=2e-3 if n < 1000 else 5e-4)
+            np.testing.assert_allclose(
+                measure(rows), measure(train), atol=2e-3 if n < 1000 else 5e-4
+            )
 
 
 def test_times_that_ten_rows_share_are_exact():
@@ -135,7 +141,9 @@ def test_a_file_holds_no_row_and_the_loaded_model_has_nearly_the_same_score(tmp_
     )
     assert again.last_event_time_ == again.event_times_[-1] == model.event_times_[-1]
     own = {f"{time:.9g}" for time in y["time"].tolist()}
-    kept = np.concatenate([again.training_summary_.times.left[1:], again.training_summary_.times.right[:-1]])
+    kept = np.concatenate(
+        [again.training_summary_.times.left[1:], again.training_summary_.times.right[:-1]]
+    )
     assert not own & {f"{time:.9g}" for time in kept.tolist()}
     assert len(again.event_times_) <= len(model.event_times_) / 5
 
@@ -145,7 +153,9 @@ def test_the_size_of_a_file_does_not_depend_on_the_number_of_rows(tmp_path):
     sizes = []
     for n in (100_000, 400_000):
         target = simulated(n)
-        model = DeepSurvivalMachines(hidden=(), k=1, max_epochs=0).fit(rng.normal(size=(n, 1)), target)
+        model = DeepSurvivalMachines(hidden=(), k=1, max_epochs=0).fit(
+            rng.normal(size=(n, 1)), target
+        )
         save(model, tmp_path / "model")
         sizes.append((tmp_path / "model").stat().st_size)
     assert max(sizes) < 400_000
@@ -165,15 +175,21 @@ def test_a_model_whose_curves_have_a_step_at_each_event_time_keeps_the_event_tim
 
 FORGED = {
     "a negative count": lambda s: replace(s.times, counts=-s.times.counts),
-    "counts that are no whole numbers": lambda s: replace(s.times, counts=s.times.counts.astype(float)),
+    "counts that are no whole numbers": lambda s: replace(
+        s.times, counts=s.times.counts.astype(float)
+    ),
     "more rows than any table": lambda s: replace(s.times, counts=s.times.counts * 2**40),
     "a missing cell": lambda s: replace(s.times, left=s.times.left[:-1]),
     "a time that is not finite": lambda s: replace(s.times, right=s.times.right * np.inf),
-    "cells in the wrong order": lambda s: replace(s.times, left=s.times.left[::-1], right=s.times.right[::-1]),
+    "cells in the wrong order": lambda s: replace(
+        s.times, left=s.times.left[::-1], right=s.times.right[::-1]
+    ),
     "no last time": lambda s: replace(s.times, last=s.times.last * np.nan),
     "other event types": lambda s: replace(s, lower=s.entry),
     "no quartiles": lambda s: replace(s, quartiles=s.quartiles[1:]),
-    "more entries than rows": lambda s: replace(s, entry=Cells.of(np.ones(401), np.zeros(401, dtype=np.int64), 1)),
+    "more entries than rows": lambda s: replace(
+        s, entry=Cells.of(np.ones(401), np.zeros(401, dtype=np.int64), 1)
+    ),
     "event times that descend": lambda s: replace(s, event_times=s.grid[::-1]),
 }
 

@@ -23,7 +23,9 @@ NAMES = np.array([f"patient-{number}" for number in PERSON])
 X = RNG.normal(size=(N_SUBJECTS, 4))[PERSON]
 TIME = RNG.exponential(size=N_SUBJECTS)[PERSON]
 SAME_OUTCOME = make_target(TIME, np.ones(len(TIME), dtype=int), subject=NAMES)  # visits repeat it
-OWN_OUTCOME = make_target(RNG.exponential(size=len(TIME)), np.ones(len(TIME), dtype=int), subject=NAMES)
+OWN_OUTCOME = make_target(
+    RNG.exponential(size=len(TIME)), np.ones(len(TIME), dtype=int), subject=NAMES
+)
 TRAINING = (PERSON < 30) & (np.arange(len(PERSON)) < 2 * N_SUBJECTS)  # two visits of 30 subjects
 LATER = (PERSON < 30) & ~TRAINING
 NEW = PERSON >= 30
@@ -50,7 +52,9 @@ def score_warnings(model, rows, y):
 def test_other_rows_of_training_subjects_give_one_warning(model, y):
     model.fit(X[TRAINING], y[TRAINING])
     (message,) = score_warnings(model, LATER | NEW, y)
-    assert message.startswith("30 of 60 scored rows belong to subjects that the model was trained on")
+    assert message.startswith(
+        "30 of 60 scored rows belong to subjects that the model was trained on"
+    )
     assert "cv=lifemix.splits.EventStratifiedKFold(), or GroupKFold() with groups=" in message
     assert score_warnings(pickle.loads(pickle.dumps(model)), LATER | NEW, y) == [message]
     assert not score_warnings(model, TRAINING, y)
@@ -62,7 +66,9 @@ def test_part_of_the_training_rows_is_recognised():
     assert not score_warnings(model, np.flatnonzero(TRAINING)[:20], OWN_OUTCOME)
 
 
-@pytest.mark.parametrize("model", [CoxPH(penalty=1.0), DeepSurvivalMachines(**SMALL)], ids=["CoxPH", "DSM"])
+@pytest.mark.parametrize(
+    "model", [CoxPH(penalty=1.0), DeepSurvivalMachines(**SMALL)], ids=["CoxPH", "DSM"]
+)
 def test_rows_of_weight_zero_are_no_training_rows(model):
     model.fit(X, OWN_OUTCOME, sample_weight=TRAINING.astype(float))
     assert score_warnings(model, LATER | NEW, OWN_OUTCOME)[0].startswith("30 of 60 scored rows")
@@ -76,7 +82,9 @@ def test_a_new_fit_forgets_the_subjects_of_the_last():
 
 
 def search_on_noise(cv, groups=None):
-    search = GridSearchCV(RandomSurvivalForest(n_trees=20), {"min_samples_leaf": [3]}, cv=cv, return_train_score=True)
+    search = GridSearchCV(
+        RandomSurvivalForest(n_trees=20), {"min_samples_leaf": [3]}, cv=cv, return_train_score=True
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LifemixWarning)
         search.fit(X, SAME_OUTCOME, groups=groups)
@@ -90,14 +98,18 @@ def test_a_search_that_separates_subjects_warns_in_every_fold():
     assert messages == ["40 of 40 scored rows belong to subjects that the model was trained on"] * 3
 
 
-@pytest.mark.parametrize(("cv", "groups"), [(EventStratifiedKFold(3), None), (GroupKFold(3), PERSON)])
+@pytest.mark.parametrize(
+    ("cv", "groups"), [(EventStratifiedKFold(3), None), (GroupKFold(3), PERSON)]
+)
 def test_a_search_that_keeps_subjects_together_does_not_warn(cv, groups):
     score, messages = search_on_noise(cv, groups)
     assert score < 0.65
     assert not messages
 
 
-@pytest.mark.parametrize("model", [CoxPH(penalty=1.0), DeepSurvivalMachines(**SMALL)], ids=["CoxPH", "DSM"])
+@pytest.mark.parametrize(
+    "model", [CoxPH(penalty=1.0), DeepSurvivalMachines(**SMALL)], ids=["CoxPH", "DSM"]
+)
 def test_a_model_file_contains_no_subjects_and_a_loaded_model_does_not_warn(model, tmp_path):
     model.fit(X[TRAINING], OWN_OUTCOME[TRAINING])
     save(model, tmp_path / "model.safetensors")

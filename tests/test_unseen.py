@@ -28,7 +28,9 @@ def records():
     for table, values in GAPS.items():
         for fold, gap in enumerate(values):
             rows.append({"table": table, "fold": fold, "model": "ridge", "ibs": 0.2, "c": 0.6})
-            rows.append({"table": table, "fold": fold, "model": "dsm", "ibs": 0.2 + gap, "c": 0.6 - gap})
+            rows.append(
+                {"table": table, "fold": fold, "model": "dsm", "ibs": 0.2 + gap, "c": 0.6 - gap}
+            )
     return pd.DataFrame(rows)
 
 
@@ -63,9 +65,15 @@ def test_tables_above_a_bar_have_their_interval_above_0():
 
 def test_a_model_that_failed_gets_the_scores_of_the_curve_without_covariates():
     frame = records()
-    plain = frame[frame["model"] == "ridge"].assign(model="marginal", ibs=[0.3, 0.31, 0.32, 0.33, 0.34, 0.35], c=0.5)
+    plain = frame[frame["model"] == "ridge"].assign(
+        model="marginal", ibs=[0.3, 0.31, 0.32, 0.33, 0.34, 0.35], c=0.5
+    )
     failed = frame.assign(error=None)
-    failed.loc[3, ["ibs", "c", "error"]] = [np.nan, np.nan, "ValueError: it did not work"]  # dsm, the second fold of a
+    failed.loc[3, ["ibs", "c", "error"]] = [
+        np.nan,
+        np.nan,
+        "ValueError: it did not work",
+    ]  # dsm, the second fold of a
     filled = with_failures(pd.concat([failed, plain], ignore_index=True))
     assert filled.loc[3, ["ibs", "c"]].tolist() == [0.31, 0.5]
     pd.testing.assert_frame_equal(
@@ -74,7 +82,14 @@ def test_a_model_that_failed_gets_the_scores_of_the_curve_without_covariates():
 
 
 def test_the_page_counts_kinds_of_tables_and_names_those_that_are_behind(tmp_path):
-    facts = {"ici": 0.03, "d_p": 0.01, "log_likelihood": np.nan, "fit_seconds": 1.0, "n_events": 1, "commit": "abc"}
+    facts = {
+        "ici": 0.03,
+        "d_p": 0.01,
+        "log_likelihood": np.nan,
+        "fit_seconds": 1.0,
+        "n_events": 1,
+        "commit": "abc",
+    }
     frame = records().assign(**facts)
     frame.loc[frame["table"] == "b", "n_events"] = 2
     frame.loc[frame["table"].eq("b") & frame["model"].eq("dsm"), "ibs"] = [0.21, 0.2101]
@@ -87,7 +102,9 @@ def test_the_page_counts_kinds_of_tables_and_names_those_that_are_behind(tmp_pat
     assert "last week" not in text
     assert "2 with one event type, 1 with several" in text
     assert "| 2 of 3 (2 of 2, 0 of 1) |" in text
-    assert "above 0: b (+5.0 %, +4.6 to +5.4)." in text  # 5.025 -+ 12.706 * 0.0354 * sqrt(1 / 2 + 1 / 4)
+    assert (
+        "above 0: b (+5.0 %, +4.6 to +5.4)." in text
+    )  # 5.025 -+ 12.706 * 0.0354 * sqrt(1 / 2 + 1 / 4)
 
 
 def test_records_are_resumed_by_fold_and_version_and_survive_a_torn_line(tmp_path):
@@ -98,7 +115,9 @@ def test_records_are_resumed_by_fold_and_version_and_survive_a_torn_line(tmp_pat
     run(path, wanted[1:3], jobs=1)
     with path.open("a") as file:
         file.write('{"table": "Melanoma-causes", "mod')  # a kill
-    assert [cell.fold for cell in missing(path, ["Melanoma-causes"], ["marginal"], folds=2, repeats=2)] == [0, 6]
+    assert [
+        cell.fold for cell in missing(path, ["Melanoma-causes"], ["marginal"], folds=2, repeats=2)
+    ] == [0, 6]
     run(path, wanted[:1], jobs=1)
     assert [record["fold"] for record in read_records(path)] == [1, 5, 0]
     found = current(path, ["Melanoma-causes"], ["marginal"])
@@ -109,10 +128,14 @@ def test_records_are_resumed_by_fold_and_version_and_survive_a_torn_line(tmp_pat
 
 def test_records_of_another_version_do_not_count(tmp_path, monkeypatch):
     path = tmp_path / "records.jsonl"
-    path.write_text('{"table": "a", "model": "dsm", "fold": 0, "ibs": 0.2}\n')  # of before there were versions
+    path.write_text(
+        '{"table": "a", "model": "dsm", "fold": 0, "ibs": 0.2}\n'
+    )  # of before there were versions
     assert stale(path) == {"dsm": 1}
     assert len(missing(path, ["a"], ["dsm"], folds=1, repeats=1)) == 1
-    path.write_text(f'{{"table": "a", "model": "dsm", "fold": 0, "version": "{VERSIONS["dsm"]}"}}\n')
+    path.write_text(
+        f'{{"table": "a", "model": "dsm", "fold": 0, "version": "{VERSIONS["dsm"]}"}}\n'
+    )
     assert stale(path) == {}
     assert missing(path, ["a"], ["dsm"], folds=1, repeats=1) == []
     monkeypatch.setitem(VERSIONS, "dsm", "changed")
@@ -168,7 +191,9 @@ def test_equal_parts_hold_out_every_row_once_in_six_members():
 def test_a_common_epoch_is_that_of_the_least_mean_loss():
     X, y = sample()
     watch = CommonEpoch()
-    model = DeepSurvivalMachines(hidden=(16,), n_members=3, patience=99, learning_rate=0.03, callbacks=[watch])
+    model = DeepSurvivalMachines(
+        hidden=(16,), n_members=3, patience=99, learning_rate=0.03, callbacks=[watch]
+    )
     model.fit(X, y)
     losses = pd.DataFrame(model.history_).groupby("epoch")["validation_loss"].mean()
     assert watch.epoch == losses.idxmin()
@@ -183,7 +208,9 @@ def test_one_cycle_rises_and_falls():
             rates.append(state.fleet.settings.learning_rate)
 
     X, y = sample()
-    DeepSurvivalMachines(hidden=(4,), max_epochs=10, patience=10, callbacks=[OneCycle(1e-2, 10), Watch()]).fit(X, y)
+    DeepSurvivalMachines(
+        hidden=(4,), max_epochs=10, patience=10, callbacks=[OneCycle(1e-2, 10), Watch()]
+    ).fit(X, y)
     assert np.argmax(rates) in (2, 3)
     assert 5e-3 < max(rates) <= 1e-2
     assert rates[-1] < 1e-3
@@ -210,7 +237,9 @@ def test_coxnet_has_its_whole_path_with_tied_times():
     path = Coxnet()._path(X, target, 0.3 * np.geomspace(1.0, 0.001, 40))
     assert path.shape == (2, 40)
     plain = CoxPH(ties="breslow", preprocessor=None).fit(X, y)
-    assert _partial_likelihood(X @ path[:, -1], target) == pytest.approx(plain.log_likelihood_, abs=0.01)
+    assert _partial_likelihood(X @ path[:, -1], target) == pytest.approx(
+        plain.log_likelihood_, abs=0.01
+    )
     assert Coxnet().fit(X, y).predict(X).std() > 0.5
 
 
@@ -220,7 +249,9 @@ def test_xgboost_by_cause_adds_up_to_1():
     y["event"] = np.where(y["event"] > 0, 1 + (X[:, 1] > 0), 0)
     model = CauseSpecific(XGBoostCox()).fit(X, y)
     total = model.predict_cumulative_incidences(X, [1.0, 4.0]).sum(axis=0)
-    np.testing.assert_allclose(total + model.predict_survival_function(X, [1.0, 4.0]), 1, atol=1e-12)
+    np.testing.assert_allclose(
+        total + model.predict_survival_function(X, [1.0, 4.0]), 1, atol=1e-12
+    )
 
 
 def test_the_likelihood_of_a_distribution_is_that_of_the_model():
@@ -237,7 +268,9 @@ def test_tuned_xgboost_has_the_settings_that_fit_held_out_rows_best(monkeypatch)
     X, y = sample()
     monkeypatch.setattr(XGBoostCox, "_GRID", {"max_depth": (3,), "subsample": (0.8, 0.01)})
     tuned, plain = (XGBoostCox(tuned=tuned).fit(X, y) for tuned in (True, False))
-    np.testing.assert_array_equal(tuned.predict(X), plain.predict(X))  # a hundredth of the rows is not enough
+    np.testing.assert_array_equal(
+        tuned.predict(X), plain.predict(X)
+    )  # a hundredth of the rows is not enough
 
 
 def test_xgboost_s_curves_rise_from_0_and_order_rows_by_risk():
@@ -247,4 +280,6 @@ def test_xgboost_s_curves_rise_from_0_and_order_rows_by_risk():
     curves = model.predict_cumulative_incidence(X, [0.0, 1.0, 4.0, 9.0])
     assert (curves[:, 0] == 0).all()
     assert (np.diff(curves, axis=1) >= 0).all()
-    np.testing.assert_array_equal(np.argsort(curves[:, 2], kind="stable"), np.argsort(model.predict(X), kind="stable"))
+    np.testing.assert_array_equal(
+        np.argsort(curves[:, 2], kind="stable"), np.argsort(model.predict(X), kind="stable")
+    )

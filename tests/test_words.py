@@ -88,6 +88,8 @@ def test_private_words_are_found(text):
     assert private_words(text)[0].startswith("line 1: ")
 
 
-@pytest.mark.parametrize("text", ["one value per row", "flawless", "fit a model", "a new row at time 3", "see a model"])
+@pytest.mark.parametrize(
+    "text", ["one value per row", "flawless", "fit a model", "a new row at time 3", "see a model"]
+)
 def test_plain_words_are_not(text):
     assert private_words(text) == []

@@ -33,8 +33,12 @@ def _cases(files: int, others: int) -> Iterator[tuple[str, int]]:
 def main() -> None:
     """Read the command line, and run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz")
-    parser.add_argument("--files", type=int, default=20_000, help="mutated model, checkpoint and store files")
-    parser.add_argument("--others", type=int, default=2_000, help="tables, command lines, times and settings")
+    parser.add_argument(
+        "--files", type=int, default=20_000, help="mutated model, checkpoint and store files"
+    )
+    parser.add_argument(
+        "--others", type=int, default=2_000, help="tables, command lines, times and settings"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="one case, KIND:NUMBER")
     options = parser.parse_args()
@@ -51,7 +55,9 @@ def main() -> None:
             findings += 1
             print(f"{kind}:{number} (seed {options.seed}): {wrong}", flush=True)
     print(", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count))
-    print(f"{sum(counts.values()):,} cases, {findings} findings, {time.perf_counter() - start:.0f} s")
+    print(
+        f"{sum(counts.values()):,} cases, {findings} findings, {time.perf_counter() - start:.0f} s"
+    )
     raise SystemExit(1 if findings else 0)
 
 

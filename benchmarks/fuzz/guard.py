@@ -17,7 +17,14 @@ __all__ = ["watched"]
 
 _MEMORY = 100 * 2**20
 _SECONDS = 30
-_CODE = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class", "socket.connect")
+_CODE = (
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "subprocess.Popen",
+    "pickle.find_class",
+    "socket.connect",
+)
 _STATUS = Path("/proc/self/status")
 _heard: list[str] = []
 _hooked: list[bool] = []
@@ -36,7 +43,9 @@ def _kilobytes(name: str) -> int:
     """Return a number of this process's status: ``VmHWM`` is the most memory since it was last set back."""
     if not _STATUS.exists():
         return 0
-    return next(int(line.split()[1]) for line in _STATUS.read_text().splitlines() if line.startswith(name))
+    return next(
+        int(line.split()[1]) for line in _STATUS.read_text().splitlines() if line.startswith(name)
+    )
 
 
 def watched(case: Callable[[], None], size: int = 0, memory: bool = True) -> str | None:

@@ -42,13 +42,24 @@ _COLUMNS = ("--time", "time", "--event", "event")
 
 def _table(folder: Path) -> None:
     rng = np.random.default_rng(0)
-    lines = ["a,b,time,event", *(f"{x:.3f},{z:.3f},{t:.3f},{t < 1:d}" for x, z, t in rng.exponential(size=(300, 3)))]
+    lines = [
+        "a,b,time,event",
+        *(f"{x:.3f},{z:.3f},{t:.3f},{t < 1:d}" for x, z, t in rng.exponential(size=(300, 3))),
+    ]
     (folder / "table.csv").write_text("\n".join(lines) + "\n")
 
 
 def _fit(folder: Path) -> list[str]:
     quick = ["--no-search", "--epochs", "20", "--members", "2", "--hidden", "10"]
-    return [*_LIFEMIX, "fit", str(folder / "table.csv"), *_COLUMNS, *quick, "-o", str(folder / "model.safetensors")]
+    return [
+        *_LIFEMIX,
+        "fit",
+        str(folder / "table.csv"),
+        *_COLUMNS,
+        *quick,
+        "-o",
+        str(folder / "model.safetensors"),
+    ]
 
 
 def _mix(folder: Path) -> list[str]:
@@ -105,7 +116,9 @@ def _half_written(folder: Path, expected: dict[str, bytes]) -> str | None:
 def _run(command: list[str], how: str, after: float, space: int) -> int:
     """Run a command and disturb it; return how it ended."""
     before = partial(_limit, space) if how == "disk full" else None
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=before) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=before
+    ) as process:
         if how != "disk full":
             try:
                 process.wait(after)
@@ -148,7 +161,9 @@ def disturb(rounds: int, seed: int = 0, names: tuple[str, ...] = tuple(COMMANDS)
                 try:
                     code = _run(COMMANDS[name](folder), how, at, space)
                     problem = _half_written(folder, expected)
-                    again = subprocess.run(COMMANDS[name](folder), capture_output=True, text=True, check=False)
+                    again = subprocess.run(
+                        COMMANDS[name](folder), capture_output=True, text=True, check=False
+                    )
                     if again.returncode:
                         problem = f"it does not go on: {again.stderr[-300:]}"
                     elif _results(folder) != expected:
@@ -158,7 +173,9 @@ def disturb(rounds: int, seed: int = 0, names: tuple[str, ...] = tuple(COMMANDS)
                 except Exception as error:
                     code, problem = -1, f"{type(error).__name__}: {error}"
                 what = f"{name}, {how} (after {at:.1f} s or {space} bytes; code {code})"
-                print(f"{what}: {problem or 'whole, and the same result after going on'}", flush=True)
+                print(
+                    f"{what}: {problem or 'whole, and the same result after going on'}", flush=True
+                )
                 wrong += [f"{what}: {problem}"] if problem else []
                 shutil.rmtree(folder)
         shutil.rmtree(whole)

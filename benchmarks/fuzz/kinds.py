@@ -70,9 +70,14 @@ def _averages() -> list[tuple[bytes, Any, Any]]:
     """Return averages of models of one and of two event types, as ``_models`` does."""
     small = DeepSurvivalMachines(k=2, hidden=(4,), max_epochs=2, n_members=1)
     trees = baselines.GradientBoosting(n_intervals=4, max_iter=5, min_samples_leaf=10)
-    cox = {1: baselines.CoxPH(penalty="auto"), 2: baselines.CauseSpecific(baselines.CoxPH(penalty=1.0))}
+    cox = {
+        1: baselines.CoxPH(penalty="auto"),
+        2: baselines.CauseSpecific(baselines.CoxPH(penalty=1.0)),
+    }
     return [
-        _saved(LifeMix({"networks": small, "Cox": cox[n_events], "trees": trees}, n_folds=2), n_events)
+        _saved(
+            LifeMix({"networks": small, "Cox": cox[n_events], "trees": trees}, n_folds=2), n_events
+        )
         for n_events in (1, 2)
     ]
 
@@ -131,7 +136,9 @@ class _Stop(Callback):
 
 
 def _checkpointed(folder: Path, **options: Any) -> DeepSurvivalMachines:
-    return DeepSurvivalMachines(k=2, hidden=(3,), max_epochs=3, batch_size=45, checkpoint=folder, **options)
+    return DeepSurvivalMachines(
+        k=2, hidden=(3,), max_epochs=3, batch_size=45, checkpoint=folder, **options
+    )
 
 
 @cache
@@ -144,7 +151,9 @@ def _checkpoint() -> tuple[bytes, Any]:
     except InterruptedError:
         data = (folder / _CHECKPOINT).read_bytes()
     shutil.rmtree(folder)
-    return data, DeepSurvivalMachines(k=2, hidden=(3,), max_epochs=3, batch_size=45).fit(X, y).predict(X)
+    return data, DeepSurvivalMachines(k=2, hidden=(3,), max_epochs=3, batch_size=45).fit(
+        X, y
+    ).predict(X)
 
 
 def _damaged_checkpoint(rng: Random, folder: Path) -> str | None:
@@ -181,7 +190,9 @@ def _subset(found: dict[Any, Any], known: dict[Any, Any]) -> None:
 
 
 def _record(fold: int) -> Record:
-    return Record("support", "dsm", {"k": 4}, 0.25, fold, 0, "full", {"ctd": [[0.5 + fold / 13]]}, seconds=1.5)
+    return Record(
+        "support", "dsm", {"k": 4}, 0.25, fold, 0, "full", {"ctd": [[0.5 + fold / 13]]}, seconds=1.5
+    )
 
 
 @cache
@@ -224,7 +235,9 @@ def _command(arguments: list[str]) -> None:
 
     result = CliRunner().invoke(app, arguments)
     if result.exit_code not in (0, 2) or "something went wrong" in result.stderr:
-        raise AssertionError(f"exit code {result.exit_code}: {result.stderr[-200:]} {result.exception!r}")
+        raise AssertionError(
+            f"exit code {result.exit_code}: {result.stderr[-200:]} {result.exception!r}"
+        )
 
 
 def _damaged_table(rng: Random, folder: Path) -> str | None:
@@ -250,7 +263,23 @@ def _command_line(rng: Random, folder: Path) -> str | None:
         "-o",
         "--json",
     ]
-    values = ["time", "event", "a", "group", "1,2", "1d", "", "nan", "-1", "1e400", "[/red]", "$x$", "0", "é", "t.csv"]
+    values = [
+        "time",
+        "event",
+        "a",
+        "group",
+        "1,2",
+        "1d",
+        "",
+        "nan",
+        "-1",
+        "1e400",
+        "[/red]",
+        "$x$",
+        "0",
+        "é",
+        "t.csv",
+    ]
     command = str(rng.choice(["doctor", "predict", "evaluate", "describe"]))
     arguments = [command] + ([] if command == "doctor" else [str(folder / "m.safetensors")])
     arguments += [] if command == "describe" else [str(folder / "t.csv")]
@@ -262,11 +291,47 @@ def _command_line(rng: Random, folder: Path) -> str | None:
 def _train_command(rng: Random, folder: Path) -> str | None:
     """``fit`` and ``compare`` with odd options; what could take long is kept small."""
     (folder / "t.csv").write_bytes(_table())
-    odd = ["--model", "--models", "--fast", "--jobs", "--k", "--hidden", "--dropout", "--search", "--holdout", "--unit"]
-    values = ["cox", "curve", "dsm", "lifemix", "svm", "0", "-2", "1", "nan", "", "none", "3,2", "[/red]", "$x$", "0.4"]
+    odd = [
+        "--model",
+        "--models",
+        "--fast",
+        "--jobs",
+        "--k",
+        "--hidden",
+        "--dropout",
+        "--search",
+        "--holdout",
+        "--unit",
+    ]
+    values = [
+        "cox",
+        "curve",
+        "dsm",
+        "lifemix",
+        "svm",
+        "0",
+        "-2",
+        "1",
+        "nan",
+        "",
+        "none",
+        "3,2",
+        "[/red]",
+        "$x$",
+        "0.4",
+    ]
     command = str(rng.choice(["fit", "compare"]))
     quick = ["-o", str(folder / "m.safetensors")] if command == "fit" else ["--folds", "2"]
-    arguments = [command, str(folder / "t.csv"), "--time", "time", "--event", "event", "--force", *quick]
+    arguments = [
+        command,
+        str(folder / "t.csv"),
+        "--time",
+        "time",
+        "--event",
+        "event",
+        "--force",
+        *quick,
+    ]
     for _ in range(int(rng.integers(0, 3))):
         arguments += [str(rng.choice(odd)), str(rng.choice(values))][: int(rng.integers(1, 3))]
     if "--model" not in arguments and "--models" not in arguments:
@@ -277,16 +342,23 @@ def _train_command(rng: Random, folder: Path) -> str | None:
 @cache
 def _fitted() -> list[Any]:
     X, y = _data()
-    return [DeepSurvivalMachines(k=2, hidden=(4,), max_epochs=1).fit(X, y), baselines.AalenJohansen().fit(X, y)]
+    return [
+        DeepSurvivalMachines(k=2, hidden=(4,), max_epochs=1).fit(X, y),
+        baselines.AalenJohansen().fit(X, y),
+    ]
 
 
 def _odd_times(rng: Random, folder: Path) -> str | None:
     model, X = _fitted()[int(rng.integers(2))], _data()[0][:4]
-    odd = [odd_value(rng) for _ in range(int(rng.integers(0, 3)))] + [1e-320, 1e308, 0.0, 2][: int(rng.integers(5))]
+    odd = [odd_value(rng) for _ in range(int(rng.integers(0, 3)))] + [1e-320, 1e308, 0.0, 2][
+        : int(rng.integers(5))
+    ]
     times = odd[0] if len(odd) == 1 and rng.random() < 0.5 else odd
 
     def case() -> None:
-        found = model.predict_cumulative_incidence(X, times, event=odd_value(rng) if rng.random() < 0.3 else 1)
+        found = model.predict_cumulative_incidence(
+            X, times, event=odd_value(rng) if rng.random() < 0.3 else 1
+        )
         if not ((found >= 0) & (found <= 1 + 1e-6)).all():
             raise AssertionError(f"no probabilities at {times}: {found}")
 

@@ -45,14 +45,18 @@ def altered_bytes(rng: np.random.Generator, data: bytes) -> bytes:
     """Return bytes with one to three changes: bits, runs, cuts, insertions, copies."""
     for _ in range(int(rng.integers(1, 4))):
         data = (
-            _CHANGES[int(rng.integers(len(_CHANGES)))](rng, data) if data else bytes(rng.integers(0, 256, 9).tolist())
+            _CHANGES[int(rng.integers(len(_CHANGES)))](rng, data)
+            if data
+            else bytes(rng.integers(0, 256, 9).tolist())
         )
     return data
 
 
 def _flip(rng: np.random.Generator, data: bytes) -> bytes:
     changed = bytearray(data)
-    near = len(data) if rng.random() < 0.5 else min(len(data), 3000)  # the header is where structure is
+    near = (
+        len(data) if rng.random() < 0.5 else min(len(data), 3000)
+    )  # the header is where structure is
     changed[int(rng.integers(near))] ^= 1 << int(rng.integers(8))
     return bytes(changed)
 
@@ -69,7 +73,9 @@ def _cut(rng: np.random.Generator, data: bytes) -> bytes:
 
 def _insert(rng: np.random.Generator, data: bytes) -> bytes:
     at = int(rng.integers(len(data)))
-    piece = [b"\n", b"{", b"]", b'"', b"9" * 5000, rng.bytes(8), b"NaN", b"\\ud800"][int(rng.integers(8))]
+    piece = [b"\n", b"{", b"]", b'"', b"9" * 5000, rng.bytes(8), b"NaN", b"\\ud800"][
+        int(rng.integers(8))
+    ]
     return data[:at] + piece + data[at:]
 
 
@@ -79,7 +85,15 @@ def _copy(rng: np.random.Generator, data: bytes) -> bytes:
     return data[:first] + data[second : second + length] + data[first + length :]
 
 
-_CHANGES: list[Callable[[np.random.Generator, bytes], bytes]] = [_flip, _flip, _flip, _run, _cut, _insert, _copy]
+_CHANGES: list[Callable[[np.random.Generator, bytes], bytes]] = [
+    _flip,
+    _flip,
+    _flip,
+    _run,
+    _cut,
+    _insert,
+    _copy,
+]
 
 
 def altered_value(rng: np.random.Generator, value: Any) -> Any:
@@ -129,7 +143,9 @@ def altered_array(rng: np.random.Generator, array: NDArray[Any]) -> NDArray[Any]
         return [array.reshape(-1), array[None], array.T][int(rng.integers(3))]
     if way == 3:
         with np.errstate(all="ignore"):
-            return array.astype(["float64", "float32", "int64", "int32", "uint8", "bool"][int(rng.integers(6))])
+            return array.astype(
+                ["float64", "float32", "int64", "int32", "uint8", "bool"][int(rng.integers(6))]
+            )
     if way == 4 and array.ndim:
         return array[::-1]
     return np.zeros_like(array)

@@ -34,11 +34,17 @@ def _kept(name: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.pbc", description=__doc__.split(":")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.pbc", description=__doc__.split(":")[0]
+    )
     parser.add_argument("--repeats", type=int, default=2, help="repeats of the five folds")
-    parser.add_argument("--splits", type=int, default=5, help="random splits of the comparison by visit")
+    parser.add_argument(
+        "--splits", type=int, default=5, help="random splits of the comparison by visit"
+    )
     parser.add_argument("--quick", action="store_true", help="one repeat, one split, kept apart")
-    parser.add_argument("--report", action="store_true", help="only write the kept numbers into docs/histories.md")
+    parser.add_argument(
+        "--report", action="store_true", help="only write the kept numbers into docs/histories.md"
+    )
     options = parser.parse_args()
     if options.report:
         print(f"written: {write_report().name}")
@@ -47,7 +53,10 @@ def main() -> None:
     cohort, facts = load(), machine()
     repeats, splits = (1, 1) if options.quick else (options.repeats, options.splits)
     folds = [
-        _kept(f"fold-{repeat}-{fold}", lambda repeat=repeat, fold=fold: landmark_fold(cohort, repeat, fold))
+        _kept(
+            f"fold-{repeat}-{fold}",
+            lambda repeat=repeat, fold=fold: landmark_fold(cohort, repeat, fold),
+        )
         for repeat in range(repeats)
         for fold in range(FOLDS)
     ]
@@ -60,7 +69,10 @@ def main() -> None:
         "landmarks": landmark_table(cohort, folds),
         "repeats": repeats,
         "visits": visits,
-        "seconds": {name: float(np.mean([fold["seconds"][name] for fold in folds])) for name in folds[0]["seconds"]},
+        "seconds": {
+            name: float(np.mean([fold["seconds"][name] for fold in folds]))
+            for name in folds[0]["seconds"]
+        },
     }
     print(f"written: {save('pbc', options.quick, facts, results).name}")
     if result_path("pbc", False, "json").is_file():

@@ -36,7 +36,9 @@ class AutonRecurrent:
         self.prepared = SequencePreprocessor().fit({"clinic": train.clinic, "visits": train.visits})
         x, times = self._sequences(train)
         remaining = _rows([train.target.time[i] - own for i, own in enumerate(times)])
-        events = _rows([np.full(len(own), float(train.target.event[i])) for i, own in enumerate(times)])
+        events = _rows(
+            [np.full(len(own), float(train.target.event[i])) for i, own in enumerate(times)]
+        )
         order = np.random.default_rng(seed).permutation(len(x))
         held, fit = np.split(order, [round(_HELD_OUT * len(x))])
         best = np.inf
@@ -56,7 +58,9 @@ class AutonRecurrent:
         since = s - known.visits.last_times
         grid = np.unique(np.concatenate([since, since + w]))
         curves = self.at_last(x, grid)
-        now, later = (curves[np.arange(len(x)), np.searchsorted(grid, at)] for at in (since, since + w))
+        now, later = (
+            curves[np.arange(len(x)), np.searchsorted(grid, at)] for at in (since, since + w)
+        )
         return 1 - later / now
 
     def at_last(self, x: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -72,14 +76,21 @@ class AutonRecurrent:
 
     def _sequences(self, cohort: Cohort) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the inputs of every visit, a matrix per patient, and the times of the visits."""
-        matrix = self.prepared.transform({"clinic": cohort.clinic, "visits": cohort.visits}).astype(np.float64)
+        matrix = self.prepared.transform({"clinic": cohort.clinic, "visits": cohort.visits}).astype(
+            np.float64
+        )
         table, visits = self.prepared.blocks_
         count = matrix[:, table.width].astype(int)
         steps = matrix[:, table.width + 3 :].reshape(len(matrix), *visits.shape)
         fixed = matrix[:, : table.width]
         long = cohort.visits.to_long()
-        times = [own.to_numpy()[-n:] for (_, own), n in zip(long.groupby("row")["time"], count, strict=True)]
-        return _rows([np.hstack([steps[i, :n], np.tile(fixed[i], (n, 1))]) for i, n in enumerate(count)]), times
+        times = [
+            own.to_numpy()[-n:]
+            for (_, own), n in zip(long.groupby("row")["time"], count, strict=True)
+        ]
+        return _rows(
+            [np.hstack([steps[i, :n], np.tile(fixed[i], (n, 1))]) for i, n in enumerate(count)]
+        ), times
 
 
 def _rows(parts: list[np.ndarray]) -> np.ndarray:
@@ -95,4 +106,6 @@ def _held_out_loss(module: Any, model: Any, x: Any, t: Any, e: Any) -> float:
     x, t, e = model._preprocess_training_data(x, t, e, 0, (x, t[:], e[:]), 0)[:3]
     flat = [values.flatten()[~torch.isnan(values.flatten())] for values in (t, e)]
     with torch.no_grad():
-        return float(module.losses.conditional_loss(model.torch_model, x, *flat, elbo=False, risk="1")) / len(flat[0])
+        return float(
+            module.losses.conditional_loss(model.torch_model, x, *flat, elbo=False, risk="1")
+        ) / len(flat[0])

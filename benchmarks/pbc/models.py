@@ -40,7 +40,12 @@ class _AtOneLandmark:
         time, event = risk.target.time - s, risk.target.event
         y = make_target(np.minimum(time, w), np.where(time <= w, event, 0))
         model = self.make().fit(_last_visit(risk, s).drop(columns="landmark"), y)
-        return 1 - model.predict_survival_function(_last_visit(cohort, s).drop(columns="landmark"), [w])[:, 0]
+        return (
+            1
+            - model.predict_survival_function(_last_visit(cohort, s).drop(columns="landmark"), [w])[
+                :, 0
+            ]
+        )
 
 
 def _given(model: Any, X: Any, s: float, w: float) -> np.ndarray:
@@ -70,9 +75,13 @@ def inputs(cohort: Cohort, s: Any) -> dict[str, Any]:
     return {"clinic": cohort.clinic, "visits": cohort.visits.until(s)}
 
 
-def fit_recurrent(train: Cohort, seed: int, n_per_subject: int | None = _PER_SUBJECT) -> DeepSurvivalMachines:
+def fit_recurrent(
+    train: Cohort, seed: int, n_per_subject: int | None = _PER_SUBJECT
+) -> DeepSurvivalMachines:
     """Fit Deep Survival Machines with a recurrent encoder, all by default, to such landmarks; None: to every visit."""
-    _, y, rows = train.visits.landmarks(train.target, n_per_subject=n_per_subject, random_state=seed)
+    _, y, rows = train.visits.landmarks(
+        train.target, n_per_subject=n_per_subject, random_state=seed
+    )
     model = DeepSurvivalMachines(encoder=encoders.Recurrent(), random_state=seed)
     return model.fit(inputs(train.take(rows), y["entry"]), y)
 

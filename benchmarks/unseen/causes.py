@@ -20,7 +20,9 @@ Parts = tuple[pd.DataFrame, Any, Any]  # covariates, time, event type
 
 def _labels(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
     """Make numbers that only name something text."""
-    return frame.assign(**{name: frame[name].map("level {:.0f}".format, na_action="ignore") for name in names})
+    return frame.assign(
+        **{name: frame[name].map("level {:.0f}".format, na_action="ignore") for name in names}
+    )
 
 
 def _transplant() -> Parts:
@@ -62,14 +64,29 @@ def _colon() -> Parts:
     death = death.loc[recurrence.index]
     event = np.select([recurrence["status"] == 1, death["status"] == 1], [1, 2], 0)
     time = recurrence["time"].where(recurrence["status"] == 1, death["time"])
-    names = ["rx", "sex", "age", "obstruct", "perfor", "adhere", "nodes", "differ", "extent", "surg"]
+    names = [
+        "rx",
+        "sex",
+        "age",
+        "obstruct",
+        "perfor",
+        "adhere",
+        "nodes",
+        "differ",
+        "extent",
+        "surg",
+    ]
     return recurrence[names], time, event
 
 
 def _melanoma() -> Parts:
     """Malignant melanoma (boot): death of melanoma or of another cause, from the operation."""
     data = read_rdataset("boot", "melanoma")
-    return data[["sex", "age", "year", "thickness", "ulcer"]], data["time"], data["status"].map({1: 1, 2: 0, 3: 2})
+    return (
+        data[["sex", "age", "year", "thickness", "ulcer"]],
+        data["time"],
+        data["status"].map({1: 1, 2: 0, 3: 2}),
+    )
 
 
 def _pbc() -> Parts:

@@ -12,7 +12,9 @@ from scipy.stats import wilcoxon
 __all__ = ["above", "against", "by_table", "gaps", "summary", "with_failures", "worst_table"]
 
 BETTER = {"ibs": -1, "c": 1, "ici": -1, "log_likelihood": 1}
-_TEST_SHARE = 1 / 4  # rows of a fold's test part over those of its training part: four of five folds train
+_TEST_SHARE = (
+    1 / 4
+)  # rows of a fold's test part over those of its training part: four of five folds train
 _LEVEL = 0.05
 
 
@@ -41,9 +43,13 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
     """Return skill over the curve without covariates, C, calibration, likelihood, ranks and seconds of each model."""
     ibs, c, ici = (by_table(frame, score) for score in ("ibs", "c", "ici"))
     tested = frame.assign(uneven=(frame["d_p"] < _LEVEL).where(frame["d_p"].notna()).astype(float))
-    smooth = frame.groupby("model")["log_likelihood"].transform("count") > 0  # models that have a density
+    smooth = (
+        frame.groupby("model")["log_likelihood"].transform("count") > 0
+    )  # models that have a density
     rows: dict[str, Any] = {
-        "skill": 100 * (1 - ibs.div(ibs["marginal"], axis=0)).mean() if "marginal" in ibs else np.nan,
+        "skill": 100 * (1 - ibs.div(ibs["marginal"], axis=0)).mean()
+        if "marginal" in ibs
+        else np.nan,
         "C": c.mean(),
         "ICI": ici.mean(),
         "D-calibration": by_table(tested, "uneven").mean(),

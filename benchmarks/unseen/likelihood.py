@@ -55,7 +55,13 @@ def _share(distribution: Any, time: Floats, event: NDArray[np.int64]) -> Floats:
     """Return which part of the events near each row's time are of its type."""
     own = np.arange(len(time))
     before, after = (
-        distribution.cumulative_incidences(time * factor)[:, own, own] for factor in (1 - _STEP, 1 + _STEP)
+        distribution.cumulative_incidences(time * factor)[:, own, own]
+        for factor in (1 - _STEP, 1 + _STEP)
     )
     steps = np.maximum(after - before, 0.0)
-    return np.divide(steps[event - 1, own], steps.sum(axis=0), out=np.zeros(len(time)), where=steps.sum(axis=0) > 0)
+    return np.divide(
+        steps[event - 1, own],
+        steps.sum(axis=0),
+        out=np.zeros(len(time)),
+        where=steps.sum(axis=0) > 0,
+    )

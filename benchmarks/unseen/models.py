@@ -32,8 +32,12 @@ MODELS: dict[str, Callable[[bool, int], Any]] = {
     "ridge": lambda competing, seed: _cause_specific(CoxPH(penalty="auto"), competing),
     "coxnet": lambda competing, seed: _cause_specific(Coxnet(random_state=seed), competing),
     "xgboost": lambda competing, seed: _cause_specific(XGBoostCox(random_state=seed), competing),
-    "xgboost-tuned": lambda competing, seed: _cause_specific(XGBoostCox(random_state=seed, tuned=True), competing),
-    "boosting": lambda competing, seed: ModelAverage([GradientBoosting(random_state=3 * seed + i) for i in range(3)]),
+    "xgboost-tuned": lambda competing, seed: _cause_specific(
+        XGBoostCox(random_state=seed, tuned=True), competing
+    ),
+    "boosting": lambda competing, seed: ModelAverage(
+        [GradientBoosting(random_state=3 * seed + i) for i in range(3)]
+    ),
     "forest": lambda competing, seed: _cause_specific(
         RandomSurvivalForest(n_trees=200, split_times=100, random_state=seed), competing
     ),
@@ -42,7 +46,9 @@ MODELS: dict[str, Callable[[bool, int], Any]] = {
     "dsm": lambda competing, seed: DeepSurvivalMachines(random_state=seed),
     "paper": lambda competing, seed: DeepSurvivalMachines.paper(random_state=seed),
     "lifemix": lambda competing, seed: LifeMix(random_state=seed),
-    "tuned": lambda competing, seed: DeepSurvivalMachines.tuned(competing=competing, random_state=seed),
+    "tuned": lambda competing, seed: DeepSurvivalMachines.tuned(
+        competing=competing, random_state=seed
+    ),
 }
 
 # What a model is, in a word. A record counts only if it carries the word that stands here: change it whenever a change

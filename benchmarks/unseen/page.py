@@ -38,7 +38,10 @@ def markdown(frame: pd.DataFrame) -> str:
     """Return both tables and what they rest on."""
     parts = [_rests(frame), _scores(frame), _comparisons(frame), *_bars(frame)]
     failed = frame[frame["error"].notna()] if "error" in frame else frame[:0]
-    parts += [f"{NAMES[r.model]} failed on {r.table}, fold {r.fold}: {r.error}" for r in failed.itertuples()]
+    parts += [
+        f"{NAMES[r.model]} failed on {r.table}, fold {r.fold}: {r.error}"
+        for r in failed.itertuples()
+    ]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -62,10 +65,18 @@ def _scores(frame: pd.DataFrame) -> str:
         "| model | skill | C | ICI | D-calibration | log-likelihood | rank by IBS | rank by C | CPU seconds of a fit |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    forms = {"skill": ".1f", "C": ".4f", "ICI": ".4f", "D-calibration": ".0%", "log-likelihood": ".3f"}
+    forms = {
+        "skill": ".1f",
+        "C": ".4f",
+        "ICI": ".4f",
+        "D-calibration": ".0%",
+        "log-likelihood": ".3f",
+    }
     forms |= {"rank by IBS": ".2f", "rank by C": ".2f", "CPU seconds of a fit": ".2f"}
     for name, row in found.iterrows():
-        numbers = ["" if np.isnan(row[key]) else f"{row[key]:{form}}" for key, form in forms.items()]
+        numbers = [
+            "" if np.isnan(row[key]) else f"{row[key]:{form}}" for key, form in forms.items()
+        ]
         lines.append(f"| {NAMES[str(name)]} | {' | '.join(numbers)} |")
     return "\n".join(lines)
 
@@ -76,17 +87,28 @@ def _comparisons(frame: pd.DataFrame) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for model, rival in _pairs(frame):
-        cells = [cell for score in ("ibs", "c", "log_likelihood") for cell in _ahead(frame, model, rival, score)]
+        cells = [
+            cell
+            for score in ("ibs", "c", "log_likelihood")
+            for cell in _ahead(frame, model, rival, score)
+        ]
         table, gap, low, high = worst_table(frame, model, rival)
         bounds = "one fold" if np.isnan(low) else f"{low:+.1f} to {high:+.1f}"
-        lines.append(f"| {NAMES[model]} | {NAMES[rival]} | {' | '.join(cells)} | {table} {gap:+.1f} % ({bounds}) |")
+        lines.append(
+            f"| {NAMES[model]} | {NAMES[rival]} | {' | '.join(cells)} | {table} {gap:+.1f} % ({bounds}) |"
+        )
     return "\n".join(lines)
 
 
 def _pairs(frame: pd.DataFrame) -> list[tuple[str, str]]:
     present = set(frame["model"])
     ours = [name for name in OURS if name in present]
-    return [(model, rival) for model in ours for rival in NAMES if rival in present - {model, "marginal"}]
+    return [
+        (model, rival)
+        for model in ours
+        for rival in NAMES
+        if rival in present - {model, "marginal"}
+    ]
 
 
 def _ahead(frame: pd.DataFrame, model: str, rival: str, score: str) -> tuple[str, str]:
@@ -126,7 +148,11 @@ def write_page(frame: pd.DataFrame, tables: str, page: Path = PAGE) -> Path:
     begin, end = BEGIN.format(tables), END.format(tables)
     text = page.read_text(encoding="utf-8")
     if text.count(begin) != 1 or text.count(end) != 1:
-        raise ValueError(f"expected {begin} and {end} once each in {page.name}; put them where the tables shall stand.")
+        raise ValueError(
+            f"expected {begin} and {end} once each in {page.name}; put them where the tables shall stand."
+        )
     head, rest = text.split(begin)
-    page.write_text(f"{head}{begin}\n\n{markdown(frame)}\n\n{end}{rest.split(end)[1]}", encoding="utf-8")
+    page.write_text(
+        f"{head}{begin}\n\n{markdown(frame)}\n\n{end}{rest.split(end)[1]}", encoding="utf-8"
+    )
     return page

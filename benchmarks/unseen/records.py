@@ -54,12 +54,21 @@ def run(path: Path, cells: Sequence[Cell], jobs: int = 1, models: Models = UNSEE
     """Compute the cells, in several processes; only this one writes, so that a kill loses what is under way alone."""
     file = open_records(path)
     for record in _results(cells, jobs, models):
-        facts = {"version": models.versions[record["model"]], "lifemix": lifemix.__version__, "commit": commit()}
+        facts = {
+            "version": models.versions[record["model"]],
+            "lifemix": lifemix.__version__,
+            "commit": commit(),
+        }
         file.append([record | facts])
 
 
 def missing(
-    path: Path, names: Iterable[str], models: Iterable[str], folds: int, repeats: int = 1, known: Models = UNSEEN
+    path: Path,
+    names: Iterable[str],
+    models: Iterable[str],
+    folds: int,
+    repeats: int = 1,
+    known: Models = UNSEEN,
 ) -> list[Cell]:
     """Return the cells without a current record, the first fold of all tables first."""
     done = {Cell(r["table"], r["model"], r["fold"]) for r in read_records(path) if known.made(r)}
@@ -118,13 +127,19 @@ def open_records(path: Path) -> LineFile[dict[str, Any]]:
     return LineFile(path, dict, older=True)
 
 
-def current(path: Path, names: Iterable[str], models: Iterable[str], known: Models = UNSEEN) -> pd.DataFrame:
+def current(
+    path: Path, names: Iterable[str], models: Iterable[str], known: Models = UNSEEN
+) -> pd.DataFrame:
     """Return the records of these tables and models, made by the version of each model that there is now."""
     frame = pd.DataFrame([record for record in read_records(path) if known.made(record)])
     if not len(frame):
-        raise SystemExit(f"{path.name} has no record of the models as they are now; run without --show or --report.")
+        raise SystemExit(
+            f"{path.name} has no record of the models as they are now; run without --show or --report."
+        )
     frame = frame.drop_duplicates(["table", "model", "fold"], keep="last")
-    return frame[frame["table"].isin(list(names)) & frame["model"].isin(list(models))].reset_index(drop=True)
+    return frame[frame["table"].isin(list(names)) & frame["model"].isin(list(models))].reset_index(
+        drop=True
+    )
 
 
 def stale(path: Path) -> dict[str, int]:

@@ -34,7 +34,9 @@ class _Proportional(BaseEstimator):
         target = as_target(y)
         self._preprocessor = TabularPreprocessor().fit(X)
         x = self._preprocessor.transform(X)
-        known = np.flatnonzero(target.time > 0)  # XGBoost's label of a censored row is minus its time
+        known = np.flatnonzero(
+            target.time > 0
+        )  # XGBoost's label of a censored row is minus its time
         x, target = x[known], target.take(known)
         self._fit(x, target)
         risk = np.exp(self._log_risk(x))
@@ -90,7 +92,8 @@ class Coxnet(_Proportional):
         for train, _ in EventStratifiedKFold(5, random_state=self.random_state).split(x, target):
             part = self._path(x[train], target.take(train), alphas)
             total += [
-                _partial_likelihood(x @ own, target) - _partial_likelihood(x[train] @ own, target.take(train))
+                _partial_likelihood(x @ own, target)
+                - _partial_likelihood(x[train] @ own, target.take(train))
                 for own in part.T
             ]
         self._coef = self._path(x, target, alphas)[:, int(np.argmax(total))]
@@ -127,7 +130,13 @@ class XGBoostCox(_Proportional):
     held out by the three seeds.
     """
 
-    _SETTINGS = {"objective": "survival:cox", "eta": 0.05, "max_depth": 3, "subsample": 0.8, "nthread": 1}
+    _SETTINGS = {
+        "objective": "survival:cox",
+        "eta": 0.05,
+        "max_depth": 3,
+        "subsample": 0.8,
+        "nthread": 1,
+    }
     _GRID = {"max_depth": (1, 2, 3, 5), "lambda": (1.0, 10.0), "colsample_bynode": (0.5, 1.0)}
 
     def __init__(self, random_state: int = 0, tuned: bool = False) -> None:
@@ -140,28 +149,43 @@ class XGBoostCox(_Proportional):
         label = np.where(target.event > 0, target.time, -target.time)
         seeds = range(3 * self.random_state, 3 * self.random_state + 3)
         grid = list(ParameterGrid(self._GRID)) if self.tuned else [{}]
-        tried = [[self._stopped(x, label, target, settings, seed) for seed in seeds] for settings in grid]
+        tried = [
+            [self._stopped(x, label, target, settings, seed) for seed in seeds] for settings in grid
+        ]
         best = int(np.argmin([np.mean([model.best_score for model in models]) for models in tried]))
         rows = xgboost.DMatrix(x, label)
         self._models = [
-            xgboost.train({**self._SETTINGS, **grid[best], "seed": seed}, rows, model.best_iteration + 1)
+            xgboost.train(
+                {**self._SETTINGS, **grid[best], "seed": seed}, rows, model.best_iteration + 1
+            )
             for seed, model in zip(seeds, tried[best], strict=True)
         ]
 
-    def _stopped(self, x: Floats, label: Floats, target: Target, settings: dict[str, Any], seed: int) -> Any:
+    def _stopped(
+        self, x: Floats, label: Floats, target: Target, settings: dict[str, Any], seed: int
+    ) -> Any:
         """Return a model of 80 % of the rows that knows its best number of trees and the loss of the other rows."""
         import xgboost
 
         split = train_validation_split(target, fraction=0.2, random_state=seed)
         train, held = (xgboost.DMatrix(x[rows], label[rows]) for rows in split)
         settings = {**self._SETTINGS, **settings, "seed": seed}
-        return xgboost.train(settings, train, 500, evals=[(held, "held")], early_stopping_rounds=30, verbose_eval=False)
+        return xgboost.train(
+            settings,
+            train,
+            500,
+            evals=[(held, "held")],
+            early_stopping_rounds=30,
+            verbose_eval=False,
+        )
 
     def _log_risk(self, x: Floats) -> Floats:
         import xgboost
 
         rows = xgboost.DMatrix(x)
-        return np.mean([model.predict(rows, output_margin=True) for model in self._models], axis=0).astype(np.float64)
+        return np.mean(
+            [model.predict(rows, output_margin=True) for model in self._models], axis=0
+        ).astype(np.float64)
 
 
 def _partial_likelihood(log_risk: Floats, target: Target) -> float:
@@ -169,5 +193,7 @@ def _partial_likelihood(log_risk: Floats, target: Target) -> float:
     order = np.argsort(-target.time, kind="stable")
     time, happened, own = target.time[order], target.event[order] > 0, log_risk[order]
     sums = np.logaddexp.accumulate(own)
-    last = np.searchsorted(-time, -time, side="right") - 1  # those with the same time are at risk too
+    last = (
+        np.searchsorted(-time, -time, side="right") - 1
+    )  # those with the same time are at risk too
     return float((own - sums[last])[happened].sum())

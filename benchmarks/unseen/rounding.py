@@ -47,10 +47,17 @@ MODELS: dict[str, Callable[[bool, int], Any]] = {
     "dsm": lambda competing, seed: DeepSurvivalMachines(rounding=0.0, random_state=seed),
     "rounding": lambda competing, seed: DeepSurvivalMachines(rounding=1.0, random_state=seed),
 }
-ROUNDED: dict[str, Callable[[Any], Any]] = {"nearest": np.round, "completed": np.floor, "begun": np.ceil}
+ROUNDED: dict[str, Callable[[Any], Any]] = {
+    "nearest": np.round,
+    "completed": np.floor,
+    "begun": np.ceil,
+}
 STEPS = {"12": 3.0, "25": 1.4}  # by how many distinct times there are, about
 SIZES = (300, 2_000)
-FITS: dict[str, dict[str, Any]] = {"stopped": {}, "30 epochs": {"validation_fraction": 0.0, "max_epochs": 30}}
+FITS: dict[str, dict[str, Any]] = {
+    "stopped": {},
+    "30 epochs": {"validation_fraction": 0.0, "max_epochs": 30},
+}
 TEST_ROWS = 2_000
 
 
@@ -100,10 +107,18 @@ def _all(n: int, step: float, rounded: str, seed: int) -> list[dict[str, Any]]:
     found = []
     for (fit, options), rounding in product(FITS.items(), (0.0, step)):
         start = time.process_time()
-        model = DeepSurvivalMachines(rounding=rounding, random_state=seed, **options).fit(train.X, y)
+        model = DeepSurvivalMachines(rounding=rounding, random_state=seed, **options).fit(
+            train.X, y
+        )
         one: dict[str, Any] = {"fit_seconds": time.process_time() - start}
-        one |= {"fit": fit, "model": "exact" if rounding == 0 else "steps", "step": model.settings_["rounding"]}
-        one["distance"] = float(np.abs(model.predict_survival_function(test.X, grid) - test.survival(grid)).mean())
+        one |= {
+            "fit": fit,
+            "model": "exact" if rounding == 0 else "steps",
+            "step": model.settings_["rounding"],
+        }
+        one["distance"] = float(
+            np.abs(model.predict_survival_function(test.X, grid) - test.survival(grid)).mean()
+        )
         scores = measure(model, test.X, y, y_test)
         found.append(one | {name: scores[name] for name in ("ibs", "c")})
     return found
@@ -111,7 +126,9 @@ def _all(n: int, step: float, rounded: str, seed: int) -> list[dict[str, Any]]:
 
 def _show_simulated(frame: pd.DataFrame) -> None:
     cells = ["fit", "rounded", "steps", "n"]
-    wide = frame.pivot_table(index=[*cells, "seed"], columns="model", values=["distance", "ibs", "c", "fit_seconds"])
+    wide = frame.pivot_table(
+        index=[*cells, "seed"], columns="model", values=["distance", "ibs", "c", "fit_seconds"]
+    )
     mean = wide.groupby(cells, sort=False).mean()
     gap = wide["distance"]["steps"] - wide["distance"]["exact"]
     mean["closer in"] = (gap < 0).groupby(cells, sort=False).sum()
@@ -121,7 +138,9 @@ def _show_simulated(frame: pd.DataFrame) -> None:
 
 def main() -> None:
     """Run and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.unseen.rounding", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.unseen.rounding", description=__doc__
+    )
     parser.add_argument("which", choices=("tables", "simulated"))
     parser.add_argument("--show", action="store_true", help="only show what is recorded")
     parser.add_argument("--seeds", type=int, default=3)

@@ -48,7 +48,10 @@ def measure(model: Any, X: Any, y_train: Any, y_test: Any) -> dict[str, Any]:
     middle = float(np.median(times))
     ici = [
         metrics.integrated_calibration_index(
-            y_test, model.predict_cumulative_incidence(X, [middle], event=event)[:, 0], middle, event=event
+            y_test,
+            model.predict_cumulative_incidence(X, [middle], event=event)[:, 0],
+            middle,
+            event=event,
         )
         for event in events
     ]
@@ -56,7 +59,9 @@ def measure(model: Any, X: Any, y_train: Any, y_test: Any) -> dict[str, Any]:
         c = metrics.concordance(y_test, model.predict(X))
     else:
         c = metrics.mean_concordance(
-            lambda at, event: model.predict_cumulative_incidence(X, at, event=event), y_train, y_test
+            lambda at, event: model.predict_cumulative_incidence(X, at, event=event),
+            y_train,
+            y_test,
         )
     own = np.clip(metrics.survival_at_own_time(model, X, as_target(y_test)), 0, 1)
     uniform = metrics.d_calibration(y_test, own)

@@ -36,7 +36,9 @@ def main() -> None:
         order = np.random.default_rng(0).permutation(len(table.y))
         train, test = order[:ROWS], order[ROWS:]
         for model, make in MODELS.items():
-            found = [fold_scores(make(seed), table.X, table.y, train, test) for seed in range(SEEDS)]
+            found = [
+                fold_scores(make(seed), table.X, table.y, train, test) for seed in range(SEEDS)
+            ]
             ibs, c = (np.array([one[score] for one in found]) for score in ("ibs", "c"))
             print(
                 f"{name:12s} {model:24s} IBS {ibs.mean():.4f}, deviation {ibs.std(ddof=1):.5f}   "

@@ -50,7 +50,16 @@ SMALL = (
     "cgd",
     "NSBCD",
 )
-LARGE = ("Framingham", "smarto", "dataDIVAT1", "UnempDur", "acath", "prostateSurvival", "support", "ebmt")
+LARGE = (
+    "Framingham",
+    "smarto",
+    "dataDIVAT1",
+    "UnempDur",
+    "acath",
+    "prostateSurvival",
+    "support",
+    "ebmt",
+)
 _PATIENCE = 10
 
 
@@ -108,7 +117,9 @@ class Refit:
         settings = {"callbacks": [watch], "patience": 200} if self.common else {}
         first = DeepSurvivalMachines(random_state=self.seed, **settings).fit(X, y)
         epochs = watch.epoch if self.common else round(float(np.median(first.best_epoch_)))
-        self.model = DeepSurvivalMachines(random_state=self.seed, validation_fraction=0, max_epochs=epochs).fit(X, y)
+        self.model = DeepSurvivalMachines(
+            random_state=self.seed, validation_fraction=0, max_epochs=epochs
+        ).fit(X, y)
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -147,7 +158,9 @@ class BesideLinear(nn.Module):
     def __init__(self, width: int = 50, dropout: float = 0.3) -> None:
         super().__init__()
         first, second = nn.LazyLinear(width, bias=False), nn.Linear(width, width, bias=False)
-        self.layers = nn.Sequential(first, nn.Tanh(), nn.Dropout(dropout), second, nn.Tanh(), nn.Dropout(dropout))
+        self.layers = nn.Sequential(
+            first, nn.Tanh(), nn.Dropout(dropout), second, nn.Tanh(), nn.Dropout(dropout)
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return both."""
@@ -155,7 +168,12 @@ class BesideLinear(nn.Module):
 
 
 def _beside_linear(seed: int) -> Any:
-    settings = {"n_members": 16, "batch_size": 256, "learning_rate": 3e-3, "patience": 10}  # as the default has them
+    settings = {
+        "n_members": 16,
+        "batch_size": 256,
+        "learning_rate": 3e-3,
+        "patience": 10,
+    }  # as the default has them
     return _default(seed, encoder=BesideLinear(), **settings)
 
 
@@ -186,7 +204,9 @@ TRIALS: dict[str, tuple[tuple[str, ...], dict[str, Callable[[bool, int], Any]]]]
             "batch 512, one cycle of 25 to 1e-2": one_cycle(1e-2, 25, 512),
             "batch 1024, one cycle of 15 to 2e-2": one_cycle(2e-2, 15, 1024),
             "batch 1024, one cycle of 25 to 1e-2": one_cycle(1e-2, 25, 1024),
-            "batch 1024, 8e-3": lambda competing, seed: _default(seed, batch_size=1024, learning_rate=8e-3),
+            "batch 1024, 8e-3": lambda competing, seed: _default(
+                seed, batch_size=1024, learning_rate=8e-3
+            ),
         },
     ),
     "shrinkage": (
@@ -209,13 +229,19 @@ def compared(frame: pd.DataFrame) -> pd.DataFrame:
     rows = []
     seconds = by_table(frame, "fit_seconds")
     for model in seconds.columns.drop("dsm"):
-        row: dict[str, Any] = {"variant": model, "times the CPU seconds": (seconds[model] / seconds["dsm"]).median()}
+        row: dict[str, Any] = {
+            "variant": model,
+            "times the CPU seconds": (seconds[model] / seconds["dsm"]).median(),
+        }
         for score in ("ibs", "c"):
             means = by_table(frame[frame["model"].isin(["dsm", model])], score)
             gain = BETTER[score] * (means[model] - means["dsm"])
             if score == "ibs":
                 gain = 100 * gain / means["dsm"]
-            row |= {f"{score} ahead": f"{int((gain > 0).sum())} of {len(gain)}", f"{score} gain": gain.mean()}
+            row |= {
+                f"{score} ahead": f"{int((gain > 0).sum())} of {len(gain)}",
+                f"{score} gain": gain.mean(),
+            }
             row |= {f"{score} worst": gain.min(), f"{score} p": float(wilcoxon(gain).pvalue)}
         rows.append(row)
     return pd.DataFrame(rows)

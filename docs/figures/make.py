@@ -101,7 +101,9 @@ def updated_curves() -> Any:
     found = [model.predict_distribution(X.loc[[row]]) for row in own.index]
     values = [f"bilirubin {value:g} mg/dl" for value in own["bili"]]
     visits = own["start"].round(1).tolist()
-    return plots.updated_curves(found, visits, np.linspace(0, 12, 121), values=values, time_unit="years")
+    return plots.updated_curves(
+        found, visits, np.linspace(0, 12, 121), values=values, time_unit="years"
+    )
 
 
 def landmark_quality() -> Any:
@@ -131,16 +133,25 @@ def overview() -> Any:
     plots.survival_curves(DAYS, mean, std, labels=names, time_unit="days", ax=left)
     _, _, X, y, _ = support()
     predicted = (DAYS, ensemble().predict_survival_function(X, DAYS))
-    plots.risk_groups(y, ensemble().predict(X), 4, predicted=predicted, last=1500, time_unit="days", ax=right)
+    plots.risk_groups(
+        y, ensemble().predict(X), 4, predicted=predicted, last=1500, time_unit="days", ax=right
+    )
     for text in list(right.texts):
         text.remove()  # the numbers at risk need more room
-    titles = ("A survival curve for each patient", "Observed and predicted (dashed), by predicted risk")
+    titles = (
+        "A survival curve for each patient",
+        "Observed and predicted (dashed), by predicted risk",
+    )
     groups = ["lowest quarter of risk", "second quarter", "third quarter", "highest quarter"]
     for axes, title, labels in zip((left, right), titles, (names, groups), strict=True):
         axes.set_title(title, loc="left", fontsize=11)
         axes.get_legend().remove()
-        for number, (label, above) in enumerate(zip(labels, (0.06, 0.06, 0.05, 0.035), strict=True)):
-            height = np.interp(1050, *axes.lines[number].get_data()) + above  # where the text begins
+        for number, (label, above) in enumerate(
+            zip(labels, (0.06, 0.06, 0.05, 0.035), strict=True)
+        ):
+            height = (
+                np.interp(1050, *axes.lines[number].get_data()) + above
+            )  # where the text begins
             axes.text(1480, height, label, color=plots.PALETTE[number], ha="right", fontsize=10)
     left.set_ylabel("probability of survival")
     right.set_ylabel("")
@@ -173,7 +184,9 @@ def phenotypes() -> Any:
 def calibration() -> Any:
     """Calibration of two models at the median time of death and beyond."""
     _, _, X, y, at = support()
-    risk = {name: 1 - model.predict_survival_function(X, at)[:, 2] for name, model in models().items()}
+    risk = {
+        name: 1 - model.predict_survival_function(X, at)[:, 2] for name, model in models().items()
+    }
     return plots.calibration(y, risk, at[2], time_unit="days")
 
 
@@ -201,7 +214,9 @@ def groups() -> Any:
     _, _, X, y, _ = support()
     model = ensemble()
     predicted = (DAYS, model.predict_survival_function(X, DAYS))
-    return plots.risk_groups(y, model.predict(X), 4, predicted=predicted, last=1500, time_unit="days")
+    return plots.risk_groups(
+        y, model.predict(X), 4, predicted=predicted, last=1500, time_unit="days"
+    )
 
 
 def importance() -> Any:
@@ -209,9 +224,16 @@ def importance() -> Any:
     _, y_train, X, y, _ = support()
     times = np.linspace(10, 1500, 30)
     result = metrics.permutation_importance(
-        lambda table: single().predict_survival_function(table, times), X, y_train, y, times, random_state=0
+        lambda table: single().predict_survival_function(table, times),
+        X,
+        y_train,
+        y,
+        times,
+        random_state=0,
     )
-    return plots.importance_over_time(times, result.mean, result.std, features=result.features, time_unit="days")
+    return plots.importance_over_time(
+        times, result.mean, result.std, features=result.features, time_unit="days"
+    )
 
 
 def history() -> Any:
@@ -233,10 +255,17 @@ def net_and_incidence() -> Any:
     oldest = data.X["AGE_AT_DIAGNOSIS"].to_numpy().argsort()[-100]
     distribution = model.predict_distribution(data.X.iloc[[oldest]])
     age = data.X["AGE_AT_DIAGNOSIS"].iloc[oldest]
-    curves = np.stack([1 - distribution.net(1).survival(MONTHS)[0], distribution.cumulative_incidence(MONTHS, 1)[0]])
+    curves = np.stack(
+        [
+            1 - distribution.net(1).survival(MONTHS)[0],
+            distribution.cumulative_incidence(MONTHS, 1)[0],
+        ]
+    )
     names = ["one minus net survival", "cumulative incidence"]
     axes = plots.incidence_curves(MONTHS, curves, labels=names, time_unit="months")
-    axes.set_title(f"death of breast cancer, {age:.0f} years old at diagnosis", loc="left", fontsize=10)
+    axes.set_title(
+        f"death of breast cancer, {age:.0f} years old at diagnosis", loc="left", fontsize=10
+    )
     axes.set_ylabel("probability")
     return axes
 
@@ -247,7 +276,9 @@ def stacked() -> Any:
     oldest = data.X["AGE_AT_DIAGNOSIS"].to_numpy().argsort()[-100]
     distribution = model.predict_distribution(data.X.iloc[[oldest]])
     shares = distribution.cumulative_incidences(MONTHS)[:, 0]
-    return plots.stacked_incidence(MONTHS, shares, labels=list(data.event_names.values()), time_unit="months")
+    return plots.stacked_incidence(
+        MONTHS, shares, labels=list(data.event_names.values()), time_unit="months"
+    )
 
 
 def network() -> Any:
@@ -287,13 +318,19 @@ def observations() -> Any:
     ]
     for number, (_, start, end, kind) in enumerate(rows):
         y = len(rows) - number
-        axes.plot([start, end], [y, y], color=plots.PALETTE[0], linewidth=2.5, solid_capstyle="butt")
+        axes.plot(
+            [start, end], [y, y], color=plots.PALETTE[0], linewidth=2.5, solid_capstyle="butt"
+        )
         if isinstance(kind, tuple):
-            axes.plot(kind, [y, y], color=plots.PALETTE[1], linewidth=9, alpha=0.45, solid_capstyle="butt")
+            axes.plot(
+                kind, [y, y], color=plots.PALETTE[1], linewidth=9, alpha=0.45, solid_capstyle="butt"
+            )
             continue
         if start:
             axes.plot([0, start], [y, y], color="#AAAAAA", linewidth=1.2, linestyle=":")
-            axes.plot(start, y, marker="|", color=plots.PALETTE[0], markersize=13, markeredgewidth=2)
+            axes.plot(
+                start, y, marker="|", color=plots.PALETTE[0], markersize=13, markeredgewidth=2
+            )
         face = "white" if kind == "open" else plots.PALETTE[1]
         edge = plots.PALETTE[0] if kind == "open" else plots.PALETTE[1]
         axes.plot(end, y, marker="o", markersize=8, markerfacecolor=face, markeredgecolor=edge)
@@ -311,7 +348,9 @@ def curves_of_modes() -> Any:
     X, y = rng.normal(size=(6000, 3)), (time, np.ones(6000, dtype=int))
     grid = np.linspace(0, 35, 300)
     curves = [
-        DeepSurvivalMachines(k=2, objective=objective, hidden=(20,), learning_rate=3e-3, n_members=1, max_epochs=60)
+        DeepSurvivalMachines(
+            k=2, objective=objective, hidden=(20,), learning_rate=3e-3, n_members=1, max_epochs=60
+        )
         .fit(X[:4000], (time[:4000], y[1][:4000]))
         .predict_survival_function(X[4000:], grid)
         .mean(axis=0)
@@ -343,7 +382,9 @@ def report() -> bytes:
     """A model report, from its measures of quality on."""
     _, _, X, y, _ = support()
     with TemporaryDirectory() as folder:
-        path = write_report(ensemble(), X, y, Path(folder) / "page.html", time_unit="days", event_names=["death"])
+        path = write_report(
+            ensemble(), X, y, Path(folder) / "page.html", time_unit="days", event_names=["death"]
+        )
         place = "document.getElementById('quality-on-the-evaluated-rows').scrollIntoView({behavior: 'instant'})"
         return shown(path, lambda page: page.evaluate(place), 900)
 
@@ -357,11 +398,20 @@ def calculator() -> bytes:
         page.locator("h1").click()  # no field has the focus
 
     data, model = causes()
-    words = {"time_unit": data.time_unit, "event_names": data.event_names, "features": data.features}
+    words = {
+        "time_unit": data.time_unit,
+        "event_names": data.event_names,
+        "features": data.features,
+    }
     title = "Causes of death after breast cancer"
     with TemporaryDirectory() as folder:
         path = write_calculator(
-            model, Path(folder) / "page.html", title=title, horizons=[60, 120, 240], units={"NPI": "points"}, **words
+            model,
+            Path(folder) / "page.html",
+            title=title,
+            horizons=[60, 120, 240],
+            units={"NPI": "points"},
+            **words,
         )
         return shown(path, fill, 860)
 

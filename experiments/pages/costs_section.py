@@ -24,7 +24,9 @@ def cost_cells(records: Iterable[Record]) -> list[Cell]:
         if record.censoring == 0:
             found.setdefault((record.data, record.model, "seconds"), []).append(record.seconds)
             if record.parameters is not None:
-                found.setdefault((record.data, record.model, "parameters"), []).append(float(record.parameters))
+                found.setdefault((record.data, record.model, "parameters"), []).append(
+                    float(record.parameters)
+                )
     return [
         Cell.of((data, measure, 1, 1.0, 0.0), model, "fixed", values)
         for (data, model, measure), values in found.items()
@@ -39,21 +41,30 @@ def add_costs(page: Page, cells: Sequence[Cell]) -> None:
     if whole:
         section.blocks += [*drawn(lambda: _bars(whole)), _table(whole)]
     if growing:
-        section.add("Growth with the number of rows", *drawn(lambda: _growth(growing)), anchor="growth")
+        section.add(
+            "Growth with the number of rows", *drawn(lambda: _growth(growing)), anchor="growth"
+        )
 
 
 def _bars(cells: Sequence[Cell]) -> Html:
     """Show the training time and the number of parameters of each model, on a logarithmic scale."""
     drawings = []
     for data, measure in dict.fromkeys((cell.data, cell.measure) for cell in cells):
-        own = [cell for cell in cells if (cell.data, cell.measure) == (data, measure) and cell.mean > 0]
+        own = [
+            cell for cell in cells if (cell.data, cell.measure) == (data, measure) and cell.mean > 0
+        ]
         here = sorted(own, key=lambda cell: rank(cell.model))
         if not here:
             continue
         words = {"seconds": "seconds per fit", "parameters": "parameters"}[measure]
-        drawing, axes = panel(f"{data_title(data)}: {words}", width=4.2, height=0.9 + 0.3 * len(here))
+        drawing, axes = panel(
+            f"{data_title(data)}: {words}", width=4.2, height=0.9 + 0.3 * len(here)
+        )
         bars = axes.barh(
-            range(len(here)), [c.mean for c in here], color=[style_of(c.model).colour for c in here], height=0.65
+            range(len(here)),
+            [c.mean for c in here],
+            color=[style_of(c.model).colour for c in here],
+            height=0.65,
         )
         axes.bar_label(bars, [_short(c.mean) for c in here], padding=3, fontsize=8.5)
         axes.set_yticks(range(len(here)), [model_title(c.model, data) for c in here])
@@ -88,10 +99,18 @@ def _table(cells: Sequence[Cell]) -> Html:
     lines: list[list[Entry]] = []
     for model in sorted({cell.model for cell in cells}, key=rank):
         own = [found.get((model, *head)) for head in heads]
-        values = [None if c is None else Value(c.mean, c.error if c.measure == "seconds" else None) for c in own]
+        values = [
+            None if c is None else Value(c.mean, c.error if c.measure == "seconds" else None)
+            for c in own
+        ]
         lines.append([model_title(model, heads[0][0]), *values])
     foot = "Mean ± standard error over the fits; processor time of one thread."
-    return table([TableColumn("Model", text=True), *columns], lines, "Training time and number of parameters", foot)
+    return table(
+        [TableColumn("Model", text=True), *columns],
+        lines,
+        "Training time and number of parameters",
+        foot,
+    )
 
 
 def _growth(cells: Sequence[Cell]) -> Html:
@@ -100,9 +119,15 @@ def _growth(cells: Sequence[Cell]) -> Html:
     for data in dict.fromkeys(cell.data for cell in cells):
         drawing, axes = panel(f"{data_title(data)}: seconds per fit")
         for model in sorted({cell.model for cell in cells if cell.data == data}, key=rank):
-            own = sorted((_rows(cell), cell.mean) for cell in cells if (cell.data, cell.model) == (data, model))
+            own = sorted(
+                (_rows(cell), cell.mean)
+                for cell in cells
+                if (cell.data, cell.model) == (data, model)
+            )
             style = style_of(model)
-            axes.plot(*zip(*own, strict=True), color=style.colour, marker=style.marker, ms=5, lw=1.2)
+            axes.plot(
+                *zip(*own, strict=True), color=style.colour, marker=style.marker, ms=5, lw=1.2
+            )
         axes.set(xscale="log", yscale="log")
         sizes = sorted({_rows(cell) for cell in cells if cell.data == data})
         axes.set_xticks(sizes[::2], [f"{size:,}" for size in sizes[::2]])

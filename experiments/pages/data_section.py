@@ -25,7 +25,9 @@ __all__ = ["add_data"]
 _CALIBRATED = ("default", "tuned", "lifemix", "dsm", "cph", "cs-cph", "rsf", "cs-rsf", "deephit")
 
 
-def add_data(page: Page, cells: Sequence[Cell], paper: Published, facts: RunFacts, records: Sequence[Record]) -> None:
+def add_data(
+    page: Page, cells: Sequence[Cell], paper: Published, facts: RunFacts, records: Sequence[Record]
+) -> None:
     """Add what was measured on one data set: a part for each measure, differences on the same folds, calibration."""
     data = cells[0].data
     section = page.add(data_title(data), *_introduction(data, facts), anchor=data)
@@ -38,9 +40,13 @@ def add_data(page: Page, cells: Sequence[Cell], paper: Published, facts: RunFact
         uncensored = [cell for cell in own if cell.censoring == 0]
         if uncensored:
             part.blocks += drawn(partial(dots, uncensored, paper, _panel_title(uncensored, facts)))
-        part.blocks += [comparison_table(some, paper, facts, _caption(some, facts)) for some in _tables(own)]
+        part.blocks += [
+            comparison_table(some, paper, facts, _caption(some, facts)) for some in _tables(own)
+        ]
     _add_paired(section, cells, facts)
-    curves = drawn(lambda: _calibration([one for one in records if one.data == data], _titles(cells, facts)))
+    curves = drawn(
+        lambda: _calibration([one for one in records if one.data == data], _titles(cells, facts))
+    )
     if curves:
         section.add("Calibration", *curves, anchor=f"{data}-calibration")
 
@@ -80,14 +86,19 @@ def _when(data: str, event: int, number: int, quantile: float, facts: RunFacts) 
 
 def _panel_title(cells: Sequence[Cell], facts: RunFacts) -> Callable[[int, float], str]:
     horizons = sorted({cell.horizon for cell in cells})
-    return lambda event, horizon: _when(cells[0].data, event, horizons.index(horizon), horizon, facts)
+    return lambda event, horizon: _when(
+        cells[0].data, event, horizons.index(horizon), horizon, facts
+    )
 
 
 def _titles(cells: Sequence[Cell], facts: RunFacts) -> list[list[str]]:
     """Return the titles of the calibration curves, by event type and horizon."""
     quantiles = sorted({cell.horizon for cell in cells if cell.measure == "ctd"})
     events = sorted({cell.event for cell in cells})
-    return [[_when(cells[0].data, event, i, q, facts) for i, q in enumerate(quantiles)] for event in events]
+    return [
+        [_when(cells[0].data, event, i, q, facts) for i, q in enumerate(quantiles)]
+        for event in events
+    ]
 
 
 def _caption(cells: Sequence[Cell], facts: RunFacts) -> Html:
@@ -110,7 +121,9 @@ def _add_paired(section: Section, cells: Sequence[Cell], facts: RunFacts) -> Non
                 found = paired_table(some, facts, joined(title, _caption(some, facts)), model)
                 tables += [] if found is None else [found]
     if tables:
-        section.add("Our models against the rivals, fold by fold", *tables, anchor=f"{cells[0].data}-paired")
+        section.add(
+            "Our models against the rivals, fold by fold", *tables, anchor=f"{cells[0].data}-paired"
+        )
 
 
 def _calibration(records: Sequence[Record], titles: Sequence[Sequence[str]]) -> Html | None:
@@ -128,7 +141,9 @@ def _calibration(records: Sequence[Record], titles: Sequence[Sequence[str]]) -> 
             drawing, axes = panel(titles[event][number])
             end = 0.0
             for model in models:
-                predicted, observed = _pooled([r.calibration[event][number] for r in usable if r.model == model])
+                predicted, observed = _pooled(
+                    [r.calibration[event][number] for r in usable if r.model == model]
+                )
                 end = max([end, *predicted, *observed])
                 own, width = style_of(model), 2.0 if is_ours(model) else 1.0
                 axes.plot(predicted, observed, color=own.colour, marker=own.marker, ms=4, lw=width)

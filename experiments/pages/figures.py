@@ -58,7 +58,10 @@ def by_censoring(cells: Sequence[Cell], paper: Published, times: Sequence[str] =
         drawing, axes = panel(f"{100 * horizon:g} % of events{when}")
         here = [cell for cell in cells if cell.horizon == horizon]
         error_lines(axes, here, levels, lambda cell: cell.censoring, paper)
-        axes.set_xticks(range(len(levels)), ["none" if level == 0 else f"+{100 * level:g} %" for level in levels])
+        axes.set_xticks(
+            range(len(levels)),
+            ["none" if level == 0 else f"+{100 * level:g} %" for level in levels],
+        )
         axes.set_xlabel("training events censored artificially", fontsize=9)
         drawings.append(drawing)
     return _together(drawings, cells, paper, "the level of artificial censoring, at each horizon")
@@ -91,17 +94,29 @@ def error_lines(
 
     by_model: the selections of a model are steps of one line, not lines of their own.
     """
-    rows = [(model, "") for model in dict.fromkeys(row[0] for row in rows_of(cells))] if by_model else rows_of(cells)
+    rows = (
+        [(model, "") for model in dict.fromkeys(row[0] for row in rows_of(cells))]
+        if by_model
+        else rows_of(cells)
+    )
     offsets = np.linspace(-0.3, 0.3, len(rows) + 1)
     for (model, selection), offset in zip(rows, offsets, strict=False):
-        own = [cell for cell in cells if cell.model == model and (by_model or cell.selection == selection)]
+        own = [
+            cell
+            for cell in cells
+            if cell.model == model and (by_model or cell.selection == selection)
+        ]
         _error_line(axes, own, steps, step, offset, _style(model, selection))
     here = {cell.place for cell in cells}
-    theirs = [cell for (model, place), cell in (paper or {}).items() if model == "dsm" and place in here]
+    theirs = [
+        cell for (model, place), cell in (paper or {}).items() if model == "dsm" and place in here
+    ]
     style = {**_HOLLOW, "ls": (0, (3, 3)), "lw": 0.9, "ms": 4.5, "elinewidth": 0.8}
     _error_line(axes, theirs, steps, step, offsets[-1], style)
     axes.set_xlim(-0.5, len(steps) - 0.5)
-    axes.set_ylabel("Cᵗᵈ" if cells[0].measure == "ctd" else measure_of(cells[0].measure).title, fontsize=9)
+    axes.set_ylabel(
+        "Cᵗᵈ" if cells[0].measure == "ctd" else measure_of(cells[0].measure).title, fontsize=9
+    )
 
 
 def _error_line(
@@ -145,21 +160,45 @@ def dots(cells: Sequence[Cell], paper: Published, title: Callable[[int, float], 
     drawings = []
     rows = rows_of(cells)
     for event, horizon in sorted({(cell.event, cell.horizon) for cell in cells}):
-        here = {(c.model, c.selection): c for c in cells if (c.event, c.horizon) == (event, horizon)}
+        here = {
+            (c.model, c.selection): c for c in cells if (c.event, c.horizon) == (event, horizon)
+        }
         drawing, axes = panel(title(event, horizon), width=3.8, height=0.75 + 0.25 * len(rows))
         for line, row in enumerate(rows):
             cell = here.get(row)
             if cell is None or not math.isfinite(cell.mean):
                 continue
-            axes.errorbar(cell.mean, line, xerr=_error(cell), color=style_of(row[0]).colour, marker="o", ms=5, lw=1.3)
+            axes.errorbar(
+                cell.mean,
+                line,
+                xerr=_error(cell),
+                color=style_of(row[0]).colour,
+                marker="o",
+                ms=5,
+                lw=1.3,
+            )
             theirs = paper.get((cell.model, cell.place))
             if theirs is not None:
-                axes.errorbar(theirs.mean, line + 0.28, xerr=theirs.error, ms=4, elinewidth=0.7, lw=0, **_HOLLOW)
-        axes.set_yticks(range(len(rows)), [_label(row, rows, cells[0].data) for row in rows], fontsize=8.5)
+                axes.errorbar(
+                    theirs.mean,
+                    line + 0.28,
+                    xerr=theirs.error,
+                    ms=4,
+                    elinewidth=0.7,
+                    lw=0,
+                    **_HOLLOW,
+                )
+        axes.set_yticks(
+            range(len(rows)), [_label(row, rows, cells[0].data) for row in rows], fontsize=8.5
+        )
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.grid(axis="x", color="#e5e7eb", linewidth=0.7)
         drawings.append(drawing)
-    way = "the further right the better" if sign_of(cells[0].measure) > 0 else "the further left the better"
+    way = (
+        "the further right the better"
+        if sign_of(cells[0].measure) > 0
+        else "the further left the better"
+    )
     both = any((cell.model, cell.place) in paper for cell in cells)
     return figure(
         drawings,
@@ -182,7 +221,10 @@ def _drawable(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _together(drawings: Sequence[Figure], cells: Sequence[Cell], paper: Published, by: str) -> Html:
-    caption = joined(measure_title(cells[0].measure), f" by {by}: mean over the folds, bars of one standard error.")
+    caption = joined(
+        measure_title(cells[0].measure),
+        f" by {by}: mean over the folds, bars of one standard error.",
+    )
     alt = f"{measure_of(cells[0].measure).title} of all models by {by}; the tables have the numbers"
     return figure(drawings, alt, caption, legend=legend(cells, paper))
 

@@ -36,7 +36,11 @@ def summary_of(path: Path) -> dict[str, Any] | None:
         found = json.loads(finder.found or "null")
     except json.JSONDecodeError:
         return None
-    return found if isinstance(found, dict) and {"title", "run", "command", "findings"} <= set(found) else None
+    return (
+        found
+        if isinstance(found, dict) and {"title", "run", "command", "findings"} <= set(found)
+        else None
+    )
 
 
 def write_index(folder: str | os.PathLike[str]) -> Path:
@@ -44,7 +48,8 @@ def write_index(folder: str | os.PathLike[str]) -> Path:
     folder = Path(folder)
     pages = {path: summary_of(path) for path in folder.glob("*.html") if path.name != "index.html"}
     page = Page(
-        "Deep Survival Machines: the paper’s experiments reproduced", lead="Our numbers beside the published ones."
+        "Deep Survival Machines: the paper’s experiments reproduced",
+        lead="Our numbers beside the published ones.",
     )
     for path in sorted(pages, key=_order):
         summary = pages[path]
@@ -62,7 +67,12 @@ def _order(path: Path) -> tuple[int, str]:
 def _entry(path: Path, summary: dict[str, Any]) -> list[Html]:
     blocks = []
     if summary["run"] != "full":
-        blocks.append(note("A quick run, with fewer settings and folds: a preview, not a result.", kind="warning"))
+        blocks.append(
+            note(
+                "A quick run, with fewer settings and folds: a preview, not a result.",
+                kind="warning",
+            )
+        )
     if summary["findings"]:
         blocks.append(bullets(summary["findings"]))
     made = [", made by ", code(summary["command"]), "."]

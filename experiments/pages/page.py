@@ -36,7 +36,10 @@ _GUIDE = {
 
 
 def write_page(
-    folder: str | os.PathLike[str], cells: Sequence[Cell], facts: RunFacts, selected: Sequence[Selected] = ()
+    folder: str | os.PathLike[str],
+    cells: Sequence[Cell],
+    facts: RunFacts,
+    selected: Sequence[Selected] = (),
 ) -> Path:
     """Write ``<experiment>.html`` and a new ``index.html`` into a folder; return the path of the page.
 
@@ -46,7 +49,9 @@ def write_page(
     if not cells:
         raise SettingError("a page needs cells; got none. Run the experiment first.")
     if not re.fullmatch(r"[\w-]+", facts.experiment) or facts.experiment == "index":
-        raise SettingError(f"an experiment's name has letters, digits, '-' and '_'; got {facts.experiment!r}.")
+        raise SettingError(
+            f"an experiment's name has letters, digits, '-' and '_'; got {facts.experiment!r}."
+        )
     records = representative_records(selected)
     paper = paper_of(dict.fromkeys(cell.data for cell in cells))
     page = _page(cells, facts, paper)
@@ -88,14 +93,19 @@ def _page(cells: Sequence[Cell], facts: RunFacts, paper: Published) -> Page:
         lead += ", beside the numbers that the paper published"
     sentences = [sentence.replace("**", "") for sentence in findings(cells, paper)]
     about = {"title": title, "run": facts.run, "command": facts.command, "findings": sentences}
-    foot = joined("Made by ", code(facts.command), f" with lifemix {facts.versions.get('lifemix', '')}.")
+    foot = joined(
+        "Made by ", code(facts.command), f" with lifemix {facts.versions.get('lifemix', '')}."
+    )
     back = link("← all experiments", "index.html")
     return Page(title, f"{lead}.", foot, back, {META: json.dumps(about, ensure_ascii=False)})
 
 
 def _add_run(page: Page, cells: Sequence[Cell], facts: RunFacts, paper: Published) -> None:
     """Add what each row is, what was found and how the page was made."""
-    rows = [Html(re.sub(r"\*(.+?)\*", r"<strong>\1</strong>", _coded(safe(one)))) for one in row_notes(cells)]
+    rows = [
+        Html(re.sub(r"\*(.+?)\*", r"<strong>\1</strong>", _coded(safe(one))))
+        for one in row_notes(cells)
+    ]
     blocks: list[object] = [bullets(rows)] if rows else []
     if facts.run == "quick":
         text = "Fewer settings and folds than the paper’s: a preview, not a comparison with its numbers."
@@ -103,11 +113,19 @@ def _add_run(page: Page, cells: Sequence[Cell], facts: RunFacts, paper: Publishe
     blocks += [note(" ".join(facts.notes))] if facts.notes else []
     found = findings(cells, paper)
     if found:
-        blocks.append(bullets(Html(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", safe(one))) for one in found))
+        blocks.append(
+            bullets(
+                Html(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", safe(one))) for one in found
+            )
+        )
     rivals = rival_table(cells)
     blocks += [] if rivals is None else [rivals]
     behind = names_of_behind(cells)
-    blocks += [paragraph("Significantly behind, before Holm’s correction:"), bullets(behind)] if behind else []
+    blocks += (
+        [paragraph("Significantly behind, before Holm’s correction:"), bullets(behind)]
+        if behind
+        else []
+    )
     if blocks:
         page.add("At a glance", *blocks, anchor="glance")
     page.add("The run", fact_list(_facts(cells, facts)), anchor="run")
@@ -143,8 +161,12 @@ def _facts(cells: Sequence[Cell], facts: RunFacts) -> dict[str, object]:
     found["Run"] = "full" if facts.run == "full" else "quick: fewer settings and folds"
     folds = [f"{data_title(name)} {count}" for name, count in facts.folds.items() if name in names]
     if folds:
-        found["Fits per model" if all(cell.measure in COSTS for cell in cells) else "Folds"] = ", ".join(folds)
-    found["Random seed" if len(facts.seeds) == 1 else "Random seeds"] = ", ".join(map(str, facts.seeds))
+        found["Fits per model" if all(cell.measure in COSTS for cell in cells) else "Folds"] = (
+            ", ".join(folds)
+        )
+    found["Random seed" if len(facts.seeds) == 1 else "Random seeds"] = ", ".join(
+        map(str, facts.seeds)
+    )
     if facts.seconds is not None:
         found["Computing time"] = _duration(facts.seconds)
     found["Machine"] = facts.machine

@@ -46,10 +46,14 @@ def measure_title(measure: str) -> Html:
 def _row_title(model: str, data: str, selection: str, inline: bool = False) -> Html:
     """Return a model's name with how its settings were selected under it, or after it."""
     way = "unit" if inline else "under"
-    return Html(f'{safe(model_title(model, data))} <small class="{way}">{safe(selection_title(selection))}</small>')
+    return Html(
+        f'{safe(model_title(model, data))} <small class="{way}">{safe(selection_title(selection))}</small>'
+    )
 
 
-def _columns(cells: Sequence[Cell], facts: RunFacts, best: bool = True) -> tuple[list[float], list[TableColumn]]:
+def _columns(
+    cells: Sequence[Cell], facts: RunFacts, best: bool = True
+) -> tuple[list[float], list[TableColumn]]:
     """Return the horizons of the cells of one table and a column for each, with the time where it is known."""
     first = cells[0]
     measure = measure_of(first.measure)
@@ -61,7 +65,9 @@ def _columns(cells: Sequence[Cell], facts: RunFacts, best: bool = True) -> tuple
         unit = facts.time(first.data, first.event, number)
         if not measure.has_horizon:
             title, unit = measure_title(first.measure), ""
-        columns.append(TableColumn(title, unit, measure.digits, way if best else None, signed=not best))
+        columns.append(
+            TableColumn(title, unit, measure.digits, way if best else None, signed=not best)
+        )
     return quantiles, columns
 
 
@@ -74,7 +80,9 @@ def comparison_table(
     """
     first = cells[0]
     theirs = [
-        cell for (_, place), cell in paper.items() if place[:3] == first.place[:3] and place[4] == first.censoring
+        cell
+        for (_, place), cell in paper.items()
+        if place[:3] == first.place[:3] and place[4] == first.censoring
     ]
     quantiles, columns = _columns([*cells, *theirs], facts)
     ours = {(cell.model, cell.selection, cell.horizon): cell for cell in cells}
@@ -84,7 +92,9 @@ def comparison_table(
         line: list[Entry] = [_row_title(model, first.data, selection)]
         for quantile in quantiles:
             place = (first.data, first.measure, first.event, quantile, first.censoring)
-            line.append(_value(ours.get((model, selection, quantile)), paper.get((plain_of(model), place))))
+            line.append(
+                _value(ours.get((model, selection, quantile)), paper.get((plain_of(model), place)))
+            )
         lines.append(line)
     heads = [TableColumn("Model", text=True), *columns]
     return table(heads, lines, caption, joined(_FOOT if theirs else _PLAIN_FOOT, foot))
@@ -93,14 +103,20 @@ def comparison_table(
 def _value(ours: Cell | None, theirs: Cell | None) -> Value | None:
     """Return our number, with the paper's and the difference in small print."""
     if theirs is None:
-        return None if ours is None else Value(ours.mean, ours.error, ranked=not is_reference(ours.model))
+        return (
+            None
+            if ours is None
+            else Value(ours.mean, ours.error, ranked=not is_reference(ours.model))
+        )
     digits = measure_of(theirs.measure).digits
     printed = f"{theirs.mean:.{digits}f} ± {theirs.error:.{digits}f}"
     if ours is None or math.isnan(ours.mean):
         return Value(math.nan, note=f"paper {printed}")
     gap = against(ours, theirs)
     signed = f"{gap.value:+.{digits}f} {_ARROWS[_mark(gap)]}".rstrip().replace("-", "−")
-    return Value(ours.mean, ours.error, f"{printed} · {signed}", _mark(gap), not is_reference(ours.model))
+    return Value(
+        ours.mean, ours.error, f"{printed} · {signed}", _mark(gap), not is_reference(ours.model)
+    )
 
 
 def _mark(gap: Difference) -> Literal["", "good", "bad"]:
@@ -130,7 +146,9 @@ def paired_table(cells: Sequence[Cell], facts: RunFacts, caption: object, ours: 
 
 
 def _paired_value(mine: Cell | None, rival: Cell | None) -> Value | None:
-    gap = paired(mine, rival) if mine is not None and rival is not None and is_judged(rival) else None
+    gap = (
+        paired(mine, rival) if mine is not None and rival is not None and is_judged(rival) else None
+    )
     if gap is None or mine is None:
         return None
     missing = f"{gap.folds} of {len(mine.values)} folds" if gap.folds < len(mine.values) else ""
@@ -142,7 +160,8 @@ def rival_table(cells: Sequence[Cell]) -> Html | None:
     data = cells[0].data
     lines: list[list[Entry]] = [
         [
-            safe(f"{model_title(model, data)} against {model_title(rival, data)}") + (" (strong)" * is_strong(rival)),
+            safe(f"{model_title(model, data)} against {model_title(rival, data)}")
+            + (" (strong)" * is_strong(rival)),
             own.total,
             own.ahead,
             f"{own.significantly_ahead} / {own.significantly_behind}",
@@ -154,7 +173,12 @@ def rival_table(cells: Sequence[Cell]) -> Html | None:
     if not lines:
         return None
     numbers = [TableColumn(head, digits=0) for head in ("compared", "ahead")]
-    columns = [TableColumn("Ours against a rival", text=True), *numbers, TableColumn("p < 5 %"), TableColumn("Holm")]
+    columns = [
+        TableColumn("Ours against a rival", text=True),
+        *numbers,
+        TableColumn("p < 5 %"),
+        TableColumn("Holm"),
+    ]
     foot = (
         "Over all data sets, horizons, event types and levels of censoring that can be judged, each rival under one "
         "selection, on at least three folds. p < 5 %: significantly ahead / behind by a paired t test with the "

@@ -45,7 +45,13 @@ def _by_nodes(cells: Sequence[Cell], paper: Published) -> Html:
     for layers in sorted({_shape(cell)[0] for cell in cells}):
         drawing, axes = panel("One hidden layer" if layers == 1 else f"{layers} hidden layers")
         here = [cell for cell in cells if _shape(cell)[0] == layers]
-        error_lines(axes, here, [float(n) for n in nodes], lambda cell: float(_shape(cell)[1]), by_model=True)
+        error_lines(
+            axes,
+            here,
+            [float(n) for n in nodes],
+            lambda cell: float(_shape(cell)[1]),
+            by_model=True,
+        )
         for cell in theirs:
             axes.axhline(cell.mean, color=PAPER, lw=0.9, ls=(0, (3, 3)))
         axes.set_xticks(range(len(nodes)), [str(n) for n in nodes])
@@ -67,7 +73,9 @@ def _shape_table(cells: Sequence[Cell]) -> Html:
     shapes = sorted({_shape(cell) for cell in cells})
     found = {(cell.model, _shape(cell)): cell for cell in cells}
     columns = [
-        TableColumn(str(nodes), "nodes", 4, "max", f"{layers} hidden layer" + ("s" if layers > 1 else ""))
+        TableColumn(
+            str(nodes), "nodes", 4, "max", f"{layers} hidden layer" + ("s" if layers > 1 else "")
+        )
         for layers, nodes in shapes
     ]
     lines: list[list[Entry]] = []

@@ -57,7 +57,9 @@ def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = 
         raise InputError(
             f"{name} must be a number or a vector of at least one; got shape {array.shape}. Flatten or fill it."
         )
-    array = np.array(array, order="C", ndmin=1)  # views may be reversed or read-only, which tensors cannot be
+    array = np.array(
+        array, order="C", ndmin=1
+    )  # views may be reversed or read-only, which tensors cannot be
     bad = ~np.isfinite(array) | (array < 0)
     if bad.any():
         raise InputError(
@@ -65,7 +67,9 @@ def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = 
             "Times count from the origin of the target's times."
         )
     if warn_unsorted and (np.diff(array) < 0).any():
-        warn_user(f"{name} are not sorted; the results come in the order given. Sort them if a curve is meant.")
+        warn_user(
+            f"{name} are not sorted; the results come in the order given. Sort them if a curve is meant."
+        )
     return array
 
 
@@ -73,20 +77,26 @@ def check_shares(values: ArrayLike, name: str) -> Floats:
     """Return levels of probability as a vector; they must lie in [0, 1]."""
     array = as_numbers(values, name)
     if array.ndim > 1 or array.size == 0 or not ((array >= 0) & (array <= 1)).all():
-        raise InputError(f"{name} must be a number or a vector of numbers from 0 to 1; got {values!r}.")
+        raise InputError(
+            f"{name} must be a number or a vector of numbers from 0 to 1; got {values!r}."
+        )
     return np.atleast_1d(array)
 
 
 def check_event(event: object, n_events: int | None = None) -> int:
     """Return the event type as an integer from 1 on, up to ``n_events`` where that is known; 1.0 is 1."""
-    if not _is_whole(event) or not 1 <= _as_float(event) <= (_MOST if n_events is None else n_events):
+    if not _is_whole(event) or not 1 <= _as_float(event) <= (
+        _MOST if n_events is None else n_events
+    ):
         known = ">= 1" if n_events is None else f"in 1..{n_events}, the event types seen in fit"
         raise InputError(f"event must be a whole number {known}; got {shown(event)}.")
     return int(float(event))
 
 
 def _is_whole(value: object) -> TypeGuard[Real]:
-    return not isinstance(value, (bool, np.bool_)) and isinstance(value, Real) and bool(value % 1 == 0)
+    return (
+        not isinstance(value, (bool, np.bool_)) and isinstance(value, Real) and bool(value % 1 == 0)
+    )
 
 
 def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
@@ -145,11 +155,19 @@ class Whole:
         """Return the value, or raise a ``SettingError``."""
         if self.optional and value is None:
             return None
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or int(value) < self.least:
+        if (
+            isinstance(value, (bool, np.bool_))
+            or not isinstance(value, Integral)
+            or int(value) < self.least
+        ):
             also = " or None" if self.optional else ""
-            raise SettingError(f"{name} must be a whole number of at least {self.least}{also}; got {shown(value)}.")
+            raise SettingError(
+                f"{name} must be a whole number of at least {self.least}{also}; got {shown(value)}."
+            )
         if int(value) > _MOST:
-            raise SettingError(f"{name} must be a whole number of at most {_MOST:,}; got {shown(value)}.")
+            raise SettingError(
+                f"{name} must be a whole number of at most {_MOST:,}; got {shown(value)}."
+            )
         return int(value)
 
 
@@ -171,13 +189,19 @@ class Number:
         number = _as_float(value) if isinstance(value, Real) else np.nan
         if not real or not low <= number <= self.most or (self.above is not None and number == low):
             also = " or None" if self.optional else ""
-            raise SettingError(f"{name} must be a number {self._span(low)}{also}; got {shown(value)}.")
+            raise SettingError(
+                f"{name} must be a number {self._span(low)}{also}; got {shown(value)}."
+            )
         return number
 
     def _span(self, low: float) -> str:
         if self.most == _HUGE:
             return f"of at least {low:g}" if self.above is None else f"above {low:g}"
-        return f"from {low:g} to {self.most:g}" if self.above is None else f"above {low:g} and at most {self.most:g}"
+        return (
+            f"from {low:g} to {self.most:g}"
+            if self.above is None
+            else f"above {low:g} and at most {self.most:g}"
+        )
 
 
 class Choice:
@@ -189,7 +213,9 @@ class Choice:
     def __call__(self, name: str, value: object) -> Any:
         """Return the value, or raise a ``SettingError``."""
         if not (value is None or isinstance(value, (str, int, float))) or value not in self.values:
-            raise SettingError(f"{name} must be one of {', '.join(map(repr, self.values))}; got {value!r}.")
+            raise SettingError(
+                f"{name} must be one of {', '.join(map(repr, self.values))}; got {value!r}."
+            )
         return value
 
 
@@ -214,7 +240,9 @@ class Widths:
         if self.optional and value is None:
             return None
         if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-            raise SettingError(f"{name} must be a sequence of widths such as (100,) or (64, 32); got {value!r}.")
+            raise SettingError(
+                f"{name} must be a sequence of widths such as (100,) or (64, 32); got {value!r}."
+            )
         return tuple(Whole(1)(f"each width in {name}", width) for width in value)
 
 
@@ -226,7 +254,9 @@ class Seed:
         if value is None or isinstance(value, (np.random.Generator, np.random.RandomState)):
             return value
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or int(value) < 0:
-            raise SettingError(f"{name} must be a whole number >= 0, a generator or None; got {value!r}.")
+            raise SettingError(
+                f"{name} must be a whole number >= 0, a generator or None; got {value!r}."
+            )
         return int(value)
 
 
@@ -237,8 +267,14 @@ class Jobs:
         """Return the value, or raise a ``SettingError``."""
         if value is None:
             return None
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or int(value) == 0:
-            raise SettingError(f"{name} must be a whole number other than 0, or None; got {value!r}.")
+        if (
+            isinstance(value, (bool, np.bool_))
+            or not isinstance(value, Integral)
+            or int(value) == 0
+        ):
+            raise SettingError(
+                f"{name} must be a whole number other than 0, or None; got {value!r}."
+            )
         return int(value)
 
 

@@ -70,7 +70,9 @@ class MissingExtraError(LifemixError, ImportError):
     """An optional package is missing; the message holds the command that installs it."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}, which is not installed. Run: pip install 'lifemix[{extra}]'")
+        super().__init__(
+            f"{purpose} needs {package}, which is not installed. Run: pip install 'lifemix[{extra}]'"
+        )
 
 
 class LifemixWarning(UserWarning):

@@ -36,7 +36,9 @@ def refuse_swapped(time: ArrayLike, event: ArrayLike) -> None:
     largest = events.max()
     if largest > 1 and (not times.all() or largest > 3):
         some = ", ".join(f"{value:g}" for value in events[:3])
-        raise TargetError(_swapped(f"nothing but 0 and 1 for the times, and {some}, ... for the events"))
+        raise TargetError(
+            _swapped(f"nothing but 0 and 1 for the times, and {some}, ... for the events")
+        )
 
 
 def _swapped(got: str) -> str:

@@ -47,7 +47,11 @@ def event_names(given: Mapping[int, str] | Sequence[str] | None, n_events: int) 
         return ("event",) if n_events == 1 else tuple(f"event {code}" for code in codes)
     if isinstance(given, Mapping) and set(given) == set(codes):
         return tuple(str(given[code]) for code in codes)
-    if not isinstance(given, (str, bytes, Mapping)) and isinstance(given, Sequence) and len(given) == n_events:
+    if (
+        not isinstance(given, (str, bytes, Mapping))
+        and isinstance(given, Sequence)
+        and len(given) == n_events
+    ):
         return tuple(map(str, given))
     raise SettingError(
         f"event_names must name each of the event types 1..{n_events}, as a mapping from code to name or as a sequence "

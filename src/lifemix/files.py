@@ -36,7 +36,10 @@ _NUMBERS = itertools.count()  # of the temporary files of this process
 
 @contextlib.contextmanager
 def atomic_write(
-    path: Path, refusal: type[LifemixError] = InputError, flush: bool = True, make_folder: bool = False
+    path: Path,
+    refusal: type[LifemixError] = InputError,
+    flush: bool = True,
+    make_folder: bool = False,
 ) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success it replaces the file, on failure the file stays as it was.
 
@@ -73,7 +76,9 @@ def atomic_write(
                     os.fsync(file.fileno())
             os.replace(partial, path)
     except OSError as error:
-        raise refusal(f"{path} cannot be written: {error}. Check the folder and the space on disk.") from error
+        raise refusal(
+            f"{path} cannot be written: {error}. Check the folder and the space on disk."
+        ) from error
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
@@ -101,7 +106,11 @@ def open_regular(path: Path) -> Any:
 
 
 def write_arrays(
-    path: Path, content: Any, arrays: Mapping[str, NDArray[Any]], key: bytes | None = None, flush: bool = True
+    path: Path,
+    content: Any,
+    arrays: Mapping[str, NDArray[Any]],
+    key: bytes | None = None,
+    flush: bool = True,
 ) -> None:
     """Write a JSON value and arrays to one safetensors file; equal content gives equal bytes.
 
@@ -123,12 +132,16 @@ def write_arrays(
     ModelFileError
         If the file cannot be written.
     """
-    from safetensors.numpy import save as serialize  # the command line imports NumPy only when needed
+    from safetensors.numpy import (
+        save as serialize,
+    )  # the command line imports NumPy only when needed
 
     header = {"content": content, "checksum": _checksum(content, arrays)}
     if key is not None:
         header["signature"] = _signature(header["checksum"], key)
-    data = serialize(dict(arrays), {"lifemix": json.dumps(header)})  # one entry: safetensors does not sort several
+    data = serialize(
+        dict(arrays), {"lifemix": json.dumps(header)}
+    )  # one entry: safetensors does not sort several
     with atomic_write(path, ModelFileError, flush) as partial, open(partial, "wb") as file:
         file.write(data)
 
@@ -178,7 +191,9 @@ def read_arrays(path: Path, key: bytes | None = None) -> tuple[Any, dict[str, ND
     except Exception as error:  # safetensors raises many types
         raise ModelFileError(f"{path} is not a complete file of lifemix: {error}.") from None
     if isinstance(header, int):
-        raise ModelFileError(f"{path} has format {header}, which this version of lifemix cannot read.")
+        raise ModelFileError(
+            f"{path} has format {header}, which this version of lifemix cannot read."
+        )
     if content is None:
         raise ModelFileError(f"{path} is a safetensors file, but not of lifemix.")
     if header.get("checksum") != checksum:

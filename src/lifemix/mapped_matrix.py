@@ -81,7 +81,11 @@ def scan_table(source: TableSource, validation_fraction: float, max_levels: int,
         target = block.outcome
         statistics.add(block.frame)
         used = (target.time > 0) | (target.event > 0)
-        n_rows, n_used, total_weight = n_rows + len(target), n_used + int(used.sum()), total_weight + block.weight.sum()
+        n_rows, n_used, total_weight = (
+            n_rows + len(target),
+            n_used + int(used.sum()),
+            total_weight + block.weight.sum(),
+        )
         n_held_out += int((used & block.is_chosen(held_out_share, seed)).sum())
         if source.paths and target.subject is not None and target.truncated.any():
             _check_paths(block, all_rows=False)
@@ -91,15 +95,29 @@ def scan_table(source: TableSource, validation_fraction: float, max_levels: int,
         if len(extremes) == 64:
             extremes = [_extremes(join_blocks(extremes))]
     if not n_rows:
-        raise InputError("the source has no rows of positive weight with an outcome; expected some. Check the columns.")
+        raise InputError(
+            "the source has no rows of positive weight with an outcome; expected some. Check the columns."
+        )
     joined, last = join_blocks(sample), _extremes(join_blocks(extremes))
     target = joined.outcome
     if source.paths and target.subject is not None and target.truncated.any():
         target = _check_paths(joined, all_rows=True)
     target = target.followed_by(last.outcome) if len(last.row) else target
-    joined, mean_weight, n_train = join_blocks([joined, last]), total_weight / n_rows, n_used - n_held_out
+    joined, mean_weight, n_train = (
+        join_blocks([joined, last]),
+        total_weight / n_rows,
+        n_used - n_held_out,
+    )
     return Scan(
-        statistics, n_rows, mean_weight, n_train, n_held_out, held_out_share, joined.frame, target, joined.weight
+        statistics,
+        n_rows,
+        mean_weight,
+        n_train,
+        n_held_out,
+        held_out_share,
+        joined.frame,
+        target,
+        joined.weight,
     )
 
 
@@ -111,7 +129,10 @@ def _extremes(block: RowBlock) -> RowBlock:
     for code in np.unique(target.event):
         own = np.flatnonzero(target.event == code)
         exact = own[(target.time[own] > 0) & ~target.interval[own]]
-        rows += [int(own[last[own].argmax()]), *([int(exact[target.time[exact].argmin()])] if len(exact) else [])]
+        rows += [
+            int(own[last[own].argmax()]),
+            *([int(exact[target.time[exact].argmin()])] if len(exact) else []),
+        ]
     for is_kind in (target.interval, target.truncated, (target.time == 0) & (target.event > 0)):
         rows += np.flatnonzero(is_kind)[:1].tolist()
     return block.take(np.unique(np.array(rows, dtype=np.intp)))
@@ -124,7 +145,9 @@ def _check_paths(block: RowBlock, all_rows: bool) -> Target:
     path, n_paths = first_appearance(target.subject)
     if n_paths == len(path):
         return target
-    entry = checked_starts(path, None, target.entry, target.time, target.event, block.row + 1, all_rows)
+    entry = checked_starts(
+        path, None, target.entry, target.time, target.event, block.row + 1, all_rows
+    )
     return replace(target, entry=entry, path=path)
 
 
@@ -160,9 +183,13 @@ def mapped_arrays(
         destination = source.cache / f"lifemix-{key[:32]}"
     else:
         destination = (
-            Path(tempfile.mkdtemp(prefix="lifemix-")) / "matrix" if folder is None else folder / "lifemix-matrix"
+            Path(tempfile.mkdtemp(prefix="lifemix-")) / "matrix"
+            if folder is None
+            else folder / "lifemix-matrix"
         )
-    temporary = None if source.cache is not None else destination.parent if folder is None else destination
+    temporary = (
+        None if source.cache is not None else destination.parent if folder is None else destination
+    )
     destination.parent.mkdir(parents=True, exist_ok=True)
     try:
         with own_folder(destination.parent, "matrix"):
@@ -196,7 +223,9 @@ def open_arrays(folder: Path) -> dict[str, NDArray[Any]]:
     return {path.stem: np.load(path, mmap_mode="c") for path in sorted(folder.glob("*.npy"))}
 
 
-def _write_arrays(source: TableSource, scan: Scan, encode: Encoder, seed: int, folder: Path) -> None:
+def _write_arrays(
+    source: TableSource, scan: Scan, encode: Encoder, seed: int, folder: Path
+) -> None:
     """Write the arrays in random order: rows go to random buckets, and each bucket is then shuffled in memory."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -216,7 +245,9 @@ def _write_arrays(source: TableSource, scan: Scan, encode: Encoder, seed: int, f
             n_buckets = max(1, min(2**16 - 1, -(-scan.n_train * row_bytes // _BUCKET_BYTES)))
             edges = np.linspace(0, scan.n_train, n_buckets + 1).astype(np.int64)
             next_row = edges[:-1].copy()
-            bucket_of_row = rng.permutation(np.repeat(np.arange(n_buckets, dtype=np.uint16), np.diff(edges)))
+            bucket_of_row = rng.permutation(
+                np.repeat(np.arange(n_buckets, dtype=np.uint16), np.diff(edges))
+            )
             arrays = {
                 name: np.lib.format.open_memmap(
                     folder / f"{name}.npy", "w+", values.dtype, (n_total, *values.shape[1:])
@@ -226,14 +257,21 @@ def _write_arrays(source: TableSource, scan: Scan, encode: Encoder, seed: int, f
         is_held_out = block.is_chosen(scan.held_out_share, seed)
         held_out, train = np.flatnonzero(is_held_out), np.flatnonzero(~is_held_out)
         bucket = bucket_of_row[n_read : n_read + len(train)]
-        order, counts = np.argsort(bucket, kind="stable"), np.bincount(bucket, minlength=len(next_row))
+        order, counts = (
+            np.argsort(bucket, kind="stable"),
+            np.bincount(bucket, minlength=len(next_row)),
+        )
         starts = np.cumsum(counts) - counts
         for name, values in encoded.items():
             arrays[name][held_out_row : held_out_row + len(held_out)] = values[held_out]
             sorted_values = values[train[order]]
             for row, start, count in zip(next_row, starts, counts, strict=True):
                 arrays[name][row : row + count] = sorted_values[start : start + count]
-        next_row, n_read, held_out_row = next_row + counts, n_read + len(train), held_out_row + len(held_out)
+        next_row, n_read, held_out_row = (
+            next_row + counts,
+            n_read + len(train),
+            held_out_row + len(held_out),
+        )
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
         order = rng.permutation(stop - start)
         for array in arrays.values():

@@ -48,7 +48,9 @@ class Architecture:
     n_events: int
     primitive: str | type[Primitive] | Places
     activation: str | Callable[[Tensor], Tensor] = "relu6"
-    shift_activation: str | Callable[[Tensor], Tensor] | None = None  # None: the paper's, by primitive
+    shift_activation: str | Callable[[Tensor], Tensor] | None = (
+        None  # None: the paper's, by primitive
+    )
     bias: bool = True
     module: nn.Module | None = field(default=None, compare=False)
     module_width: int = 0
@@ -58,7 +60,9 @@ class Architecture:
         """The class of the primitive; of several, the one that joins them."""
         if not isinstance(self.primitive, tuple):
             return primitive_class(self.primitive)
-        every = dict.fromkeys(family for families in self.primitive for family in families if family is not None)
+        every = dict.fromkeys(
+            family for families in self.primitive for family in families if family is not None
+        )
         return mixed(tuple(every))
 
     @cached_property
@@ -77,7 +81,9 @@ class Architecture:
     @cached_property
     def closed(self) -> Tensor | None:
         """Places without a component, ``[events, k]``, if there are any."""
-        if not isinstance(self.primitive, tuple) or all(None not in families for families in self.primitive):
+        if not isinstance(self.primitive, tuple) or all(
+            None not in families for families in self.primitive
+        ):
             return None
         return torch.tensor([[one is None for one in families] for families in self.primitive])
 
@@ -99,14 +105,21 @@ class Architecture:
         is no bound to how early an event may come.
         """
         at = self.family.location_index() if self.act.bounded_below_only else None
-        return tuple(-1.0 if place == at else 1.0 for place in range(len(self.family.parameter_names())))
+        return tuple(
+            -1.0 if place == at else 1.0 for place in range(len(self.family.parameter_names()))
+        )
 
     def description(self) -> str:
         """Return what tells one architecture from another in every process: functions and classes by name."""
         encoder, act = self.encoder_activation.name, self.act.name
         name = self.family.name
         if isinstance(self.primitive, tuple):
-            name = str([[one and getattr(one, "name", "never") for one in families] for families in self.primitive])
+            name = str(
+                [
+                    [one and getattr(one, "name", "never") for one in families]
+                    for families in self.primitive
+                ]
+            )
         return str(replace(self, primitive=name, activation=encoder, shift_activation=act))
 
     @property
@@ -124,12 +137,23 @@ class Architecture:
         else:
             encoder = {name: tuple(p.shape) for name, p in self._module_parameters().items()}
         n_parameters, n_fixed = len(self.family.parameter_names()), len(self.family.fixed_names)
-        return Layout({**encoder, **head_shapes(self.width, self.n_events, n_parameters, self.k, self.bias, n_fixed)})
+        return Layout(
+            {
+                **encoder,
+                **head_shapes(self.width, self.n_events, n_parameters, self.k, self.bias, n_fixed),
+            }
+        )
 
-    def represent(self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
+    def represent(
+        self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None
+    ) -> Tensor:
         """Return the representation ``[models, rows, width]`` of ``x`` ``[models, rows, inputs]``."""
         if self.module is not None:
-            own = {name.removeprefix(_MODULE): p[0] for name, p in parameters.items() if name.startswith(_MODULE)}
+            own = {
+                name.removeprefix(_MODULE): p[0]
+                for name, p in parameters.items()
+                if name.startswith(_MODULE)
+            }
             for name, value in self.module_state().items():
                 if value.device != x.device:  # a fitted module stays where it is saved from
                     own[name] = value.to(x.device)
@@ -137,20 +161,30 @@ class Architecture:
             return output[None]
         return encode(parameters, x, self.encoder_activation.function, masks)
 
-    def mixtures(self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None) -> Mixture:
+    def mixtures(
+        self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None
+    ) -> Mixture:
         """Return one mixture for each event, ``[models, rows, events, k]``."""
-        log_weights, *values = self.gate_and_parameters(parameters, self.represent(parameters, x, masks))
+        log_weights, *values = self.gate_and_parameters(
+            parameters, self.represent(parameters, x, masks)
+        )
         return Mixture(log_weights, self.family(*values))
 
-    def gate_and_parameters(self, parameters: Mapping[str, Tensor], representation: Tensor) -> tuple[Tensor, ...]:
+    def gate_and_parameters(
+        self, parameters: Mapping[str, Tensor], representation: Tensor
+    ) -> tuple[Tensor, ...]:
         """Return log weights and the primitive's parameters, each ``[models, rows, events, k]``."""
         closed, device = self.closed, representation.device
         if closed is not None and not on_host(device):
             assert isinstance(self.primitive, tuple)
             closed = _closed_on(self.primitive, device)
-        return gate_and_parameters(parameters, representation, self.act.function, self.shift_signs, closed)
+        return gate_and_parameters(
+            parameters, representation, self.act.function, self.shift_signs, closed
+        )
 
-    def start(self, warm_start: Tensor, spread: float, rng: np.random.Generator, trained: bool = True) -> Tensor:
+    def start(
+        self, warm_start: Tensor, spread: float, rng: np.random.Generator, trained: bool = True
+    ) -> Tensor:
         """Draw starting parameters of one model, ``[parameters]``; one that will not be trained is the warm start.
 
         warm_start: the primitive's parameters of each event, fixed ones included, ``[events, parameters]``. The
@@ -170,24 +204,34 @@ class Architecture:
         cure = issubclass(self.family, Mixed) and Never in self.family.families
         n_apart = self.k - cure  # never is nowhere
         steps = np.append(np.linspace(-1, 1, n_apart), [0.0] * cure)
-        scatter = spread * (steps + 0.1 * rng.standard_normal(shape)) if n_apart > 1 else np.zeros(shape)
+        scatter = (
+            spread * (steps + 0.1 * rng.standard_normal(shape)) if n_apart > 1 else np.zeros(shape)
+        )
         components = self.centre(warm_start).displaced(torch.from_numpy(scatter))
         n_trained = len(self.family.parameter_names())
         self.layout.views(flat)["base"].copy_(torch.stack(components.parameters[:n_trained], dim=1))
         if self.family.fixed_names:
-            self.layout.views(flat)["fixed"].copy_(torch.stack(components.parameters[n_trained:], dim=1))
+            self.layout.views(flat)["fixed"].copy_(
+                torch.stack(components.parameters[n_trained:], dim=1)
+            )
         self._start_gate(self.layout.views(flat), components)
         return flat[0]
 
     def _start_gate(self, views: Mapping[str, Tensor], components: Primitive) -> None:
         """Let the gate begin with the share of the cured that the warm start found."""
-        if not isinstance(components, Mixed) or Never not in components.families or "gate_bias" not in views:
+        if (
+            not isinstance(components, Mixed)
+            or Never not in components.families
+            or "gate_bias" not in views
+        ):
             return
         at = components.families.index(Never)
         never = self.kinds == at
         others = ~never if self.closed is None else ~(never | self.closed)
         (log_odds,) = components.members()[at].parameters
-        views["gate_bias"][0].add_(torch.where(never, log_odds + torch.log(others.sum(1, keepdim=True)), 0.0))
+        views["gate_bias"][0].add_(
+            torch.where(never, log_odds + torch.log(others.sum(1, keepdim=True)), 0.0)
+        )
 
     def centre(self, warm_start: Tensor) -> Primitive:
         """Return the components, ``[events, k]``, at the warm start; of several families, that of one after another."""
@@ -235,13 +279,19 @@ class Architecture:
         """Return what the module keeps beside the parameters that are trained: its buffers and frozen parameters."""
         if self.module is None:
             return {}
-        frozen = {name: p.detach() for name, p in self.module.named_parameters() if not p.requires_grad}
+        frozen = {
+            name: p.detach() for name, p in self.module.named_parameters() if not p.requires_grad
+        }
         return dict(self.module.named_buffers()) | frozen
 
     def _module_parameters(self) -> dict[str, Tensor]:
         if self.module is None:
             return {}
-        return {_MODULE + name: p.detach() for name, p in self.module.named_parameters() if p.requires_grad}
+        return {
+            _MODULE + name: p.detach()
+            for name, p in self.module.named_parameters()
+            if p.requires_grad
+        }
 
     def _fan_in(self, name: str) -> int:
         layer = int(name.split(".")[1])

@@ -13,7 +13,9 @@ from .errors import InputError
 __all__ = ["as_array", "as_numbers", "refuse_masked", "shown"]
 
 
-def as_numbers(values: object, name: str, error: type[InputError] = InputError) -> NDArray[np.float64]:
+def as_numbers(
+    values: object, name: str, error: type[InputError] = InputError
+) -> NDArray[np.float64]:
     """Return an array of numbers, NaN where a value is missing.
 
     Parameters
@@ -37,8 +39,14 @@ def as_numbers(values: object, name: str, error: type[InputError] = InputError) 
             complete = array if array.dtype.kind != "O" else np.where(pd.isna(array), np.nan, array)
             return complete.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as wrong:
-        raise error(f"{name} must be numbers; got {_some(values)} ({wrong}). Convert it to numbers first.") from None
-    fix = "Take the real part" if array.dtype.kind == "c" else "Divide the differences by a unit, say a day"
+        raise error(
+            f"{name} must be numbers; got {_some(values)} ({wrong}). Convert it to numbers first."
+        ) from None
+    fix = (
+        "Take the real part"
+        if array.dtype.kind == "c"
+        else "Divide the differences by a unit, say a day"
+    )
     raise error(f"{name} must be numbers; got {_some(array)}. {fix}.")
 
 

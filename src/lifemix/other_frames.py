@@ -31,7 +31,9 @@ def as_pandas(table: Any) -> Any:
         table = table.collect()
     if not hasattr(table, "iter_columns"):
         return table
-    return pd.DataFrame({str(column.name): _values(column) for column in table.iter_columns()}, copy=False)
+    return pd.DataFrame(
+        {str(column.name): _values(column) for column in table.iter_columns()}, copy=False
+    )
 
 
 def _values(column: Any) -> Any:

@@ -45,10 +45,16 @@ class PathRows:
     @classmethod
     def read(cls, n_rows: int, start: ArrayLike, stop: ArrayLike, subject: ArrayLike) -> PathRows:
         """Check the intervals of a table: one per row, consecutive for each subject."""
-        starts, stops, codes = check_times(start, "start"), check_times(stop, "stop"), subject_codes(subject)
+        starts, stops, codes = (
+            check_times(start, "start"),
+            check_times(stop, "stop"),
+            subject_codes(subject),
+        )
         for name, values in (("start", starts), ("stop", stops), ("subject", codes)):
             if len(values) != n_rows:
-                raise InputError(f"{name} must have one value per row of X, {n_rows}; got {len(values)}.")
+                raise InputError(
+                    f"{name} must have one value per row of X, {n_rows}; got {len(values)}."
+                )
         check_same_rows(n_rows, len(codes))
         if (starts >= stops).any():
             row = int(np.flatnonzero(starts >= stops)[0])
@@ -67,14 +73,19 @@ class PathRows:
         return np.append(self.firsts[1:], len(self.rows)) - 1
 
 
-def path_curves(paths: PathRows, times: Floats, conditional: Conditional, incidence: bool, extend: bool) -> Floats:
+def path_curves(
+    paths: PathRows, times: Floats, conditional: Conditional, incidence: bool, extend: bool
+) -> Floats:
     """Return survival, or incidence, of every path at every time, (n_paths, n_times).
 
     Up to the first start of a path it is 1 (an incidence 0), beyond the last stop NaN with a warning, or with
     ``extend`` as if the last covariates were kept.
     """
     grid, place = np.unique(times, return_inverse=True)
-    low, high = np.searchsorted(grid, paths.start, side="right"), np.searchsorted(grid, paths.stop, side="right")
+    low, high = (
+        np.searchsorted(grid, paths.start, side="right"),
+        np.searchsorted(grid, paths.stop, side="right"),
+    )
     low[paths.firsts] = 0
     if extend:
         high[paths.lasts] = len(grid)
@@ -85,7 +96,9 @@ def path_curves(paths: PathRows, times: Floats, conditional: Conditional, incide
     result = np.full((len(paths.firsts), len(grid)), np.nan)
     for row in range(len(paths.rows)):
         span, own = slice(low[row], high[row]), inside[row]
-        result[paths.path[row], span] = sum_before[row] + before[row] * own if incidence else before[row] * own
+        result[paths.path[row], span] = (
+            sum_before[row] + before[row] * own if incidence else before[row] * own
+        )
     return result[:, place]
 
 
@@ -95,10 +108,14 @@ def _conditional_values(
     """Return for each row the values at the times inside it, and survival and incidence at its end."""
     inside: list[Floats] = [np.empty(0)] * len(paths.rows)
     survived, happened = np.ones(len(paths.rows)), np.zeros(len(paths.rows))
-    order = np.argsort(paths.start, kind="stable")  # neighbours share times, so that a block has few distinct ones
+    order = np.argsort(
+        paths.start, kind="stable"
+    )  # neighbours share times, so that a block has few distinct ones
     for first in range(0, len(order), _BLOCK):
         block = order[first : first + _BLOCK]
-        wanted = np.unique(np.concatenate([paths.stop[block], grid[low[block].min() : high[block].max()]]))
+        wanted = np.unique(
+            np.concatenate([paths.stop[block], grid[low[block].min() : high[block].max()]])
+        )
         survival, incidences = conditional(paths.rows[block], paths.start[block], wanted)
         values = incidences if incidence and incidences is not None else survival
         ends = np.searchsorted(wanted, paths.stop[block])

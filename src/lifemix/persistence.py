@@ -36,7 +36,9 @@ __all__ = ["FORMAT", "load", "save"]
 FORMAT = 4
 _MIN_KEY_BYTES = 16  # shorter keys can be guessed
 _MIN_COLUMN = 8  # lists of at least so many numbers or records are stored as arrays
-_MAX_LIST_ITEMS = 10**6  # of all lists that are stored as arrays, so that a forged file cannot repeat one without end
+_MAX_LIST_ITEMS = (
+    10**6
+)  # of all lists that are stored as arrays, so that a forged file cannot repeat one without end
 _INTEGERS = (np.int8, np.int16, np.int32)
 _MODULES = {"DeepSurvivalMachines": "estimators", "LifeMix": "mix"}
 _FIXES = {
@@ -106,7 +108,9 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = 
         model = model.best_estimator_
     encoder = _Encoder()
     if is_registered(model) and not hasattr(model, "n_events_"):
-        raise ModelFileError(f"save needs a fitted model; got a {type(model).__name__} that is not. Call fit first.")
+        raise ModelFileError(
+            f"save needs a fitted model; got a {type(model).__name__} that is not. Call fit first."
+        )
     content = encoder.encode(model, "")
     try:
         with warnings.catch_warnings():
@@ -178,9 +182,13 @@ def load(
     except FileNotFoundError:
         raise ModelFileError(f"there is no file {path}. Check the path.") from None
     except ModelFileError as error:
-        raise ModelFileError(f"{error} Fit the model again and save it, or get another copy of the file.") from None
+        raise ModelFileError(
+            f"{error} Fit the model again and save it, or get another copy of the file."
+        ) from None
     if not isinstance(content, dict) or "format" not in content:
-        raise ModelFileError(f"{path} is not a model file. Expected a file that lifemix.save wrote.")
+        raise ModelFileError(
+            f"{path} is not a model file. Expected a file that lifemix.save wrote."
+        )
     if content["format"] != FORMAT:
         version = f"{content['format']!r:.20}"
         raise ModelFileError(
@@ -242,9 +250,13 @@ class _Encoder:
         if is_registered(value):
             return self._object(value, path)
         torch = sys.modules.get("torch")
-        if torch is not None and isinstance(value, torch.Tensor) and value.dtype != torch.bfloat16:  # not in NumPy
+        if (
+            torch is not None and isinstance(value, torch.Tensor) and value.dtype != torch.bfloat16
+        ):  # not in NumPy
             return {"$tensor": self._store(value.numpy(force=True), path)}
-        fix = _FIXES.get(path.split(".")[-1], "Register its class (lifemix.registry.register_model)")
+        fix = _FIXES.get(
+            path.split(".")[-1], "Register its class (lifemix.registry.register_model)"
+        )
         raise ModelFileError(
             f"{path or 'the model'}: a {type(value).__name__} cannot be written without pickle. {fix}; or pickle the "
             "model with joblib."
@@ -262,14 +274,22 @@ class _Encoder:
         if isinstance(value, Mapping):
             if all(isinstance(name, str) and not name.startswith("$") for name in value):
                 return {name: self.encode(item, f"{path}.{name}") for name, item in value.items()}
-            pairs = [[self.encode(name, path), self.encode(item, f"{path}.{name}")] for name, item in value.items()]
+            pairs = [
+                [self.encode(name, path), self.encode(item, f"{path}.{name}")]
+                for name, item in value.items()
+            ]
             return {"$items": pairs}
         if isinstance(value, list) and len(value) >= _MIN_COLUMN:
             if all(type(item) is float for item in value):
                 return {"$floats": self._store(np.array(value), path)}
             if _are_records(value):
                 columns = {name: [record[name] for record in value] for name in value[0]}
-                return {"$records": {name: self.encode(column, f"{path}.{name}") for name, column in columns.items()}}
+                return {
+                    "$records": {
+                        name: self.encode(column, f"{path}.{name}")
+                        for name, column in columns.items()
+                    }
+                }
         items = [self.encode(item, f"{path}.{i}") for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"$tuple": items}
 
@@ -277,7 +297,9 @@ class _Encoder:
         if value.dtype.kind in "OU" and all(isinstance(item, str) for item in value.flat):
             return {"$texts": [[str(item) for item in value.flat], list(value.shape)]}
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
-            raise ModelFileError(f"{path}: an array of {value.dtype} cannot be written. Use numbers or texts.")
+            raise ModelFileError(
+                f"{path}: an array of {value.dtype} cannot be written. Use numbers or texts."
+            )
         if value.dtype == np.int64 and value.size:
             low, high = int(value.min()), int(value.max())
             for dtype in _INTEGERS:
@@ -304,7 +326,9 @@ def _are_records(value: list[Any]) -> bool:
     return has_names and all(isinstance(item, dict) and list(item) == names for item in value)
 
 
-def _decode_model(content: Any, arrays: Mapping[str, NDArray[Any]], user_code: Mapping[str, Any]) -> Any:
+def _decode_model(
+    content: Any, arrays: Mapping[str, NDArray[Any]], user_code: Mapping[str, Any]
+) -> Any:
     """Return the fitted model of a file; whatever a forged file holds, only ``ModelFileError`` is raised."""
     decoder = _Decoder(arrays, user_code)
     try:
@@ -312,12 +336,16 @@ def _decode_model(content: Any, arrays: Mapping[str, NDArray[Any]], user_code: M
     except ModelFileError:
         raise
     except Exception as error:
-        raise ModelFileError(f"the file does not hold a valid model: {error!r:.500}. Save the model again.") from None
+        raise ModelFileError(
+            f"the file does not hold a valid model: {error!r:.500}. Save the model again."
+        ) from None
     if not hasattr(model, "n_events_") or not hasattr(model, "predict_survival_function"):
         raise ModelFileError("the file does not hold a fitted model. Save the model again.")
     if "encoder" in user_code and "encoder" not in decoder.used_code:
         name = type(user_code["encoder"]).__name__
-        raise ModelFileError(f"this model has no encoder of its own; got {name}. Leave encoder out.")
+        raise ModelFileError(
+            f"this model has no encoder of its own; got {name}. Leave encoder out."
+        )
     return model
 
 
@@ -341,9 +369,13 @@ class _Decoder:
             return {name: self.decode(item) for name, item in saved.items()}
         if tag == "$class":
             registered = _class_named(saved["$class"])  # imports the classes of its attributes too
-            return restored(registered, self.decode(saved["arguments"]), self.decode(saved["attributes"]))
+            return restored(
+                registered, self.decode(saved["arguments"]), self.decode(saved["attributes"])
+            )
         if tag not in _TAGS:
-            raise ModelFileError(f"the file holds an unknown type, {tag!r:.40}. Save the model again.")
+            raise ModelFileError(
+                f"the file holds an unknown type, {tag!r:.40}. Save the model again."
+            )
         return _TAGS[tag](self, saved[tag])
 
     def _records(self, columns: dict[str, Any]) -> list[dict[str, Any]]:
@@ -359,7 +391,9 @@ class _Decoder:
     def _count_items(self, n_items: int) -> None:
         self._n_list_items += n_items
         if self._n_list_items > _MAX_LIST_ITEMS:
-            raise ModelFileError(f"the lists of a model file may have at most {_MAX_LIST_ITEMS} items in all.")
+            raise ModelFileError(
+                f"the lists of a model file may have at most {_MAX_LIST_ITEMS} items in all."
+            )
 
     def _int64(self, name: str) -> NDArray[np.int64]:
         if name not in self._long_integers:
@@ -368,7 +402,9 @@ class _Decoder:
 
     def _code(self, name: str) -> Any:
         if name not in self.user_code:
-            raise ModelFileError(f"this model has your own {name!s:.20}. Use load(path, {name!s:.20}=...).")
+            raise ModelFileError(
+                f"this model has your own {name!s:.20}. Use load(path, {name!s:.20}=...)."
+            )
         self.used_code.add(name)
         return self.user_code[name]
 
@@ -376,9 +412,13 @@ class _Decoder:
 _TAGS: Mapping[str, Callable[[_Decoder, Any], Any]] = {
     "$float": lambda decoder, saved: float(saved),
     "$tuple": lambda decoder, saved: tuple(decoder.decode(item) for item in saved),
-    "$items": lambda decoder, saved: {decoder.decode(name): decoder.decode(item) for name, item in saved},
+    "$items": lambda decoder, saved: {
+        decoder.decode(name): decoder.decode(item) for name, item in saved
+    },
     "$records": _Decoder._records,
-    "$texts": lambda decoder, saved: np.array([str(text) for text in saved[0]], dtype=object).reshape(saved[1]),
+    "$texts": lambda decoder, saved: np.array(
+        [str(text) for text in saved[0]], dtype=object
+    ).reshape(saved[1]),
     "$array": lambda decoder, saved: decoder.arrays[saved],
     "$floats": _Decoder._floats,
     "$int64": _Decoder._int64,

@@ -78,8 +78,13 @@ def register_model(model_class: Class) -> Class:
     """
     name = model_class.__name__
     registered = _CLASSES.get(name, model_class)
-    if (registered.__module__, registered.__qualname__) != (model_class.__module__, model_class.__qualname__):
-        raise ModelFileError(f"a class called {name} is registered: {registered}; got {model_class}. Rename it.")
+    if (registered.__module__, registered.__qualname__) != (
+        model_class.__module__,
+        model_class.__qualname__,
+    ):
+        raise ModelFileError(
+            f"a class called {name} is registered: {registered}; got {model_class}. Rename it."
+        )
     _CLASSES[name] = model_class  # a notebook cell may define the class again
     return model_class
 
@@ -101,13 +106,23 @@ def constructor_arguments(value: Any) -> dict[str, Any]:
 
 def fitted_attributes(value: Any) -> dict[str, Any]:
     """Return the fitted attributes of an object, by name."""
-    return {name: item for name, item in vars(value).items() if _is_fitted_attribute(type(value), name)}
+    return {
+        name: item for name, item in vars(value).items() if _is_fitted_attribute(type(value), name)
+    }
 
 
 def saved_parts(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the constructor arguments and the fitted attributes of an object that a file holds."""
-    arguments = value._saved_arguments() if hasattr(value, "_saved_arguments") else constructor_arguments(value)
-    attributes = value._saved_attributes() if hasattr(value, "_saved_attributes") else fitted_attributes(value)
+    arguments = (
+        value._saved_arguments()
+        if hasattr(value, "_saved_arguments")
+        else constructor_arguments(value)
+    )
+    attributes = (
+        value._saved_attributes()
+        if hasattr(value, "_saved_attributes")
+        else fitted_attributes(value)
+    )
     return arguments, attributes
 
 
@@ -124,7 +139,9 @@ def restored(registered: type, arguments: dict[str, Any], attributes: dict[str, 
 
 
 def _is_fitted_attribute(model_class: type, name: str) -> bool:
-    return (name.endswith("_") and not name.startswith("_")) or name in getattr(model_class, "_saved", ())
+    return (name.endswith("_") and not name.startswith("_")) or name in getattr(
+        model_class, "_saved", ()
+    )
 
 
 @dataclass(frozen=True)
@@ -137,8 +154,12 @@ class UserCode:
 
 def check_finite(name: str, values: Any, shape: tuple[int | None, ...]) -> None:
     """Raise ``ValueError`` unless the values are an array of finite numbers of this shape; None is any length."""
-    is_array = isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == len(shape)
-    if not is_array or any(size not in (None, length) for size, length in zip(shape, values.shape, strict=True)):
+    is_array = (
+        isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == len(shape)
+    )
+    if not is_array or any(
+        size not in (None, length) for size, length in zip(shape, values.shape, strict=True)
+    ):
         got = values.shape if isinstance(values, np.ndarray) else type(values).__name__
         raise ValueError(f"{name} must be an array of numbers of shape {shape}; got {got}")
     if not np.isfinite(values).all():

@@ -126,7 +126,9 @@ class EventStratifiedKFold:
         MetadataRequest
             What is asked for.
         """
-        from sklearn.utils.metadata_routing import MetadataRequest  # a second of imports that few need
+        from sklearn.utils.metadata_routing import (
+            MetadataRequest,
+        )  # a second of imports that few need
 
         request = MetadataRequest(owner=type(self).__name__)
         request.split.add_request(param="groups", alias=True)
@@ -193,7 +195,9 @@ def train_validation_split(
     return np.sort(chosen[~validation]), np.sort(chosen[validation])
 
 
-def horizons(y: TargetLike, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int | None = 1) -> Floats:
+def horizons(
+    y: TargetLike, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int | None = 1
+) -> Floats:
     """Return quantiles of the event times, censored rows left out: where the paper evaluates.
 
     Parameters
@@ -226,7 +230,9 @@ def horizons(y: TargetLike, quantiles: Sequence[float] = (0.25, 0.5, 0.75), even
     levels = np.asarray(quantiles, dtype=np.float64)
     if not ((levels >= 0) & (levels <= 1)).all():
         raise SettingError(f"quantiles must lie between 0 and 1; got {list(quantiles)}.")
-    return as_target(y).event_quantiles(levels.tolist(), None if event is None else check_event(event))
+    return as_target(y).event_quantiles(
+        levels.tolist(), None if event is None else check_event(event)
+    )
 
 
 def default_horizons(y: TargetLike) -> Floats:
@@ -314,7 +320,9 @@ def censor_artificially(y: TargetLike, fraction: float, random_state: Seed = 0) 
     time, event = target.time.copy(), target.event.copy()
     start, end = target.entry[rows], time[rows]
     drawn = start + (end - start) * rng.random(len(rows))
-    time[rows] = np.clip(drawn, np.minimum(np.nextafter(start, np.inf), end), np.maximum(np.nextafter(end, 0), start))
+    time[rows] = np.clip(
+        drawn, np.minimum(np.nextafter(start, np.inf), end), np.maximum(np.nextafter(end, 0), start)
+    )
     event[rows] = 0
     return replace(target, event=event, time=time).to_array()
 

@@ -21,7 +21,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import check_times, check_weight
-from .errors import CovariateError, InputError, LifemixError, MissingExtraError, SettingError, TargetError
+from .errors import (
+    CovariateError,
+    InputError,
+    LifemixError,
+    MissingExtraError,
+    SettingError,
+    TargetError,
+)
 from .files import atomic_write
 from .metrics import evaluate as evaluate_table
 from .preprocessing import TableLike
@@ -33,15 +40,40 @@ __all__ = ["SAMPLE_SEED", "RowBlock", "TableSource", "evaluate", "join_blocks", 
 
 Floats = NDArray[np.float64]
 
-_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "ipc", ".arrow": "ipc", ".ipc": "ipc", ".orc": "orc"}
+_FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "ipc",
+    ".arrow": "ipc",
+    ".ipc": "ipc",
+    ".orc": "orc",
+}
 _FORMATS |= {".csv": "csv", ".tsv": "csv", ".txt": "csv"}
 _MISSING = (  # the texts that pandas takes as missing
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"),
+    *(
+        "",
+        "#N/A",
+        "#N/A N/A",
+        "#NA",
+        "-1.#IND",
+        "-1.#QNAN",
+        "-NaN",
+        "-nan",
+        "1.#IND",
+        "1.#QNAN",
+        "<NA>",
+        "N/A",
+        "NA",
+    ),
     *("NULL", "NaN", "None", "n/a", "nan", "null"),
 )
 _WRITTEN = (".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
-_INDEX = re.compile(r"__index_level_\d+__")  # the column in which pandas stores row names in Parquet
-_BAD_CELL = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): invalid value '(.*)'")
+_INDEX = re.compile(
+    r"__index_level_\d+__"
+)  # the column in which pandas stores row names in Parquet
+_BAD_CELL = re.compile(
+    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): invalid value '(.*)'"
+)
 _BLOCK_ROWS, _BLOCK_VALUES = 2**16, 2**22
 _EVALUATED_ROWS = 50_000
 SAMPLE_SEED, _SPLIT_SEED = 1, 2  # added to a seed, so that the choices are independent
@@ -52,7 +84,9 @@ def _arrow(module: str = "") -> Any:
     try:
         return import_module(f"pyarrow.{module}" if module else "pyarrow")
     except ImportError:
-        raise MissingExtraError("pyarrow", "tables", "reading a table from disk in blocks") from None
+        raise MissingExtraError(
+            "pyarrow", "tables", "reading a table from disk in blocks"
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +108,9 @@ class RowBlock:
     def outcome(self) -> Target:
         """The target; an error if the source has none."""
         if self.target is None:
-            raise TargetError("the source names no time and event. Use TableSource(path, time=..., event=...).")
+            raise TargetError(
+                "the source names no time and event. Use TableSource(path, time=..., event=...)."
+            )
         return self.target
 
     def is_chosen(self, share: float, seed: int) -> NDArray[np.bool_]:
@@ -86,7 +122,9 @@ class RowBlock:
 def _unit_hash(keys: NDArray[np.int64], seed: int) -> Floats:
     """Return a number in [0, 1) for each key (SplitMix64), whatever block the key is in."""
     with np.errstate(over="ignore"):
-        x = keys.astype(np.int64).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * (seed % 2**62) + 1)
+        x = keys.astype(np.int64).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(
+            2 * (seed % 2**62) + 1
+        )
         for _ in range(2):  # neighbouring seeds would be correlated after one round
             x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
             x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -186,12 +224,16 @@ class TableSource:
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
         if (time is None) != (event is None):
-            raise SettingError(f"time and event go together; got time={time!r} and event={event!r}. Name both columns.")
+            raise SettingError(
+                f"time and event go together; got time={time!r} and event={event!r}. Name both columns."
+            )
         self.time, self.event, self.entry, self.upper = time, event, entry, upper
         self.weight, self.subject, self.paths = weight, subject, bool(paths)
         self.codes, self.skip_incomplete = codes, bool(skip_incomplete)
         self.cache = None if cache is None else Path(cache)
-        self._parts: list[tuple[float, int, bool]] = []  # share, seed, whether the chosen rows are inside
+        self._parts: list[
+            tuple[float, int, bool]
+        ] = []  # share, seed, whether the chosen rows are inside
         roles = [name for name in (time, event, entry, upper, weight, subject) if name is not None]
         as_text = [*categorical, *([] if subject is None else [subject])]
         self._fragments, self._schema = _open(data, delimiter, (*_MISSING, *missing), as_text)
@@ -206,7 +248,9 @@ class TableSource:
         for fragment in self._fragments:
             _check_columns(fragment, self._schema, self._needed)
         kinds = {name: _kind(self._schema.field(name).type) for name in self.columns}
-        self.labels = [name for name in self.columns if name in categorical or kinds[name] == "label"]
+        self.labels = [
+            name for name in self.columns if name in categorical or kinds[name] == "label"
+        ]
         for name, kind in kinds.items():
             if kind == "other":
                 raise CovariateError(
@@ -281,7 +325,9 @@ class TableSource:
                 except LifemixError as error:
                     kind = type(error) if isinstance(error, InputError) else InputError
                     last_row = first_row + table.num_rows
-                    raise kind(f"{_name(fragment)}, rows {first_row + 1:,} to {last_row:,}: {error}") from None
+                    raise kind(
+                        f"{_name(fragment)}, rows {first_row + 1:,} to {last_row:,}: {error}"
+                    ) from None
                 first_row += table.num_rows
                 for share, seed, inside in self._parts:
                     block = block.take(block.is_chosen(share, seed) == inside)
@@ -306,7 +352,9 @@ class TableSource:
                 values["subject"] = _subjects(table.column(self.subject))
         frame = pd.DataFrame(
             {
-                name: _labels(table.column(name)) if name in self.labels else _floats(table.column(name))
+                name: _labels(table.column(name))
+                if name in self.labels
+                else _floats(table.column(name))
                 for name in self.columns
             },
             copy=False,
@@ -331,7 +379,15 @@ class TableSource:
         """
         names = [_name(fragment) for fragment in self._fragments]
         changed = [os.stat(name).st_mtime_ns if os.path.exists(name) else 0 for name in names]
-        roles = [self.time, self.event, self.entry, self.upper, self.weight, self.subject, self.codes]
+        roles = [
+            self.time,
+            self.event,
+            self.entry,
+            self.upper,
+            self.weight,
+            self.subject,
+            self.codes,
+        ]
         options = [self.columns, self.labels, self.skip_incomplete, self._parts]
         facts = [names, changed, self._file_rows, str(self._schema), roles, options]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
@@ -340,7 +396,9 @@ class TableSource:
 # Files of a table.
 
 
-def _open(data: Any, delimiter: str | None, missing: Sequence[str], as_text: Sequence[str]) -> tuple[list[Any], Any]:
+def _open(
+    data: Any, delimiter: str | None, missing: Sequence[str], as_text: Sequence[str]
+) -> tuple[list[Any], Any]:
     """Return the fragments of a dataset, one per file, and the types with which all of them are read."""
     ds, pa = _arrow("dataset"), _arrow()
     is_csv = False
@@ -352,7 +410,9 @@ def _open(data: Any, delimiter: str | None, missing: Sequence[str], as_text: Seq
         paths, base = _find_files(data)
         kind = _FORMATS[paths[0].suffix.lower()]
         is_csv = kind == "csv"
-        options: dict[str, Any] = {} if base is None else {"partitioning": "hive", "partition_base_dir": str(base)}
+        options: dict[str, Any] = (
+            {} if base is None else {"partitioning": "hive", "partition_base_dir": str(base)}
+        )
         file_format = _csv_format(paths[0], delimiter, missing) if is_csv else kind
         try:
             dataset = ds.dataset([str(path) for path in paths], format=file_format, **options)
@@ -379,9 +439,15 @@ def _find_files(data: Any) -> tuple[list[Path], Path | None]:
             raise InputError(f"there is no file or folder {path}. Check the path.")
         inside = sorted(path.rglob("*")) if path.is_dir() else []
         tables = [file for file in inside if file.is_file() and file.suffix.lower() in _FORMATS]
-        tables = [file for file in tables if not any(part[0] in "._" for part in file.relative_to(path).parts)]
+        tables = [
+            file
+            for file in tables
+            if not any(part[0] in "._" for part in file.relative_to(path).parts)
+        ]
         if path.is_dir() and not tables:
-            raise InputError(f"the folder {path} has no table files; expected some of {', '.join(_FORMATS)}.")
+            raise InputError(
+                f"the folder {path} has no table files; expected some of {', '.join(_FORMATS)}."
+            )
         files += tables if path.is_dir() else [path]
     kinds = {_FORMATS.get(file.suffix.lower(), "") for file in files}
     if len(kinds) != 1 or "" in kinds:
@@ -411,7 +477,10 @@ def _common_type(first: Any, second: Any, is_csv: bool) -> Any:
         first = second = second if types.is_null(first) else first
     if first != second and is_csv and "label" in (_kind(first), _kind(second)):
         return pa.string()
-    numeric = [types.is_null(each) or types.is_integer(each) or types.is_floating(each) for each in (first, second)]
+    numeric = [
+        types.is_null(each) or types.is_integer(each) or types.is_floating(each)
+        for each in (first, second)
+    ]
     return pa.float64() if all(numeric) and (is_csv or first != second) else first
 
 
@@ -419,7 +488,13 @@ def _kind(dtype: Any) -> str:
     """Return what a column of an Arrow type holds: a number (booleans are 0 and 1), a label, or other."""
     types = _arrow("types")
     texts = [types.is_dictionary, types.is_string, types.is_large_string]
-    numbers = [types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null]
+    numbers = [
+        types.is_integer,
+        types.is_floating,
+        types.is_boolean,
+        types.is_decimal,
+        types.is_null,
+    ]
     if any(test(dtype) for test in [*texts, getattr(types, "is_string_view", types.is_string)]):
         return "label"
     return "number" if any(test(dtype) for test in numbers) else "other"
@@ -436,7 +511,11 @@ def _check_columns(fragment: Any, schema: Any, columns: Sequence[str]) -> None:
             f"{', '.join(own.names[:20])}. All files must have the same columns."
         )
     for name in columns:
-        if name in own.names and str(own.field(name).type) != "null" and getattr(fragment, "format", None) is not None:
+        if (
+            name in own.names
+            and str(own.field(name).type) != "null"
+            and getattr(fragment, "format", None) is not None
+        ):
             kinds = _kind(own.field(name).type), _kind(schema.field(name).type)
             if kinds[0] != kinds[1] and kinds[1] != "label" or kinds == ("other", "label"):
                 raise CovariateError(
@@ -450,7 +529,11 @@ def _tables(fragment: Any, schema: Any, columns: Sequence[str]) -> Iterator[Any]
     pa = _arrow()
     size = max(1, min(_BLOCK_ROWS, _BLOCK_VALUES // len(columns)))
     options = {"batch_size": size, "batch_readahead": 2, "fragment_readahead": 1}
-    batches = iter(_guarded(fragment, lambda: fragment.to_batches(schema=schema, columns=list(columns), **options)))
+    batches = iter(
+        _guarded(
+            fragment, lambda: fragment.to_batches(schema=schema, columns=list(columns), **options)
+        )
+    )
     waiting: list[Any] = []
     while (batch := _guarded(fragment, lambda: next(batches, None), schema)) is not None:
         waiting.append(batch)
@@ -485,7 +568,9 @@ def _guarded(fragment: Any, read: Callable[[], Any], schema: Any = None) -> Any:
 
 def _file_error(name: str, error: Exception) -> InputError:
     reason = " ".join(str(error).split())[:200]
-    return InputError(f"{name} cannot be read: {reason}. Is the file truncated or damaged? Write it again.")
+    return InputError(
+        f"{name} cannot be read: {reason}. Is the file truncated or damaged? Write it again."
+    )
 
 
 # Columns of a block.
@@ -525,10 +610,15 @@ def _event_codes(column: Any, codes: Mapping[str, int] | None, name: str) -> Flo
             )
         return _floats(column)
     labels = _labels(column)
-    texts = [f"{level:g}" if isinstance(level, float) else str(level).strip() for level in labels.categories]
+    texts = [
+        f"{level:g}" if isinstance(level, float) else str(level).strip()
+        for level in labels.categories
+    ]
     unknown = sorted(set(texts) - set(codes))
     if unknown:
-        raise TargetError(f"the event column {name!r} has labels without a code: {unknown[:5]}; codes has {[*codes]}.")
+        raise TargetError(
+            f"the event column {name!r} has labels without a code: {unknown[:5]}; codes has {[*codes]}."
+        )
     return np.array([*(codes[text] for text in texts), np.nan], dtype=np.float64)[labels.codes]
 
 
@@ -548,7 +638,8 @@ def join_blocks(blocks: Sequence[RowBlock]) -> RowBlock:
     names = ("event", "time", "entry", "upper", "subject")
     arrays = {name: [getattr(block.outcome, name) for block in blocks] for name in names}
     columns: dict[str, Any] = {
-        name: None if values[0] is None else np.concatenate(values) for name, values in arrays.items()
+        name: None if values[0] is None else np.concatenate(values)
+        for name, values in arrays.items()
     }
     frame = pd.DataFrame(
         {
@@ -558,7 +649,9 @@ def join_blocks(blocks: Sequence[RowBlock]) -> RowBlock:
             for name in blocks[0].frame.columns
         }
     )
-    row, weight = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("row", "weight"))
+    row, weight = (
+        np.concatenate([getattr(block, name) for block in blocks]) for name in ("row", "weight")
+    )
     return RowBlock(row, frame, replace(target, **columns), weight)
 
 
@@ -566,7 +659,11 @@ def join_blocks(blocks: Sequence[RowBlock]) -> RowBlock:
 
 
 def write_predictions(
-    model: Any, source: TableSource, path: str | os.PathLike[str], times: ArrayLike, quantiles: Sequence[float] = ()
+    model: Any,
+    source: TableSource,
+    path: str | os.PathLike[str],
+    times: ArrayLike,
+    quantiles: Sequence[float] = (),
 ) -> int:
     """Predict all rows of a source and write them to a file, a block at a time.
 
@@ -613,10 +710,16 @@ def write_predictions(
     return n_rows
 
 
-def _predictions(model: Any, X: TableLike, times: Floats, quantiles: list[float]) -> dict[str, Floats]:
+def _predictions(
+    model: Any, X: TableLike, times: Floats, quantiles: list[float]
+) -> dict[str, Floats]:
     """Return the columns of the predictions of some rows."""
     distribution = model.predict_distribution(X) if hasattr(model, "predict_distribution") else None
-    survival = model.predict_survival_function(X, times) if distribution is None else distribution.survival(times)
+    survival = (
+        model.predict_survival_function(X, times)
+        if distribution is None
+        else distribution.survival(times)
+    )
     columns = {f"survival_{time:.10g}": survival[:, i] for i, time in enumerate(times)}
     if model.n_events_ > 1:
         if distribution is None:
@@ -624,7 +727,9 @@ def _predictions(model: Any, X: TableLike, times: Floats, quantiles: list[float]
         else:
             incidences = distribution.cumulative_incidences(times)
         for event, incidence in enumerate(incidences, 1):
-            columns |= {f"incidence_{event}_{time:.10g}": incidence[:, i] for i, time in enumerate(times)}
+            columns |= {
+                f"incidence_{event}_{time:.10g}": incidence[:, i] for i, time in enumerate(times)
+            }
     if distribution is not None:
         columns["median"] = distribution.median()
         if quantiles:
@@ -638,7 +743,9 @@ def _table_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
     """Yield a function that appends a block to a table; the file appears when all blocks are written."""
     name = path.name.lower()
     if not name.endswith(_WRITTEN):
-        raise SettingError(f"the file's name must end in {', '.join(_WRITTEN)}; got {path.name!r}. Rename it.")
+        raise SettingError(
+            f"the file's name must end in {', '.join(_WRITTEN)}; got {path.name!r}. Rename it."
+        )
     with atomic_write(path) as unfinished:
         if name.endswith((".parquet", ".pq")):
             writer: Any = None
@@ -656,7 +763,9 @@ def _table_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
                     writer.close()
             return
         separator = "\t" if ".tsv" in name else ","
-        with gzip.open(unfinished, "wb") if name.endswith(".gz") else open(unfinished, "wb") as file:
+        with (
+            gzip.open(unfinished, "wb") if name.endswith(".gz") else open(unfinished, "wb") as file
+        ):
             yield lambda block: block.to_csv(
                 file, sep=separator, index=False, header=file.tell() == 0, lineterminator="\n"
             )
@@ -714,7 +823,9 @@ def evaluate(
             total_weight += block.weight.sum()
         blocks.append(block.take(block.is_chosen(share, random_state + SAMPLE_SEED)))
     if not blocks or not sum(len(block.row) for block in blocks):
-        raise InputError("the source has no rows with an outcome; expected some. Check the columns.")
+        raise InputError(
+            "the source has no rows with an outcome; expected some. Check the columns."
+        )
     lines = [("log_likelihood", np.nan, np.nan, total / total_weight)] if total_weight else []
     likelihood = pd.DataFrame(lines, columns=["metric", "event", "horizon", "value"])
     sampled = join_blocks(blocks)

@@ -35,7 +35,11 @@ def subject_codes(values: Any, name: str = "subject") -> Ints:
         )
     if array.dtype.kind in "bui":
         return array.astype(np.int64)
-    if array.dtype.kind == "f" and (np.abs(array) < _LARGEST_EXACT).all() and (array == np.floor(array)).all():
+    if (
+        array.dtype.kind == "f"
+        and (np.abs(array) < _LARGEST_EXACT).all()
+        and (array == np.floor(array)).all()
+    ):
         return array.astype(np.int64)
     try:
         numbers, labels = pd.factorize(array)

@@ -72,8 +72,12 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {}
-    _saves_event_times: ClassVar[bool] = True  # whether predictions depend on the distinct event times
-    _needs_columns: ClassVar[bool] = True  # whether a table without any column that varies is refused
+    _saves_event_times: ClassVar[bool] = (
+        True  # whether predictions depend on the distinct event times
+    )
+    _needs_columns: ClassVar[bool] = (
+        True  # whether a table without any column that varies is refused
+    )
 
     _training_rows: TrainingRows | None = None  # None: no subjects, or a loaded model
 
@@ -88,10 +92,14 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def predict_survival_function(self, X: TableLike, times: ArrayLike) -> Floats: ...
 
     @overload
-    def predict_survival_function(self, X: TableLike, times: None = None) -> NDArray[np.object_]: ...
+    def predict_survival_function(
+        self, X: TableLike, times: None = None
+    ) -> NDArray[np.object_]: ...
 
     @overload
-    def predict_survival_function(self, X: TableLike, times: None = None, *, return_array: Literal[True]) -> Floats: ...
+    def predict_survival_function(
+        self, X: TableLike, times: None = None, *, return_array: Literal[True]
+    ) -> Floats: ...
 
     def predict_survival_function(
         self, X: TableLike, times: ArrayLike | None = None, *, return_array: bool = False
@@ -119,7 +127,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         at = check_times(self.event_times_ if times is None else times, warn_unsorted=True)
         return self._survival(self.preprocess(X), at)
 
-    def predict_cumulative_incidence(self, X: TableLike, times: ArrayLike, event: int = 1) -> Floats:
+    def predict_cumulative_incidence(
+        self, X: TableLike, times: ArrayLike, event: int = 1
+    ) -> Floats:
         """Return the cumulative incidence: the probability that the event happens first, and by each time.
 
         For one event type, one minus survival.
@@ -140,7 +150,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
         """
         at, x = check_times(times, warn_unsorted=True), self.preprocess(X)
-        return np.minimum(self._incidence(x, at, check_event(event, self.n_events_)), 1.0)  # above 1 only by rounding
+        return np.minimum(
+            self._incidence(x, at, check_event(event, self.n_events_)), 1.0
+        )  # above 1 only by rounding
 
     def predict_cumulative_incidences(self, X: TableLike, times: ArrayLike) -> Floats:
         """Return the cumulative incidence of every event type.
@@ -230,7 +242,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             Probabilities.
 
         """
-        at, x, event = check_times(times, warn_unsorted=True), self.preprocess(X), check_event(event, self.n_events_)
+        at, x, event = (
+            check_times(times, warn_unsorted=True),
+            self.preprocess(X),
+            check_event(event, self.n_events_),
+        )
         return self._survival(x, at) if self.n_events_ == 1 else self._net_survival(x, at, event)
 
     def predict(self, X: TableLike) -> Floats:
@@ -274,7 +290,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         x, target = self.preprocess(X), as_target(y)
         self._warn_of_training_subjects(target)
         refuse_unknown_types(target.event, self.n_events_, "y")
-        return mean_concordance(lambda at, event: self._incidence(x, at, event), self.training_target_, target)
+        return mean_concordance(
+            lambda at, event: self._incidence(x, at, event), self.training_target_, target
+        )
 
     def preprocess(self, X: TableLike) -> Any:
         """Return the matrix that the model works on: what the fitted preprocessor makes of a table.
@@ -300,7 +318,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         A loaded model whose curves do not depend on them has the ends of cells of time instead.
         """
         check_is_fitted(self, "n_events_")
-        if "training_target_" in vars(self) and not isinstance(self.training_target_, SummarisedTarget):
+        if "training_target_" in vars(self) and not isinstance(
+            self.training_target_, SummarisedTarget
+        ):
             return self.training_target_.event_times
         return self.training_summary_.grid
 
@@ -338,8 +358,12 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         """
         if times is None and not return_array:
             curves = self._survival_curves(self.preprocess(X))
-            return survival_functions(lambda at: _hazards(curves(at)), shape_of(X)[0], self.event_times_, "hazard")
-        return _hazards(self.predict_survival_function(X, self.event_times_ if times is None else times))
+            return survival_functions(
+                lambda at: _hazards(curves(at)), shape_of(X)[0], self.event_times_, "hazard"
+            )
+        return _hazards(
+            self.predict_survival_function(X, self.event_times_ if times is None else times)
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -359,12 +383,16 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         return 1.0 - self._survival(x, times)
 
     def _incidences(self, x: Any, times: Floats) -> Floats:
-        return np.stack([self._incidence(x, times, event) for event in range(1, self.n_events_ + 1)])
+        return np.stack(
+            [self._incidence(x, times, event) for event in range(1, self.n_events_ + 1)]
+        )
 
     def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
         raise NotImplementedError
 
-    def _conditional(self, x: Any, since: Floats, times: Floats, event: int | None) -> tuple[Floats, Floats | None]:
+    def _conditional(
+        self, x: Any, since: Floats, times: Floats, event: int | None
+    ) -> tuple[Floats, Floats | None]:
         """Return survival and, of an event, incidence at the times, each (n, n_times), given survival to ``since``."""
         wanted, place = np.unique(np.concatenate([since, times]), return_inverse=True)
         own = np.arange(len(since)), place[: len(since)]
@@ -392,7 +420,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def _learn_target(self, target: Target) -> None:
         for name in ("event_times_", "training_summary_", "_training_rows"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        self.training_target_ = replace(target.joined(), subject=None)  # who the subjects were stays with the user
+        self.training_target_ = replace(
+            target.joined(), subject=None
+        )  # who the subjects were stays with the user
         self.n_events_ = target.n_events
         self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
 
@@ -428,7 +458,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "n_events_"):
             return {}
         left_out = {"training_target_", "event_times_", "n_events_", "last_event_time_"}
-        attributes = {name: value for name, value in fitted_attributes(self).items() if name not in left_out}
+        attributes = {
+            name: value for name, value in fitted_attributes(self).items() if name not in left_out
+        }
         return attributes | {"training_summary_": self.training_summary_}
 
     def _validate(self) -> None:
@@ -441,7 +473,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         self.n_events_ = self.training_summary_.n_events
         self.last_event_time_ = float(self.training_summary_.last_event_time)
         if type(self.n_features_in_) is not int or self.n_features_in_ < 0:
-            raise ValueError(f"n_features_in_ must be a number of columns; got {self.n_features_in_!r:.40}")
+            raise ValueError(
+                f"n_features_in_ must be a number of columns; got {self.n_features_in_!r:.40}"
+            )
         names = getattr(self, "feature_names_in_", None)
         if names is not None and np.shape(names) != (self.n_features_in_,):
             raise ValueError(f"feature_names_in_ must name {self.n_features_in_} columns")

@@ -111,7 +111,9 @@ class Target:
         seen = self.event > 0 if event is None else self.event == event
         if not seen.any():
             what = "an event" if event is None else f"event {event}"
-            raise TargetError(f"horizons need rows with {what}; got none among the codes {np.unique(self.event)}.")
+            raise TargetError(
+                f"horizons need rows with {what}; got none among the codes {np.unique(self.event)}."
+            )
         times = np.where(self.interval, (self.time + self.upper) / 2, self.time)
         return np.asarray(np.quantile(times[seen], levels), dtype=np.float64)
 
@@ -129,7 +131,9 @@ class Target:
         """Return some of the rows, by index or mask."""
         subject = None if self.subject is None else self.subject[rows]
         path = None if self.path is None else self.path[rows]
-        return Target(self.event[rows], self.time[rows], self.entry[rows], self.upper[rows], subject, path)
+        return Target(
+            self.event[rows], self.time[rows], self.entry[rows], self.upper[rows], subject, path
+        )
 
     def joined(self) -> Target:
         """Return one row per path, from its first start to its last end, in the order of their first rows.
@@ -145,7 +149,9 @@ class Target:
 
     def followed_by(self, other: Target) -> Target:
         """Return these rows and then those of another target; subjects only where both have them."""
-        columns: dict[str, Any] = {name: (getattr(self, name), getattr(other, name)) for name in _FIELDS}
+        columns: dict[str, Any] = {
+            name: (getattr(self, name), getattr(other, name)) for name in _FIELDS
+        }
         if self.subject is not None and other.subject is not None:
             columns["subject"] = (self.subject, other.subject)
         if self.path is not None or other.path is not None:
@@ -162,7 +168,9 @@ class Target:
             return self
         codes = subject_codes(groups, "groups")
         if len(codes) != len(self):
-            raise TargetError(f"groups must have one value per row; got {len(codes)} values for {len(self)} rows.")
+            raise TargetError(
+                f"groups must have one value per row; got {len(codes)} values for {len(self)} rows."
+            )
         if self.subject is not None:
             pairs = len(pd.DataFrame({"subject": self.subject, "group": codes}).drop_duplicates())
             if pairs > self.n_subjects:
@@ -183,7 +191,9 @@ class Target:
             columns["subject"] = self.subject
         if self.path is not None:
             columns["path"] = self.path
-        array = np.empty(len(self), dtype=[(name, values.dtype) for name, values in columns.items()])
+        array = np.empty(
+            len(self), dtype=[(name, values.dtype) for name, values in columns.items()]
+        )
         for name, values in columns.items():
             array[name] = values
         return array
@@ -346,11 +356,20 @@ def _from_structured(array: NDArray[np.void]) -> Target:
     names = array.dtype.names or ()
     if "event" in names and ("time" in names or "duration" in names):
         optional = {name: array[name] if name in names else None for name in _OPTIONAL}
-        target = _check(array["time" if "time" in names else "duration"], array["event"], **optional, paths=False)
+        target = _check(
+            array["time" if "time" in names else "duration"],
+            array["event"],
+            **optional,
+            paths=False,
+        )
         if "path" in names:
-            target = _with_paths(target, array["path"], array["subject" if "subject" in names else "path"])
+            target = _with_paths(
+                target, array["path"], array["subject" if "subject" in names else "path"]
+            )
         return target
-    if len(names) == 2 and array.dtype[0] == np.bool_:  # scikit-survival: (boolean event, time) under any names
+    if (
+        len(names) == 2 and array.dtype[0] == np.bool_
+    ):  # scikit-survival: (boolean event, time) under any names
         return _check(array[names[1]], array[names[0]])
     raise TargetError(
         f"a structured target needs the fields 'event' and 'time', or a boolean event field and a time field "
@@ -369,12 +388,19 @@ def _check(
     times = _numbers(time, "time")
     n = len(times)
     if n == 0:
-        raise TargetError("the target has no rows; got 0, expected at least 1. Check how the rows were selected.")
+        raise TargetError(
+            "the target has no rows; got 0, expected at least 1. Check how the rows were selected."
+        )
     events = _event_codes(event)
     entries = np.zeros(n) if entry is None else _numbers(entry, "entry")
     uppers = np.full(n, np.nan) if upper is None else _numbers(upper, "upper")
     subjects = None if subject is None else subject_codes(subject)
-    for name, values in (("event", events), ("entry", entries), ("upper", uppers), ("subject", subjects)):
+    for name, values in (
+        ("event", events),
+        ("entry", entries),
+        ("upper", uppers),
+        ("subject", subjects),
+    ):
         if values is not None and len(values) != n:
             raise TargetError(
                 f"{name} must have one value per row; got {len(values)} values for {n} times. Select both together."
@@ -401,22 +427,47 @@ def _with_paths(target: Target, codes: Any, names: Any) -> Target:
 def _check_upper(times: Floats, events: Ints, uppers: Floats) -> Floats:
     given = ~np.isnan(uppers)
     censored = events == 0
-    _refuse(given & (uppers < times), uppers, "upper must be >= time", "Swap the two, or leave upper missing")
+    _refuse(
+        given & (uppers < times),
+        uppers,
+        "upper must be >= time",
+        "Swap the two, or leave upper missing",
+    )
     # R's way to write right-censoring, (time, Inf), means the same as event 0.
     contradiction = censored & given & (uppers > times) & np.isfinite(uppers)
     _refuse(
-        contradiction, uppers, "a censored row (event 0) has no upper", "Set its event to 1, or leave upper missing"
+        contradiction,
+        uppers,
+        "a censored row (event 0) has no upper",
+        "Set its event to 1, or leave upper missing",
     )
     endless = ~censored & np.isposinf(uppers)
-    _refuse(endless, uppers, "upper must be finite", "Code an event that was never seen as event 0 at its last time")
+    _refuse(
+        endless,
+        uppers,
+        "upper must be finite",
+        "Code an event that was never seen as event 0 at its last time",
+    )
     return np.where(censored | (uppers == times), np.nan, uppers)
 
 
 def _check_entry(times: Floats, entries: Floats, interval: NDArray[np.bool_]) -> None:
-    _refuse(~np.isfinite(entries), entries, "entry must be finite", "Leave entry missing where there was none")
-    _refuse(entries < 0, entries, "entry must be >= 0", "Move the time origin, or leave entry missing")
+    _refuse(
+        ~np.isfinite(entries),
+        entries,
+        "entry must be finite",
+        "Leave entry missing where there was none",
+    )
+    _refuse(
+        entries < 0, entries, "entry must be >= 0", "Move the time origin, or leave entry missing"
+    )
     late = (entries > times) | ((entries == times) & (times > 0) & ~interval)
-    _refuse(late, entries, "entry must be < time", "Drop rows never at risk; in intervals set time to entry")
+    _refuse(
+        late,
+        entries,
+        "entry must be < time",
+        "Drop rows never at risk; in intervals set time to entry",
+    )
 
 
 def _numbers(values: ArrayLike, name: str) -> Floats:
@@ -425,7 +476,9 @@ def _numbers(values: ArrayLike, name: str) -> Floats:
         fix = "Take one column" if array.ndim else "Put single numbers into lists"
         raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}. {fix}.")
     if np.asarray(values).dtype.kind == "b":
-        raise TargetError(f"{name} must be numbers; got booleans. Are the arguments in the order (time, event)?")
+        raise TargetError(
+            f"{name} must be numbers; got booleans. Are the arguments in the order (time, event)?"
+        )
     return array.copy()  # the user's may change
 
 
@@ -433,18 +486,29 @@ def _event_codes(values: ArrayLike) -> Ints:
     refuse_masked(values, "event", TargetError)
     array = np.asarray(values)
     if array.dtype.kind not in "bui":
-        if array.dtype.kind in "USmM" or (array.dtype.kind == "O" and any(isinstance(v, str) for v in array.flat)):
+        if array.dtype.kind in "USmM" or (
+            array.dtype.kind == "O" and any(isinstance(v, str) for v in array.flat)
+        ):
             raise TargetError(
                 f"event must be whole numbers (0 censored, 1..M event types) or booleans; got {array.dtype} "
                 f"such as {array.reshape(-1)[:3].tolist()}. Map the labels to codes first."
             )
         numbers = _numbers(array, "event")
         whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
-        _refuse(~whole, numbers, "event must be whole numbers (0 censored, 1..M)", "Map the labels to codes first")
+        _refuse(
+            ~whole,
+            numbers,
+            "event must be whole numbers (0 censored, 1..M)",
+            "Map the labels to codes first",
+        )
         array = numbers
     if array.ndim != 1:
         raise TargetError(f"event must be one-dimensional; got shape {array.shape}.")
-    fix = "Where -1 means censored, give event=status == 1" if array.min(initial=0) == -1 else "Map labels to codes"
+    fix = (
+        "Where -1 means censored, give event=status == 1"
+        if array.min(initial=0) == -1
+        else "Map labels to codes"
+    )
     _refuse(array < 0, array, "event must be >= 0 (0 censored, 1..M event types)", fix)
     refuse_large_codes(array)
     return array.astype(np.int64)
@@ -453,4 +517,6 @@ def _event_codes(values: ArrayLike) -> Ints:
 def _refuse(bad: NDArray[np.bool_], values: NDArray[Any], expected: str, fix: str) -> None:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise TargetError(f"{expected}; got {values[row]} at row {row} ({int(bad.sum())} such rows). {fix}.")
+        raise TargetError(
+            f"{expected}; got {values[row]} at row {row} ({int(bad.sum())} such rows). {fix}."
+        )

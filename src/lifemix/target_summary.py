@@ -24,7 +24,9 @@ Ints = NDArray[np.int64]
 
 MIN_ROWS = 10  # in a cell
 _MAX_NUMBERS = 2**13  # of all cells, apart from the additional cells at both ends
-_MIN_FRACTION = 64  # a cell has at most 1/64 of the rows before it, and of those after it, or ten rows
+_MIN_FRACTION = (
+    64  # a cell has at most 1/64 of the rows before it, and of those after it, or ten rows
+)
 _MAX_ROWS = 2**32
 _QUARTILES = (0.25, 0.5, 0.75)
 
@@ -48,11 +50,22 @@ class Cells:
         check_finite("left", self.left, (n_cells,))
         check_finite("right", self.right, (n_cells,))
         check_finite("last", np.nan_to_num(self.last, nan=0.0), (n_codes,))
-        if self.counts.dtype != np.int64 or (self.counts < 0).any() or self.counts.sum(dtype=float) > _MAX_ROWS:
+        if (
+            self.counts.dtype != np.int64
+            or (self.counts < 0).any()
+            or self.counts.sum(dtype=float) > _MAX_ROWS
+        ):
             raise ValueError("counts must be numbers of rows")
-        if (self.left < 0).any() or (self.left > self.right).any() or (self.right[:-1] > self.left[1:]).any():
+        if (
+            (self.left < 0).any()
+            or (self.left > self.right).any()
+            or (self.right[:-1] > self.left[1:]).any()
+        ):
             raise ValueError("cells must be consecutive intervals of time")
-        if not np.array_equal(np.isnan(self.last), self.counts.sum(axis=0) == 0) or (self.last < 0).any():
+        if (
+            not np.array_equal(np.isnan(self.last), self.counts.sum(axis=0) == 0)
+            or (self.last < 0).any()
+        ):
             raise ValueError("the last value of a code must be a time if the code occurs, else NaN")
 
     @classmethod
@@ -63,14 +76,25 @@ class Cells:
         rows_per_cell = max(MIN_ROWS, -(-len(values) // max_cells))
         ends = _last_of_cells(size, rows_per_cell, min(_MIN_FRACTION, max_cells // 32))
         starts = np.append(0, ends[:-1] + 1)[: len(ends)]
-        is_shared = np.maximum.reduceat(size, starts) >= rows_per_cell if len(ends) else np.empty(0, dtype=bool)
-        most_frequent = np.array([distinct[a + np.argmax(size[a : b + 1])] for a, b in zip(starts, ends, strict=True)])
+        is_shared = (
+            np.maximum.reduceat(size, starts) >= rows_per_cell
+            if len(ends)
+            else np.empty(0, dtype=bool)
+        )
+        most_frequent = np.array(
+            [distinct[a + np.argmax(size[a : b + 1])] for a, b in zip(starts, ends, strict=True)]
+        )
         # The edge between two cells lies half way between two values, so that it is not the time of a subject.
-        next_value, previous_value = np.append(distinct[1:], distinct[-1:]), np.append(distinct[:1], distinct[:-1])
+        next_value, previous_value = (
+            np.append(distinct[1:], distinct[-1:]),
+            np.append(distinct[:1], distinct[:-1]),
+        )
         right = np.where(is_shared, most_frequent, (distinct / 2 + next_value / 2)[ends])
         left = np.where(is_shared, most_frequent, (distinct / 2 + previous_value / 2)[starts])
         cell = np.searchsorted(ends, index)
-        counts = np.bincount(cell * n_codes + codes, minlength=len(ends) * n_codes).reshape(-1, n_codes)
+        counts = np.bincount(cell * n_codes + codes, minlength=len(ends) * n_codes).reshape(
+            -1, n_codes
+        )
         last = np.array([values[codes == code].max(initial=-np.inf) for code in range(n_codes)])
         return cls(left, right, counts, np.where(np.isinf(last), np.nan, last))
 
@@ -104,7 +128,9 @@ def _last_of_cells(size: Ints, rows_per_cell: int, min_fraction: int) -> NDArray
         n_after = int(total[-1]) - n_before
         n_rows = rows_per_cell
         if min_fraction:
-            n_rows = max(MIN_ROWS, min(rows_per_cell, n_before // min_fraction, n_after // min_fraction))
+            n_rows = max(
+                MIN_ROWS, min(rows_per_cell, n_before // min_fraction, n_after // min_fraction)
+            )
         end = min(int(np.searchsorted(total, n_before + n_rows)), len(size) - 1)
         if total[-1] - total[end] < n_rows:
             end = len(size) - 1
@@ -117,7 +143,9 @@ def _last_of_cells(size: Ints, rows_per_cell: int, min_fraction: int) -> NDArray
 class SummarisedTarget(Target):
     """Rows that stand for the counted ones; their quartiles are those of the counted rows."""
 
-    quartiles: Floats = field(default_factory=lambda: np.empty((0, 3)))  # [1 + n_events, 3], the first of any event
+    quartiles: Floats = field(
+        default_factory=lambda: np.empty((0, 3))
+    )  # [1 + n_events, 3], the first of any event
 
     def event_quantiles(self, levels: Sequence[float], event: int | None) -> Floats:
         """Return quantiles of the event times; quartiles are those of the counted rows."""
@@ -170,10 +198,17 @@ class TargetSummary:
     event_times: Floats | None = None
 
     def __post_init__(self) -> None:
-        n_codes = [cells.counts.shape[1] for cells in (self.times, self.lower, self.upper, self.entry)]
-        if n_codes != [self.n_events + 1, self.n_events + 1, 1, 1] or len(self.upper) != len(self.lower):
+        n_codes = [
+            cells.counts.shape[1] for cells in (self.times, self.lower, self.upper, self.entry)
+        ]
+        if n_codes != [self.n_events + 1, self.n_events + 1, 1, 1] or len(self.upper) != len(
+            self.lower
+        ):
             raise ValueError("the cells must have the same event types")
-        if self.n_events < 1 or not (self.times.counts.sum(axis=0) + self.lower.counts.sum(axis=0))[1:].all():
+        if (
+            self.n_events < 1
+            or not (self.times.counts.sum(axis=0) + self.lower.counts.sum(axis=0))[1:].all()
+        ):
             raise ValueError("every event type 1..M must occur")
         if len(self.entry) > len(self.times) + len(self.lower):
             raise ValueError("there are more entry times than rows")
@@ -209,7 +244,9 @@ class TargetSummary:
             Cells.of(target.time[interval], target.event[interval], n_codes),
             Cells.of(target.upper[interval], np.zeros(int(interval.sum()), dtype=np.int64), 1),
             Cells.of(entries, np.zeros(len(entries), dtype=np.int64), 1),
-            np.array([target.event_quantiles(_QUARTILES, event) for event in (None, *range(1, n_codes))]),
+            np.array(
+                [target.event_quantiles(_QUARTILES, event) for event in (None, *range(1, n_codes))]
+            ),
             float(target.event_times.max()),
             target.event_times if with_event_times else None,
         )
@@ -225,7 +262,9 @@ class TargetSummary:
         if self.event_times is not None:
             return self.event_times
         has_event = (self.times.counts[:, 1:] > 0).any(axis=1)
-        ends = np.concatenate([self.times.right[has_event], self.upper.right, [self.last_event_time]])
+        ends = np.concatenate(
+            [self.times.right[has_event], self.upper.right, [self.last_event_time]]
+        )
         return np.unique(np.minimum(ends, self.last_event_time))
 
     def matches(self, target: Target) -> bool:
@@ -243,9 +282,16 @@ class TargetSummary:
         """
         target = target.joined()
         interval = target.interval
-        other = Cells.of(target.time[~interval], np.minimum(target.event[~interval], self.n_events), self.n_events + 1)
+        other = Cells.of(
+            target.time[~interval],
+            np.minimum(target.event[~interval], self.n_events),
+            self.n_events + 1,
+        )
         names = ("left", "right", "counts", "last")
-        return all(np.array_equal(getattr(self.times, n), getattr(other, n), equal_nan=n == "last") for n in names)
+        return all(
+            np.array_equal(getattr(self.times, n), getattr(other, n), equal_nan=n == "last")
+            for n in names
+        )
 
     def to_target(self) -> SummarisedTarget:
         """Return as many rows as were counted, evenly spread over their cells.

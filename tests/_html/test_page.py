@@ -43,7 +43,12 @@ def test_every_entry_of_the_contents_leads_to_its_section():
 def test_headings_go_down_one_level_a_section():
     page = Page("t")
     page.add("a").add("b").add("c")
-    assert re.findall(r"<h(\d)>([abct])<", page.html()) == [("1", "t"), ("2", "a"), ("3", "b"), ("4", "c")]
+    assert re.findall(r"<h(\d)>([abct])<", page.html()) == [
+        ("1", "t"),
+        ("2", "a"),
+        ("3", "b"),
+        ("4", "c"),
+    ]
 
 
 def test_text_is_escaped_everywhere():
@@ -103,7 +108,9 @@ def test_pages_without_figures_need_no_matplotlib():
     code = "import sys; from lifemix._html import Page; Page('t').html(); print('matplotlib' in sys.modules)"
     source = str(Path(lifemix.__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": source}
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120
+    )
     assert result.stdout.strip() == "False", result.stderr
 
 

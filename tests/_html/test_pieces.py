@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifemix._html import Html, bullets, code, facts, joined, link, note, paragraph, preformatted, safe
+from lifemix._html import (
+    Html,
+    bullets,
+    code,
+    facts,
+    joined,
+    link,
+    note,
+    paragraph,
+    preformatted,
+    safe,
+)
 from lifemix.errors import SettingError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)
@@ -59,12 +70,16 @@ def test_a_warning_says_so_in_words():
         note("hot", kind="loud")
 
 
-@pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "JavaScript:x", "vbscript:x"])
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", "data:text/html,x", "JavaScript:x", "vbscript:x"]
+)
 def test_links_do_not_run_anything(address):
     with pytest.raises(SettingError, match="a link leads to"):
         link("x", address)
 
 
-@pytest.mark.parametrize("address", ["#part", "support.html", "folder/a:b.html", "https://example.org/a?b=1&c=2"])
+@pytest.mark.parametrize(
+    "address", ["#part", "support.html", "folder/a:b.html", "https://example.org/a?b=1&c=2"]
+)
 def test_links_lead_where_they_say(address):
     assert Reader(link("x", address)).tags == [("a", {"href": address})]

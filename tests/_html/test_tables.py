@@ -30,14 +30,19 @@ NAME = TableColumn("model", text=True)
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=6), st.sampled_from(["max", "min"]))
 def test_exactly_the_best_numbers_as_printed_are_marked(numbers, way):
-    content = table([NAME, TableColumn("score", best=way)], [["m", number] for number in numbers], "t")
+    content = table(
+        [NAME, TableColumn("score", best=way)], [["m", number] for number in numbers], "t"
+    )
     printed = [f"{number:.3f}" for number in numbers]
     best = {"max": max, "min": min}[way](printed)
     assert marked(content) == [text for text in printed if text == best]
 
 
 def test_one_number_alone_is_not_the_best_of_anything():
-    assert marked(table([NAME, TableColumn("score", best="max")], [["m", 0.5], ["n", None]], "t")) == []
+    assert (
+        marked(table([NAME, TableColumn("score", best="max")], [["m", 0.5], ["n", None]], "t"))
+        == []
+    )
 
 
 def test_what_is_not_ranked_is_not_the_best():
@@ -47,12 +52,16 @@ def test_what_is_not_ranked_is_not_the_best():
 
 def test_gaps_nan_infinity_and_signs_are_readable():
     rows = [["a", None], ["b", math.nan], ["c", math.inf], ["d", -1.5], ["e", 1.5], ["f", 0.0]]
-    cells = [row[1] for row in body(table([NAME, TableColumn("x", digits=1, signed=True)], rows, "t"))]
+    cells = [
+        row[1] for row in body(table([NAME, TableColumn("x", digits=1, signed=True)], rows, "t"))
+    ]
     assert cells == ["–", "–", "+∞", "−1.5", "+1.5", "0.0"]
 
 
 def test_thousands_and_decimals():
-    assert body(table([NAME, TableColumn("n", digits=0)], [["a", 12345.6]], "t")) == [["a", "12,346"]]
+    assert body(table([NAME, TableColumn("n", digits=0)], [["a", 12345.6]], "t")) == [
+        ["a", "12,346"]
+    ]
 
 
 def test_notes_and_suffixes_follow_their_number():
@@ -63,7 +72,12 @@ def test_notes_and_suffixes_follow_their_number():
 
 
 def test_columns_of_a_group_share_a_heading():
-    columns = [NAME, TableColumn("a", group="C"), TableColumn("b", group="C"), TableColumn("c", unit="days", group="D")]
+    columns = [
+        NAME,
+        TableColumn("a", group="C"),
+        TableColumn("b", group="C"),
+        TableColumn("c", unit="days", group="D"),
+    ]
     head = table(columns, [], "t").split("<tbody>")[0]
     assert re.findall(r"colspan=(\d)>(.*?)</t", head) == [("1", ""), ("2", "C"), ("1", "D")]
     assert 'class="unit">days<' in head

@@ -4,7 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifemix import make_target
-from lifemix.baselines import AalenJohansen, CauseSpecific, CoxPH, FineGray, GradientBoosting, KaplanMeier, ModelAverage
+from lifemix.baselines import (
+    AalenJohansen,
+    CauseSpecific,
+    CoxPH,
+    FineGray,
+    GradientBoosting,
+    KaplanMeier,
+    ModelAverage,
+)
 from lifemix.errors import SettingError
 
 RNG = np.random.default_rng(3)
@@ -18,7 +26,9 @@ TIMES = np.array([0.0, 0.2, 1.0, 5.0])
 def test_curves_are_the_mean_of_the_models_curves():
     parts = [CoxPH(), KaplanMeier(), GradientBoosting(max_iter=10)]
     model = ModelAverage(parts).fit(X, ONE)
-    expected = np.mean([part.fit(X, ONE).predict_survival_function(X, TIMES) for part in parts], axis=0)
+    expected = np.mean(
+        [part.fit(X, ONE).predict_survival_function(X, TIMES) for part in parts], axis=0
+    )
     np.testing.assert_allclose(model.predict_survival_function(X, TIMES), expected, atol=1e-12)
 
 
@@ -38,12 +48,16 @@ def test_a_model_twice_is_one_of_weight_two():
     twice = ModelAverage([CoxPH(), KaplanMeier(), KaplanMeier()]).fit(X, ONE)
     double = ModelAverage([CoxPH(), KaplanMeier()], weights=(1, 2)).fit(X, ONE)
     np.testing.assert_allclose(
-        twice.predict_survival_function(X, TIMES), double.predict_survival_function(X, TIMES), atol=1e-12
+        twice.predict_survival_function(X, TIMES),
+        double.predict_survival_function(X, TIMES),
+        atol=1e-12,
     )
 
 
 def test_incidences_and_survival_add_up_to_one():
-    model = ModelAverage([AalenJohansen(), GradientBoosting(max_iter=10)], weights=[1, 3]).fit(X, TWO)
+    model = ModelAverage([AalenJohansen(), GradientBoosting(max_iter=10)], weights=[1, 3]).fit(
+        X, TWO
+    )
     total = sum(model.predict_cumulative_incidence(X, TIMES, event) for event in (1, 2))
     np.testing.assert_allclose(total + model.predict_survival_function(X, TIMES), 1.0, atol=1e-12)
 
@@ -54,7 +68,9 @@ def test_the_discount_is_a_weight_of_censored_rows(discount):
     model = ModelAverage([KaplanMeier()], discount).fit(X, ONE)
     weighted = KaplanMeier().fit(X, ONE, sample_weight=np.where(EVENT > 0, 1.0, discount))
     np.testing.assert_allclose(
-        model.predict_survival_function(X[:1], TIMES), weighted.predict_survival_function(X[:1], TIMES), atol=1e-12
+        model.predict_survival_function(X[:1], TIMES),
+        weighted.predict_survival_function(X[:1], TIMES),
+        atol=1e-12,
     )
 
 
@@ -62,13 +78,18 @@ def test_weights_of_rows_are_handed_on():
     weight = RNG.integers(1, 4, 200)
     model = ModelAverage([CoxPH()], 0.5).fit(X, ONE, sample_weight=weight)
     alone = CoxPH().fit(X, ONE, sample_weight=np.where(EVENT > 0, weight, 0.5 * weight))
-    np.testing.assert_array_equal(model.predict_survival_function(X, TIMES), alone.predict_survival_function(X, TIMES))
+    np.testing.assert_array_equal(
+        model.predict_survival_function(X, TIMES), alone.predict_survival_function(X, TIMES)
+    )
 
 
 def test_the_mean_has_a_smaller_squared_error_than_the_models_have_on_average():
     parts = [CoxPH(), GradientBoosting(max_iter=10), KaplanMeier()]
     truth = np.exp(-np.outer(np.exp(X[:, 0]), TIMES))
-    errors = [np.mean((part.fit(X, ONE).predict_survival_function(X, TIMES) - truth) ** 2) for part in parts]
+    errors = [
+        np.mean((part.fit(X, ONE).predict_survival_function(X, TIMES) - truth) ** 2)
+        for part in parts
+    ]
     mean = ModelAverage(parts).fit(X, ONE).predict_survival_function(X, TIMES)
     assert np.mean((mean - truth) ** 2) < np.mean(errors)
 
@@ -80,7 +101,10 @@ def test_the_mean_has_a_smaller_squared_error_than_the_models_have_on_average():
         ({"estimators": [object()]}, "need fit and predict_survival_function and .* got object"),
         ({"estimators": [CoxPH()], "discount": 0.0}, "above 0 and at most 1; got 0.0"),
         ({"estimators": [CoxPH()], "discount": 1.5}, "above 0 and at most 1; got 1.5"),
-        ({"estimators": [CoxPH()], "weights": [1, 2]}, "one number above 0 for each of the 1 models; got .1, 2."),
+        (
+            {"estimators": [CoxPH()], "weights": [1, 2]},
+            "one number above 0 for each of the 1 models; got .1, 2.",
+        ),
         ({"estimators": [CoxPH()], "weights": [0.0]}, "one number above 0"),
         ({"estimators": [CoxPH()], "weights": [np.inf]}, "one number above 0"),
         ({"estimators": [CoxPH()], "weights": ["2"]}, "one number above 0"),

@@ -28,25 +28,33 @@ def test_public_names_are_sorted_and_exist():
 def test_cox_needs_neither_pytorch_nor_the_optional_packages():
     code = "import sys; from lifemix.baselines import CoxPH; print({'torch', 'pycox', 'sksurv'} & set(sys.modules))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
     assert result.stdout.strip() == "set()", result.stderr
 
 
 def test_events_at_the_origin_move_to_the_first_positive_event_time():
     target = leave_zero(as_target(([0.0, 0.0, 0.5, 2.0, 3.0], [1, 0, 0, 2, 1])))
     assert target.time.tolist() == [2.0, 0.0, 0.5, 2.0, 3.0]
-    with pytest.raises(TargetError, match="some event must happen after time 0; got 2 events, all at 0"):
+    with pytest.raises(
+        TargetError, match="some event must happen after time 0; got 2 events, all at 0"
+    ):
         leave_zero(as_target(([0.0, 0.0, 5.0], [1, 1, 0])))
 
 
 def test_rows_that_carry_nothing_change_nothing():
     x = np.arange(6.0)[:, None]
-    one = KaplanMeier().fit(x, make_target([1, 2, 3, 4, 5, 0], [1, 0, 1, 1, 0, 0]), sample_weight=[1, 1, 1, 1, 0, 1])
+    one = KaplanMeier().fit(
+        x, make_target([1, 2, 3, 4, 5, 0], [1, 0, 1, 1, 0, 0]), sample_weight=[1, 1, 1, 1, 0, 1]
+    )
     other = KaplanMeier().fit(x[:4], make_target([1, 2, 3, 4], [1, 0, 1, 1]))
     np.testing.assert_array_equal(
         one.predict_survival_function(x, [1, 3, 4]), other.predict_survival_function(x, [1, 3, 4])
     )
-    with pytest.raises(InputError, match="in some row with an event; got 1 rows of positive weight"):
+    with pytest.raises(
+        InputError, match="in some row with an event; got 1 rows of positive weight"
+    ):
         KaplanMeier().fit(x[:2], make_target([1, 2], [1, 0]), sample_weight=[0, 1])
 
 
@@ -85,15 +93,22 @@ def test_steps_hold_from_their_time_on(times):
 
 @given(st.lists(st.floats(0, 10), min_size=1, max_size=6))
 def test_interpolation_is_that_of_numpy(times):
-    at, values = np.array([0.0, 1.0, 2.5, 6.0]), np.array([[0.0, 0.3, 0.3, 0.8], [0.0, 0.1, 0.6, 1.0]])
+    at, values = (
+        np.array([0.0, 1.0, 2.5, 6.0]),
+        np.array([[0.0, 0.3, 0.3, 0.8], [0.0, 0.1, 0.6, 1.0]]),
+    )
     expected = [np.interp(times, at, row) for row in values]
-    np.testing.assert_allclose(from_zero(at[1:], values[:, 1:], np.array(times)), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        from_zero(at[1:], values[:, 1:], np.array(times)), expected, atol=1e-12
+    )
 
 
 def test_the_risk_score_is_minus_the_restricted_mean():
     model = KaplanMeier().fit(np.zeros((3, 1)), make_target([1.0, 2.0, 4.0], [1, 1, 1]))
     steps = np.array([1.0, 2 / 3, 1 / 3, 0.0])  # at 0, 1, 2, 4; trapezoids between them
-    expected = -((steps[0] + steps[1]) / 2 + (steps[1] + steps[2]) / 2 + (steps[2] + steps[3]) / 2 * 2)
+    expected = -(
+        (steps[0] + steps[1]) / 2 + (steps[1] + steps[2]) / 2 + (steps[2] + steps[3]) / 2 * 2
+    )
     assert model.predict(np.zeros((1, 1)))[0] == pytest.approx(expected)
 
 

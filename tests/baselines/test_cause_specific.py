@@ -12,7 +12,9 @@ from lifemix import make_target
 from lifemix.baselines import CauseSpecific, CoxPH, RandomSurvivalForest, base
 from lifemix.errors import SettingError
 
-REFERENCE = json.loads((Path(__file__).parent.parent / "references/baselines/competing.json").read_text())
+REFERENCE = json.loads(
+    (Path(__file__).parent.parent / "references/baselines/competing.json").read_text()
+)
 DATA = {name: np.array(values) for name, values in REFERENCE["data"].items()}
 NEW, TIMES = np.array(REFERENCE["new"]), np.array(REFERENCE["times"])
 Y = make_target(DATA["time"], DATA["event"])
@@ -49,13 +51,17 @@ def test_the_two_rules_differ_by_the_size_of_the_steps():
     assert 1e-4 < np.abs(a - b).max() < 0.02
 
 
-@pytest.mark.parametrize("estimator", [CoxPH(), RandomSurvivalForest(n_trees=5)], ids=["cox", "forest"])
+@pytest.mark.parametrize(
+    "estimator", [CoxPH(), RandomSurvivalForest(n_trees=5)], ids=["cox", "forest"]
+)
 def test_one_kind_gives_back_the_model_itself(estimator):
     y = make_target(DATA["time"], DATA["event"] > 0)
     alone, wrapped = estimator.fit(DATA["x"], y), CauseSpecific(estimator).fit(DATA["x"], y)
     times = np.append(0.0, TIMES)
     np.testing.assert_allclose(
-        wrapped.predict_survival_function(NEW, times), alone.predict_survival_function(NEW, times), atol=1e-12
+        wrapped.predict_survival_function(NEW, times),
+        alone.predict_survival_function(NEW, times),
+        atol=1e-12,
     )
 
 
@@ -67,7 +73,9 @@ def test_hazards_in_constant_ratio_are_integrated_exactly(times):
     total = rates.sum()
     for event in (1, 2, 3):
         expected = rates[event - 1] / total * -np.expm1(-total * np.array(times))
-        np.testing.assert_allclose(model.predict_cumulative_incidence(NEW[:1], times, event)[0], expected, rtol=1e-9)
+        np.testing.assert_allclose(
+            model.predict_cumulative_incidence(NEW[:1], times, event)[0], expected, rtol=1e-9
+        )
 
 
 def test_each_model_sees_the_other_kinds_as_censored():
@@ -91,9 +99,13 @@ def test_blocks_of_rows_and_fewer_steps_change_little(monkeypatch):
     model = CauseSpecific(CoxPH(preprocessor=None), max_steps=None).fit(x, y)
     whole = model.predict_cumulative_incidence(x, [0.2, 0.5], 1)
     monkeypatch.setattr(base, "_CELLS", 3000)
-    np.testing.assert_allclose(model.predict_cumulative_incidence(x, [0.2, 0.5], 1), whole, atol=1e-12)
     np.testing.assert_allclose(
-        model.set_params(max_steps=100).predict_cumulative_incidence(x, [0.2, 0.5], 1), whole, atol=1e-3
+        model.predict_cumulative_incidence(x, [0.2, 0.5], 1), whole, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        model.set_params(max_steps=100).predict_cumulative_incidence(x, [0.2, 0.5], 1),
+        whole,
+        atol=1e-3,
     )
 
 
@@ -113,15 +125,23 @@ def test_a_survival_of_exactly_zero_leaves_finite_incidences():
     model = CauseSpecific(Gone()).fit(DATA["x"], Y)
     parts = [model.predict_cumulative_incidence(NEW, [1.0, 5.0, 6.0], event) for event in (1, 2, 3)]
     np.testing.assert_allclose(parts[0], np.tile([0, 1 / 3, 1 / 3], (3, 1)))
-    np.testing.assert_array_equal(model.predict_survival_function(NEW, [1.0, 6.0]), np.tile([1.0, 0.0], (3, 1)))
+    np.testing.assert_array_equal(
+        model.predict_survival_function(NEW, [1.0, 6.0]), np.tile([1.0, 0.0], (3, 1))
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"estimator": 3}, "estimator needs fit and predict_survival_function; got int"),
-        ({"estimator": CoxPH(), "rule": "sum"}, "rule must be one of 'exponential', 'product_limit'; got 'sum'"),
-        ({"estimator": CoxPH(), "max_steps": 0}, "max_steps must be a whole number of at least 1 or None; got 0"),
+        (
+            {"estimator": CoxPH(), "rule": "sum"},
+            "rule must be one of 'exponential', 'product_limit'; got 'sum'",
+        ),
+        (
+            {"estimator": CoxPH(), "max_steps": 0},
+            "max_steps must be a whole number of at least 1 or None; got 0",
+        ),
     ],
 )
 def test_bad_settings_are_refused(options, message):

@@ -24,7 +24,9 @@ BOOSTING = baselines.GradientBoosting(n_intervals=5, max_iter=20, min_samples_le
 FOREST = baselines.RandomSurvivalForest(n_trees=8, max_depth=4)
 MARTINGALE_FOREST = baselines.MartingaleForest(n_trees=20)
 
-OURS = DeepSurvivalMachines(k=2, hidden=(8,), max_epochs=30, learning_rate=1e-2, n_members=2, validation_fraction=0)
+OURS = DeepSurvivalMachines(
+    k=2, hidden=(8,), max_epochs=30, learning_rate=1e-2, n_members=2, validation_fraction=0
+)
 
 MIX = LifeMix({"trees": BOOSTING, "networks": OURS}, n_folds=2)
 
@@ -42,7 +44,9 @@ ONE_KIND = {
     "AalenJohansen": baselines.AalenJohansen(),
     "DeepSurvivalMachines": OURS,
     "CauseSpecific DeepSurvivalMachines": baselines.CauseSpecific(OURS),
-    "ModelAverage Boosting DeepSurvivalMachines": baselines.ModelAverage([BOOSTING, OURS], discount=0.5),
+    "ModelAverage Boosting DeepSurvivalMachines": baselines.ModelAverage(
+        [BOOSTING, OURS], discount=0.5
+    ),
     "LifeMix": MIX,
 }
 SEVERAL_KINDS = {
@@ -52,11 +56,15 @@ SEVERAL_KINDS = {
     "MartingaleForest": MARTINGALE_FOREST,
     "AalenJohansen": baselines.AalenJohansen(),
     "CauseSpecific CoxPH": baselines.CauseSpecific(baselines.CoxPH()),
-    "CauseSpecific CoxPH product limit": baselines.CauseSpecific(baselines.CoxPH(), rule="product_limit"),
+    "CauseSpecific CoxPH product limit": baselines.CauseSpecific(
+        baselines.CoxPH(), rule="product_limit"
+    ),
     "CauseSpecific forest": baselines.CauseSpecific(FOREST),
     "CauseSpecific DeepSurv": baselines.CauseSpecific(DEEPSURV),
     "DeepSurvivalMachines": OURS,
-    "ModelAverage Boosting DeepSurvivalMachines": baselines.ModelAverage([BOOSTING, OURS], discount=0.5),
+    "ModelAverage Boosting DeepSurvivalMachines": baselines.ModelAverage(
+        [BOOSTING, OURS], discount=0.5
+    ),
     "LifeMix": MIX,
 }
 CASES = [
@@ -84,7 +92,10 @@ def data(kinds):
     time = np.minimum(times.min(axis=1), censoring)
     event = np.where(time == censoring, 0, times.argmin(axis=1) + 1)
     time = np.ceil(time * 20) / 20
-    time[:3], event[:3] = 0.0, [1, 0, kinds]  # the origin: an event there, and a row that carries nothing
+    time[:3], event[:3] = (
+        0.0,
+        [1, 0, kinds],
+    )  # the origin: an event there, and a row that carries nothing
     X = pd.DataFrame({"a": a, "b": b, "group": pd.Categorical(group), "yes": rng.random(n) < 0.5})
     X.loc[rng.random(n) < 0.1, "a"] = np.nan
     X["group"] = X["group"].where(rng.random(n) > 0.1)
@@ -97,7 +108,9 @@ def fitted(name, kinds):
 
 
 def curves(model, X, times, kinds):
-    incidences = [model.predict_cumulative_incidence(X, times, event=m) for m in range(1, kinds + 1)]
+    incidences = [
+        model.predict_cumulative_incidence(X, times, event=m) for m in range(1, kinds + 1)
+    ]
     return model.predict_survival_function(X, times), incidences
 
 
@@ -159,7 +172,9 @@ def test_times_may_come_in_any_order(name, kinds):
     X, _ = data(kinds)
     model, order = fitted(name, kinds), np.array([7, 2, 2, 5, 0])
     survival, incidences = curves(model, X[:5], TIMES[:8], kinds)
-    with pytest.warns(LifemixWarning, match="times are not sorted; the results come in the order given"):
+    with pytest.warns(
+        LifemixWarning, match="times are not sorted; the results come in the order given"
+    ):
         again, incidences_again = curves(model, X[:5], TIMES[order], kinds)
     np.testing.assert_allclose(again, survival[:, order], atol=1e-12)
     np.testing.assert_allclose(incidences_again[-1], incidences[-1][:, order], atol=1e-12)
@@ -179,10 +194,15 @@ def test_same_seed_same_model_and_nothing_global_is_touched(name, kinds, capsys)
     before = (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())
     again = model_of(name, kinds).fit(X, y)
     np.testing.assert_array_equal(
-        again.predict_survival_function(X, TIMES), fitted(name, kinds).predict_survival_function(X, TIMES)
+        again.predict_survival_function(X, TIMES),
+        fitted(name, kinds).predict_survival_function(X, TIMES),
     )
     np.testing.assert_array_equal(again.predict(X), fitted(name, kinds).predict(X))
-    assert before == (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())
+    assert before == (
+        random.getstate(),
+        np.random.get_state()[1].tolist(),
+        torch.get_rng_state().tolist(),
+    )
     assert capsys.readouterr() == ("", "")
 
 
@@ -224,7 +244,9 @@ def test_the_constructor_only_stores_and_clone_forgets_the_fit(name, kinds):
     with pytest.raises(NotFittedError):
         model.predict_survival_function(X, TIMES)
     fresh = model_of(name, kinds).get_params(deep=False)
-    assert {k: str(v) for k, v in model.get_params(deep=False).items()} == {k: str(v) for k, v in fresh.items()}
+    assert {k: str(v) for k, v in model.get_params(deep=False).items()} == {
+        k: str(v) for k, v in fresh.items()
+    }
 
 
 @over_models
@@ -232,7 +254,8 @@ def test_models_survive_pickling(name, kinds):
     X, _ = data(kinds)
     again = pickle.loads(pickle.dumps(fitted(name, kinds)))
     np.testing.assert_array_equal(
-        again.predict_survival_function(X, TIMES), fitted(name, kinds).predict_survival_function(X, TIMES)
+        again.predict_survival_function(X, TIMES),
+        fitted(name, kinds).predict_survival_function(X, TIMES),
     )
 
 
@@ -257,7 +280,9 @@ def test_bad_targets_are_refused(name, kinds):
     X, y = data(kinds)
     model = model_of(name, kinds)
     if name not in ("DeepSurvivalMachines", "LifeMix"):  # which take intervals
-        with pytest.raises(TargetError, match="needs exact or right-censored times; got 1 rows with an upper bound"):
+        with pytest.raises(
+            TargetError, match="needs exact or right-censored times; got 1 rows with an upper bound"
+        ):
             model.fit(X[:2], make_target([1.0, 2.0], [1, 1], upper=[1.0, 3.0]))
     with pytest.raises(InputError, match="same rows; got 260 in X and 259 in y"):
         model.fit(X, y[:-1])
@@ -297,14 +322,26 @@ def test_weights_count_like_copies_or_are_refused(name, kinds):
     except SettingError as error:
         assert "does not take sample_weight" in str(error)  # noqa: PT017
         return
-    for bad, message in ((weight[:-1], "one value per row"), (-weight, r"finite and >= 0; got -1\.0 at row 1")):
+    for bad, message in (
+        (weight[:-1], "one value per row"),
+        (-weight, r"finite and >= 0; got -1\.0 at row 1"),
+    ):
         with pytest.raises(InputError, match=message):
             model.fit(X, y, sample_weight=bad)
-    if any(part in name for part in ("Boosting", "Martingale", "DeepSurvivalMachines", "LifeMix")):  # random draws
+    if any(
+        part in name for part in ("Boosting", "Martingale", "DeepSurvivalMachines", "LifeMix")
+    ):  # random draws
         return
     numbers = np.column_stack([X["b"], X["yes"].astype(float)])
-    simple = {"preprocessor": None, "ties": "breslow"}  # Efron's rule tells tied copies from a weight
-    keys = {key: simple[key.split("__")[-1]] for key in model.get_params() if key.split("__")[-1] in simple}
+    simple = {
+        "preprocessor": None,
+        "ties": "breslow",
+    }  # Efron's rule tells tied copies from a weight
+    keys = {
+        key: simple[key.split("__")[-1]]
+        for key in model.get_params()
+        if key.split("__")[-1] in simple
+    }
     plain = clone(model.set_params(**keys))
     copies = np.repeat(np.arange(len(X)), weight)
     weighted = model.fit(numbers, y, sample_weight=weight).predict_survival_function(numbers, TIMES)
@@ -323,7 +360,10 @@ def test_late_entry_is_used_or_refused(name, kinds):
         assert "cannot use late entry" in str(error)  # noqa: PT017
         return
     late_survival = model.predict_survival_function(X, [0.5, 1.0])
-    assert np.abs(late_survival - fitted(name, kinds).predict_survival_function(X, [0.5, 1.0])).max() > 1e-3
+    assert (
+        np.abs(late_survival - fitted(name, kinds).predict_survival_function(X, [0.5, 1.0])).max()
+        > 1e-3
+    )
 
 
 @pytest.mark.parametrize(
@@ -331,11 +371,15 @@ def test_late_entry_is_used_or_refused(name, kinds):
 )
 def test_models_of_one_kind_say_how_to_take_several(name):
     X, y = data(2)
-    with pytest.raises(TargetError, match=r"models one event type; got the types 1\.\.2\. Wrap it as CauseSpecific"):
+    with pytest.raises(
+        TargetError, match=r"models one event type; got the types 1\.\.2\. Wrap it as CauseSpecific"
+    ):
         model_of(name, 1).fit(X, y)
 
 
-@pytest.mark.parametrize("model", [FOREST, DEEPSURV, DEEPHIT, BOOSTING], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(
+    "model", [FOREST, DEEPSURV, DEEPHIT, BOOSTING], ids=lambda model: type(model).__name__
+)
 def test_another_seed_gives_another_model(model):
     X, y = data(1)
     other = clone(model).set_params(random_state=1).fit(X, y)

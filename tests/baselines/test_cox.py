@@ -46,7 +46,9 @@ def test_equal_to_coxph_of_r(case):
 @pytest.mark.parametrize("baseline", ["breslow", "efron"])
 @pytest.mark.parametrize("case", CASES, ids=case_name)
 def test_equal_to_survfit_of_r(case, baseline):
-    curves = fit(case, baseline=baseline).predict_survival_function(np.array(REFERENCE["new"]), REFERENCE["times"])
+    curves = fit(case, baseline=baseline).predict_survival_function(
+        np.array(REFERENCE["new"]), REFERENCE["times"]
+    )
     np.testing.assert_allclose(curves, case[baseline], rtol=0, atol=1e-9)
 
 
@@ -92,11 +94,19 @@ def test_likelihood_is_the_one_written_out_row_by_row(problem):
 def test_gradient_and_information_are_the_derivatives(problem, ties):
     x, time, event, entry, weight, beta = problem
     event_times = np.unique(time[event])
-    arguments = (x, weight, ObservedRisk(event_times, time, entry), make_terms(event_times, time, event, weight, ties))
+    arguments = (
+        x,
+        weight,
+        ObservedRisk(event_times, time, entry),
+        make_terms(event_times, time, event, weight, ties),
+    )
     _, gradient, information = log_likelihood(beta, *arguments)
     step = 1e-5
     for j, direction in enumerate(np.eye(2) * step):
-        above, below = log_likelihood(beta + direction, *arguments), log_likelihood(beta - direction, *arguments)
+        above, below = (
+            log_likelihood(beta + direction, *arguments),
+            log_likelihood(beta - direction, *arguments),
+        )
         assert gradient[j] == pytest.approx((above[0] - below[0]) / (2 * step), abs=1e-5)
         np.testing.assert_allclose(information[j], -(above[1] - below[1]) / (2 * step), atol=1e-5)
 
@@ -111,7 +121,9 @@ def test_units_of_columns_and_time_do_not_matter(scale, shift, unit):
     assert other.coef_[0] * scale == pytest.approx(one.coef_[0], rel=1e-5)
     times = np.unique(DATA["time"])
     np.testing.assert_allclose(
-        other.predict_survival_function(moved, times * unit), one.predict_survival_function(DATA["x"], times), atol=1e-6
+        other.predict_survival_function(moved, times * unit),
+        one.predict_survival_function(DATA["x"], times),
+        atol=1e-6,
     )
 
 
@@ -124,7 +136,8 @@ def test_collinear_columns_predict_like_a_full_rank_design():
     reduced = CoxPH(preprocessor=None).fit(every[:, :3], y)
     times = [1.0, 5.0, 20.0]
     np.testing.assert_allclose(
-        redundant.predict_survival_function(every, times), reduced.predict_survival_function(every[:, :3], times)
+        redundant.predict_survival_function(every, times),
+        reduced.predict_survival_function(every[:, :3], times),
     )
     assert redundant.log_likelihood_ == pytest.approx(reduced.log_likelihood_, abs=1e-9)
     assert redundant.coef_[4] == 0
@@ -137,35 +150,52 @@ def test_categories_and_missing_values_agree_with_dummies_made_by_hand():
     y = make_target(DATA["time"], DATA["event"])
     automatic = CoxPH().fit(pd.DataFrame({"age": age, "level": level}), y)
     missing = np.isnan(age)
-    by_hand = np.column_stack([np.where(missing, 0.0, age), missing, level == "q", level == "r"]).astype(float)
+    by_hand = np.column_stack(
+        [np.where(missing, 0.0, age), missing, level == "q", level == "r"]
+    ).astype(float)
     reduced = CoxPH(preprocessor=None).fit(by_hand, y)
     assert automatic.log_likelihood_ == pytest.approx(reduced.log_likelihood_, abs=1e-8)
 
 
 def test_an_endless_coefficient_is_announced_and_a_penalty_ends_it():
-    x = np.column_stack([DATA["x"][:, 0], DATA["event"] == 0]).astype(float)  # no event where the second column is 1
+    x = np.column_stack([DATA["x"][:, 0], DATA["event"] == 0]).astype(
+        float
+    )  # no event where the second column is 1
     y = make_target(DATA["time"], DATA["event"])
-    with pytest.warns(LifemixWarning, match=r"CoxPH: the coefficients of columns 'x1' grow without end"):
+    with pytest.warns(
+        LifemixWarning, match=r"CoxPH: the coefficients of columns 'x1' grow without end"
+    ):
         CoxPH(preprocessor=None).fit(x, y)
     model = CoxPH(preprocessor=None, penalty=1.0).fit(x, y)
     assert -5 < model.coef_[1] < -1
 
 
 def test_endless_coefficients_are_named_as_after_preprocessing():
-    none = pd.DataFrame({"age": DATA["x"][:, 0], "status": np.where(DATA["event"] == 0, "well", "ill")})
+    none = pd.DataFrame(
+        {"age": DATA["x"][:, 0], "status": np.where(DATA["event"] == 0, "well", "ill")}
+    )
     y = make_target(DATA["time"], DATA["event"])
-    with pytest.warns(LifemixWarning, match="CoxPH: the coefficients of columns 'status=.*' grow without end"):
+    with pytest.warns(
+        LifemixWarning, match="CoxPH: the coefficients of columns 'status=.*' grow without end"
+    ):
         CoxPH().fit(none, y)
-    with pytest.warns(LifemixWarning, match="FineGray, event 1: the coefficients of columns 'status=.*' grow without"):
+    with pytest.warns(
+        LifemixWarning,
+        match="FineGray, event 1: the coefficients of columns 'status=.*' grow without",
+    ):
         FineGray().fit(none, y)
-    nameless = FunctionTransformer(lambda table: np.column_stack([table["age"], table["status"] == "well"] * 6))
+    nameless = FunctionTransformer(
+        lambda table: np.column_stack([table["age"], table["status"] == "well"] * 6)
+    )
     with pytest.warns(LifemixWarning, match="columns 1, 3, 5, 7, 9 and 1 more grow without end"):
         CoxPH(preprocessor=nameless).fit(none, y)
 
 
 def test_too_few_steps_are_announced():
     with pytest.warns(LifemixWarning, match="after 1 of max_iter=1 steps"):
-        CoxPH(preprocessor=None, max_iter=1).fit(DATA["x"], make_target(DATA["time"], DATA["event"]))
+        CoxPH(preprocessor=None, max_iter=1).fit(
+            DATA["x"], make_target(DATA["time"], DATA["event"])
+        )
 
 
 def test_penalty_shrinks_and_its_score_is_zero():
@@ -199,7 +229,9 @@ def test_an_event_at_the_origin_counts_at_the_first_event_time():
 def test_huge_covariates_do_not_overflow():
     model = CoxPH(preprocessor=None).fit(DATA["x"], make_target(DATA["time"], DATA["event"]))
     far = np.array([[1e6, 0, 0], [-1e6, 0, 0]])
-    np.testing.assert_array_equal(model.predict_survival_function(far, [0.0, 20.0]), [[1, 0], [1, 1]])
+    np.testing.assert_array_equal(
+        model.predict_survival_function(far, [0.0, 20.0]), [[1, 0], [1, 1]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,8 +242,14 @@ def test_huge_covariates_do_not_overflow():
         ({"penalty": -1.0}, r"penalty must be a number of at least 0; got -1\.0"),
         ({"penalty": np.nan}, "penalty must be a number of at least 0; got nan"),
         ({"max_iter": 0}, "max_iter must be a whole number of at least 1; got 0"),
-        ({"preprocessor": "scale"}, "preprocessor must be 'auto', None or a scikit-learn transformer; got 'scale'"),
-        ({"preprocessor": 3}, "preprocessor must be 'auto', None or have fit and transform; got int"),
+        (
+            {"preprocessor": "scale"},
+            "preprocessor must be 'auto', None or a scikit-learn transformer; got 'scale'",
+        ),
+        (
+            {"preprocessor": 3},
+            "preprocessor must be 'auto', None or have fit and transform; got int",
+        ),
     ],
 )
 def test_bad_settings_are_refused(options, message):
@@ -223,7 +261,10 @@ def small_table(seed):
     """Return few rows with columns that are collinear, separate the rows, or have nearly as many levels as rows."""
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(5, 40)), int(rng.integers(1, 12))
-    X = pd.DataFrame(rng.standard_normal((n, p)) * 10.0 ** rng.integers(-3, 4, p), columns=[f"c{i}" for i in range(p)])
+    X = pd.DataFrame(
+        rng.standard_normal((n, p)) * 10.0 ** rng.integers(-3, 4, p),
+        columns=[f"c{i}" for i in range(p)],
+    )
     if seed % 2:
         X["level"] = [f"l{v}" for v in rng.integers(0, max(2, n - 1), n)]
     if seed % 3 == 0:
@@ -269,7 +310,9 @@ def test_a_wide_table_has_the_ridge_maximum_and_its_errors(wide):
     value, gradient, information = log_likelihood(beta, z, weight, sets, terms)
     np.testing.assert_allclose(gradient, 2.0 * beta, atol=1e-6)
     covariance = np.linalg.inv(information + 2.0 * np.eye(90))
-    np.testing.assert_allclose(model.standard_errors_, np.sqrt(np.diag(covariance)) / spread, rtol=1e-6)
+    np.testing.assert_allclose(
+        model.standard_errors_, np.sqrt(np.diag(covariance)) / spread, rtol=1e-6
+    )
     assert model.log_likelihood_ == pytest.approx(value)
     influence = np.random.default_rng(0).normal(size=(7, 90))
     fit = fit_linear(X, weight, sets, terms, 2.0, 100, "CoxPH")
@@ -301,4 +344,6 @@ def test_the_automatic_penalty_has_the_best_information_criterion(columns):
         room = (y["event"] > 0).sum() - d - 1
         found[penalty] = one.log_likelihood_ - d * (1 + (d + 1) / room) if room > 0 else -np.inf
     assert model.penalty_ == max(found, key=lambda penalty: (found[penalty], penalty))
-    np.testing.assert_array_equal(model.coef_, CoxPH(penalty=model.penalty_, preprocessor=None).fit(X, y).coef_)
+    np.testing.assert_array_equal(
+        model.coef_, CoxPH(penalty=model.penalty_, preprocessor=None).fit(X, y).coef_
+    )

@@ -79,7 +79,9 @@ def test_alpha_of_the_paper_becomes_that_of_pycox(kinds, name, monkeypatch):
         return original(alpha, sigma)
 
     monkeypatch.setattr(loss, name, recorder)
-    DeepHit(alpha=3.0, sigma=0.2, max_epochs=1, **TINY).fit(X, make_target(TIME, np.minimum(EVENT, kinds)))
+    DeepHit(alpha=3.0, sigma=0.2, max_epochs=1, **TINY).fit(
+        X, make_target(TIME, np.minimum(EVENT, kinds))
+    )
     assert seen == [(0.25, 0.2)]
 
 
@@ -89,14 +91,17 @@ def test_without_the_ranking_loss_it_is_calibrated_on_the_whole(model):
     floor = AalenJohansen().fit(X, Y)
     for event in (1, 2):
         mean = model.predict_cumulative_incidence(X, at, event).mean(axis=0)
-        np.testing.assert_allclose(mean, floor.predict_cumulative_incidence(X[:1], at, event)[0], atol=0.05)
+        np.testing.assert_allclose(
+            mean, floor.predict_cumulative_incidence(X[:1], at, event)[0], atol=0.05
+        )
 
 
 def test_each_kind_is_read_from_its_own_covariate(model):
     low, high = np.zeros((2, 1, 3))
     high[0, 0] = 1.5
     change = [
-        model.predict_cumulative_incidence(high, [0.5], event) - model.predict_cumulative_incidence(low, [0.5], event)
+        model.predict_cumulative_incidence(high, [0.5], event)
+        - model.predict_cumulative_incidence(low, [0.5], event)
         for event in (1, 2)
     ]
     assert change[0] > 0.1
@@ -108,12 +113,19 @@ def test_the_representation_holds_the_last_layers_of_all_kinds(model):
     assert hidden.shape == (5, 2 * 8)
     outputs = model.network_.eval()(torch.from_numpy(X[:5]).float()).detach().numpy()
     second = hidden[:, 8:] @ model.network_.outputs[1].weight.detach().numpy().T
-    np.testing.assert_allclose(second + model.network_.outputs[1].bias.detach().numpy(), outputs[:, 1], atol=1e-5)
+    np.testing.assert_allclose(
+        second + model.network_.outputs[1].bias.detach().numpy(), outputs[:, 1], atol=1e-5
+    )
 
 
 def test_the_papers_table():
     model = DeepHit.paper("metabric", max_epochs=2)
-    assert (model.shared_layers, model.shared_nodes, model.cause_layers, model.cause_nodes) == (3, 100, 1, 100)
+    assert (model.shared_layers, model.shared_nodes, model.cause_layers, model.cause_nodes) == (
+        3,
+        100,
+        1,
+        100,
+    )
     assert (model.activation, model.alpha, model.max_epochs) == ("tanh", 5.0, 2)
     assert DeepHit.paper("support").cause_nodes == 300
     assert DeepHit.paper("synthetic").shared_nodes == 300
@@ -148,7 +160,10 @@ def test_bad_settings_are_refused(options, message):
 def test_arrays_that_must_not_be_written_to_are_taken(model):
     """As pandas 3 gives them; PyTorch warns of such arrays, and warnings are errors here."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(80, 3)), make_target(rng.exponential(size=80) + 0.1, rng.integers(0, 2, 80))
+    X, y = (
+        rng.normal(size=(80, 3)),
+        make_target(rng.exponential(size=80) + 0.1, rng.integers(0, 2, 80)),
+    )
     X.flags.writeable = False
     assert model.fit(X, y).predict_survival_function(X, [0.5, 1.0]).shape == (80, 2)
     assert len(model.transform(X)) == 80

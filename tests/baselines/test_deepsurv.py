@@ -38,7 +38,9 @@ def test_survival_is_that_of_pycox_for_the_same_network(model):
     pycox.compute_baseline_hazards(inputs, target)
     expected = pycox.predict_surv_df(inputs[:20])
     times = expected.index.to_numpy()
-    np.testing.assert_allclose(model.predict_survival_function(X[:20], times), expected.to_numpy().T, atol=1e-5)
+    np.testing.assert_allclose(
+        model.predict_survival_function(X[:20], times), expected.to_numpy().T, atol=1e-5
+    )
 
 
 def test_the_representation_is_what_the_output_layer_reads(model):
@@ -51,19 +53,31 @@ def test_the_representation_is_what_the_output_layer_reads(model):
 def test_published_settings():
     model = DeepSurv.paper("support", max_epochs=3)
     assert (model.hidden, model.activation, model.dropout) == ((44,), "selu", 0.2553)
-    assert (model.learning_rate, model.l2, model.decay, model.batch_size) == (0.0473, 8.12, 0.00257, None)
+    assert (model.learning_rate, model.l2, model.decay, model.batch_size) == (
+        0.0473,
+        8.12,
+        0.00257,
+        None,
+    )
     assert model.max_epochs == 3
     model.fit(X, Y)
     metabric = DeepSurv.paper("metabric")
     assert (metabric.hidden, metabric.dropout, metabric.learning_rate) == ((41,), 0.1601, 0.0103)
     assert (metabric.l2, metabric.decay) == (10.89, 0.00417)
-    with pytest.raises(SettingError, match="dataset must be one of 'support', 'metabric'; got 'seer'"):
+    with pytest.raises(
+        SettingError, match="dataset must be one of 'support', 'metabric'; got 'seer'"
+    ):
         DeepSurv.paper("seer")
 
 
 def test_l2_holds_the_output_weights_back():
     norms = [
-        DeepSurv(hidden=(8,), l2=l2, max_epochs=30).fit(X, Y).network_.output.weight.detach().square().sum().item()
+        DeepSurv(hidden=(8,), l2=l2, max_epochs=30)
+        .fit(X, Y)
+        .network_.output.weight.detach()
+        .square()
+        .sum()
+        .item()
         for l2 in (0.0, 1000.0)
     ]
     assert norms[1] < norms[0] / 2
@@ -82,7 +96,10 @@ def test_missing_package_is_named_with_the_command(monkeypatch):
         ({"hidden": (4, 0)}, "each width in hidden must be a whole number of at least 1; got 0"),
         ({"activation": "sine"}, "activation must be one of 'relu6', 'relu', .*; got 'sine'"),
         ({"max_epochs": 0}, "max_epochs must be a whole number of at least 1"),
-        ({"validation_fraction": 0.0}, "validation_fraction must be a number above 0 and at most 0.9"),
+        (
+            {"validation_fraction": 0.0},
+            "validation_fraction must be a number above 0 and at most 0.9",
+        ),
     ],
 )
 def test_bad_settings_are_refused(options, message):

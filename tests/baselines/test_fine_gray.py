@@ -8,7 +8,9 @@ from lifemix import make_target
 from lifemix.baselines import CoxPH, FineGray
 from lifemix.errors import SettingError
 
-REFERENCE = json.loads((Path(__file__).parent.parent / "references/baselines/competing.json").read_text())
+REFERENCE = json.loads(
+    (Path(__file__).parent.parent / "references/baselines/competing.json").read_text()
+)
 DATA = {name: np.array(values) for name, values in REFERENCE["data"].items()}
 NEW, TIMES = np.array(REFERENCE["new"]), np.array(REFERENCE["times"])
 Y = make_target(DATA["time"], DATA["event"])
@@ -19,16 +21,23 @@ def test_equal_to_crr_of_r(event):
     model = FineGray(coherent=False, preprocessor=None).fit(DATA["x"], Y)
     expected = REFERENCE["fine_gray"][event - 1]
     np.testing.assert_allclose(model.coef_[event], expected["coef"], atol=1e-9)
-    np.testing.assert_allclose(model.standard_errors_[event], expected["standard_errors"], rtol=1e-9)
     np.testing.assert_allclose(
-        model.predict_cumulative_incidence(NEW, TIMES, event), expected["incidence"], rtol=0, atol=1e-9
+        model.standard_errors_[event], expected["standard_errors"], rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        model.predict_cumulative_incidence(NEW, TIMES, event),
+        expected["incidence"],
+        rtol=0,
+        atol=1e-9,
     )
 
 
 def test_coherent_incidences_are_those_of_crr_until_they_add_up_to_one():
     coherent = FineGray(preprocessor=None).fit(DATA["x"], Y)
     expected = np.array([cause["incidence"] for cause in REFERENCE["fine_gray"]])
-    got = np.array([coherent.predict_cumulative_incidence(NEW, TIMES, event) for event in (1, 2, 3)])
+    got = np.array(
+        [coherent.predict_cumulative_incidence(NEW, TIMES, event) for event in (1, 2, 3)]
+    )
     total = expected.sum(axis=0)
     assert (total > 1).any(), "the reference has to hold a subject whose incidences pass 1"
     below = np.broadcast_to(total <= 1, got.shape)
@@ -44,7 +53,9 @@ def test_one_kind_of_event_is_cox_regression():
     cox.set_params(ties="breslow").fit(DATA["x"], y)
     np.testing.assert_allclose(fine_gray.coef_[1], cox.coef_, atol=1e-12)
     np.testing.assert_allclose(
-        fine_gray.predict_survival_function(NEW, TIMES), cox.predict_survival_function(NEW, TIMES), atol=1e-12
+        fine_gray.predict_survival_function(NEW, TIMES),
+        cox.predict_survival_function(NEW, TIMES),
+        atol=1e-12,
     )
 
 
@@ -54,7 +65,9 @@ def test_score_with_weights_written_out_is_zero():
 
     def censoring_before(t):
         earlier = np.unique(time[(event == 0) & (time < t)])
-        return np.prod([1 - ((time == u) & (event == 0)).sum() / (time >= u).sum() for u in earlier])
+        return np.prod(
+            [1 - ((time == u) & (event == 0)).sum() / (time >= u).sum() for u in earlier]
+        )
 
     score = np.zeros(3)
     for i in np.flatnonzero(event == 2):
@@ -80,7 +93,9 @@ def test_recovers_the_law_it_assumes():
     t1 = -np.log(1 - (1 - (1 - u) ** (1 / ratio)) / p, where=first, out=np.full(n, np.inf))
     time = np.where(first, t1, rng.exponential(1, n))
     censoring = rng.uniform(0, 4, n)
-    y = make_target(np.minimum(time, censoring), np.where(time > censoring, 0, np.where(first, 1, 2)))
+    y = make_target(
+        np.minimum(time, censoring), np.where(time > censoring, 0, np.where(first, 1, 2))
+    )
     model = FineGray(preprocessor=None).fit(x, y)
     assert model.coef_[1][0] == pytest.approx(b, abs=3 * model.standard_errors_[1][0])
     assert 0.01 < model.standard_errors_[1][0] < 0.03
@@ -89,7 +104,9 @@ def test_recovers_the_law_it_assumes():
     np.testing.assert_allclose(model.predict_cumulative_incidence(new, grid, 1), truth, atol=0.025)
 
 
-@pytest.mark.parametrize(("options", "message"), [({"penalty": -1}, "penalty must be"), ({"max_iter": 0}, "max_iter")])
+@pytest.mark.parametrize(
+    ("options", "message"), [({"penalty": -1}, "penalty must be"), ({"max_iter": 0}, "max_iter")]
+)
 def test_bad_settings_are_refused(options, message):
     with pytest.raises(SettingError, match=message):
         FineGray(**options).fit(DATA["x"], Y)
@@ -100,7 +117,9 @@ def test_bad_settings_are_refused(options, message):
 def test_standard_errors_are_numbers_where_columns_depend_on_each_other_and_coefficients_have_no_end():
     rng = np.random.default_rng(4)
     time, event, x = rng.exponential(size=300), rng.integers(0, 3, 300), rng.normal(size=(300, 3))
-    rare = (rng.random((300, 2)) < 0.03) & (event != 2)[:, None]  # where it holds, event 2 never comes
+    rare = (rng.random((300, 2)) < 0.03) & (event != 2)[
+        :, None
+    ]  # where it holds, event 2 never comes
     columns = [x, rare, x @ rng.normal(size=(3, 4)), rare[:, 0] + x[:, 0], rare[:, 1] - x[:, 1]]
     model = FineGray(preprocessor=None).fit(np.column_stack(columns), make_target(time, event))
     assert np.isfinite(model.standard_errors_[2]).all()

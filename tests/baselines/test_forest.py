@@ -17,14 +17,18 @@ EVENT = RNG.random(300) < 0.7
 Y = make_target(TIME, EVENT)
 
 
-@pytest.mark.parametrize("options", [{}, {"max_depth": 4}, {"min_samples_leaf": 1, "min_samples_split": 2}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"max_depth": 4}, {"min_samples_leaf": 1, "min_samples_split": 2}], ids=str
+)
 def test_curves_are_exactly_those_of_scikit_survival(options):
     model = RandomSurvivalForest(n_trees=10, preprocessor=None, **options).fit(X, Y)
     seed = int(np.random.default_rng(0).integers(2**31))
     y = np.array(list(zip(EVENT, TIME, strict=True)), dtype=[("event", "?"), ("time", "f8")])
     original = Original(n_estimators=10, random_state=seed, **options).fit(X, y)
     expected = original.predict_survival_function(X, return_array=True)
-    np.testing.assert_array_equal(model.predict_survival_function(X, original.unique_times_), expected)
+    np.testing.assert_array_equal(
+        model.predict_survival_function(X, original.unique_times_), expected
+    )
     between = (original.unique_times_[:-1] + original.unique_times_[1:]) / 2
     np.testing.assert_array_equal(model.predict_survival_function(X, between), expected[:, :-1])
     np.testing.assert_array_equal(model.predict(X), original.predict(X))
@@ -53,26 +57,36 @@ def test_coarse_times_of_the_splits_leave_the_curves_of_the_leaves_alone():
     assert seen[0] <= 6  # five intervals and what comes after the last event
     assert seen[1] > 20
     stump = [
-        RandomSurvivalForest(1, min_samples_split=10_000, split_times=n, preprocessor=None).fit(X, Y) for n in (None, 5)
+        RandomSurvivalForest(1, min_samples_split=10_000, split_times=n, preprocessor=None).fit(
+            X, Y
+        )
+        for n in (None, 5)
     ]  # no split: one leaf with the rows of the same bootstrap sample
     a, b = (model.predict_survival_function(X[:1], np.unique(TIME)) for model in stump)
     np.testing.assert_array_equal(a, b)
 
 
 def test_as_many_times_of_the_splits_as_there_are_change_nothing():
-    models = [RandomSurvivalForest(n_trees=5, split_times=n, preprocessor=None).fit(X, Y) for n in (None, 10_000)]
+    models = [
+        RandomSurvivalForest(n_trees=5, split_times=n, preprocessor=None).fit(X, Y)
+        for n in (None, 10_000)
+    ]
     a, b = (model.predict_survival_function(X, [0.5, 1.0]) for model in models)
     np.testing.assert_array_equal(a, b)
 
 
 def test_the_curves_take_little_memory():
     model = RandomSurvivalForest(n_trees=10, preprocessor=None).fit(X, Y)
-    assert len(model._curves.keys) < 10 * 2 * len(X)  # scikit-survival keeps leaves * event times, many times more
+    assert len(model._curves.keys) < 10 * 2 * len(
+        X
+    )  # scikit-survival keeps leaves * event times, many times more
 
 
 def test_missing_package_is_named_with_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "sksurv.ensemble", None)
-    with pytest.raises(MissingExtraError, match=r"RandomSurvivalForest needs scikit-survival.*lifemix\[baselines\]"):
+    with pytest.raises(
+        MissingExtraError, match=r"RandomSurvivalForest needs scikit-survival.*lifemix\[baselines\]"
+    ):
         RandomSurvivalForest().fit(X, Y)
 
 
@@ -89,7 +103,9 @@ def test_a_fitted_forest_predicts_without_scikit_survival(monkeypatch):
 
 def test_numbers_beyond_single_precision_go_where_large_numbers_go():
     model = RandomSurvivalForest(n_trees=5, preprocessor=None).fit(X, Y)
-    np.testing.assert_array_equal(model.predict(np.full((1, 4), 1e300)), model.predict(np.full((1, 4), 1e30)))
+    np.testing.assert_array_equal(
+        model.predict(np.full((1, 4), 1e300)), model.predict(np.full((1, 4), 1e30))
+    )
 
 
 def test_bad_settings_are_refused():
@@ -98,5 +114,7 @@ def test_bad_settings_are_refused():
 
 
 def test_no_times_of_the_splits_are_refused():
-    with pytest.raises(SettingError, match="split_times must be a whole number of at least 1 or None; got 0"):
+    with pytest.raises(
+        SettingError, match="split_times must be a whole number of at least 1 or None; got 0"
+    ):
         RandomSurvivalForest(split_times=0).fit(X, Y)

@@ -19,9 +19,9 @@ def targets(draw):
     stay = draw(st.lists(st.integers(1, 6), min_size=n, max_size=n))
     event = [1, 2] + draw(st.lists(st.integers(0, 2), min_size=n - 2, max_size=n - 2))
     weight = draw(st.lists(st.floats(0.1, 5), min_size=n, max_size=n))
-    return as_target(make_target(np.add(entry, stay).astype(float), event, entry=np.array(entry, float))), np.array(
-        weight
-    )
+    return as_target(
+        make_target(np.add(entry, stay).astype(float), event, entry=np.array(entry, float))
+    ), np.array(weight)
 
 
 @given(targets())
@@ -36,9 +36,13 @@ def test_life_tables_with_whole_intervals_are_the_estimate_of_aalen_and_johansen
     ends = np.arange(1.0, 12.0)  # nobody comes or goes within an interval
     rows = np.arange(len(target))
     hazards = Periods.of(target, ends).hazards(np.zeros_like(rows), weight, rows, (1, 2, len(ends)))
-    expected = AalenJohansen().fit(np.zeros((len(target), 1)), target.to_array(), sample_weight=weight)
+    expected = AalenJohansen().fit(
+        np.zeros((len(target), 1)), target.to_array(), sample_weight=weight
+    )
     found = incidences_from_hazards(hazards)[0]
-    np.testing.assert_allclose(found, expected.predict_cumulative_incidences(np.zeros((1, 1)), ends)[:, 0], atol=1e-12)
+    np.testing.assert_allclose(
+        found, expected.predict_cumulative_incidences(np.zeros((1, 1)), ends)[:, 0], atol=1e-12
+    )
 
 
 def test_an_interval_that_is_seen_in_part_counts_with_its_share():
@@ -70,7 +74,9 @@ def test_late_entry_is_accounted_for():
     seen = time > entry
     y = make_target(time[seen], np.ones(seen.sum(), int), entry=entry[seen])
     model = MartingaleForest(n_trees=30, max_features=1, min_samples_leaf=200, preprocessor=None)
-    survival = model.fit(group[seen, None], y).predict_survival_function(np.array([[0.0], [1.0]]), [0.3, 1.0])
+    survival = model.fit(group[seen, None], y).predict_survival_function(
+        np.array([[0.0], [1.0]]), [0.3, 1.0]
+    )
     np.testing.assert_allclose(survival, np.exp(-np.outer([1, 2], [0.3, 1.0])), atol=0.04)
 
 
@@ -79,7 +85,9 @@ def test_weights_move_the_incidence():
     heavy = np.where(y["event"] == 1, 5.0, 1.0)
     at = [0.5]
     plain, weighted = (
-        MartingaleForest(n_trees=20, preprocessor=None).fit(x, y, sample_weight=w).predict_cumulative_incidence(x, at)
+        MartingaleForest(n_trees=20, preprocessor=None)
+        .fit(x, y, sample_weight=w)
+        .predict_cumulative_incidence(x, at)
         for w in (None, heavy)
     )
     assert weighted.mean() > plain.mean() + 0.1
@@ -96,7 +104,9 @@ def test_same_seed_same_forest(n_jobs):
 def test_at_the_ends_of_intervals_survival_is_the_product_of_the_net_ones():
     x, y = two_causes(400, 0)
     model = MartingaleForest(n_trees=10, n_intervals=5).fit(x, y)
-    product = np.prod([model.predict_net_survival(x, model.grid_, event) for event in (1, 2)], axis=0)
+    product = np.prod(
+        [model.predict_net_survival(x, model.grid_, event) for event in (1, 2)], axis=0
+    )
     np.testing.assert_allclose(product, model.predict_survival_function(x, model.grid_), atol=1e-9)
 
 

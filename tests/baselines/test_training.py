@@ -9,7 +9,13 @@ from lifemix.target import as_target
 
 
 def schedule(**changes):
-    options = {"learning_rate": 0.1, "decay": 0.0, "weight_decay": 0.0, "batch_size": None, "max_epochs": 20}
+    options = {
+        "learning_rate": 0.1,
+        "decay": 0.0,
+        "weight_decay": 0.0,
+        "batch_size": None,
+        "max_epochs": 20,
+    }
     return Schedule(**{**options, "patience": 3, **changes})
 
 
@@ -27,7 +33,9 @@ def run(losses, **changes):
         seen.append(float(network.value.detach()))
         return torch.tensor(losses[len(seen) - 1])
 
-    history = train(network, lambda rows: -network.value, validation, torch.arange(4), schedule(**changes))
+    history = train(
+        network, lambda rows: -network.value, validation, torch.arange(4), schedule(**changes)
+    )
     return float(network.value.detach()), seen, history
 
 
@@ -45,7 +53,9 @@ def test_stops_at_the_last_epoch():
 def test_a_loss_that_is_not_a_number_is_never_the_best():
     final, seen, _ = run([float("nan"), 2.0, float("nan"), float("nan"), float("nan")])
     assert final == seen[1]
-    with pytest.raises(DivergedError, match="training diverged: no finite loss in 3 epochs with learning_rate=0.1"):
+    with pytest.raises(
+        DivergedError, match="training diverged: no finite loss in 3 epochs with learning_rate=0.1"
+    ):
         run([float("nan")] * 20)
 
 

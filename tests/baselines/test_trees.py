@@ -17,17 +17,23 @@ Y = X[:, 0] * np.sin(X[:, 1]) + RNG.normal(size=700)
 
 
 def grown(**options):
-    return [DecisionTreeRegressor(random_state=seed, max_features=2, **options).fit(X, Y) for seed in range(7)]
+    return [
+        DecisionTreeRegressor(random_state=seed, max_features=2, **options).fit(X, Y)
+        for seed in range(7)
+    ]
 
 
 def joined(trees):
     parts = [tree.tree_ for tree in trees]
     return Trees.join(
-        (part.feature, part.threshold, part.children_left, part.children_right, part.value[:, 0, 0]) for part in parts
+        (part.feature, part.threshold, part.children_left, part.children_right, part.value[:, 0, 0])
+        for part in parts
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"max_depth": 1}, {"max_leaf_nodes": 9}, {"min_samples_leaf": 400}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"max_depth": 1}, {"max_leaf_nodes": 9}, {"min_samples_leaf": 400}], ids=str
+)
 @pytest.mark.parametrize("at_once", [1, 10, 1 << 16])
 @pytest.mark.parametrize("rows", [0, 1, 11, 700])
 def test_leaves_are_those_of_scikit_learn(options, at_once, rows, monkeypatch):
@@ -39,7 +45,9 @@ def test_leaves_are_those_of_scikit_learn(options, at_once, rows, monkeypatch):
     if rows:
         expected = np.stack([tree.apply(X[:rows]) for tree in trees])
         np.testing.assert_array_equal(leaves - flat.roots[:, None], expected)
-        np.testing.assert_array_equal(flat.value[leaves], [tree.predict(X[:rows]) for tree in trees])
+        np.testing.assert_array_equal(
+            flat.value[leaves], [tree.predict(X[:rows]) for tree in trees]
+        )
 
 
 @pytest.mark.parametrize("classes", [2, 3, 11])
@@ -56,7 +64,9 @@ def test_probabilities_are_bit_for_bit_those_of_scikit_learn(classes, leaves):
 
 
 def test_one_class_has_probability_one():
-    booster = HistGradientBoostingClassifier(max_iter=2, early_stopping=False).fit(X, np.ones(700, int))
+    booster = HistGradientBoostingClassifier(max_iter=2, early_stopping=False).fit(
+        X, np.ones(700, int)
+    )
     ours = BoostedClassifier.of(booster)
     assert ours.classes.tolist() == [1]
     np.testing.assert_array_equal(ours.predict_proba(X), np.ones((700, 1)))

@@ -11,7 +11,12 @@ class Outcome:
     """What a command wrote and how it ended."""
 
     def __init__(self, result):
-        self.code, self.out, self.err, self.exception = result.exit_code, result.stdout, result.stderr, result.exception
+        self.code, self.out, self.err, self.exception = (
+            result.exit_code,
+            result.stdout,
+            result.stderr,
+            result.exception,
+        )
 
     @property
     def json(self):
@@ -78,6 +83,8 @@ def competing(tmp_path_factory, run):
     frame = make_table(300, 1, 2)
     frame["died"] = frame["died"].map({0: "alive", 1: "cancer", 2: "other cause"})
     frame.to_csv(folder / "causes.csv", index=False)
-    outcome = run("fit", folder / "causes.csv", *COLUMNS, *QUICK, "-o", folder / "causes.safetensors")
+    outcome = run(
+        "fit", folder / "causes.csv", *COLUMNS, *QUICK, "-o", folder / "causes.safetensors"
+    )
     assert outcome.code == 0, outcome.err
     return folder / "causes.csv", folder / "causes.safetensors"

@@ -40,6 +40,10 @@ def test_the_next_command_names_columns_whose_numbers_are_labels(run, tmp_path):
     said = run("datasets", "metabric-causes", "-o", path).out.splitlines()[-1]
     assert "--unit months" in said
     assert "--categorical INTCLUST" in said
-    command = said.removeprefix("Next: lifemix ").replace("model.safetensors", str(tmp_path / "m.safetensors"))
-    outcome = run(*command.split(), "--no-search", "--epochs", "1", "--members", "1", "--holdout", "0")
+    command = said.removeprefix("Next: lifemix ").replace(
+        "model.safetensors", str(tmp_path / "m.safetensors")
+    )
+    outcome = run(
+        *command.split(), "--no-search", "--epochs", "1", "--members", "1", "--holdout", "0"
+    )
     assert outcome.code == 0, outcome.err

@@ -19,7 +19,9 @@ DATED = ["--time", "last seen", "--event", "died", "--id", "patient", "--origin"
 def dated(frame):
     """Return the table with dates in place of days: enrolled, last seen, born."""
     generator = np.random.default_rng(0)
-    start = pd.Timestamp("2015-01-01") + pd.to_timedelta(generator.integers(0, 1000, len(frame)), unit="D")
+    start = pd.Timestamp("2015-01-01") + pd.to_timedelta(
+        generator.integers(0, 1000, len(frame)), unit="D"
+    )
     days = pd.to_timedelta(frame["days"].round(), unit="D")
     born = start - pd.to_timedelta((frame["age"] * 365.25).round(), unit="D")
     table = frame.drop(columns=["days", "age"])
@@ -38,7 +40,9 @@ def written(dated, form):
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y"])
-def test_dates_give_the_times_and_ages_of_the_table_they_came_from(form, dated, frame, write, run, tmp_path):
+def test_dates_give_the_times_and_ages_of_the_table_they_came_from(
+    form, dated, frame, write, run, tmp_path
+):
     path, output = write(written(dated, form)), tmp_path / "m.safetensors"
     outcome = run("fit", path, *DATED, *QUICK, "--holdout", "0", "-o", output)
     assert outcome.code == 0, outcome.err
@@ -56,7 +60,10 @@ def test_dates_give_the_times_and_ages_of_the_table_they_came_from(form, dated, 
 
 def test_the_unit_says_what_is_counted(dated, write, run, tmp_path, frame, refused):
     path, output = write(dated), tmp_path / "m.safetensors"
-    assert run("fit", path, *DATED, *QUICK, "--unit", "months", "--holdout", "0", "-o", output).code == 0
+    assert (
+        run("fit", path, *DATED, *QUICK, "--unit", "months", "--holdout", "0", "-o", output).code
+        == 0
+    )
     expected = frame["days"].round().max() / (365.25 / 12)
     assert load(output).training_target_.time.max() == pytest.approx(expected)
     assert "--unit must be one of" in refused("fit", path, *DATED, "--unit", "moons", "-o", output)
@@ -125,4 +132,7 @@ def test_a_start_stop_table_is_recognised(frame, write, run, refused, tmp_path):
     assert "start-stop table" in message
     assert "--start start" in message
     columns += ["--id", "patient"]
-    assert run("fit", path, *columns, "--entry", "start", *QUICK, "--holdout", "0", "-o", output).code == 0
+    assert (
+        run("fit", path, *columns, "--entry", "start", *QUICK, "--holdout", "0", "-o", output).code
+        == 0
+    )

@@ -38,9 +38,13 @@ CODES = {
 @pytest.mark.parametrize("case", CODES)
 def test_event_types_have_the_names_of_the_user(case, run, write):
     frame = make_table(300, 1, 2)
-    rare = frame["died"].where((frame["died"] != 2) | (np.arange(300) > 250), 0)  # few events of type 2
+    rare = frame["died"].where(
+        (frame["died"] != 2) | (np.arange(300) > 250), 0
+    )  # few events of type 2
     labels, options, expected = CODES[case]
-    found = topics(run("doctor", write(frame.assign(died=rare.map(labels))), *COLUMNS, *options, "--json"))
+    found = topics(
+        run("doctor", write(frame.assign(died=rare.map(labels))), *COLUMNS, *options, "--json")
+    )
     if expected is not None:
         assert expected in found["few events"]["text"].lower()
     assert f"event {labels[0]}" not in str(found).lower()
@@ -63,12 +67,16 @@ def test_tables_too_small_for_a_fit_are_checked(run, write, frame):
 
 def test_a_model_is_checked_on_its_columns(run, model, write):
     new = make_table(150, 7).assign(stage="IV")
-    found = topics(run("doctor", write(new), "--model", model, "--json"))  # the model knows the columns
+    found = topics(
+        run("doctor", write(new), "--model", model, "--json")
+    )  # the model knows the columns
     assert "stage = IV" in found["new levels"]["text"]
 
 
 def test_no_findings_are_said(run, data, monkeypatch):
-    monkeypatch.setattr("lifemix.cli.findings.check_table", lambda *arguments, **options: [], raising=False)
+    monkeypatch.setattr(
+        "lifemix.cli.findings.check_table", lambda *arguments, **options: [], raising=False
+    )
     outcome = run("doctor", data, *COLUMNS)
     assert "Nothing was found" in outcome.out
     assert run("doctor", data, *COLUMNS, "--json").json == []
@@ -76,7 +84,9 @@ def test_no_findings_are_said(run, data, monkeypatch):
 
 def test_a_fit_stops_where_a_finding_says_stop(run, refused, data, tmp_path, monkeypatch):
     finding = Finding("stop", "leak", "age knows the outcome.", "Leave age out.")
-    monkeypatch.setattr("lifemix.cli.findings.check_table", lambda X, y, **options: [finding], raising=False)
+    monkeypatch.setattr(
+        "lifemix.cli.findings.check_table", lambda X, y, **options: [finding], raising=False
+    )
     call = ["fit", data, *COLUMNS, *QUICK, "-o", tmp_path / "m.safetensors"]
     assert "age knows the outcome. Leave age out." in refused(*call)
     assert not list(tmp_path.iterdir())
@@ -85,6 +95,8 @@ def test_a_fit_stops_where_a_finding_says_stop(run, refused, data, tmp_path, mon
     assert "age knows the outcome" in outcome.out
 
 
-@pytest.mark.parametrize("options", [[], ["--time", "days"], ["--time", "nothing", "--event", "died"]])
+@pytest.mark.parametrize(
+    "options", [[], ["--time", "days"], ["--time", "nothing", "--event", "died"]]
+)
 def test_the_outcome_must_be_named(options, refused, data):
     assert "--time" in refused("doctor", data, *options)

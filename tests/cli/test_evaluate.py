@@ -15,12 +15,18 @@ def test_figures_are_those_of_the_metrics(run, model, write):
     train = saved.training_target_.to_array()
     survival = saved.predict_survival_function(X, [100, 300])
     mine, floor = result["quality"]
-    assert mine["values"]["brier"]["1"] == pytest.approx(metrics.brier_score(train, y, survival, [100, 300]))
-    expected = [metrics.concordance_td(train, y, 1 - survival[:, i], t) for i, t in enumerate((100, 300))]
+    assert mine["values"]["brier"]["1"] == pytest.approx(
+        metrics.brier_score(train, y, survival, [100, 300])
+    )
+    expected = [
+        metrics.concordance_td(train, y, 1 - survival[:, i], t) for i, t in enumerate((100, 300))
+    ]
     assert mine["values"]["concordance"]["1"] == pytest.approx(expected)
     assert mine["log_likelihood"] == pytest.approx(saved.log_likelihood(X, y) / 150)
     observed = 1 - metrics.kaplan_meier(y).at([100, 300])
-    np.testing.assert_allclose(mine["calibration"]["1"], np.c_[1 - survival.mean(0)[:, None], observed[:, None]])
+    np.testing.assert_allclose(
+        mine["calibration"]["1"], np.c_[1 - survival.mean(0)[:, None], observed[:, None]]
+    )
     for (low, high), value in zip(mine["intervals"]["concordance"]["1"], expected, strict=True):
         assert low < value < high
     assert floor["model"] == "Kaplan-Meier"

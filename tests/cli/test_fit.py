@@ -19,7 +19,9 @@ def fit(run, path, *options, quick=QUICK, columns=COLUMNS):
 
 
 def test_says_what_it_understood_of_each_column(run, write, frame):
-    out = fit(run, write(frame.assign(number=range(1, 201), name=[f"n{i}" for i in range(200)]))).out
+    out = fit(
+        run, write(frame.assign(number=range(1, 201), name=[f"n{i}" for i in range(200)]))
+    ).out
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert "200 rows, 9 columns" in out
     assert "mean, and an indicator" in lines["dose"]
@@ -36,7 +38,11 @@ def test_the_file_remembers_the_columns_and_the_quality(run, model):
     assert saved.metadata_["roles"]["time"] == "days"
     assert saved.metadata_["roles"]["id"] == "patient"
     quality = saved.metadata_["held_out"]["quality"]
-    assert [one["model"] for one in quality] == ["Deep Survival Machines", "Cox regression", "Kaplan-Meier"]
+    assert [one["model"] for one in quality] == [
+        "Deep Survival Machines",
+        "Cox regression",
+        "Kaplan-Meier",
+    ]
     assert quality[0]["rows"] == 40
     assert quality[2]["values"]["concordance"]["1"] == pytest.approx([0.5, 0.5, 0.5])
 
@@ -81,7 +87,9 @@ def test_held_out_rows_can_be_written_for_evaluate(run, write, frame, tmp_path):
 
 def test_the_search_takes_what_was_told_as_given(run, write, frame):
     path = write(frame)
-    result = fit(run, path, "--json", "--primitive", "loglogistic", quick=["--members", "1", "--epochs", "2"]).json
+    result = fit(
+        run, path, "--json", "--primitive", "loglogistic", quick=["--members", "1", "--epochs", "2"]
+    ).json
     assert {one["settings"]["primitive"] for one in result["candidates"]} == {"loglogistic"}
     assert len(result["candidates"]) == 3
     scores = [one["log_likelihood"] for one in result["candidates"]]
@@ -137,7 +145,9 @@ def test_rows_without_outcome_are_left_out_only_when_asked(run, write, frame):
 def test_number_codes_become_categories(run, write, frame):
     path = write(frame.assign(ward=np.arange(200) % 4 + 1))
     fit(run, path, "--categorical", "ward")
-    column = {c.name: c for c in load(path.with_name("m.safetensors")).preprocessor_.columns_}["ward"]
+    column = {c.name: c for c in load(path.with_name("m.safetensors")).preprocessor_.columns_}[
+        "ward"
+    ]
     assert column.levels == ("1", "2", "3", "4")
     assert run("predict", path.with_name("m.safetensors"), path, "--json").code == 0
 
@@ -161,15 +171,24 @@ def test_late_entry_and_intervals(run, write):
 
 
 REFUSED = {
-    "held-out rows of none": (["-o", "m.safetensors", "--holdout-to", "r.csv", "--holdout", "0"], "--holdout 0"),
+    "held-out rows of none": (
+        ["-o", "m.safetensors", "--holdout-to", "r.csv", "--holdout", "0"],
+        "--holdout 0",
+    ),
     "output's extension": (["-o", "model.pkl"], "must end in .safetensors"),
     "output's folder": (["-o", "nowhere/m.safetensors"], "there is no folder"),
     "primitive": (["-o", "m.safetensors", "--primitive", "cauchy"], "cauchy"),
     "hidden": (["-o", "m.safetensors", "--hidden", "many"], "--hidden must be widths"),
-    "same column": (["-o", "m.safetensors", "--entry", "days"], "--time and --entry are the same column"),
+    "same column": (
+        ["-o", "m.safetensors", "--entry", "days"],
+        "--time and --entry are the same column",
+    ),
     "dropped time": (["-o", "m.safetensors", "--drop", "days"], "both dropped and used"),
     "no such censored": (["-o", "m.safetensors", "--censored", "alive"], "no value 'alive'"),
-    "all dropped": (["-o", "m.safetensors", "--drop", "age,dose,stage,hospital"], "no covariates are left"),
+    "all dropped": (
+        ["-o", "m.safetensors", "--drop", "age,dose,stage,hospital"],
+        "no covariates are left",
+    ),
 }
 
 
@@ -196,7 +215,12 @@ def test_one_fit_reads_each_column_once(run, write, frame, monkeypatch):
     for name in ("to_floats", "_factorize"):
         monkeypatch.setattr(reading, name, counted(getattr(reading, name)))
     path = write(frame.assign(ward=np.arange(200) % 4 + 1))
-    quick = ["--members", "2", "--epochs", "2"]  # with the search, Cox regression, both doctors and the fit to all rows
+    quick = [
+        "--members",
+        "2",
+        "--epochs",
+        "2",
+    ]  # with the search, Cox regression, both doctors and the fit to all rows
     fit(run, path, "--categorical", "ward", quick=quick)
     assert read == Counter(["age", "dose", "stage", "hospital", "ward"])
 
@@ -208,8 +232,14 @@ def fails(*arguments, **options):
 def test_a_baseline_that_cannot_be_fitted_is_a_line(run, write, frame, monkeypatch):
     monkeypatch.setattr("lifemix.baselines.CoxPH.fit", fails)
     outcome = fit(run, write(frame), "--json")
-    assert "Cox regression is left out of the comparison: LinAlgError: eigenvalues did not converge" in outcome.err
-    assert [one["model"] for one in outcome.json["held_out"]["quality"]] == ["Deep Survival Machines", "Kaplan-Meier"]
+    assert (
+        "Cox regression is left out of the comparison: LinAlgError: eigenvalues did not converge"
+        in outcome.err
+    )
+    assert [one["model"] for one in outcome.json["held_out"]["quality"]] == [
+        "Deep Survival Machines",
+        "Kaplan-Meier",
+    ]
 
 
 def test_a_baseline_that_cannot_be_measured_is_a_line(run, write, frame, monkeypatch):
@@ -219,7 +249,9 @@ def test_a_baseline_that_cannot_be_measured_is_a_line(run, write, frame, monkeyp
     assert "Kaplan-Meier" in outcome.out
 
 
-@pytest.mark.parametrize("place", ["lifemix.cli.quality.measure_models", "lifemix.report.check_model"])
+@pytest.mark.parametrize(
+    "place", ["lifemix.cli.quality.measure_models", "lifemix.report.check_model"]
+)
 def test_the_model_is_saved_before_it_is_measured(place, run, write, frame, monkeypatch):
     monkeypatch.setattr(place, fails)
     path = write(frame)
@@ -232,7 +264,9 @@ def test_the_model_is_saved_before_it_is_measured(place, run, write, frame, monk
 
 
 def test_a_column_of_huge_numbers_is_fitted_and_measured(run, write, frame):
-    outcome = fit(run, write(frame.assign(huge=np.random.default_rng(0).standard_normal(200) * 1e160)))
+    outcome = fit(
+        run, write(frame.assign(huge=np.random.default_rng(0).standard_normal(200) * 1e160))
+    )
     assert "Error" not in outcome.err
 
 
@@ -241,7 +275,13 @@ def test_a_column_with_half_as_many_levels_as_rows_is_fitted(run, write):
     few = make_table().head(30).assign(level=[f"l{i}" for i in 2 * list(range(15))])
     for seed in range(2):
         fit(
-            run, write(few.sample(frac=1, random_state=rng.integers(100))), "--force", "--seed", seed, "--keep", "level"
+            run,
+            write(few.sample(frac=1, random_state=rng.integers(100))),
+            "--force",
+            "--seed",
+            seed,
+            "--keep",
+            "level",
         )
 
 
@@ -266,9 +306,13 @@ def test_what_the_doctor_calls_an_identifier_is_left_out_with_how_to_keep_it(run
     table = frame.assign(
         pid=np.random.default_rng(1).permutation(10**6)[:200],  # by its name
         number=np.arange(200) + 1000,  # counts the rows
-        place=np.random.default_rng(2).permutation(200),  # all differ, which by chance they would not
+        place=np.random.default_rng(2).permutation(
+            200
+        ),  # all differ, which by chance they would not
         subject_id=np.arange(200) // 2,
-        platelets=np.random.default_rng(3).permutation(10**6)[:200],  # all differ, which by chance they may
+        platelets=np.random.default_rng(3).permutation(10**6)[
+            :200
+        ],  # all differ, which by chance they may
     )
     path = write(table)
     outcome = fit(run, path)
@@ -283,7 +327,9 @@ def test_what_the_doctor_calls_an_identifier_is_left_out_with_how_to_keep_it(run
     assert facts["platelets"]["used"]
     assert "--keep" in outcome.out
     named = {
-        one.text.split()[0] for one in check_table(table, (table["days"], table["died"])) if "identifier" in one.text
+        one.text.split()[0]
+        for one in check_table(table, (table["days"], table["died"]))
+        if "identifier" in one.text
     }
     assert named == {*left_out, "patient"}
     fit(run, path, "--keep", "pid,place")

@@ -26,7 +26,9 @@ def test_fit_evaluate_and_predict_from_disk(tmp_path):
     table["grade"] = np.where(np.arange(len(table)) < 700, "01", "2")
     folder, model = write_shards(table, tmp_path / "shards"), tmp_path / "m.safetensors"
     roles = ["--time", "time", "--event", "event", "--id", "patient", "--categorical", "grade"]
-    result = run("fit", folder, *roles, "--from-disk", "--hidden", 8, "--epochs", 3, "-o", model, "--json")
+    result = run(
+        "fit", folder, *roles, "--from-disk", "--hidden", 8, "--epochs", 3, "-o", model, "--json"
+    )
     facts = json.loads(result.stdout)
     assert facts["rows"] == len(table)
     assert facts["events"] == ["dead"]
@@ -39,11 +41,23 @@ def test_fit_evaluate_and_predict_from_disk(tmp_path):
     assert {"log_likelihood", "concordance", "brier"} <= {record["metric"] for record in quality}
     run("predict", model, folder, "--from-disk", "--times", "5,10", "-o", tmp_path / "out.parquet")
     written = pd.read_parquet(tmp_path / "out.parquet")
-    expected = loaded.predict_survival_function(table.drop(columns=["time", "event", "patient"]), [5.0, 10.0])
+    expected = loaded.predict_survival_function(
+        table.drop(columns=["time", "event", "patient"]), [5.0, 10.0]
+    )
     assert written[["survival_5", "survival_10"]].to_numpy() == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_folder_needs_the_option(tmp_path):
     folder = write_shards(make_table(60), tmp_path / "shards")
-    result = run("fit", folder, "--time", "time", "--event", "event", "-o", tmp_path / "m.safetensors", code=2)
+    result = run(
+        "fit",
+        folder,
+        "--time",
+        "time",
+        "--event",
+        "event",
+        "-o",
+        tmp_path / "m.safetensors",
+        code=2,
+    )
     assert "add --from-disk" in result.output

@@ -15,10 +15,26 @@ def path(tmp_path_factory):
     rng = np.random.default_rng(0)
     rows = []
     for i in range(120):
-        end, died, sex = int(rng.integers(200, 2000)), int(rng.integers(0, 2)), rng.choice(["f", "m"])
-        days = np.append(0, np.sort(rng.choice(np.arange(1, 190), rng.integers(1, 5), replace=False)))
+        end, died, sex = (
+            int(rng.integers(200, 2000)),
+            int(rng.integers(0, 2)),
+            rng.choice(["f", "m"]),
+        )
+        days = np.append(
+            0, np.sort(rng.choice(np.arange(1, 190), rng.integers(1, 5), replace=False))
+        )
         for day in days:
-            rows.append((f"p{i}", day, end, died, sex, round(float(rng.normal()), 3), rng.choice(["low", "high"])))
+            rows.append(
+                (
+                    f"p{i}",
+                    day,
+                    end,
+                    died,
+                    sex,
+                    round(float(rng.normal()), 3),
+                    rng.choice(["low", "high"]),
+                )
+            )
     table = pd.DataFrame(rows, columns=["patient", "day", "days", "died", "sex", "bili", "stage"])
     table.loc[table.index % 7 == 3, "bili"] = np.nan
     found = tmp_path_factory.mktemp("visits") / "long.csv"
@@ -53,7 +69,10 @@ def test_predictions_at_a_landmark(run, path, model):
     assert found["survival_465"].between(0, 1).all()
     assert (found["median"] > 100).all()
     visits = pd.read_csv(path)
-    assert found["visits"].tolist() == visits[visits["day"] <= 100].groupby("patient", sort=False).size().tolist()
+    assert (
+        found["visits"].tolist()
+        == visits[visits["day"] <= 100].groupby("patient", sort=False).size().tolist()
+    )
 
 
 def test_without_a_landmark_it_is_the_last_visit(run, path, model):

@@ -22,17 +22,35 @@ CASES = {
     "not UTF-8": (GOOD.replace("age", "âge").encode("latin-1"), "--encoding"),
     "UTF-16": (GOOD.encode("utf-16"), "or utf-16"),
     "a spreadsheet": (b"PK\x03\x04\x14\x00\x06\x00\xff\xfe\xd0", "correct its suffix"),
-    "ragged, too long": (damaged("50.5,1,0", "50.5,1,0,9").encode(), "more values in its rows than column names"),
-    "ragged, too long later": (damaged("51.5,2,1", "51.5,2,1,9").encode(), "Expected 3 fields in line 3, saw 4"),
-    "ragged, too short": (damaged("51.5,2,1", "51.5,2").encode(), "1 of 60 rows have no time or no event"),
-    "row names of R": (GOOD.replace("\n5", "\nx,5").replace("\n6", "\nx,6").encode(), "row.names = FALSE"),
+    "ragged, too long": (
+        damaged("50.5,1,0", "50.5,1,0,9").encode(),
+        "more values in its rows than column names",
+    ),
+    "ragged, too long later": (
+        damaged("51.5,2,1", "51.5,2,1,9").encode(),
+        "Expected 3 fields in line 3, saw 4",
+    ),
+    "ragged, too short": (
+        damaged("51.5,2,1", "51.5,2").encode(),
+        "1 of 60 rows have no time or no event",
+    ),
+    "row names of R": (
+        GOOD.replace("\n5", "\nx,5").replace("\n6", "\nx,6").encode(),
+        "row.names = FALSE",
+    ),
     "open quote": (damaged("50.5", '"50.5').encode(), "EOF inside string"),
-    "same name twice": (damaged("age,days", "days,days").encode(), "columns have the same name: 'days'"),
+    "same name twice": (
+        damaged("age,days", "days,days").encode(),
+        "columns have the same name: 'days'",
+    ),
     "no name": (damaged("age,days,died", "age,,died").encode(), "1 columns have no name"),
     "one column": (b"died\n" + b"1\n0\n" * 30, "1 column (died)"),
     "other delimiter": (GOOD.replace(",", "#").encode(), "a tab or blanks between its columns"),
     "no such column": (damaged("days", "Day").encode(), "Did you mean 'Day'?"),
-    "text in the time": (damaged("51.5,2,", "51.5,two,").encode(), "must hold numbers; got 'two' in data row 2"),
+    "text in the time": (
+        damaged("51.5,2,", "51.5,two,").encode(),
+        "must hold numbers; got 'two' in data row 2",
+    ),
     "negative time": (damaged(",3,", ",-3,").encode(), "has -3"),
     "infinite time": (damaged(",3,", ",inf,").encode(), "must be finite"),
     "no time": (damaged("51.5,2,", "51.5,,").encode(), "--skip-incomplete"),
@@ -45,10 +63,19 @@ CASES = {
     "infinite covariate": (damaged("50.5", "inf").encode(), "infinity"),
     "numbers and text": (damaged("50.5", "<50").encode(), "--missing '<50'"),
     "dates": (b"start,days,died\n" + b"2020-01-05,1,0\n2021-03-04,2,1\n" * 30, "--drop start"),
-    "events of 1 and 2": (GOOD.replace(",1\n", ",2\n").replace(",0\n", ",1\n").encode(), "--censored 1"),
+    "events of 1 and 2": (
+        GOOD.replace(",1\n", ",2\n").replace(",0\n", ",1\n").encode(),
+        "--censored 1",
+    ),
     "fractions for events": (GOOD.replace(",1\n", ",0.5\n").encode(), "has fractions"),
-    "unclear words": (GOOD.replace(",1\n", ",a\n").replace(",0\n", ",b\n").encode(), "--censored 'a'"),
-    "times for events": (GOOD.replace("days,died", "died,days").encode(), "Is --event the right column?"),
+    "unclear words": (
+        GOOD.replace(",1\n", ",a\n").replace(",0\n", ",b\n").encode(),
+        "--censored 'a'",
+    ),
+    "times for events": (
+        GOOD.replace("days,died", "died,days").encode(),
+        "Is --event the right column?",
+    ),
 }
 
 
@@ -92,7 +119,16 @@ def test_unreadable_file(name, tmp_path, refused):
     content, expected = FILES[name]
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    message = refused("fit", tmp_path / name, "--time", "days", "--event", "died", "-o", tmp_path / "m.safetensors")
+    message = refused(
+        "fit",
+        tmp_path / name,
+        "--time",
+        "days",
+        "--event",
+        "died",
+        "-o",
+        tmp_path / "m.safetensors",
+    )
     assert expected in message
 
 
@@ -100,7 +136,9 @@ def test_parquet_with_dates_and_without_rows(tmp_path, frame, refused):
     pytest.importorskip("pyarrow")
     path = tmp_path / "data.parquet"
     frame.assign(start=pd.Timestamp("2020-01-01")).to_parquet(path)
-    assert "column 'start' holds dates" in refused("fit", path, *COLUMNS, "-o", tmp_path / "m.safetensors")
+    assert "column 'start' holds dates" in refused(
+        "fit", path, *COLUMNS, "-o", tmp_path / "m.safetensors"
+    )
     frame.head(0).to_parquet(path)
     assert "has no rows" in refused("fit", path, *COLUMNS, "-o", tmp_path / "m.safetensors")
 
@@ -126,7 +164,16 @@ def test_other_ways_to_write_a_table_are_read(tmp_path, frame, write, run):
     for name, how in files.items():
         path = write(table, name, **how)
         outcome = run(
-            "fit", path, *COLUMNS[:4], *QUICK, *options.get(name, []), "--holdout", "0", "-o", output, "--json"
+            "fit",
+            path,
+            *COLUMNS[:4],
+            *QUICK,
+            *options.get(name, []),
+            "--holdout",
+            "0",
+            "-o",
+            output,
+            "--json",
         )
         assert outcome.code == 0, outcome.err
         texts.add(str(outcome.json["columns"]) + str(load(output).history_))

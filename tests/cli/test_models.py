@@ -29,8 +29,10 @@ def test_where_nothing_is_said_lifemix_is_fitted_and_tells_its_parts(mixed):
     assert isinstance(model, LifeMix)
     shares = sorted(model.weights_.items(), key=lambda part: -part[1])
     first, second = done.out[done.out.index("LifeMix is an average") :].splitlines()[:2]
-    assert first == f"LifeMix is an average of {len(model.models_)} fitted models of {len(shares)} kinds, " + (
-        "weighed on rows they had not seen:"
+    assert (
+        first
+        == f"LifeMix is an average of {len(model.models_)} fitted models of {len(shares)} kinds, "
+        + ("weighed on rows they had not seen:")
     )
     assert second.strip().startswith(", ".join(f"{name} {share:.0%}" for name, share in shares))
     names = [one["model"] for one in model.metadata_["held_out"]["quality"]]
@@ -39,12 +41,18 @@ def test_where_nothing_is_said_lifemix_is_fitted_and_tells_its_parts(mixed):
 
 def test_the_first_answer_comes_before_lifemix(mixed):
     out = mixed[1].out
-    assert out.index("First answer, by one network") < out.index("C^td 0.") < out.index("Fitting LifeMix to 160 rows")
+    assert (
+        out.index("First answer, by one network")
+        < out.index("C^td 0.")
+        < out.index("Fitting LifeMix to 160 rows")
+    )
     assert "model.safetensors holds it until the better model is ready" in out
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_whoever_stops_lifemix_keeps_the_first_answer_or_the_file_of_before(there, run, write, frame, monkeypatch):
+def test_whoever_stops_lifemix_keeps_the_first_answer_or_the_file_of_before(
+    there, run, write, frame, monkeypatch
+):
     path = write(frame)
     output = path.with_name("m.safetensors")
     if there:
@@ -71,7 +79,9 @@ def test_everything_downstream_takes_a_lifemix_file(mixed, run, data, refused, t
     assert "% " in described.out or "%\n" in described.out
     assert "I, II, III" in described.out
     assert sum(run("describe", path, "--json").json["parts"].values()) == pytest.approx(1)
-    predicted = run("predict", path, data, "--times", "100,300", "--quantiles", "0.1", "--json").json
+    predicted = run(
+        "predict", path, data, "--times", "100,300", "--quantiles", "0.1", "--json"
+    ).json
     assert all(1 > row["survival_100"] > row["survival_300"] > 0 for row in predicted)
     assert all(0 < row["quantile_0.1"] < row["median"] for row in predicted)
     assert "this model" in run("evaluate", path, data).out
@@ -84,7 +94,9 @@ def test_everything_downstream_takes_a_lifemix_file(mixed, run, data, refused, t
 
 
 def test_the_doctor_knows_the_columns_of_a_lifemix(mixed, run, write, frame):
-    far = run("doctor", write(frame.assign(age=frame["age"] * 100, stage="IV")), "--model", mixed[0]).out
+    far = run(
+        "doctor", write(frame.assign(age=frame["age"] * 100, stage="IV")), "--model", mixed[0]
+    ).out
     assert "age (200 rows)" in far
     assert "stage" in far
 
@@ -97,7 +109,9 @@ def test_every_model_is_fitted_by_its_name_and_predicts(name, run, data, tmp_pat
     assert done.code == 0, done.err
     assert done.json["model"] == name
     assert done.json["held_out"]["quality"][0]["model"] == MODEL_NAMES[name]
-    assert len({one["model"] for one in done.json["held_out"]["quality"]}) == len(done.json["held_out"]["quality"])
+    assert len({one["model"] for one in done.json["held_out"]["quality"]}) == len(
+        done.json["held_out"]["quality"]
+    )
     rows = run("predict", path, data, "--times", "100", "--json").json
     assert all(0 < row["survival_100"] < 1 for row in rows)
     assert run("describe", path).code == 0
@@ -106,14 +120,25 @@ def test_every_model_is_fitted_by_its_name_and_predicts(name, run, data, tmp_pat
 def test_several_event_types_by_default(run, tmp_path):
     frame = make_table(150, 1, 2)
     frame.to_csv(tmp_path / "t.csv", index=False)
-    done = run("fit", tmp_path / "t.csv", *COLUMNS, "--holdout", "0", "-o", tmp_path / "m.safetensors", "--json")
+    done = run(
+        "fit",
+        tmp_path / "t.csv",
+        *COLUMNS,
+        "--holdout",
+        "0",
+        "-o",
+        tmp_path / "m.safetensors",
+        "--json",
+    )
     assert done.code == 0, done.err
     assert sum(done.json["parts"].values()) == pytest.approx(1)
     assert set(done.json["parts"]) <= set(default_parts(2, 150))
 
 
 def test_fast_is_one_network_without_a_search(run, data, tmp_path):
-    done = run("fit", data, *COLUMNS, "--fast", "--no-refit", "-o", tmp_path / "m.safetensors", "--json")
+    done = run(
+        "fit", data, *COLUMNS, "--fast", "--no-refit", "-o", tmp_path / "m.safetensors", "--json"
+    )
     assert done.code == 0, done.err
     model = load(tmp_path / "m.safetensors")
     assert isinstance(model, DeepSurvivalMachines)
@@ -123,8 +148,16 @@ def test_fast_is_one_network_without_a_search(run, data, tmp_path):
 
 def test_what_is_said_about_networks_asks_for_networks():
     assert ModelChoice.of(None, {}).name == "lifemix"
-    assert ModelChoice.of(None, {}, intervals=True).name == "dsm"  # the only part that learns from them
-    for told in ({"members": 2}, {"epochs": 3}, {"search": True}, {"search": False}, {"fast": True}):
+    assert (
+        ModelChoice.of(None, {}, intervals=True).name == "dsm"
+    )  # the only part that learns from them
+    for told in (
+        {"members": 2},
+        {"epochs": 3},
+        {"search": True},
+        {"search": False},
+        {"fast": True},
+    ):
         assert ModelChoice.of(None, {}, **told).name == "dsm"
     assert ModelChoice.of(None, {"k": 2}).search
     assert not ModelChoice.of(None, {"k": 2}, fast=True).search
@@ -149,7 +182,9 @@ def test_choices_that_contradict_each_other_are_refused(case):
 def test_more_processes_give_the_same_result(run, data):
     compare = ["compare", data, *COLUMNS, "--models", "cox,curve", "--folds", "2", "--json"]
     one, two = (run(*compare, "--jobs", jobs).json["models"] for jobs in (1, 2))
-    assert [fold["values"] for fold in one["cox"]["folds"]] == [fold["values"] for fold in two["cox"]["folds"]]
+    assert [fold["values"] for fold in one["cox"]["folds"]] == [
+        fold["values"] for fold in two["cox"]["folds"]
+    ]
 
 
 def test_lifemix_gets_the_processes_and_its_file_does_not_tell(mixed):

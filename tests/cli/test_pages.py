@@ -15,7 +15,9 @@ def stand_in(monkeypatch):
         monkeypatch.setattr(
             lifemix.report,
             name,
-            lambda *arguments, **options: calls.append((arguments, options)) or function(*arguments),
+            lambda *arguments, **options: (
+                calls.append((arguments, options)) or function(*arguments)
+            ),
             raising=False,
         )
         return calls
@@ -42,7 +44,11 @@ def test_calculator_gets_the_model_and_its_unit(run, model, tmp_path, stand_in):
     assert run("calculator", model, "-o", output, "--title", "Risk").code == 0
     assert output.read_text() == "page"
     options = write[0][1]
-    assert (options["title"], options["time_unit"], options["event_names"]) == ("Risk", "days", ("event",))
+    assert (options["title"], options["time_unit"], options["event_names"]) == (
+        "Risk",
+        "days",
+        ("event",),
+    )
 
 
 def fail_halfway(model, path):
@@ -62,4 +68,6 @@ def test_pages_end_in_html(refused, model, data, tmp_path):
 
 
 def test_the_model_comes_before_the_table(refused, model, data, tmp_path):
-    assert "is a table; expected a model file" in refused("report", data, model, "-o", tmp_path / "r.html")
+    assert "is a table; expected a model file" in refused(
+        "report", data, model, "-o", tmp_path / "r.html"
+    )

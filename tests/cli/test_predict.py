@@ -11,13 +11,24 @@ from lifemix.cli.output import Screen
 
 def test_numbers_are_those_of_python(run, model, data, frame, tmp_path):
     output = tmp_path / "out.csv"
-    outcome = run("predict", model, data, "--times", "50,400", "--quantiles", "0.9,0.1", "-o", output)
+    outcome = run(
+        "predict", model, data, "--times", "50,400", "--quantiles", "0.9,0.1", "-o", output
+    )
     assert outcome.code == 0, outcome.err
     found = pd.read_csv(output, dtype={"patient": str})
     distribution = load(model).predict_distribution(frame[["age", "dose", "stage"]])
-    assert list(found) == ["patient", "survival_50", "survival_400", "median", "quantile_0.1", "quantile_0.9"]
+    assert list(found) == [
+        "patient",
+        "survival_50",
+        "survival_400",
+        "median",
+        "quantile_0.1",
+        "quantile_0.9",
+    ]
     assert list(found["patient"]) == list(frame["patient"])
-    np.testing.assert_allclose(found[["survival_50", "survival_400"]], distribution.survival([50, 400]), rtol=1e-12)
+    np.testing.assert_allclose(
+        found[["survival_50", "survival_400"]], distribution.survival([50, 400]), rtol=1e-12
+    )
     np.testing.assert_allclose(
         found[["quantile_0.1", "median", "quantile_0.9"]], distribution.quantile([0.1, 0.5, 0.9])
     )
@@ -41,7 +52,9 @@ def test_order_of_columns_is_free_and_unknown_ones_are_named(run, model, write, 
 
 
 def test_missing_columns_are_named(model, write, frame, refused, tmp_path):
-    message = refused("predict", model, write(frame.drop(columns=["age", "dose"])), "-o", tmp_path / "out.csv")
+    message = refused(
+        "predict", model, write(frame.drop(columns=["age", "dose"])), "-o", tmp_path / "out.csv"
+    )
     assert "lacks 2 columns: 'age', 'dose'" in message
     assert not (tmp_path / "out.csv").exists()
 
@@ -58,7 +71,9 @@ def test_parquet_holds_the_same(run, model, data, tmp_path):
     one, other = pd.read_csv(tmp_path / "a.csv"), pd.read_parquet(tmp_path / "a.parquet")
     np.testing.assert_allclose(one.iloc[:, 1:], other.iloc[:, 1:], rtol=1e-12)
     assert list(other["patient"])[:2] == ["0000", "0001"]
-    np.testing.assert_allclose(pd.read_csv(tmp_path / "a.tsv", sep="\t")["median"], one["median"], rtol=1e-12)
+    np.testing.assert_allclose(
+        pd.read_csv(tmp_path / "a.tsv", sep="\t")["median"], one["median"], rtol=1e-12
+    )
 
 
 def test_extrapolation_and_unknown_levels_are_said(run, model, write, frame):
@@ -116,15 +131,41 @@ def test_many_columns_are_shown_in_parts_that_can_be_read(run, competing):
     assert max(len(line) for line in out.splitlines()) <= 120
     lines = out.splitlines()
     for title in ("survival", "incidence_cancer", "incidence_other_cause"):
-        assert lines[lines.index(title) + 1].split() == ["patient", "50", "100", "200", "400", "800"]
+        assert lines[lines.index(title) + 1].split() == [
+            "patient",
+            "50",
+            "100",
+            "200",
+            "400",
+            "800",
+        ]
 
 
-def test_texts_that_a_spreadsheet_would_run_are_escaped_when_asked(run, model, frame, write, tmp_path):
-    path, output = write(frame.assign(patient=["=1+1", "@x", "-2", "+3", "safe"] * 40)), tmp_path / "p.csv"
+def test_texts_that_a_spreadsheet_would_run_are_escaped_when_asked(
+    run, model, frame, write, tmp_path
+):
+    path, output = (
+        write(frame.assign(patient=["=1+1", "@x", "-2", "+3", "safe"] * 40)),
+        tmp_path / "p.csv",
+    )
     assert run("predict", model, path, "--id", "patient", "-o", output).code == 0
-    assert pd.read_csv(output, dtype=str)["patient"].tolist()[:5] == ["=1+1", "@x", "-2", "+3", "safe"]
-    assert run("predict", model, path, "--id", "patient", "--escape-formulas", "-o", output).code == 0
-    assert pd.read_csv(output, dtype=str)["patient"].tolist()[:5] == ["'=1+1", "'@x", "'-2", "'+3", "safe"]
+    assert pd.read_csv(output, dtype=str)["patient"].tolist()[:5] == [
+        "=1+1",
+        "@x",
+        "-2",
+        "+3",
+        "safe",
+    ]
+    assert (
+        run("predict", model, path, "--id", "patient", "--escape-formulas", "-o", output).code == 0
+    )
+    assert pd.read_csv(output, dtype=str)["patient"].tolist()[:5] == [
+        "'=1+1",
+        "'@x",
+        "'-2",
+        "'+3",
+        "safe",
+    ]
 
 
 def test_progress_is_lines_where_no_bar_can_be_drawn(capsys, monkeypatch):
@@ -132,7 +173,9 @@ def test_progress_is_lines_where_no_bar_can_be_drawn(capsys, monkeypatch):
     with Screen().bar("predicting", 30) as advance:
         advance(10)
         advance(20)
-    assert capsys.readouterr().err == ("predicting: 10 of 30, about 0 s left\npredicting: 30 of 30, about 0 s left\n")
+    assert capsys.readouterr().err == (
+        "predicting: 10 of 30, about 0 s left\npredicting: 30 of 30, about 0 s left\n"
+    )
     with Screen(quiet=True).bar("predicting", 30) as advance:
         advance(10)
     assert capsys.readouterr().err == ""
@@ -144,8 +187,12 @@ def test_a_fit_names_the_next_command(run, data, tmp_path):
     assert "--holdout-to" in done.out
 
 
-def test_names_with_dollars_and_units_with_brackets_go_through_every_page(run, frame, write, tmp_path):
-    odd = frame.rename(columns={"age": "$age$ $", "stage": "cost $\\frac{"}).replace({"I": "$x_1$", "II": "a$\\b"})
+def test_names_with_dollars_and_units_with_brackets_go_through_every_page(
+    run, frame, write, tmp_path
+):
+    odd = frame.rename(columns={"age": "$age$ $", "stage": "cost $\\frac{"}).replace(
+        {"I": "$x_1$", "II": "a$\\b"}
+    )
     path, output, page = write(odd), tmp_path / "m.safetensors", tmp_path / "r.html"
     done = run("fit", path, *COLUMNS, *QUICK, "--unit", "[/red]", "-o", output)
     assert done.code == 0, done.err
@@ -155,5 +202,7 @@ def test_names_with_dollars_and_units_with_brackets_go_through_every_page(run, f
     assert "$age$ $" in page.read_text()
     for command in (["describe", output], ["evaluate", output, path]):
         assert run(*command).code == 0
-    compared = run("compare", path, *COLUMNS, "--unit", "[/red]", "--models", "curve", "--folds", "2")
+    compared = run(
+        "compare", path, *COLUMNS, "--unit", "[/red]", "--models", "curve", "--folds", "2"
+    )
     assert "[/red]" in compared.out

@@ -26,7 +26,9 @@ COMMANDS = "fit predict evaluate compare describe report calculator doctor datas
 
 def program(*arguments, **options):
     call = [sys.executable, "-m", "lifemix", *map(str, arguments)]
-    return subprocess.run(call, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run(
+        call, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, **options
+    )
 
 
 def test_help_imports_nothing_slow():
@@ -35,7 +37,9 @@ def test_help_imports_nothing_slow():
         f"for name in {COMMANDS!r}: assert CliRunner().invoke(app, [name, '--help']).exit_code == 0\n"
         "print([m for m in ('torch', 'pandas', 'numpy', 'sklearn', 'scipy', 'matplotlib') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -66,7 +70,9 @@ def test_completion_knows_commands_and_data_sets():
         asked = {"_PYTHON _M LIFEMIX_COMPLETE": "", "_LIFEMIX_COMPLETE": "complete_bash"}
         asked |= {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()))}
         call = [sys.executable, "-c", "from lifemix.cli import app; app(prog_name='lifemix')"]
-        return subprocess.run(call, env=ENVIRONMENT | asked, capture_output=True, text=True).stdout.split()
+        return subprocess.run(
+            call, env=ENVIRONMENT | asked, capture_output=True, text=True
+        ).stdout.split()
 
     assert set(COMMANDS) <= set(complete("lifemix "))
     assert "support" in complete("lifemix datasets ")
@@ -99,7 +105,17 @@ def test_an_interrupted_fit_leaves_no_file(tmp_path):
     make_table(3000).to_csv(data, index=False)
     output = tmp_path / "m.safetensors"
     output.write_text("an earlier model")
-    slow = ["--no-search", "--epochs", "100000", "--hidden", "300,300", "--members", "32", "--holdout", "0"]
+    slow = [
+        "--no-search",
+        "--epochs",
+        "100000",
+        "--hidden",
+        "300,300",
+        "--members",
+        "32",
+        "--holdout",
+        "0",
+    ]
     call = [sys.executable, "-m", "lifemix", "fit", data, *COLUMNS, *slow, "-o", output]
     with subprocess.Popen(
         list(map(str, call)),
@@ -107,7 +123,9 @@ def test_an_interrupted_fit_leaves_no_file(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a background job may ignore SIGINT
+        preexec_fn=partial(
+            signal.signal, signal.SIGINT, signal.SIG_DFL
+        ),  # a background job may ignore SIGINT
     ) as process:
         for line in process.stdout:
             if "Fitting" in line:
@@ -125,7 +143,9 @@ def test_a_reader_that_goes_does_not_lose_the_model(tmp_path):
     data, output = tmp_path / "data.csv", tmp_path / "m.safetensors"
     make_table(200).to_csv(data, index=False)
     call = [sys.executable, "-m", "lifemix", "fit", data, *COLUMNS, "--model", "cox", "-o", output]
-    with subprocess.Popen(list(map(str, call)), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+    with subprocess.Popen(
+        list(map(str, call)), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
         run.stdout.close()  # before anything is written
         error = run.stderr.read()
     assert (run.returncode, error) == (0, b"")
@@ -142,7 +162,10 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
         partial.write_text("whole")
     assert [p.name for p in tmp_path.iterdir()] == ["out.csv"]
     assert path.read_text() == "whole"
-    with pytest.raises(InputError, match="cannot be written"), atomic_write(tmp_path / "no" / "out.csv") as partial:
+    with (
+        pytest.raises(InputError, match="cannot be written"),
+        atomic_write(tmp_path / "no" / "out.csv") as partial,
+    ):
         partial.write_text("")
 
 

@@ -23,7 +23,9 @@ def own_measure(monkeypatch):
         return risk.max(axis=0)
 
     return metrics.register_measure(
-        metrics.Measure("largest_risk", "largest risk", "lower", "horizon", largest_risk, percent=True)
+        metrics.Measure(
+            "largest_risk", "largest risk", "lower", "horizon", largest_risk, percent=True
+        )
     )
 
 
@@ -46,7 +48,9 @@ def test_a_registered_measure_appears_in_evaluate_compare_and_fit(run, model, da
     assert "largest_risk" in run("describe", tmp_path / "m.safetensors", "--json").out
 
 
-def test_a_measure_that_is_no_longer_registered_is_shown_by_its_name(run, data, tmp_path, own_measure):
+def test_a_measure_that_is_no_longer_registered_is_shown_by_its_name(
+    run, data, tmp_path, own_measure
+):
     path = tmp_path / "m.safetensors"
     run("fit", data, *COLUMNS, *QUICK, "-o", path)
     measures._MEASURES.pop(own_measure.name)
@@ -59,7 +63,9 @@ def test_every_standard_measure_is_shown(run, model, data):
         assert not measure.standard or measure.label in out
 
 
-def test_one_model_is_measured_at_the_same_times_everywhere(run, model, data, tmp_path, monkeypatch):
+def test_one_model_is_measured_at_the_same_times_everywhere(
+    run, model, data, tmp_path, monkeypatch
+):
     expected = default_horizons(load(model).training_target_).tolist()
     asked = {}
     for name in ("write_report", "write_calculator"):
@@ -74,7 +80,9 @@ def test_one_model_is_measured_at_the_same_times_everywhere(run, model, data, tm
     asked["fit"] = load(model).metadata_["held_out"]["quality"][0]["horizons"]
     asked["evaluate"] = run("evaluate", model, data, "--json").json["quality"][0]["horizons"]
     predicted = run("predict", model, data, "--json").json[0]
-    asked["predict"] = [float(name.removeprefix("survival_")) for name in predicted if name.startswith("survival_")]
+    asked["predict"] = [
+        float(name.removeprefix("survival_")) for name in predicted if name.startswith("survival_")
+    ]
     assert asked == dict.fromkeys(asked, expected)
 
 
@@ -109,7 +117,9 @@ def test_measures_of_version_0_1_0_are_read():
     assert quality.log_likelihood == -1.0
 
 
-def test_report_and_calculator_have_the_times_names_and_numbers_of_evaluate(run, competing, tmp_path):
+def test_report_and_calculator_have_the_times_names_and_numbers_of_evaluate(
+    run, competing, tmp_path
+):
     pytest.importorskip("matplotlib")
     data, model = competing
     report, calculator = tmp_path / "r.html", tmp_path / "c.html"

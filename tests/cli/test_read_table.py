@@ -33,14 +33,21 @@ WRITERS = {
         f"data.{kind}": lambda path, sep=sep: FRAME.to_csv(path, sep=sep, index=False)
         for kind, sep in (("csv", ","), ("txt", ";"), ("dat", "|"), ("tsv", "\t"))
     },
-    **{f"data.csv.{kind}": lambda path: FRAME.to_csv(path, index=False) for kind in ("gz", "zip", "bz2", "xz")},
+    **{
+        f"data.csv.{kind}": lambda path: FRAME.to_csv(path, index=False)
+        for kind in ("gz", "zip", "bz2", "xz")
+    },
     "data.zip": lambda path: FRAME.to_csv(path, index=False),
     "data.parquet": FRAME.to_parquet,
     "data.feather": FRAME.to_feather,
     "data.xlsx": lambda path: FRAME.to_excel(path, index=False),
     "data.json": lambda path: FRAME.to_json(path, orient="records", double_precision=15),
-    "data.jsonl": lambda path: FRAME.to_json(path, orient="records", lines=True, double_precision=15),
-    "data.jsonl.gz": lambda path: FRAME.to_json(path, orient="records", lines=True, double_precision=15),
+    "data.jsonl": lambda path: FRAME.to_json(
+        path, orient="records", lines=True, double_precision=15
+    ),
+    "data.jsonl.gz": lambda path: FRAME.to_json(
+        path, orient="records", lines=True, double_precision=15
+    ),
     "data.dta": lambda path: FRAME.to_stata(path, write_index=False, version=118),
     "data.sav": lambda path: pyreadstat.write_sav(FRAME, str(path)),
     "data.xpt": lambda path: pyreadstat.write_xport(FRAME, str(path)),
@@ -62,13 +69,19 @@ def test_every_format_gives_the_written_table(name, tmp_path):
     WRITERS[name](path)
     frame = read(path)
     tolerance = 1e-14 if ".json" in name or ".xpt" in name else 0
-    pd.testing.assert_frame_equal(frame.astype(FRAME.dtypes).fillna({"town": ""}), EXPECTED, rtol=tolerance, atol=0)
+    pd.testing.assert_frame_equal(
+        frame.astype(FRAME.dtypes).fillna({"town": ""}), EXPECTED, rtol=tolerance, atol=0
+    )
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in MADE_BY_R.iterdir() if path.suffix != ".R"))
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in MADE_BY_R.iterdir() if path.suffix != ".R")
+)
 def test_files_of_r_give_the_same_table(name):
     expected = pd.read_csv(MADE_BY_R / "r.csv", index_col=0)
-    frame = read(MADE_BY_R / name, decimal="," if name == "r_csv2.csv" else None).rename(columns=str.lower)
+    frame = read(MADE_BY_R / name, decimal="," if name == "r_csv2.csv" else None).rename(
+        columns=str.lower
+    )
     for column in expected:
         if expected[column].dtype.kind == "f":
             np.testing.assert_allclose(frame[column].astype(float), expected[column], rtol=1e-6)
@@ -81,7 +94,10 @@ def test_the_header_decides_the_delimiter(tmp_path):
     frame = read(path, decimal=",")
     assert list(frame.columns) == ["last, first", "a", "b"]
     assert frame["a"].tolist() == [2.5, 1.25]
-    assert read(written(tmp_path / "y.txt", "a b\n1 2\n3  4\n")).to_dict("list") == {"a": [1, 3], "b": [2, 4]}
+    assert read(written(tmp_path / "y.txt", "a b\n1 2\n3  4\n")).to_dict("list") == {
+        "a": [1, 3],
+        "b": [2, 4],
+    }
 
 
 def test_decimal_and_thousands_are_options(tmp_path):
@@ -101,7 +117,10 @@ def test_missing_marks_and_identifiers(tmp_path):
     np.testing.assert_array_equal(frame["a"], [np.nan, 2])
     frame = pd.DataFrame({"a": [-9.0, 2.0], "b": ["", "-9"]})
     frame.to_parquet(tmp_path / "x.parquet")
-    assert read(tmp_path / "x.parquet", missing=("-9",)).isna().to_numpy().tolist() == [[True, True], [False, True]]
+    assert read(tmp_path / "x.parquet", missing=("-9",)).isna().to_numpy().tolist() == [
+        [True, True],
+        [False, True],
+    ]
 
 
 def test_the_standard_input_is_csv(monkeypatch):
@@ -114,7 +133,9 @@ def test_predict_reads_the_standard_input(data, model, run):
 
     from lifemix.cli import app
 
-    result = CliRunner().invoke(app, ["predict", str(model), "-", "--json"], input=data.read_bytes())
+    result = CliRunner().invoke(
+        app, ["predict", str(model), "-", "--json"], input=data.read_bytes()
+    )
     assert result.exit_code == 0, result.stderr
     assert result.stdout == run("predict", model, data, "--json").out
 
@@ -125,7 +146,10 @@ def test_labels_replace_codes_only_if_every_value_has_one(tmp_path):
     pyreadstat.write_sav(frame, str(tmp_path / "x.sav"), variable_value_labels=labels)
     pyreadstat.write_dta(frame, str(tmp_path / "x.dta"), variable_value_labels=labels)
     for name in ("x.sav", "x.dta"):
-        assert read(tmp_path / name).to_dict("list") == {"age": [50, 61, 99], "sex": ["m", "f", "m"]}
+        assert read(tmp_path / name).to_dict("list") == {
+            "age": [50, 61, 99],
+            "sex": ["m", "f", "m"],
+        }
 
 
 def test_a_sheet_is_an_option(tmp_path):
@@ -145,7 +169,9 @@ def test_a_sheet_is_an_option(tmp_path):
 def test_a_missing_reader_is_named_with_its_extra(name, package, tmp_path, monkeypatch):
     WRITERS[name.replace("x.", "data.")](tmp_path / name)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=rf"needs {package}.*pip install 'lifemix\[tables\]'"):
+    with pytest.raises(
+        MissingExtraError, match=rf"needs {package}.*pip install 'lifemix\[tables\]'"
+    ):
         read(tmp_path / name)
 
 
@@ -158,16 +184,25 @@ def test_a_reader_outside_the_extras_is_named_too(tmp_path, monkeypatch):
 def test_a_long_cell_of_blanks_is_missing(tmp_path):
     """The former number parser needed minutes for this cell."""
     blanks = " " * 100_000
-    assert read(written(tmp_path / "x.csv", f"a,b\n{blanks},1\n2,1\n"))["a"].isna().tolist() == [True, False]
-    assert not looks_like_numbers([blanks, "1" + blanks + "x", "1" * 100_000 + "x", "1,000" * 20_000 + "x"]).any()
+    assert read(written(tmp_path / "x.csv", f"a,b\n{blanks},1\n2,1\n"))["a"].isna().tolist() == [
+        True,
+        False,
+    ]
+    assert not looks_like_numbers(
+        [blanks, "1" + blanks + "x", "1" * 100_000 + "x", "1,000" * 20_000 + "x"]
+    ).any()
 
 
-@pytest.mark.parametrize("text", ["15,7", "1.234,5", "1,234.5", "1'234", "2 000", "-3", "1e5", "7.5 %", "€ 12"])
+@pytest.mark.parametrize(
+    "text", ["15,7", "1.234,5", "1,234.5", "1'234", "2 000", "-3", "1e5", "7.5 %", "€ 12"]
+)
 def test_what_looks_like_a_number(text):
     assert looks_like_numbers([text])[0]
 
 
-@pytest.mark.parametrize("text", ["", "abc", "1.2.3", "12-05-2020", "31.01.2020", "1,23,4", ".", "$", "5 kg", "--3"])
+@pytest.mark.parametrize(
+    "text", ["", "abc", "1.2.3", "12-05-2020", "31.01.2020", "1,23,4", ".", "$", "5 kg", "--3"]
+)
 def test_what_does_not_look_like_a_number(text):
     assert not looks_like_numbers([text])[0]
 
@@ -180,7 +215,10 @@ def test_numbers_as_text_are_never_categories(refused, run, write, frame, tmp_pa
     message = refused("fit", write(age, "age.csv", sep=";"), *COLUMNS, *QUICK, "-o", output)
     assert "column 'age' holds numbers as text" in message
     assert "--decimal ," in message
-    assert run("fit", path, *COLUMNS, *QUICK, "--decimal", ",", "--holdout", "0", "-o", output).code == 0
+    assert (
+        run("fit", path, *COLUMNS, *QUICK, "--decimal", ",", "--holdout", "0", "-o", output).code
+        == 0
+    )
     assert "age" in load(output).feature_names_in_
     message = refused("predict", output, path)
     assert "column 'age' held numbers in training" in message
@@ -190,6 +228,10 @@ def test_numbers_as_text_are_never_categories(refused, run, write, frame, tmp_pa
 
 
 def test_numbers_with_texts_among_them_are_refused(refused, write, frame, tmp_path):
-    table = frame.assign(age=[f"{50 + i % 9},{i % 10}" if i % 10 else "unknown" for i in range(200)])
-    message = refused("fit", write(table, sep=";"), *COLUMNS, *QUICK, "-o", tmp_path / "m.safetensors")
+    table = frame.assign(
+        age=[f"{50 + i % 9},{i % 10}" if i % 10 else "unknown" for i in range(200)]
+    )
+    message = refused(
+        "fit", write(table, sep=";"), *COLUMNS, *QUICK, "-o", tmp_path / "m.safetensors"
+    )
     assert "--missing 'unknown'" in message

@@ -14,12 +14,16 @@ def start_stop_table(n=120, seed=0):
     """Return two rows of most patients: treated from some time on, with half the hazard."""
     rng = np.random.default_rng(seed)
     treatment, end, needed = rng.uniform(0.2, 3, n), rng.uniform(1, 4, n), rng.exponential(size=n)
-    time = np.where(needed < 0.6 * treatment, needed / 0.6, treatment + (needed - 0.6 * treatment) / 0.3)
+    time = np.where(
+        needed < 0.6 * treatment, needed / 0.6, treatment + (needed - 0.6 * treatment) / 0.3
+    )
     stop, died = np.minimum(time, end).round(4), (time <= end).astype(int)
     treatment = treatment.round(4)
     moved = treatment < stop
     age = rng.normal(60, 8, n).round(1)
-    rows = pd.DataFrame({"patient": [f"p{i:03d}" for i in range(n)], "start": 0.0, "stop": stop, "died": died})
+    rows = pd.DataFrame(
+        {"patient": [f"p{i:03d}" for i in range(n)], "start": 0.0, "stop": stop, "died": died}
+    )
     rows = rows.assign(age=age, treated="no")
     later = rows[moved].assign(start=treatment[moved], treated="yes")
     rows.loc[moved, "stop"], rows.loc[moved, "died"] = treatment[moved], 0
@@ -40,7 +44,10 @@ def fitted(run, tmp_path_factory):
 
 def test_fit_recognises_the_start_and_says_what_it_understood(fitted, run):
     rows, _, model, rest, said = fitted
-    assert f"{len(rows)} intervals of 120 subjects, up to 2 each; a row holds from its start to its stop" in said.out
+    assert (
+        f"{len(rows)} intervals of 120 subjects, up to 2 each; a row holds from its start to its stop"
+        in said.out
+    )
     assert "at each landmark s: the risk of the next" in said.out
     assert "lifemix evaluate" in said.out
     held_out = pd.read_csv(rest)
@@ -64,7 +71,9 @@ def test_predict_follows_the_rows(fitted, run, tmp_path):
     assert "Along the rows of 120 subjects" in said.out
     found = pd.read_csv(output)
     X = rows[["age", "treated"]]
-    expected = load(model).predict_path(X, rows["start"], rows["stop"], rows["patient"], [0.5, 1.0], extend=True)
+    expected = load(model).predict_path(
+        X, rows["start"], rows["stop"], rows["patient"], [0.5, 1.0], extend=True
+    )
     assert found["patient"].tolist() == rows["patient"].unique().tolist()
     assert found[["survival_0.5", "survival_1"]].to_numpy() == pytest.approx(expected)
     assert run("predict", model, table, "--times", "1", "-o", output).code == 0
@@ -104,7 +113,20 @@ def test_overlapping_rows_are_refused_unless_they_are_separate(run, refused, tmp
     rows["start"] = np.where(rows["start"] > 0, rows["start"] / 2, 0)
     path, output = tmp_path / "overlap.csv", tmp_path / "m.safetensors"
     rows.to_csv(path, index=False)
-    arguments = ["fit", path, *COLUMNS, "--id", "patient", "--start", "start", *QUICK, "--holdout", "0", "-o", output]
+    arguments = [
+        "fit",
+        path,
+        *COLUMNS,
+        "--id",
+        "patient",
+        "--start",
+        "start",
+        *QUICK,
+        "--holdout",
+        "0",
+        "-o",
+        output,
+    ]
     message = refused(*arguments)
     assert "which overlap" in message
     assert "add --separate-rows" in message
@@ -126,17 +148,25 @@ def visits():
     rng = np.random.default_rng(1)
     n = 80
     end, dead = rng.uniform(1, 6, n).round(3), rng.choice(["alive", "dead"], n)
-    table = pd.DataFrame({"patient": np.repeat(np.arange(n), 3), "day": np.tile([0.0, 0.5, 0.9], n)})
+    table = pd.DataFrame(
+        {"patient": np.repeat(np.arange(n), 3), "day": np.tile([0.0, 0.5, 0.9], n)}
+    )
     table["marker"] = rng.normal(size=3 * n).round(3)
     return table.assign(end=np.repeat(end, 3), status=np.repeat(dead, 3))
 
 
 def test_visits_become_intervals(visits, run, refused, tmp_path):
-    path, model, rest = tmp_path / "visits.csv", tmp_path / "model.safetensors", tmp_path / "rest.csv"
+    path, model, rest = (
+        tmp_path / "visits.csv",
+        tmp_path / "model.safetensors",
+        tmp_path / "rest.csv",
+    )
     visits.to_csv(path, index=False)
     columns = ["--id", "patient", "--time", "end", "--event", "status"]
     assert "Add --visit day" in refused("fit", path, *columns, *QUICK, "-o", model)
-    assert "--visit needs --id" in refused("fit", path, *columns[2:], "--visit", "day", *QUICK, "-o", model)
+    assert "--visit needs --id" in refused(
+        "fit", path, *columns[2:], "--visit", "day", *QUICK, "-o", model
+    )
     said = run("fit", path, *columns, "--visit", "day", *QUICK, "--holdout-to", rest, "-o", model)
     assert said.code == 0, said.err
     assert "240 intervals of 80 subjects, up to 3 each" in said.out
@@ -152,7 +182,11 @@ def test_visits_become_intervals(visits, run, refused, tmp_path):
 
 
 def test_new_visits_need_no_end(visits, run, tmp_path):
-    path, model, output = tmp_path / "visits.csv", tmp_path / "model.safetensors", tmp_path / "predictions.csv"
+    path, model, output = (
+        tmp_path / "visits.csv",
+        tmp_path / "model.safetensors",
+        tmp_path / "predictions.csv",
+    )
     visits.to_csv(path, index=False)
     columns = ["--id", "patient", "--time", "end", "--event", "status", "--visit", "day"]
     assert run("fit", path, *columns, *QUICK, "--holdout", "0", "-o", model).code == 0

@@ -18,9 +18,15 @@ def noise():
     """Times, and columns that have nothing to do with them, differ between subjects but hardly between their rows."""
     rng = np.random.default_rng(0)
     who = np.repeat(np.arange(SUBJECTS), 6)
-    table = pd.DataFrame(rng.normal(size=(SUBJECTS, 8)), columns=[f"x{i}" for i in range(8)]).round(4).iloc[who]
+    table = (
+        pd.DataFrame(rng.normal(size=(SUBJECTS, 8)), columns=[f"x{i}" for i in range(8)])
+        .round(4)
+        .iloc[who]
+    )
     time = (rng.exponential(size=SUBJECTS)[who] * rng.uniform(0.9, 1.1, len(who)) + 0.01).round(5)
-    table = table.assign(subject=who + 7000, time=time, event=(rng.random(len(who)) < 0.7).astype(int))
+    table = table.assign(
+        subject=who + 7000, time=time, event=(rng.random(len(who)) < 0.7).astype(int)
+    )
     return table.sample(frac=1, random_state=0)
 
 
@@ -54,8 +60,20 @@ def test_a_fit_finds_nothing_in_noise(run, path, fitted):
     for lower, upper in fitted.json["held_out"]["quality"][0]["intervals"]["concordance"]["1"]:
         assert lower < 0.55
         assert upper > 0.45
-    by_row = run("fit", path, *OUTCOME, "--drop", "subject", *QUICK, "--json", "-o", path.with_name("row.safetensors"))
-    assert mean_concordance(by_row.json["held_out"]["quality"][0]) > 0.6  # what the split by row makes of it
+    by_row = run(
+        "fit",
+        path,
+        *OUTCOME,
+        "--drop",
+        "subject",
+        *QUICK,
+        "--json",
+        "-o",
+        path.with_name("row.safetensors"),
+    )
+    assert (
+        mean_concordance(by_row.json["held_out"]["quality"][0]) > 0.6
+    )  # what the split by row makes of it
 
 
 def test_held_out_rows_are_those_of_other_subjects(noise, path, fitted):
@@ -107,7 +125,11 @@ def test_python_and_search_find_nothing_in_noise(noise):
     X = noise[[f"x{i}" for i in range(8)]]
     y = make_target(noise["time"], noise["event"], subject=noise["subject"])
     search = FleetSearchCV(
-        DeepSurvivalMachines(hidden=(50,), max_epochs=30), {"k": [1, 3]}, scoring="concordance", cv=2, refit=False
+        DeepSurvivalMachines(hidden=(50,), max_epochs=30),
+        {"k": [1, 3]},
+        scoring="concordance",
+        cv=2,
+        refit=False,
     )
     assert search.fit(X, y).best_score_ == pytest.approx(0.5, abs=0.05)
 
@@ -120,7 +142,10 @@ def test_the_file_does_not_hold_the_subjects(path, fitted):
 
 
 def test_repeated_subjects_without_an_id_are_noticed(run, path):
-    for command in (["doctor"], ["fit", "-o", path.with_name("other.safetensors"), *QUICK[:-4], "--epochs", "1"]):
+    for command in (
+        ["doctor"],
+        ["fit", "-o", path.with_name("other.safetensors"), *QUICK[:-4], "--epochs", "1"],
+    ):
         outcome = run(*command[:1], path, *OUTCOME, *command[1:])
         text = " ".join((outcome.out + outcome.err).split())
         assert "subject has 500 different values in 3,000 rows" in text
@@ -132,6 +157,7 @@ def test_what_the_id_says_is_shown(run, path, fitted, write, frame, refused):
     columns = ["--time", "days", "--event", "died", "--id", "patient"]
     assert "200 subjects, one row each" in run("doctor", write(frame), *columns).out
     gaps = write(frame.assign(patient=frame["patient"].mask(frame.index == 3)), "gaps.csv")
-    assert "column 'patient' (--id) must say whose row it is; got no value in data row 4" in refused(
-        "fit", gaps, *columns, "-o", gaps.with_name("m.safetensors")
+    assert (
+        "column 'patient' (--id) must say whose row it is; got no value in data row 4"
+        in refused("fit", gaps, *columns, "-o", gaps.with_name("m.safetensors"))
     )

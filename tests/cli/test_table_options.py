@@ -59,30 +59,47 @@ def test_every_other_shared_option_reads_the_same_too():
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
 def test_no_command_declares_an_option_of_the_table(path):
     tree = ast.parse(path.read_text())
-    arguments = [each for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for each in node.args.args]
-    declared = {each.arg for each in arguments if each.annotation and "Option(" in ast.unparse(each.annotation)}
+    arguments = [
+        each
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        for each in node.args.args
+    ]
+    declared = {
+        each.arg
+        for each in arguments
+        if each.annotation and "Option(" in ast.unparse(each.annotation)
+    }
     assert not declared & set(FIELDS)
     assert not declared & {"unit", "subject"}
 
 
 def test_a_command_gets_the_options_as_one_object():
     for name in USED["file"] | USED["labels"]:
-        function = getattr(getattr(lifemix.cli, name, None), name, None) or inspect.unwrap(COMMANDS[name].callback)
+        function = getattr(getattr(lifemix.cli, name, None), name, None) or inspect.unwrap(
+            COMMANDS[name].callback
+        )
         hints = [str(each.annotation) for each in inspect.signature(function).parameters.values()]
         assert sum(hint.endswith("Options") for hint in hints) == 1, name
 
 
 def test_what_is_remembered_comes_back():
-    given = options_from({"time": "days", "event": None, "drop": ["a", "b"], "encoding": "cp1252", "missing": ["?"]})
+    given = options_from(
+        {"time": "days", "event": None, "drop": ["a", "b"], "encoding": "cp1252", "missing": ["?"]}
+    )
     assert given == TableOptions(time="days", drop=("a", "b"), encoding="cp1252", missing=("?",))
     state = given.to_state()
     assert "encoding" not in state
-    assert TableOptions.from_state(state) == TableOptions(time="days", drop=("a", "b"), missing=("?",))
+    assert TableOptions.from_state(state) == TableOptions(
+        time="days", drop=("a", "b"), missing=("?",)
+    )
 
 
 def test_given_options_replace_remembered_ones():
     saved = TableOptions(time="days", event="died", missing=("?",))
-    assert saved.override(TableOptions(event="dead")) == TableOptions(time="days", event="dead", missing=("?",))
+    assert saved.override(TableOptions(event="dead")) == TableOptions(
+        time="days", event="dead", missing=("?",)
+    )
 
 
 def test_names_with_commas_are_columns_where_the_table_has_them():

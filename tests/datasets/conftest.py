@@ -20,4 +20,6 @@ def shared():
 
 @pytest.fixture
 def shared_frame(shared):
-    return lambda name: pd.read_csv(shared(name), keep_default_na=False, na_values=[""], skipinitialspace=True)
+    return lambda name: pd.read_csv(
+        shared(name), keep_default_na=False, na_values=[""], skipinitialspace=True
+    )

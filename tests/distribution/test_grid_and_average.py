@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from lifemix.distribution import AverageDistribution, CompetingDistribution, GridDistribution, MixtureDistribution
+from lifemix.distribution import (
+    AverageDistribution,
+    CompetingDistribution,
+    GridDistribution,
+    MixtureDistribution,
+)
 from lifemix.primitives import LogNormal, Mixture, Weibull
 from quadrature import integral_of_survival
 
@@ -17,7 +22,9 @@ def tensor(*shape, seed, spread=0.4):
 
 def mixture(family=Weibull, seed=0):
     weights = torch.log_softmax(tensor(ROWS, 2, seed=seed), dim=-1)
-    return MixtureDistribution(Mixture(weights, family(tensor(ROWS, 2, seed=seed + 1), tensor(ROWS, 2, seed=seed + 2))))
+    return MixtureDistribution(
+        Mixture(weights, family(tensor(ROWS, 2, seed=seed + 1), tensor(ROWS, 2, seed=seed + 2)))
+    )
 
 
 def competing(seed=0):
@@ -80,7 +87,10 @@ def test_density_is_minus_the_slope_of_survival(make, since):
         slope = (distribution.survival(t - h) - distribution.survival(t + h))[:, 0] / (2 * h)
         np.testing.assert_allclose(distribution.pdf(t)[:, 0], slope, rtol=1e-5, atol=1e-8)
         np.testing.assert_allclose(
-            distribution.hazard(t) * distribution.survival(t), distribution.pdf(t), rtol=1e-9, atol=1e-12
+            distribution.hazard(t) * distribution.survival(t),
+            distribution.pdf(t),
+            rtol=1e-9,
+            atol=1e-12,
         )
 
 
@@ -121,9 +131,14 @@ def test_conditioning_divides_by_survival(make):
             given.survival(late), distribution.survival(late) / distribution.survival(s), rtol=1e-10
         )
         for event in range(1, distribution.n_events + 1):
-            gained = distribution.cumulative_incidence(late, event) - distribution.cumulative_incidence(s, event)
+            gained = distribution.cumulative_incidence(
+                late, event
+            ) - distribution.cumulative_incidence(s, event)
             np.testing.assert_allclose(
-                given.cumulative_incidence(late, event), gained / distribution.survival(s), rtol=1e-6, atol=1e-9
+                given.cumulative_incidence(late, event),
+                gained / distribution.survival(s),
+                rtol=1e-6,
+                atol=1e-9,
             )
 
 
@@ -139,8 +154,12 @@ def test_samples_follow_the_distribution(make, since):
         share = np.mean(times > t, axis=1)
         np.testing.assert_allclose(share, distribution.survival(t)[:, 0], atol=0.04)
         for event in range(1, distribution.n_events + 1):
-            happened = (times <= t) if distribution.n_events == 1 else (times <= t) & (drawn[1] == event)
-            np.testing.assert_allclose(happened.mean(1), distribution.cumulative_incidence(t, event)[:, 0], atol=0.04)
+            happened = (
+                (times <= t) if distribution.n_events == 1 else (times <= t) & (drawn[1] == event)
+            )
+            np.testing.assert_allclose(
+                happened.mean(1), distribution.cumulative_incidence(t, event)[:, 0], atol=0.04
+            )
 
 
 def test_net_curves_of_a_grid_are_those_given():
@@ -153,7 +172,9 @@ def test_net_curves_of_a_grid_are_those_given():
 def test_net_of_an_average_is_the_mean_of_the_nets():
     parts = [competing(), competing(7)]
     mean = (parts[0].net(1).survival(TIMES) + 3 * parts[1].net(1).survival(TIMES)) / 4
-    np.testing.assert_allclose(AverageDistribution(parts, [1, 3]).net(1).survival(TIMES), mean, rtol=1e-12)
+    np.testing.assert_allclose(
+        AverageDistribution(parts, [1, 3]).net(1).survival(TIMES), mean, rtol=1e-12
+    )
 
 
 def test_an_average_of_one_distribution_is_that_distribution():
@@ -167,7 +188,9 @@ def test_an_average_of_one_distribution_is_that_distribution():
 @over_cases
 def test_rows_can_be_chosen(make):
     distribution = make()
-    np.testing.assert_allclose(distribution[[2, 0]].survival(TIMES), distribution.survival(TIMES)[[2, 0]])
+    np.testing.assert_allclose(
+        distribution[[2, 0]].survival(TIMES), distribution.survival(TIMES)[[2, 0]]
+    )
     assert len(distribution[1]) == 1
 
 
@@ -177,4 +200,6 @@ def test_incidences_imply_the_net_survival():
     implied = GridDistribution.of(times, incidences)
     for event, rate in enumerate(rates, 1):
         at = [0.5, 2.0, 5.0]  # the last one in the tail, of constant hazards
-        np.testing.assert_allclose(implied.net(event).survival(at)[0], np.exp(-rate * np.array(at)), rtol=2e-3)
+        np.testing.assert_allclose(
+            implied.net(event).survival(at)[0], np.exp(-rate * np.array(at)), rtol=2e-3
+        )

@@ -19,8 +19,14 @@ WORST = 1.5e-7  # of an interval; a whole curve is within 1e-6
 
 def weibull(shapes, scales, weights=None):
     """Return one row of one member: shapes and scales ``[events, k]``."""
-    shapes, scales = (torch.log(torch.tensor(part, dtype=torch.float64))[None, None] for part in (shapes, scales))
-    weights = torch.full_like(shapes, 1 / shapes.shape[-1]) if weights is None else torch.tensor(weights)[None, None]
+    shapes, scales = (
+        torch.log(torch.tensor(part, dtype=torch.float64))[None, None] for part in (shapes, scales)
+    )
+    weights = (
+        torch.full_like(shapes, 1 / shapes.shape[-1])
+        if weights is None
+        else torch.tensor(weights)[None, None]
+    )
     return CompetingDistribution(Mixture(torch.log(weights.double()), Weibull(shapes, scales)))
 
 
@@ -64,12 +70,16 @@ def test_equals_quadrature_at_every_level(seed):
 def test_every_level_and_the_grid_have_rows():
     shapes = [1.5, 3.0, 6.0, 15.0]
     parts = torch.log(torch.tensor(shapes, dtype=torch.float64)).view(1, 4, 1).expand(2, 4, 1)
-    mixtures = Mixture(torch.zeros(2, 4, 1, dtype=torch.float64), Weibull(parts, torch.zeros_like(parts)))
+    mixtures = Mixture(
+        torch.zeros(2, 4, 1, dtype=torch.float64), Weibull(parts, torch.zeros_like(parts))
+    )
     times = np.array([0.5, 1.5])
     left = incidences_by_gauss(mixtures, times, torch.empty(2, 4, 2, dtype=torch.float64))
     assert left.tolist() == [3]
     d = CompetingDistribution(mixtures.map(lambda values: values.transpose(0, 1)[None]))
-    proportional = np.broadcast_to((1 - d.survival(times)) / 2, (2, 4, 2))  # equal hazards: half of all each
+    proportional = np.broadcast_to(
+        (1 - d.survival(times)) / 2, (2, 4, 2)
+    )  # equal hazards: half of all each
     np.testing.assert_allclose(d.cumulative_incidences(times), proportional, atol=1e-7)
 
 
@@ -86,7 +96,9 @@ def test_fifty_events_add_up_and_equal_quadrature():
     d = weibull(rng.uniform(0.8, 2.4, (50, 2)), rng.uniform(5, 30, (50, 2)))
     times = np.array([0.2, 0.5, 1.0, 3.0])
     found = d.cumulative_incidences(times)
-    np.testing.assert_allclose(found, d._adaptive_incidences(torch.from_numpy(times)).numpy(), atol=1e-7)
+    np.testing.assert_allclose(
+        found, d._adaptive_incidences(torch.from_numpy(times)).numpy(), atol=1e-7
+    )
     np.testing.assert_allclose(found.sum(0) + d.survival(times), 1, atol=1e-12)
 
 
@@ -99,7 +111,10 @@ def test_own_times_give_the_incidences_at_all_times(family, shapes):
     times[0, 0] = 0.0
     distinct = np.unique(times)
     everywhere = d.cumulative_incidences(distinct)
-    expected = [all_rows[:, np.searchsorted(distinct, own)] for all_rows, own in zip(everywhere, times, strict=True)]
+    expected = [
+        all_rows[:, np.searchsorted(distinct, own)]
+        for all_rows, own in zip(everywhere, times, strict=True)
+    ]
     np.testing.assert_allclose(d.own_incidences(times), expected, atol=1e-6)
     later = d.given(0.5)
     expected = [later.cumulative_incidence(own, event) for event, own in enumerate(times, 1)]
@@ -109,7 +124,9 @@ def test_own_times_give_the_incidences_at_all_times(family, shapes):
 def test_one_common_own_time():
     d, _ = random_mixtures("weibull", 5, rows=10, shapes=(0.5, 2.5))
     np.testing.assert_allclose(
-        d.own_incidences(np.ones((d.n_events, 2)))[..., :1], d.cumulative_incidences([1.0]), atol=1e-7
+        d.own_incidences(np.ones((d.n_events, 2)))[..., :1],
+        d.cumulative_incidences([1.0]),
+        atol=1e-7,
     )
 
 

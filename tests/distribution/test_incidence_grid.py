@@ -37,13 +37,21 @@ def test_equals_quadrature_adds_up_and_never_falls(family, times, seed):
     assert (found[..., times == 0] == 0).all()
 
 
-@pytest.mark.parametrize("times", [[0.3, 0.7, 1.3], np.linspace(0.1, 3, 10), np.linspace(0.01, 3, 100)])
+@pytest.mark.parametrize(
+    "times", [[0.3, 0.7, 1.3], np.linspace(0.1, 3, 10), np.linspace(0.01, 3, 100)]
+)
 def test_equals_quadrature_for_a_trained_model(times):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 3))
-    latent = np.stack([rng.exponential(size=400), *(np.exp(X[:, i]) * rng.weibull(1.5, 400) for i in (0, 1))])
+    latent = np.stack(
+        [rng.exponential(size=400), *(np.exp(X[:, i]) * rng.weibull(1.5, 400) for i in (0, 1))]
+    )
     y = make_target(latent.min(0), latent.argmin(0))
-    d = DeepSurvivalMachines(max_epochs=15, n_members=2, preprocessor=None).fit(X, y).predict_distribution(X)
+    d = (
+        DeepSurvivalMachines(max_epochs=15, n_members=2, preprocessor=None)
+        .fit(X, y)
+        .predict_distribution(X)
+    )
     exact = d._adaptive_incidences(torch.as_tensor(times, dtype=torch.float64)).numpy()
     np.testing.assert_allclose(d.cumulative_incidences(times), exact, atol=1e-7)
 
@@ -51,9 +59,16 @@ def test_equals_quadrature_for_a_trained_model(times):
 def test_a_sharp_event_beside_a_slow_one_is_refined():
     """Shapes 20 and 0.2: the difference of two coarse rules says nothing of their error."""
     shapes, scales = np.log([20.0, 0.2]), np.log([1.0, 1.0])
-    components = FAMILIES["weibull"](*(torch.from_numpy(part).view(1, 1, 2, 1) for part in (shapes, scales)))
+    components = FAMILIES["weibull"](
+        *(torch.from_numpy(part).view(1, 1, 2, 1) for part in (shapes, scales))
+    )
     d = CompetingDistribution(Mixture(torch.zeros(1, 1, 2, 1, dtype=torch.float64), components))
-    for times in (np.array([0.9]), np.array([1.3]), np.linspace(0.01, 3, 100), np.linspace(0.3, 30, 16)):
+    for times in (
+        np.array([0.9]),
+        np.array([1.3]),
+        np.linspace(0.01, 3, 100),
+        np.linspace(0.3, 30, 16),
+    ):
         exact = d._adaptive_incidences(torch.from_numpy(times)).numpy()
         np.testing.assert_allclose(d.cumulative_incidences(times), exact, atol=1e-7)
 
@@ -61,7 +76,9 @@ def test_a_sharp_event_beside_a_slow_one_is_refined():
 def test_a_row_has_the_same_incidence_in_any_company():
     d, _ = random_mixtures("weibull", 3, rows=40, shapes=(0.5, 5.0))
     whole = d.cumulative_incidences(TIMES["few"])
-    np.testing.assert_allclose(d[[7]].cumulative_incidences(TIMES["few"])[:, 0], whole[:, 7], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(
+        d[[7]].cumulative_incidences(TIMES["few"])[:, 0], whole[:, 7], rtol=0, atol=1e-14
+    )
 
 
 @EACH

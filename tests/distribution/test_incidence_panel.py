@@ -11,7 +11,10 @@ from lifemix.distribution.incidence_panel import Panels, divide
 def panels(hazards, ends):
     """Divide with cumulative hazards ``H_m = a * x ** b`` of some events at the points x."""
     x = torch.tensor(ends, dtype=torch.float64)
-    scale, power = (torch.tensor(part, dtype=torch.float64)[:, None, None] for part in zip(*hazards, strict=True))
+    scale, power = (
+        torch.tensor(part, dtype=torch.float64)[:, None, None]
+        for part in zip(*hazards, strict=True)
+    )
     survival = torch.exp(-scale * x**power)
     density = scale * power * x ** (power - 1) * survival
     out = Panels.empty(len(hazards), 1, len(ends))

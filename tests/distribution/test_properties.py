@@ -43,9 +43,13 @@ def test_quantile_inverts_survival_and_rises_with_its_level(family, seed):
     q = np.sort(np.r_[np.random.default_rng(seed).random(8), 1e-12, 1e-6, 0.5, 1 - 1e-6])
     times = d.quantile(q)
     assert (np.diff(times, axis=1) >= 0).all()
-    np.testing.assert_allclose(log_survival_at(d, times), np.broadcast_to(1 - q, times.shape), atol=1e-9)
+    np.testing.assert_allclose(
+        log_survival_at(d, times), np.broadcast_to(1 - q, times.shape), atol=1e-9
+    )
     alone = np.concatenate([d.quantile(level) for level in q], axis=1)
-    np.testing.assert_allclose(log_survival_at(d, alone), np.broadcast_to(1 - q, times.shape), atol=1e-9)
+    np.testing.assert_allclose(
+        log_survival_at(d, alone), np.broadcast_to(1 - q, times.shape), atol=1e-9
+    )
 
 
 @EACH
@@ -105,8 +109,12 @@ def test_mean_is_the_limit_of_quadrature_or_infinite(family, seed):
 
 def test_incidence_sees_a_narrow_component_between_its_panels():
     d = pair(Weibull, (14.162, 0.241), (1.3, 997.84))
-    reference = Reference("weibull", np.ones((1, 2, 1)), np.log([[[1.3], [997.84]]]), np.array([[[14.162], [0.241]]]))
-    np.testing.assert_allclose(d.cumulative_incidences(400.0)[:, 0, 0], reference.incidences(400.0), atol=1e-8)
+    reference = Reference(
+        "weibull", np.ones((1, 2, 1)), np.log([[[1.3], [997.84]]]), np.array([[[14.162], [0.241]]])
+    )
+    np.testing.assert_allclose(
+        d.cumulative_incidences(400.0)[:, 0, 0], reference.incidences(400.0), atol=1e-8
+    )
     assert abs(d.cumulative_incidence(400.0, event=2)[0, 0] - 0.1810707) < 1e-6
 
 
@@ -117,7 +125,9 @@ def test_hazard_keeps_its_digits_far_in_the_tail():
     normal = MixtureDistribution(Mixture(zero, LogNormal(zero, double(np.log(1e-3), 1, 1))))
     z = np.log(9.0) / 1e-3
     np.testing.assert_allclose(normal.hazard(9.0) * 9 * 1e-3, z * (1 + z**-2), rtol=1e-10)
-    np.testing.assert_allclose(pair(Weibull, (5.0, 3.0)).hazard(2000.0), 5 * 2000.0**4 + 3 * 2000.0**2, rtol=1e-12)
+    np.testing.assert_allclose(
+        pair(Weibull, (5.0, 3.0)).hazard(2000.0), 5 * 2000.0**4 + 3 * 2000.0**2, rtol=1e-12
+    )
 
 
 @EACH
@@ -126,7 +136,9 @@ def test_hazard_is_density_over_survival_where_both_are_numbers(family):
     t = np.array([1e-3, 0.1, 1.0, 30.0])
     survival = d.survival(t)
     there = survival > 1e-8
-    np.testing.assert_allclose(d.hazard(t)[there], (d.pdf(t) / np.where(there, survival, 1.0))[there], rtol=1e-9)
+    np.testing.assert_allclose(
+        d.hazard(t)[there], (d.pdf(t) / np.where(there, survival, 1.0))[there], rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize(

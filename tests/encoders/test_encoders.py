@@ -10,7 +10,11 @@ from lifemix.errors import CovariateError, SettingError
 from lifemix.histories import Block, Histories
 from lifemix.preprocessing import SequencePreprocessor
 
-ENCODERS = [Recurrent(hidden=6), Recurrent(hidden=6, cell="lstm", layers=2), Attention(hidden=8, heads=2, layers=2)]
+ENCODERS = [
+    Recurrent(hidden=6),
+    Recurrent(hidden=6, cell="lstm", layers=2),
+    Attention(hidden=8, heads=2, layers=2),
+]
 
 
 def sequences(n=6, seed=0):
@@ -86,5 +90,7 @@ def test_settings_that_cannot_be_used_are_refused(encoder, message):
 
 
 def test_sources_without_histories_are_refused():
-    with pytest.raises(CovariateError, match=r"Recurrent encodes sequences.*got {'clinic': \('n', 3\)}"):
+    with pytest.raises(
+        CovariateError, match=r"Recurrent encodes sequences.*got {'clinic': \('n', 3\)}"
+    ):
         Recurrent().build((Block("clinic", "table", (3,)),))

@@ -54,6 +54,8 @@ def quick():
     """Return a maker of small models; any option may be given by name."""
 
     def make(**settings):
-        return DeepSurvivalMachines(**({"hidden": (8,), "k": 2, "max_epochs": 4, "learning_rate": 0.01} | settings))
+        return DeepSurvivalMachines(
+            **({"hidden": (8,), "k": 2, "max_epochs": 4, "learning_rate": 0.01} | settings)
+        )
 
     return make

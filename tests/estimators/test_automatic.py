@@ -29,7 +29,9 @@ def test_small_tables_have_more_members_and_dropout_and_smaller_batches():
         assert values == sorted(values, key=lambda value: sign * value), name
     assert chosen[0]["n_members"] == 16
     assert chosen[-1]["n_members"] == 1
-    assert all(settings["hidden"] == (50, 50) and settings["activation"] == "tanh" for settings in chosen)
+    assert all(
+        settings["hidden"] == (50, 50) and settings["activation"] == "tanh" for settings in chosen
+    )
     assert choose(100, hidden=(100,))["activation"] == "relu6"
     assert choose(100, hidden=())["dropout"] == choose(100, hidden=(100, 8))["dropout"] == 0
 
@@ -70,7 +72,9 @@ def test_settings_survive_a_file(tmp_path):
 
 def test_a_search_resolves_every_candidate():
     X, y = table()
-    search = FleetSearchCV(DeepSurvivalMachines(hidden=(32,), max_epochs=1), {"dropout": [None, 0.0]}, cv=2).fit(X, y)
+    search = FleetSearchCV(
+        DeepSurvivalMachines(hidden=(32,), max_epochs=1), {"dropout": [None, 0.0]}, cv=2
+    ).fit(X, y)
     assert search.best_estimator_.settings_["n_members"] == 16
     assert len(search.cv_results_["params"]) == 2
 
@@ -81,7 +85,9 @@ def test_named_settings_leave_nothing_to_the_table(make):
 
 
 def test_what_is_neither_a_number_nor_none_is_refused():
-    with pytest.raises(SettingError, match="n_members must be a whole number of at least 1 or None; got 0"):
+    with pytest.raises(
+        SettingError, match="n_members must be a whole number of at least 1 or None; got 0"
+    ):
         DeepSurvivalMachines(n_members=0).fit(*table())
 
 
@@ -93,5 +99,7 @@ def test_no_row_is_too_far_away(far):
     curves = model.predict_survival_function(rows, [0.1, 1.0, 5.0])
     assert np.isfinite(curves).all()
     assert (np.diff(curves, axis=1) <= 0).all()
-    np.testing.assert_allclose(curves[0], model.predict_survival_function(X[:1], [0.1, 1.0, 5.0])[0], rtol=1e-5)
+    np.testing.assert_allclose(
+        curves[0], model.predict_survival_function(X[:1], [0.1, 1.0, 5.0])[0], rtol=1e-5
+    )
     assert np.isfinite(model.predict(rows)).all()

@@ -35,7 +35,9 @@ class Recorder(Callback):
 
 def test_hooks_are_called_around_the_fit_and_every_epoch_with_the_history_so_far(quick, single):
     recorder = Recorder()
-    model = quick(max_epochs=4, n_members=2, patience=10, callbacks=[recorder]).fit(single.X, single.y)
+    model = quick(max_epochs=4, n_members=2, patience=10, callbacks=[recorder]).fit(
+        single.X, single.y
+    )
     expected = [("fit start", 0, 2)]
     for epoch in range(4):
         expected += [("epoch start", epoch, 2), ("epoch end", epoch + 1, 2 if epoch < 3 else 0)]
@@ -51,7 +53,9 @@ def test_callbacks_change_nothing_unless_they_stop(quick, single):
 
 
 def test_a_callback_stops_the_training_at_the_best_epoch_so_far(quick, single):
-    stopped = quick(max_epochs=4, n_members=2, callbacks=[Recorder(stop_after=2)]).fit(single.X, single.y)
+    stopped = quick(max_epochs=4, n_members=2, callbacks=[Recorder(stop_after=2)]).fit(
+        single.X, single.y
+    )
     short = quick(max_epochs=2, n_members=2).fit(single.X, single.y)
     assert len(stopped.history_) == 4
     assert torch.equal(stopped.network_.parameters, short.network_.parameters)
@@ -80,21 +84,29 @@ def test_a_checkpoint_is_written_before_a_callback_fails(quick, single, tmp_path
 
 def test_the_optimiser_class_of_adam_is_adam(quick, single):
     ours = quick(max_epochs=3, n_members=2, weight_decay=0.01).fit(single.X, single.y)
-    theirs = quick(max_epochs=3, n_members=2, weight_decay=0.01, optimizer=torch.optim.Adam).fit(single.X, single.y)
-    np.testing.assert_allclose(theirs.network_.parameters, ours.network_.parameters, rtol=1e-4, atol=1e-6)
+    theirs = quick(max_epochs=3, n_members=2, weight_decay=0.01, optimizer=torch.optim.Adam).fit(
+        single.X, single.y
+    )
+    np.testing.assert_allclose(
+        theirs.network_.parameters, ours.network_.parameters, rtol=1e-4, atol=1e-6
+    )
     assert len(theirs.network_) == 2
 
 
 def test_the_decay_of_an_optimiser_class_is_ours(quick, single):
     plain = quick(max_epochs=3, optimizer=torch.optim.Adam).fit(single.X, single.y)
-    decoupled = quick(max_epochs=3, optimizer=torch.optim.AdamW).fit(single.X, single.y)  # 0.01 is its own default
+    decoupled = quick(max_epochs=3, optimizer=torch.optim.AdamW).fit(
+        single.X, single.y
+    )  # 0.01 is its own default
     np.testing.assert_allclose(decoupled.network_.parameters, plain.network_.parameters, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
     "optimizer", [torch.optim.NAdam, torch.optim.Adagrad, torch.optim.SGD], ids=lambda o: o.__name__
 )
-def test_a_killed_fit_with_an_optimiser_class_goes_on_where_it_was(quick, single, tmp_path, optimizer):
+def test_a_killed_fit_with_an_optimiser_class_goes_on_where_it_was(
+    quick, single, tmp_path, optimizer
+):
     class Killed(Callback):
         def on_epoch_end(self, state):
             if state.epoch == 2:
@@ -115,7 +127,9 @@ def test_what_is_no_optimiser_is_refused(quick, single, bad):
 
 
 def test_a_search_may_have_optimiser_classes_among_its_candidates(quick, single):
-    search = FleetSearchCV(quick(max_epochs=2), {"optimizer": ["adam", torch.optim.Adam]}, cv=2).fit(single.X, single.y)
+    search = FleetSearchCV(
+        quick(max_epochs=2), {"optimizer": ["adam", torch.optim.Adam]}, cv=2
+    ).fit(single.X, single.y)
     first, second = search.cv_results_["mean_test_score"]
     assert first == pytest.approx(second, abs=1e-3)
 

@@ -39,7 +39,14 @@ def encoder(seed=0):
 
 
 def make(folder, **settings):
-    common = {"hidden": (6,), "k": 2, "max_epochs": 6, "batch_size": 40, "learning_rate": 0.01, "checkpoint": folder}
+    common = {
+        "hidden": (6,),
+        "k": 2,
+        "max_epochs": 6,
+        "batch_size": 40,
+        "learning_rate": 0.01,
+        "checkpoint": folder,
+    }
     common |= {"n_members": 1, "dropout": 0.0}  # also in a process of its own
     return DeepSurvivalMachines(**(common | settings))
 
@@ -49,7 +56,11 @@ CASES = {
     "plain": ({}, "save", 3),
     "in the middle of an epoch": ({"optimizer": "rmsprop"}, "step", 11),
     "while writing": ({"optimizer": "sgd"}, "move", 3),
-    "dropout, two members": ({"dropout": 0.4, "n_members": 2, "patience": 2, "max_epochs": 30}, "save", 4),
+    "dropout, two members": (
+        {"dropout": 0.4, "n_members": 2, "patience": 2, "max_epochs": 30},
+        "save",
+        4,
+    ),
     "module with dropout": ({"encoder": encoder()}, "step", 11),
     "module after its best epoch": (
         {"encoder": encoder(), "learning_rate": 0.1, "batch_size": 20, "max_epochs": 8},
@@ -103,7 +114,11 @@ def killed(tmp_path_factory):
     source = str(Path(checkpoint_module.__file__).parents[2])
     command = [sys.executable, __file__, str(root), str(torch.get_num_threads())]
     result = subprocess.run(
-        command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": source}, timeout=300
+        command,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": source},
+        timeout=300,
     )
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout) == dict.fromkeys(CASES, -signal.SIGKILL)
@@ -117,7 +132,9 @@ def epochs(monkeypatch):
     for fleet in (Fleet, ModuleFleet):
         original = fleet.__dict__["run_epoch"]
         monkeypatch.setattr(
-            fleet, "run_epoch", lambda self, original=original: (run.append(type(self)), original(self))
+            fleet,
+            "run_epoch",
+            lambda self, original=original: (run.append(type(self)), original(self)),
         )
     return run
 
@@ -137,7 +154,8 @@ def test_a_killed_fit_goes_on_and_ends_as_if_it_had_not_been(name, killed, epoch
     assert resumed.history_ == uninterrupted.history_
     assert resumed.best_epoch_ == uninterrupted.best_epoch_
     np.testing.assert_array_equal(
-        resumed.predict_survival_function(X, TIMES), uninterrupted.predict_survival_function(X, TIMES)
+        resumed.predict_survival_function(X, TIMES),
+        uninterrupted.predict_survival_function(X, TIMES),
     )
     np.testing.assert_array_equal(resumed.transform(X), uninterrupted.transform(X))
 
@@ -223,7 +241,9 @@ OTHER_SETTINGS = [
 def test_a_checkpoint_of_other_settings_is_refused(interrupted, settings):
     X, y = data()
     folder = interrupted(X, y)
-    with pytest.raises(ModelFileError, match="belongs to another fit .*remove it, or give another folder"):
+    with pytest.raises(
+        ModelFileError, match="belongs to another fit .*remove it, or give another folder"
+    ):
         make(folder, **settings).fit(X, y)
     assert (folder / FILE).exists()
     assert len(make(folder).fit(X, y).history_) == 6  # its own fit still goes on
@@ -284,11 +304,15 @@ def test_every_altered_bit_is_noticed(interrupted):
         altered = bytearray(whole)
         altered[place] ^= 1 << int(rng.integers(8))
         (folder / FILE).write_bytes(altered)
-        with pytest.raises(ModelFileError, match="checkpoint .*(cannot be read|another fit).*[Rr]emove it"):
+        with pytest.raises(
+            ModelFileError, match="checkpoint .*(cannot be read|another fit).*[Rr]emove it"
+        ):
             make(folder, encoder=encoder(), max_epochs=3).fit(X, y)
     (folder / FILE).write_bytes(whole)
     resumed = make(folder, encoder=encoder(), max_epochs=3).fit(X, y)
-    np.testing.assert_array_equal(resumed.predict(X), make(None, encoder=encoder(), max_epochs=3).fit(X, y).predict(X))
+    np.testing.assert_array_equal(
+        resumed.predict(X), make(None, encoder=encoder(), max_epochs=3).fit(X, y).predict(X)
+    )
 
 
 FORGED = {
@@ -324,7 +348,9 @@ def test_a_module_with_numbers_that_numpy_does_not_have_goes_on(interrupted):
 
     folder = interrupted(X, y, encoder=own())
     resumed = make(folder, encoder=own()).fit(X, y)
-    np.testing.assert_array_equal(resumed.predict(X), make(None, encoder=encoder()).fit(X, y).predict(X))
+    np.testing.assert_array_equal(
+        resumed.predict(X), make(None, encoder=encoder()).fit(X, y).predict(X)
+    )
 
 
 def test_without_space_for_checkpoints_the_fit_goes_on_with_one_warning(tmp_path, monkeypatch):
@@ -347,14 +373,18 @@ def test_without_space_for_checkpoints_the_fit_goes_on_with_one_warning(tmp_path
 def test_where_there_can_be_no_folder_the_fit_goes_on_with_one_warning(tmp_path):
     X, y = data()
     (tmp_path / "file").touch()
-    with pytest.warns(LifemixWarning, match="no checkpoint is written, the fit goes on without") as warned:
+    with pytest.warns(
+        LifemixWarning, match="no checkpoint is written, the fit goes on without"
+    ) as warned:
         make(tmp_path / "file" / "below").fit(X, y)
     assert len(warned) == 1
 
 
 class FitsInTheSameFolder(Callback):
     def on_epoch_end(self, state):
-        with pytest.raises(FolderInUseError, match="in use by another process .*checkpoint.*give another folder"):
+        with pytest.raises(
+            FolderInUseError, match="in use by another process .*checkpoint.*give another folder"
+        ):
             make(self.folder, random_state=1).fit(*data())
         state.stop()
 
@@ -367,14 +397,19 @@ def test_two_fits_at_a_time_cannot_share_a_folder(tmp_path):
 
 
 def test_a_fit_without_a_seed_cannot_go_on_so_it_is_refused(tmp_path):
-    with pytest.raises(SettingError, match="checkpoint needs a random seed; got random_state=None. Set random_state"):
+    with pytest.raises(
+        SettingError,
+        match="checkpoint needs a random seed; got random_state=None. Set random_state",
+    ):
         make(tmp_path, random_state=None).fit(*data())
 
 
 def test_fits_one_after_the_other_may_share_a_folder(tmp_path):
     X, y = data()
     model = make(tmp_path)
-    first, second = (make(tmp_path, learning_rate=rate).fit(X, y).predict(X) for rate in (0.01, 0.02))
+    first, second = (
+        make(tmp_path, learning_rate=rate).fit(X, y).predict(X) for rate in (0.01, 0.02)
+    )
     assert np.abs(first - second).max() > 0
     np.testing.assert_array_equal(model.fit(X, y).predict(X), first)
 

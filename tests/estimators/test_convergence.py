@@ -46,7 +46,9 @@ def test_two_competing_risks(n, settings, bar):
     rng = np.random.default_rng([n, 4])
     x = simulations.covariates(n, n)
     latent = np.column_stack([distribution.draw(x, rng) for distribution in (FIRST, SECOND)])
-    model = DeepSurvivalMachines(**settings).fit(x, make_target(latent.min(1), latent.argmin(1) + 1))
+    model = DeepSurvivalMachines(**settings).fit(
+        x, make_target(latent.min(1), latent.argmin(1) + 1)
+    )
     both = [distribution.survival(NEW, GRID) for distribution in (FIRST, SECOND)]
     distribution = model.predict_distribution(NEW)
     assert error(distribution.survival(GRID), both[0] * both[1]) <= bar
@@ -70,7 +72,9 @@ def test_curves_of_two_groups_cross_where_the_truth_does_and_cox_cannot():
     limit = rng.uniform(0, 8, 4000)
     event, time = time <= limit, np.minimum(time, limit)
     X = pd.DataFrame({"group": group.astype(float)})
-    model = DeepSurvivalMachines(k=2, hidden=(20,), learning_rate=1e-2).fit(X, make_target(time, event))
+    model = DeepSurvivalMachines(k=2, hidden=(20,), learning_rate=1e-2).fit(
+        X, make_target(time, event)
+    )
     grid = np.linspace(0.05, 5, 400)
     low, high = model.predict_survival_function(pd.DataFrame({"group": [0.0, 1.0]}), grid)
     crossing = grid[np.flatnonzero(np.diff(np.sign(low - high)))]
@@ -80,7 +84,9 @@ def test_curves_of_two_groups_cross_where_the_truth_does_and_cox_cannot():
         assert error(curve, np.exp(-((grid / 2) ** k))) < 0.02
     cox = lifelines.CoxPHFitter().fit(X.assign(time=time, event=event), "time", "event")
     a, b = cox.predict_survival_function(pd.DataFrame({"group": [0.0, 1.0]}), grid).to_numpy().T
-    assert len(np.unique(np.sign(np.round(a - b, 12)))) <= 2  # one sign, and equal where nobody is left
+    assert (
+        len(np.unique(np.sign(np.round(a - b, 12)))) <= 2
+    )  # one sign, and equal where nobody is left
 
 
 def test_left_truncation_is_allowed_for():
@@ -91,8 +97,13 @@ def test_left_truncation_is_allowed_for():
     seen = time > entry
     truth = FIRST.survival(NEW, GRID)
     fits = [
-        DeepSurvivalMachines(batch_size=512, learning_rate=3e-3, patience=4, max_epochs=40).fit(x[seen], y)
-        for y in (make_target(time[seen], seen[seen], entry=entry[seen]), make_target(time[seen], seen[seen]))
+        DeepSurvivalMachines(batch_size=512, learning_rate=3e-3, patience=4, max_epochs=40).fit(
+            x[seen], y
+        )
+        for y in (
+            make_target(time[seen], seen[seen], entry=entry[seen]),
+            make_target(time[seen], seen[seen]),
+        )
     ]
     told, ignored = (error(fit.predict_survival_function(NEW, GRID), truth) for fit in fits)
     assert told < 0.04
@@ -106,7 +117,11 @@ def test_intervals_carry_what_their_middles_do_not():
     lower = np.floor(time / 4) * 4.0  # seen every 4 units only
     fit = DeepSurvivalMachines(batch_size=256, learning_rate=3e-3, patience=4, max_epochs=40)
     truth = FIRST.survival(NEW, GRID)
-    told = fit.fit(x, make_target(lower, np.ones(6000, int), upper=lower + 4)).predict_survival_function(NEW, GRID)
-    middle = fit.fit(x, make_target(lower + 2, np.ones(6000, int))).predict_survival_function(NEW, GRID)
+    told = fit.fit(
+        x, make_target(lower, np.ones(6000, int), upper=lower + 4)
+    ).predict_survival_function(NEW, GRID)
+    middle = fit.fit(x, make_target(lower + 2, np.ones(6000, int))).predict_survival_function(
+        NEW, GRID
+    )
     assert error(told, truth) < 0.06
     assert error(middle, truth) > 2 * error(told, truth)

@@ -47,7 +47,10 @@ def test_warm_start_without_covariates_is_the_maximum_likelihood():
     longer.fit(np.zeros((2000, 1)), y)
     first = start.log_likelihood(X, y) / 2000
     assert abs(longer.log_likelihood(np.zeros((2000, 1)), y) / 2000 - first) < 1e-3
-    shares = [one.predict_distribution(np.zeros((1, one.n_features_in_))).cure_fraction() for one in (start, longer)]
+    shares = [
+        one.predict_distribution(np.zeros((1, one.n_features_in_))).cure_fraction()
+        for one in (start, longer)
+    ]
     np.testing.assert_allclose(*shares, atol=0.02)
 
 
@@ -64,8 +67,12 @@ def test_what_a_distribution_with_cured_rows_says():
         rmst = distribution.rmst(100.0)
         assert ((rmst > 100 * cured) & (rmst < 100)).all()
         later = distribution.given(20.0)
-        np.testing.assert_allclose(later.cure_fraction(), cured / distribution.survival([20.0])[:, 0], rtol=1e-9)
-        nets = np.prod([distribution.net(event).cure_fraction() for event in range(1, n_events + 1)], axis=0)
+        np.testing.assert_allclose(
+            later.cure_fraction(), cured / distribution.survival([20.0])[:, 0], rtol=1e-9
+        )
+        nets = np.prod(
+            [distribution.net(event).cure_fraction() for event in range(1, n_events + 1)], axis=0
+        )
         np.testing.assert_allclose(nets, cured, rtol=1e-12)
         draws = distribution.sample(400, random_state=1)
         infinite = np.isinf(draws if n_events == 1 else draws[0])
@@ -76,13 +83,21 @@ def test_without_cure_the_fraction_is_zero_and_with_a_falling_gompertz_it_is_not
     X, y, _, _ = follow_up(400, 0.4)
     plain = DeepSurvivalMachines(k=2, hidden=(), max_epochs=2).fit(X, y).predict_distribution(X)
     assert (plain.cure_fraction() == 0).all()
-    falling = DeepSurvivalMachines("gompertz", k=1, hidden=(), max_epochs=2).fit(X, y).predict_distribution(X)
+    falling = (
+        DeepSurvivalMachines("gompertz", k=1, hidden=(), max_epochs=2)
+        .fit(X, y)
+        .predict_distribution(X)
+    )
     assert (falling.cure_fraction() > 0.1).all()
 
 
 def test_the_bound_and_t_max_are_refused_with_the_reason():
     X, y, _, _ = follow_up(100, 0.4)
-    with pytest.raises(SettingError, match="cure=True needs objective='exact'; got 'elbo'.*minus infinity"):
+    with pytest.raises(
+        SettingError, match="cure=True needs objective='exact'; got 'elbo'.*minus infinity"
+    ):
         model(objective="elbo").fit(X, y)
-    with pytest.raises(SettingError, match=r"cure=True cannot go with t_max; got t_max=99.*everybody has the event"):
+    with pytest.raises(
+        SettingError, match=r"cure=True cannot go with t_max; got t_max=99.*everybody has the event"
+    ):
         model(t_max=99).fit(X, y)

@@ -13,7 +13,9 @@ from lifemix.estimators.plan import make_plan
 
 def table(levels, n=200, seed=0):
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame({"a": rng.normal(size=n), "b": np.array(list("uvwxyz"))[np.arange(n) % levels]})
+    X = pd.DataFrame(
+        {"a": rng.normal(size=n), "b": np.array(list("uvwxyz"))[np.arange(n) % levels]}
+    )
     return X, make_target(rng.weibull(1.4, n) * np.exp(0.5 * X["a"]) + 0.01, rng.integers(0, 2, n))
 
 
@@ -25,14 +27,18 @@ def planned(model, levels):
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"hidden": (5, 3), "dropout": 0.2, "weight_decay": 0.1, "n_members": 2}, {"bias": False}]
+    "settings",
+    [{}, {"hidden": (5, 3), "dropout": 0.2, "weight_decay": 0.1, "n_members": 2}, {"bias": False}],
 )
 def test_fits_with_other_levels_train_together_as_they_do_alone(settings):
     model = DeepSurvivalMachines(**({"hidden": (6,), "k": 2, "max_epochs": 4} | settings))
     members = planned(model, [6, 5, 6])
     assert {one.plan.architecture.n_inputs for one in members} == {6, 7}
     (fleet,) = group(members, 32)
-    together = {one.key: found for one, found in zip(fleet, train_fleet([one.plan for one in fleet]), strict=True)}
+    together = {
+        one.key: found
+        for one, found in zip(fleet, train_fleet([one.plan for one in fleet]), strict=True)
+    }
     for one in members:
         fits, (architecture,) = together[one.key]
         ((alone, _),) = train_fleet([one.plan])

@@ -7,7 +7,17 @@ import torch
 from sklearn.model_selection import GroupKFold, cross_val_score
 from torch import nn
 
-from lifemix import DeepSurvivalMachines, FleetSearchCV, encoders, export, load, make_target, metrics, report, save
+from lifemix import (
+    DeepSurvivalMachines,
+    FleetSearchCV,
+    encoders,
+    export,
+    load,
+    make_target,
+    metrics,
+    report,
+    save,
+)
 from lifemix.baselines import CoxPH
 from lifemix.errors import CovariateError, SettingError
 from lifemix.histories import Histories, Sources
@@ -21,7 +31,11 @@ def cohort(n=120, n_events=1, seed=0):
         size = rng.integers(1, 6)
         marker = np.where(rng.random(size) < 0.2, np.nan, rng.normal(size=size))
         at = np.append(0.0, np.sort(rng.uniform(0, 3, size - 1)))
-        parts.append(pd.DataFrame({"id": i, "t": at, "marker": marker, "state": rng.choice(list("xy"), size)}))
+        parts.append(
+            pd.DataFrame(
+                {"id": i, "t": at, "marker": marker, "state": rng.choice(list("xy"), size)}
+            )
+        )
     histories = Histories.from_long(pd.concat(parts), "id", "t")
     clinic = pd.DataFrame({"age": rng.normal(60, 9, n), "sex": rng.choice(["f", "m"], n)})
     y = make_target(rng.exponential(4, n) + 0.01, rng.integers(0, n_events + 1, n))
@@ -30,10 +44,14 @@ def cohort(n=120, n_events=1, seed=0):
 
 def quick(encoder=None, **settings):
     encoder = encoders.Recurrent(hidden=4) if encoder is None else encoder
-    return DeepSurvivalMachines(encoder=encoder, **({"max_epochs": 2, "n_members": 1, "k": 2} | settings))
+    return DeepSurvivalMachines(
+        encoder=encoder, **({"max_epochs": 2, "n_members": 1, "k": 2} | settings)
+    )
 
 
-@pytest.mark.parametrize("encoder", [encoders.Recurrent(hidden=4, cell="lstm"), encoders.Attention(hidden=4)], ids=repr)
+@pytest.mark.parametrize(
+    "encoder", [encoders.Recurrent(hidden=4, cell="lstm"), encoders.Attention(hidden=4)], ids=repr
+)
 @pytest.mark.parametrize("n_events", [1, 2])
 def test_histories_beside_a_table_are_fitted_saved_and_loaded(encoder, n_events, tmp_path):
     clinic, histories, y = cohort(n_events=n_events)
@@ -48,16 +66,25 @@ def test_histories_beside_a_table_are_fitted_saved_and_loaded(encoder, n_events,
     again = load(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(again.predict_survival_function(X, [1.0, 2.0]), curves)
     assert again.encoder.get_params() == encoder.get_params()
-    assert again.feature_names_in_.tolist() == ["clinic.age", "clinic.sex", "visits.marker", "visits.state"]
+    assert again.feature_names_in_.tolist() == [
+        "clinic.age",
+        "clinic.sex",
+        "visits.marker",
+        "visits.state",
+    ]
     again.fit(X, y)
-    np.testing.assert_array_equal(again.predict_survival_function(X, [1.0, 2.0]), curves)  # same seed, same result
+    np.testing.assert_array_equal(
+        again.predict_survival_function(X, [1.0, 2.0]), curves
+    )  # same seed, same result
 
 
 def test_rows_do_not_depend_on_each_other():
     _, histories, y = cohort()
     model = quick().fit(histories, y)
     together = model.predict_survival_function(histories, [1.0])
-    alone = np.concatenate([model.predict_survival_function(histories[i], [1.0]) for i in range(10)])
+    alone = np.concatenate(
+        [model.predict_survival_function(histories[i], [1.0]) for i in range(10)]
+    )
     np.testing.assert_allclose(together[:10], alone, atol=1e-6)
 
 
@@ -82,12 +109,16 @@ def test_a_module_of_the_users_gets_arrays_in_their_shape(tmp_path):
     curves = model.predict_survival_function(images, [1.0])
     save(model, tmp_path / "m.safetensors")
     np.testing.assert_array_equal(
-        load(tmp_path / "m.safetensors", encoder=convolution).predict_survival_function(images, [1.0]), curves
+        load(tmp_path / "m.safetensors", encoder=convolution).predict_survival_function(
+            images, [1.0]
+        ),
+        curves,
     )
     with pytest.raises(SettingError, match=r"inputs of shape {'array': \['rows', 1, 6, 6\]}"):
         quick(nn.Linear(3, 2)).fit(images, y)
     with pytest.raises(
-        CovariateError, match=r"source 'array': expected an array of shape \('n', 1, 6, 6\); got \(2, 1, 5, 5\)"
+        CovariateError,
+        match=r"source 'array': expected an array of shape \('n', 1, 6, 6\); got \(2, 1, 5, 5\)",
     ):
         model.predict(np.zeros((2, 1, 5, 5)))
 
@@ -108,7 +139,9 @@ def test_dynamic_prediction_learns_from_landmarks():
     encoder = encoders.Recurrent(hidden=8, dropout=0.0)
     model = quick(encoder, max_epochs=20, batch_size=128, learning_rate=1e-2).fit(X, rows)
     new = Histories.from_long(
-        pd.DataFrame({"id": [0, 0, 1, 1], "t": [0.0, 1.0] * 2, "marker": [0.0, 0.0, 0.0, 1.0]}), "id", "t"
+        pd.DataFrame({"id": [0, 0, 1, 1], "t": [0.0, 1.0] * 2, "marker": [0.0, 0.0, 0.0, 1.0]}),
+        "id",
+        "t",
     )
     survival = model.predict_distribution(new.until(1.0)).given(1.0).survival(2.0)[:, 0]
     np.testing.assert_allclose(survival, np.exp([-1 / 5, -1 / 0.7]), atol=0.08)
@@ -117,7 +150,9 @@ def test_dynamic_prediction_learns_from_landmarks():
 def test_searches_and_splits_take_histories():
     clinic, histories, y = cohort()
     X = Sources({"clinic": clinic, "visits": histories})
-    search = FleetSearchCV(quick(), {"encoder__hidden": [2, 3]}, cv=2).fit({"clinic": clinic, "visits": histories}, y)
+    search = FleetSearchCV(quick(), {"encoder__hidden": [2, 3]}, cv=2).fit(
+        {"clinic": clinic, "visits": histories}, y
+    )
     assert search.best_params_["encoder__hidden"] in (2, 3)
     assert search.predict(X).shape == (len(X),)
     scores = cross_val_score(quick(), X, y, groups=np.arange(len(X)) // 2, cv=GroupKFold(2))
@@ -147,18 +182,28 @@ def test_fits_resume_from_a_checkpoint(tmp_path):
 
 def test_what_a_model_cannot_take_is_refused():
     clinic, histories, y = cohort()
-    with pytest.raises(CovariateError, match=r"without an encoder X must be a table.*Histories of 120 subjects"):
+    with pytest.raises(
+        CovariateError, match=r"without an encoder X must be a table.*Histories of 120 subjects"
+    ):
         DeepSurvivalMachines().fit(histories, y)
-    with pytest.raises(CovariateError, match=r"Recurrent encodes sequences.*got DataFrame of shape \(120, 2\)"):
+    with pytest.raises(
+        CovariateError, match=r"Recurrent encodes sequences.*got DataFrame of shape \(120, 2\)"
+    ):
         quick().fit(clinic, y)
-    with pytest.raises(CovariateError, match=r"Recurrent encodes sequences.*got {'clinic': \('n', 3\)}"):
+    with pytest.raises(
+        CovariateError, match=r"Recurrent encodes sequences.*got {'clinic': \('n', 3\)}"
+    ):
         quick().fit({"clinic": clinic}, y)
-    with pytest.raises(CovariateError, match=r"table of two dimensions; got <Histories.*histories.last\(\)"):
+    with pytest.raises(
+        CovariateError, match=r"table of two dimensions; got <Histories.*histories.last\(\)"
+    ):
         CoxPH().fit(histories, y)
     with pytest.raises(CovariateError, match="An array of sequences needs a model with an encoder"):
         CoxPH().fit(np.zeros((120, 3, 2)), y)
     model = quick().fit(histories, y)
-    with pytest.raises(CovariateError, match="source 'visits': X must have the 2 columns of training; missing"):
+    with pytest.raises(
+        CovariateError, match="source 'visits': X must have the 2 columns of training; missing"
+    ):
         model.predict(Histories.from_array(np.zeros((2, 2, 1)), columns=["marker"]))
     with pytest.raises(SettingError, match="a calculator asks for one row of a table"):
         report.write_calculator(model, "calculator.html")
@@ -170,7 +215,9 @@ def test_the_report_steps_aside_where_it_must(tmp_path):
     clinic, histories, y = cohort()
     X = {"clinic": clinic, "visits": histories}
     model = quick().fit(X, y)
-    text = report.write_report(model, X, y, tmp_path / "report.html", n_bootstrap=2, max_rows=100).read_text()
+    text = report.write_report(
+        model, X, y, tmp_path / "report.html", n_bootstrap=2, max_rows=100
+    ).read_text()
     assert "the visits of a history belong together" in text
     assert "visits.marker" in text
 
@@ -181,7 +228,9 @@ def test_a_recurrent_model_finds_a_trend_that_the_last_visit_hides():
     def simulate(n):
         slope = rng.normal(size=n)
         at = np.linspace(0, 2, 5)
-        values = rng.normal(size=(n, 1)) + slope[:, None] * (at - 2)  # the level at 2 knows nothing of the slope
+        values = rng.normal(size=(n, 1)) + slope[:, None] * (
+            at - 2
+        )  # the level at 2 knows nothing of the slope
         time = 2 + rng.exponential(3 * np.exp(-1.5 * slope))
         y = make_target(np.minimum(time, 8), time < 8, entry=np.full(n, 2.0))
         return Histories.from_array(values[..., None], times=at), y

@@ -13,7 +13,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from torch import nn
 
 from lifemix import make_target
-from lifemix.errors import CovariateError, DivergedError, InputError, LifemixWarning, SettingError, TargetError
+from lifemix.errors import (
+    CovariateError,
+    DivergedError,
+    InputError,
+    LifemixWarning,
+    SettingError,
+    TargetError,
+)
 from lifemix.target import as_target
 
 TIMES = [0.5, 2.0, 8.0]
@@ -38,7 +45,9 @@ def test_rows_of_the_table_are_independent_at_prediction(quick, mixed_table):
     model = quick().fit(*mixed_table)
     some = mixed_table.X.iloc[[7, 3, 100]]
     whole = model.predict_survival_function(mixed_table.X, TIMES)
-    np.testing.assert_allclose(model.predict_survival_function(some, TIMES), whole[[7, 3, 100]], rtol=1e-6)
+    np.testing.assert_allclose(
+        model.predict_survival_function(some, TIMES), whole[[7, 3, 100]], rtol=1e-6
+    )
 
 
 def test_index_of_the_table_means_nothing(quick, mixed_table):
@@ -53,7 +62,9 @@ def test_index_of_the_table_means_nothing(quick, mixed_table):
     [
         lambda y: y,
         lambda y: (y["time"], y["event"]),
-        lambda y: pd.DataFrame({"duration": y["time"], "event": y["event"]}, index=np.arange(len(y)) + 5),
+        lambda y: pd.DataFrame(
+            {"duration": y["time"], "event": y["event"]}, index=np.arange(len(y)) + 5
+        ),
         lambda y: np.rec.fromarrays([y["event"] > 0, y["time"]], names="cens,t"),
         as_target,
     ],
@@ -83,7 +94,9 @@ def test_scale_and_shift_of_the_covariates_do_not_matter_with_auto(quick, single
     moved = single.X * 2.0**10 + 2.0**12
     model, other = quick().fit(*single), quick().fit(moved, single.y)
     np.testing.assert_allclose(
-        other.predict_survival_function(moved, TIMES), model.predict_survival_function(single.X, TIMES), atol=1e-4
+        other.predict_survival_function(moved, TIMES),
+        model.predict_survival_function(single.X, TIMES),
+        atol=1e-4,
     )
 
 
@@ -99,7 +112,9 @@ def test_weight_zero_is_a_row_left_out(quick, mixed_table):
 
 def test_a_row_censored_at_the_origin_says_nothing(quick, single):
     X = np.vstack([single.X, single.X[:5]])
-    y = make_target(np.append(single.y["time"], np.zeros(5)), np.append(single.y["event"], np.zeros(5)))
+    y = make_target(
+        np.append(single.y["time"], np.zeros(5)), np.append(single.y["event"], np.zeros(5))
+    )
     model, other = quick(preprocessor=None).fit(X, y), quick(preprocessor=None).fit(*single)
     np.testing.assert_array_equal(model.predict(single.X), other.predict(single.X))
 
@@ -147,23 +162,47 @@ def frame(y, **columns):
 
 BAD_TARGETS = {
     "none": (lambda y: None, "requires y to be passed, but the target y is None. Use make_target"),
-    "plain numbers": (lambda y: y["time"], "y must hold times and events; got ndarray.*Give one of"),
-    "negative time": (lambda y: frame(y, time=-y["time"]), r"time must be >= 0; got -.* at row 0 \(240 such rows\)"),
+    "plain numbers": (
+        lambda y: y["time"],
+        "y must hold times and events; got ndarray.*Give one of",
+    ),
+    "negative time": (
+        lambda y: frame(y, time=-y["time"]),
+        r"time must be >= 0; got -.* at row 0 \(240 such rows\)",
+    ),
     "nan time": (lambda y: frame(y, time=np.nan), "time must be finite; got nan.*Drop or repair"),
     "infinite time": (lambda y: frame(y, time=np.inf), "time must be finite; got inf"),
     "text time": (lambda y: frame(y, time="soon"), "time must be numbers; got object such as"),
-    "text event": (lambda y: frame(y, event="dead"), "event must be whole numbers.*Map the labels to codes"),
-    "half event": (lambda y: frame(y, event=0.5), r"event must be whole numbers.*got 0\.5 at row 0"),
+    "text event": (
+        lambda y: frame(y, event="dead"),
+        "event must be whole numbers.*Map the labels to codes",
+    ),
+    "half event": (
+        lambda y: frame(y, event=0.5),
+        r"event must be whole numbers.*got 0\.5 at row 0",
+    ),
     "negative event": (lambda y: frame(y, event=-1), "event must be >= 0"),
     "gap": (
         lambda y: frame(y, event=y["event"] * 3),
         r"1\.\.M without gaps; got codes up to 3 but no row with 1, 2",
     ),
-    "all censored": (lambda y: frame(y, event=0), "all 240 rows are censored; expected some events"),
-    "upper below time": (lambda y: frame(y, event=1, upper=y["time"] / 2), "upper must be >= time.*Swap the two"),
-    "entry after time": (lambda y: frame(y, entry=y["time"] * 2), "entry must be < time.*Drop rows never at risk"),
+    "all censored": (
+        lambda y: frame(y, event=0),
+        "all 240 rows are censored; expected some events",
+    ),
+    "upper below time": (
+        lambda y: frame(y, event=1, upper=y["time"] / 2),
+        "upper must be >= time.*Swap the two",
+    ),
+    "entry after time": (
+        lambda y: frame(y, entry=y["time"] * 2),
+        "entry must be < time.*Drop rows never at risk",
+    ),
     "entry at time": (lambda y: frame(y, entry=y["time"]), "entry must be < time"),
-    "all events at 0": (lambda y: frame(y, time=0.0, event=1), "all events happened at time 0.*more finely"),
+    "all events at 0": (
+        lambda y: frame(y, time=0.0, event=1),
+        "all events happened at time 0.*more finely",
+    ),
 }
 
 
@@ -174,12 +213,16 @@ def test_bad_targets_are_refused(quick, single, change, message):
 
 
 def test_an_event_kind_without_weight_is_refused(quick, competing):
-    with pytest.raises(InputError, match=r"positive for some row of every event type; got only zeros for \[2\]"):
+    with pytest.raises(
+        InputError, match=r"positive for some row of every event type; got only zeros for \[2\]"
+    ):
         quick().fit(*competing, sample_weight=np.where(competing.y["event"] == 2, 0.0, 1.0))
 
 
 def test_rows_must_match(quick, single):
-    with pytest.raises(InputError, match="must have the same rows; got 239 in X and 240 in y. Select"):
+    with pytest.raises(
+        InputError, match="must have the same rows; got 239 in X and 240 in y. Select"
+    ):
         quick().fit(single.X[1:], single.y)
     model = quick().fit(*single)
     for method in (model.score, model.log_likelihood):
@@ -192,7 +235,9 @@ def test_one_row_is_refused(quick, single):
     with pytest.raises(InputError, match="at least 2 rows.*got n_samples = 1"):
         quick().fit(single.X[:1], y)
     with pytest.raises(InputError, match="at least 2 rows"):
-        quick().fit(single.X, single.y, sample_weight=np.arange(240) == np.flatnonzero(single.y["event"])[0])
+        quick().fit(
+            single.X, single.y, sample_weight=np.arange(240) == np.flatnonzero(single.y["event"])[0]
+        )
 
 
 def test_few_rows_warn_that_nothing_is_held_out(quick):
@@ -207,9 +252,15 @@ def test_few_rows_warn_that_nothing_is_held_out(quick):
 
 def test_events_that_the_model_does_not_know_are_refused(quick, single, competing):
     model = quick().fit(*single)
-    with pytest.raises(TargetError, match=r"y has event 2; the training rows have 1\.\.1 only.*code the event as cens"):
+    with pytest.raises(
+        TargetError,
+        match=r"y has event 2; the training rows have 1\.\.1 only.*code the event as cens",
+    ):
         model.log_likelihood(*competing)
-    with pytest.raises(InputError, match=r"event must be a whole number in 1\.\.1, the event types seen in fit; got 2"):
+    with pytest.raises(
+        InputError,
+        match=r"event must be a whole number in 1\.\.1, the event types seen in fit; got 2",
+    ):
         model.predict_cumulative_incidence(single.X, TIMES, event=2)
     with pytest.raises(InputError, match=r"event must be a whole number in 1\.\.2.*got 3"):
         quick().fit(*competing).predict_cumulative_incidence(competing.X, TIMES, event=3)
@@ -217,9 +268,12 @@ def test_events_that_the_model_does_not_know_are_refused(quick, single, competin
 
 def test_a_limit_of_times_does_not_go_with_intervals_under_competing_risks(quick, competing):
     y = competing.y
-    mixed = make_target(y["time"], y["event"], upper=np.where(y["event"] == 1, y["time"] + 1, np.nan))
+    mixed = make_target(
+        y["time"], y["event"], upper=np.where(y["event"] == 1, y["time"] + 1, np.nan)
+    )
     with pytest.raises(
-        SettingError, match=r"t_max cannot go with intervals .*Leave t_max .or rounding. out, or use objective='elbo'"
+        SettingError,
+        match=r"t_max cannot go with intervals .*Leave t_max .or rounding. out, or use objective='elbo'",
     ):
         quick(t_max=1e6).fit(competing.X, mixed)
     quick(t_max=1e6, objective="elbo", max_epochs=1).fit(competing.X, mixed)
@@ -251,9 +305,17 @@ def test_bad_weights_of_the_likelihood_are_refused(quick, single):
 
 
 BAD_VALIDATION = {
-    "no pair": (lambda X, y: X, InputError, r"validation_data must be a pair \(X, y\); got DataFrame"),
+    "no pair": (
+        lambda X, y: X,
+        InputError,
+        r"validation_data must be a pair \(X, y\); got DataFrame",
+    ),
     "three": (lambda X, y: (X, y, y), InputError, "must be a pair"),
-    "lengths": (lambda X, y: (X[:5], y), InputError, "validation_data: X and y must have the same rows; got 5 in X"),
+    "lengths": (
+        lambda X, y: (X[:5], y),
+        InputError,
+        "validation_data: X and y must have the same rows; got 5 in X",
+    ),
     "column missing": (lambda X, y: (X[["age"]], y), CovariateError, r"missing \['dose'"),
     "column more": (lambda X, y: (X.assign(more=1), y), CovariateError, r"unknown \['more'\]"),
     "unknown event": (
@@ -267,11 +329,17 @@ BAD_VALIDATION = {
         TargetError,
         "validation_data has no row that says anything",
     ),
-    "beyond t_max": (lambda X, y: (X, frame(y, time=1e6)), SettingError, "t_max must lie beyond every time"),
+    "beyond t_max": (
+        lambda X, y: (X, frame(y, time=1e6)),
+        SettingError,
+        "t_max must lie beyond every time",
+    ),
 }
 
 
-@pytest.mark.parametrize(("change", "error", "message"), BAD_VALIDATION.values(), ids=BAD_VALIDATION.keys())
+@pytest.mark.parametrize(
+    ("change", "error", "message"), BAD_VALIDATION.values(), ids=BAD_VALIDATION.keys()
+)
 def test_bad_validation_data_are_refused(quick, mixed_table, change, error, message):
     with pytest.raises(error, match=message):
         quick(t_max=1e5).fit(*mixed_table, validation_data=change(*mixed_table))
@@ -283,7 +351,9 @@ def test_bad_validation_data_are_refused(quick, mixed_table, change, error, mess
 def test_missing_values_need_a_preprocessor(quick, single):
     X = single.X.copy()
     X[4, 1] = np.nan
-    with pytest.raises(CovariateError, match=r"got nan in row 4, column 1 \(1 such\).*Use preprocessor='auto'"):
+    with pytest.raises(
+        CovariateError, match=r"got nan in row 4, column 1 \(1 such\).*Use preprocessor='auto'"
+    ):
         quick(preprocessor=None).fit(X, single.y)
     model = quick(preprocessor=None).fit(*single)
     with pytest.raises(CovariateError, match="got nan in row 4, column 1"):
@@ -291,7 +361,9 @@ def test_missing_values_need_a_preprocessor(quick, single):
 
 
 def test_labels_need_a_preprocessor(quick, mixed_table):
-    with pytest.raises(CovariateError, match="X must hold numbers.*Use preprocessor='auto' for categories"):
+    with pytest.raises(
+        CovariateError, match="X must hold numbers.*Use preprocessor='auto' for categories"
+    ):
         quick(preprocessor=None).fit(*mixed_table)
 
 
@@ -305,7 +377,9 @@ def test_infinite_values_are_refused(quick, single):
 
 def test_constant_columns_have_no_effect(quick, single):
     X = np.column_stack([single.X, np.full(240, 7.0)])
-    np.testing.assert_array_equal(quick().fit(X, single.y).predict(X), quick().fit(*single).predict(single.X))
+    np.testing.assert_array_equal(
+        quick().fit(X, single.y).predict(X), quick().fit(*single).predict(single.X)
+    )
 
 
 def test_only_constant_columns_warn_and_give_one_curve(quick, single):
@@ -342,12 +416,16 @@ def test_columns_of_arrays_at_prediction(quick, single):
 def test_unseen_categories_warn(quick, mixed_table):
     model = quick().fit(*mixed_table)
     X = mixed_table.X.assign(sex="X")
-    with pytest.warns(LifemixWarning, match=r"'sex' has levels that training did not have: 'X' \(240 rows\)"):
+    with pytest.warns(
+        LifemixWarning, match=r"'sex' has levels that training did not have: 'X' \(240 rows\)"
+    ):
         assert is_survival(model.predict_survival_function(X, TIMES))
 
 
 def test_too_large_values_are_refused(quick, single):
-    with pytest.raises(CovariateError, match="too large for single precision; got 1e\\+35, expected.*Scale it"):
+    with pytest.raises(
+        CovariateError, match="too large for single precision; got 1e\\+35, expected.*Scale it"
+    ):
         quick(preprocessor=None).fit(np.full((240, 1), 1e35), single.y)
     model = quick(preprocessor=None).fit(*single)
     with pytest.raises(CovariateError, match="too large"):
@@ -355,19 +433,28 @@ def test_too_large_values_are_refused(quick, single):
 
 
 @pytest.mark.parametrize("primitive", ["weibull", "lognormal", "loglogistic"])
-@pytest.mark.parametrize("settings", [{"hidden": ()}, {"hidden": (4,), "activation": "relu"}], ids=str)
-def test_far_rows_give_probabilities_and_absurd_ones_are_refused(quick, competing, settings, primitive):
-    model = quick(preprocessor=None, shift_activation="identity", primitive=primitive, **settings).fit(*competing)
+@pytest.mark.parametrize(
+    "settings", [{"hidden": ()}, {"hidden": (4,), "activation": "relu"}], ids=str
+)
+def test_far_rows_give_probabilities_and_absurd_ones_are_refused(
+    quick, competing, settings, primitive
+):
+    model = quick(
+        preprocessor=None, shift_activation="identity", primitive=primitive, **settings
+    ).fit(*competing)
     directions = np.vstack([np.eye(3), -np.eye(3)])
     times = [0.0, 1e-9, 1.0, 1e9]
     for size in (1e2, 6e2):
         survival = model.predict_survival_function(size * directions, times)
         assert is_survival(survival)
-        incidences = [model.predict_cumulative_incidence(size * directions, times, event) for event in (1, 2)]
+        incidences = [
+            model.predict_cumulative_incidence(size * directions, times, event) for event in (1, 2)
+        ]
         np.testing.assert_allclose(survival + sum(incidences), 1, atol=1e-6)
     for size in (1e8, 1e29):
         with pytest.raises(
-            CovariateError, match=r"near the training rows; got \d rows, the first is row \d.*Check the"
+            CovariateError,
+            match=r"near the training rows; got \d rows, the first is row \d.*Check the",
         ):
             model.predict_survival_function(size * directions, times)
 
@@ -384,8 +471,17 @@ def test_unscaled_tables_train(quick, single, scale):
 
 
 def test_a_fit_that_diverged_says_so(quick, single):
-    model = quick(preprocessor=None, hidden=(), shift_activation="identity", learning_rate=10, validation_fraction=0)
-    with pytest.raises(DivergedError, match=r"training diverged: .* 1 of 1 models .*Lower learning_rate, or scale X"):
+    model = quick(
+        preprocessor=None,
+        hidden=(),
+        shift_activation="identity",
+        learning_rate=10,
+        validation_fraction=0,
+    )
+    with pytest.raises(
+        DivergedError,
+        match=r"training diverged: .* 1 of 1 models .*Lower learning_rate, or scale X",
+    ):
         model.fit(single.X * 1e25, single.y)
     assert not hasattr(model, "n_events_")
 
@@ -405,7 +501,9 @@ def test_misshapen_tables_are_refused(quick, single, X, message):
     if X.shape != (240, 0):
         with pytest.raises(CovariateError, match=message):
             model.predict(X)
-    with pytest.raises(InputError, match=message if len(X) else "X must have at least one row; got 0"):
+    with pytest.raises(
+        InputError, match=message if len(X) else "X must have at least one row; got 0"
+    ):
         quick().fit(X, single.y)
 
 
@@ -414,7 +512,9 @@ def test_misshapen_tables_are_refused(quick, single, X, message):
 METHODS = {
     "survival": lambda model, X, times: model.predict_survival_function(X, times),
     "incidence": lambda model, X, times: model.predict_cumulative_incidence(X, times, 1),
-    "survival with its spread": lambda model, X, times: model.predict_survival_function(X, times, return_std=True)[0],
+    "survival with its spread": lambda model, X, times: model.predict_survival_function(
+        X, times, return_std=True
+    )[0],
 }
 
 
@@ -432,7 +532,9 @@ def test_times_of_prediction(quick, request, data, method):
     for bad in ([], [[1.0, 2.0]], ["soon"]):
         with pytest.raises(InputError, match="times must be"):
             method(model, X, bad)
-    with pytest.warns(LifemixWarning, match="times are not sorted; the results come in the order given") as caught:
+    with pytest.warns(
+        LifemixWarning, match="times are not sorted; the results come in the order given"
+    ) as caught:
         unsorted = method(model, X, TIMES[::-1])
     assert [warning.filename for warning in caught] == [__file__]
     np.testing.assert_allclose(unsorted, expected[:, ::-1], rtol=1e-9)
@@ -468,7 +570,10 @@ BAD_SETTINGS = {
     "hidden": (100, r"hidden must be a sequence of widths such as \(100,\) or \(64, 32\); got 100"),
     "bias": ("no", "bias must be True or False; got 'no'"),
     "encoder": ("mlp", "encoder must be an nn.Module, one of lifemix.encoders or None; got str"),
-    "preprocessor": ("standard", "preprocessor must be 'auto', None or a scikit-learn transformer; got 'standard'"),
+    "preprocessor": (
+        "standard",
+        "preprocessor must be 'auto', None or a scikit-learn transformer; got 'standard'",
+    ),
     "device": ("abacus", "device 'abacus' cannot be used.*Try 'auto' or 'cpu'"),
     "random_state": (-1, "random_state must be a whole number >= 0"),
     "checkpoint": (3, "checkpoint must be a folder or None; got 3"),
@@ -491,7 +596,10 @@ def test_bad_widths_are_refused(quick, single, hidden):
 
 
 BAD_ENCODERS = {
-    "inputs": (nn.Linear(7, 4), r"inputs of shape \[rows, 3\].*mat1 and mat2.*Change its first layer"),
+    "inputs": (
+        nn.Linear(7, 4),
+        r"inputs of shape \[rows, 3\].*mat1 and mat2.*Change its first layer",
+    ),
     "flat": (
         nn.Sequential(nn.Linear(3, 1), nn.Flatten(0)),
         r"one row of features per row, shape \[2, width\]; got \(2,\)",
@@ -518,15 +626,27 @@ def test_a_failed_refit_leaves_the_model_as_it_was(quick, single, mixed_table):
     model = quick().fit(*single)
     expected = model.predict(single.X)
     with pytest.raises(InputError):
-        model.fit(mixed_table.X, mixed_table.y, validation_data=(mixed_table.X[["age"]], mixed_table.y))
+        model.fit(
+            mixed_table.X, mixed_table.y, validation_data=(mixed_table.X[["age"]], mixed_table.y)
+        )
     np.testing.assert_array_equal(model.predict(single.X), expected)
     assert model.n_features_in_ == 3
 
 
 @pytest.mark.parametrize(
-    "method", ["predict", "predict_distribution", "transform", "get_feature_names_out", "score", "log_likelihood"]
+    "method",
+    [
+        "predict",
+        "predict_distribution",
+        "transform",
+        "get_feature_names_out",
+        "score",
+        "log_likelihood",
+    ],
 )
 def test_unfitted_models_say_so(quick, single, method):
-    arguments = {"score": single, "log_likelihood": single, "get_feature_names_out": ()}.get(method, (single.X,))
+    arguments = {"score": single, "log_likelihood": single, "get_feature_names_out": ()}.get(
+        method, (single.X,)
+    )
     with pytest.raises(NotFittedError):
         getattr(quick(), method)(*arguments)

@@ -23,12 +23,20 @@ def parts():
 def test_models_fitted_together_predict_as_when_fitted_alone(parts):
     first, second, held_out = parts
     options = [(first, 1e-3, 1), (first, 1e-2, 2), (second, 1e-3, 1)]
-    models = [DeepSurvivalMachines(learning_rate=rate, max_epochs=5, n_members=n) for _, rate, n in options]
-    fittings = [FitRequest(model, *part, held_out) for model, (part, *_) in zip(models, options, strict=True)]
+    models = [
+        DeepSurvivalMachines(learning_rate=rate, max_epochs=5, n_members=n)
+        for _, rate, n in options
+    ]
+    fittings = [
+        FitRequest(model, *part, held_out)
+        for model, (part, *_) in zip(models, options, strict=True)
+    ]
     done = sorted(fit_many(fittings, max_fleet=3), key=lambda one: one.number)
     assert [one.number for one in done] == [0, 1, 2]
     for one, (part, rate, n) in zip(done, options, strict=True):
-        alone = DeepSurvivalMachines(learning_rate=rate, max_epochs=5, n_members=n).fit(*part, validation_data=held_out)
+        alone = DeepSurvivalMachines(learning_rate=rate, max_epochs=5, n_members=n).fit(
+            *part, validation_data=held_out
+        )
         assert one.error is None
         np.testing.assert_allclose(
             one.model.predict_survival_function(held_out[0], [50, 100]),
@@ -56,7 +64,9 @@ def test_targets_of_different_kinds_are_each_learned_as_they_are(parts):
     assert sorted(one.number for one in done) == list(range(len(targets)))
     for one in done:
         assert one.error is None
-        expected = model().fit(X, targets[one.number]).predict_survival_function(held_out[0], [50, 100])
+        expected = (
+            model().fit(X, targets[one.number]).predict_survival_function(held_out[0], [50, 100])
+        )
         found = one.model.predict_survival_function(held_out[0], [50, 100])
         np.testing.assert_allclose(found, expected, atol=2e-5)
 
@@ -64,7 +74,11 @@ def test_targets_of_different_kinds_are_each_learned_as_they_are(parts):
 def test_models_of_a_fleet_stop_one_by_one_on_held_out_rows_of_their_own(parts):
     """Each has its own number of held-out rows and its own time to stop; none is disturbed by those that went."""
     first, second, third = parts
-    requests = [(0.05, first, second), (1e-3, first, (third[0][:150], third[1][:150])), (0.05, second, third)]
+    requests = [
+        (0.05, first, second),
+        (1e-3, first, (third[0][:150], third[1][:150])),
+        (0.05, second, third),
+    ]
 
     def model(rate):
         return DeepSurvivalMachines(learning_rate=rate, max_epochs=9, patience=2, hidden=(20,), k=2)
@@ -80,14 +94,17 @@ def test_models_of_a_fleet_stop_one_by_one_on_held_out_rows_of_their_own(parts):
             losses = [[record[name] for record in fitted.history_] for fitted in (one, alone)]
             np.testing.assert_allclose(*losses, rtol=1e-4)
         expected = alone.predict_survival_function(third[0], [50, 100])
-        np.testing.assert_allclose(one.predict_survival_function(third[0], [50, 100]), expected, atol=1e-4)
+        np.testing.assert_allclose(
+            one.predict_survival_function(third[0], [50, 100]), expected, atol=1e-4
+        )
 
 
 def test_a_model_that_diverges_comes_with_its_error_and_leaves_its_neighbour_alone(parts):
     first, _, held_out = parts
     X, new = first[0].to_numpy(), held_out[0].to_numpy()
     wild, tame, alone = (
-        DeepSurvivalMachines(max_epochs=3, learning_rate=r, preprocessor=None) for r in (10, 1e-3, 1e-3)
+        DeepSurvivalMachines(max_epochs=3, learning_rate=r, preprocessor=None)
+        for r in (10, 1e-3, 1e-3)
     )
     requests = [FitRequest(wild, X * 1e20, first[1]), FitRequest(tame, X, first[1])]
     done = {one.number: one for one in fit_many(requests)}
@@ -96,15 +113,23 @@ def test_a_model_that_diverges_comes_with_its_error_and_leaves_its_neighbour_alo
     assert not hasattr(done[0].model, "n_events_")
     assert done[1].error is None
     expected = alone.fit(X, first[1]).predict_survival_function(new, [50, 100])
-    np.testing.assert_allclose(done[1].model.predict_survival_function(new, [50, 100]), expected, atol=1e-4)
+    np.testing.assert_allclose(
+        done[1].model.predict_survival_function(new, [50, 100]), expected, atol=1e-4
+    )
 
 
 FITS = {
     "good": (Fit(torch.zeros(2), 1, 0.5, [0.7], [0.5]), False),
     "no epoch at all": (Fit(torch.zeros(2)), False),
-    "an earlier epoch to go back to": (Fit(torch.zeros(2), 1, 0.5, [0.7, math.nan], [0.5, math.nan]), False),
+    "an earlier epoch to go back to": (
+        Fit(torch.zeros(2), 1, 0.5, [0.7, math.nan], [0.5, math.nan]),
+        False,
+    ),
     "nothing held out": (Fit(torch.zeros(2), 2, math.nan, [0.7, 0.6], [math.nan, math.nan]), False),
-    "nothing held out, last loss infinite": (Fit(torch.zeros(2), 2, math.nan, [0.7, math.inf], [math.nan] * 2), True),
+    "nothing held out, last loss infinite": (
+        Fit(torch.zeros(2), 2, math.nan, [0.7, math.inf], [math.nan] * 2),
+        True,
+    ),
     "no finite loss": (Fit(torch.zeros(2), 0, math.inf, [math.nan], [math.nan]), True),
     "weights that are no numbers": (Fit(torch.tensor([0.0, math.nan]), 1, 0.5, [0.7], [0.5]), True),
     "infinite weights": (Fit(torch.tensor([math.inf, 0.0]), 1, 0.5, [0.7], [0.5]), True),
@@ -116,5 +141,7 @@ def test_a_fit_without_a_finite_epoch_has_diverged(fit, diverged):
     if not diverged:
         check_finite([fit])
         return
-    with pytest.raises(DivergedError, match=rf"1 of 2 models are not finite after {len(fit.train_loss)} epochs"):
+    with pytest.raises(
+        DivergedError, match=rf"1 of 2 models are not finite after {len(fit.train_loss)} epochs"
+    ):
         check_finite([FITS["good"][0], fit])

@@ -23,17 +23,25 @@ def target_of(kind):
     if kind != "interval":
         return make_target(fields["time"], fields["event"], entry=fields.get("entry"))
     endless = fields["upper"] < 0
-    return make_target(fields["lower"], np.where(endless, 0, 1), upper=np.where(endless, np.nan, fields["upper"]))
+    return make_target(
+        fields["lower"], np.where(endless, 0, 1), upper=np.where(endless, np.nan, fields["upper"])
+    )
 
 
 def fit(primitive, kind, column=0.0, **settings):
     y = target_of(kind)
     X = np.full((len(y), 1), column)
-    model = DeepSurvivalMachines(primitive, k=1, preprocessor=None if column == 0 else "auto", **settings)
+    model = DeepSurvivalMachines(
+        primitive, k=1, preprocessor=None if column == 0 else "auto", **settings
+    )
     weight = DATA[kind].get("weight")
     model.fit(X, y, sample_weight=weight)
     components = model.predict_distribution(X[:1]).components
-    return float(components.location), float(components.log_precision), model.log_likelihood(X, y, weight)
+    return (
+        float(components.location),
+        float(components.log_precision),
+        model.log_likelihood(X, y, weight),
+    )
 
 
 @pytest.mark.parametrize("primitive", PRIMITIVES)
@@ -74,7 +82,9 @@ CASES = [(name, kind) for name, kinds in FAMILIES["optimum"].items() for kind in
 def parameters_of(primitive, kind):
     y = target_of(kind)
     X = np.zeros((len(y), 1))
-    model = DeepSurvivalMachines(primitive, k=1, hidden=(), preprocessor=None, n_members=1).fit(X, y)
+    model = DeepSurvivalMachines(primitive, k=1, hidden=(), preprocessor=None, n_members=1).fit(
+        X, y
+    )
     components = model.predict_distribution(X[:1]).components
     return [float(value) for value in components.parameters], model.log_likelihood(X, y)
 
@@ -97,7 +107,9 @@ def test_other_families_equal_lifelines(primitive):
 
 @pytest.mark.filterwarnings("ignore:no column varies")
 def test_a_constant_column_is_no_covariate():
-    np.testing.assert_allclose(fit("weibull", "right", column=5.0), fit("weibull", "right"), rtol=1e-9)
+    np.testing.assert_allclose(
+        fit("weibull", "right", column=5.0), fit("weibull", "right"), rtol=1e-9
+    )
 
 
 def test_linear_model_is_the_accelerated_failure_time_model():
@@ -110,9 +122,16 @@ def test_linear_model_is_the_accelerated_failure_time_model():
     frame = X.assign(time=time, event=event)
     reference = lifelines.WeibullAFTFitter().fit(frame, "time", "event", ancillary=True)
     model = DeepSurvivalMachines(
-        k=1, hidden=(), shift_activation="identity", max_epochs=150, validation_fraction=0, learning_rate=3e-3
+        k=1,
+        hidden=(),
+        shift_activation="identity",
+        max_epochs=150,
+        validation_fraction=0,
+        learning_rate=3e-3,
     ).fit(X, make_target(time, event))
     times = [0.5, 1.0, 2.0, 5.0, 10.0]
     theirs = reference.predict_survival_function(frame, times).to_numpy().T
     assert np.abs(model.predict_survival_function(X, times) - theirs).mean() < 0.01
-    np.testing.assert_allclose(model.log_likelihood(X, make_target(time, event)), reference.log_likelihood_, atol=1.0)
+    np.testing.assert_allclose(
+        model.log_likelihood(X, make_target(time, event)), reference.log_likelihood_, atol=1.0
+    )

@@ -20,7 +20,9 @@ def bimodal():
 
 def held_out(bimodal, objective, k):
     (X, y), (X_new, y_new) = bimodal
-    model = DeepSurvivalMachines(k=k, objective=objective, hidden=(20,), learning_rate=3e-3, max_epochs=60).fit(X, y)
+    model = DeepSurvivalMachines(
+        k=k, objective=objective, hidden=(20,), learning_rate=3e-3, max_epochs=60
+    ).fit(X, y)
     return model, model.log_likelihood(X_new, y_new) / len(y_new)
 
 

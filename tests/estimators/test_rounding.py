@@ -44,17 +44,27 @@ def test_other_times_are_taken_as_they_are():
     assert rounding_of(as_target(make_target(time, event))) == 0
     assert rounding_of(as_target(make_target(np.ceil(100 * time), event))) == 0  # few share a time
     assert (
-        rounding_of(as_target(make_target(np.ceil(300 * np.repeat(time, 9)), np.repeat(event, 9)))) == 0
+        rounding_of(as_target(make_target(np.ceil(300 * np.repeat(time, 9)), np.repeat(event, 9))))
+        == 0
     )  # fine steps
-    assert rounding_of(as_target(make_target(whole, event * (1 + (X[:, 1] > 0))))) == 0  # two event types
+    assert (
+        rounding_of(as_target(make_target(whole, event * (1 + (X[:, 1] > 0))))) == 0
+    )  # two event types
     upper = np.where((event > 0) & (X[:, 1] > 0), whole + 1, np.nan)
     assert rounding_of(as_target(make_target(whole, event, upper=upper))) == 0
-    assert rounding_of(as_target(make_target(np.full(len(time), 3.0), event))) == 0  # one time has no step
+    assert (
+        rounding_of(as_target(make_target(np.full(len(time), 3.0), event))) == 0
+    )  # one time has no step
 
 
 def test_an_event_counts_as_one_in_the_step_around_its_time():
     y = as_target(
-        make_target([0.0, 2.0, 4.0, 4.0, 6.0], [1, 1, 0, 1, 1], entry=[0, 0, 0, 3.5, 0], upper=[np.nan] * 4 + [7])
+        make_target(
+            [0.0, 2.0, 4.0, 4.0, 6.0],
+            [1, 1, 0, 1, 1],
+            entry=[0, 0, 0, 3.5, 0],
+            upper=[np.nan] * 4 + [7],
+        )
     )
     seen = events_in_steps(y, 2.0)
     np.testing.assert_array_equal(seen.time, [0, 1, 4, 3.5, 6])
@@ -66,12 +76,16 @@ def test_an_event_counts_as_one_in_the_step_around_its_time():
 def test_it_is_the_likelihood_of_such_intervals_while_the_target_stays():
     X, y = coarse()
     upper = np.where(y["event"] > 0, y["time"] + 0.5, np.nan)
-    intervals = make_target(np.where(y["event"] > 0, y["time"] - 0.5, y["time"]), y["event"], upper=upper)
+    intervals = make_target(
+        np.where(y["event"] > 0, y["time"] - 0.5, y["time"]), y["event"], upper=upper
+    )
     model = DeepSurvivalMachines(**SMALL, rounding=1.0).fit(X, y)
     told = DeepSurvivalMachines(**SMALL).fit(X, intervals)
     assert model.history_ == told.history_
     times = [0.5, 2.0, 5.0]
-    np.testing.assert_array_equal(model.predict_survival_function(X, times), told.predict_survival_function(X, times))
+    np.testing.assert_array_equal(
+        model.predict_survival_function(X, times), told.predict_survival_function(X, times)
+    )
     assert not model.training_target_.interval.any()
     assert model.last_event_time_ == y["time"][y["event"] > 0].max()
 
@@ -128,7 +142,9 @@ def test_a_table_on_disk_is_treated_as_in_memory(tmp_path):
     path.write_text("\n".join(["a,b,time,event", *rows]) + "\n")
     source = TableSource(path, time="time", event="event")
     assert DeepSurvivalMachines(**SMALL, rounding=None).fit(source).settings_["rounding"] == 1
-    automatic, chosen = (DeepSurvivalMachines(**SMALL, rounding=step).fit(source) for step in (None, 1.0))
+    automatic, chosen = (
+        DeepSurvivalMachines(**SMALL, rounding=step).fit(source) for step in (None, 1.0)
+    )
     assert automatic.history_ == chosen.history_
 
 

@@ -43,7 +43,9 @@ def test_scores_equal_those_of_grid_search(data, searched):
     assert set(reference.cv_results_) == set(searched.cv_results_)
     assert searched.cv_results_["params"] == reference.cv_results_["params"]
     for name in ("split0_test_score", "split2_test_score", "mean_test_score", "std_test_score"):
-        np.testing.assert_allclose(searched.cv_results_[name], reference.cv_results_[name], atol=5e-3)
+        np.testing.assert_allclose(
+            searched.cv_results_[name], reference.cv_results_[name], atol=5e-3
+        )
     assert searched.n_splits_ == 3
 
 
@@ -76,14 +78,16 @@ def test_models_of_one_shape_train_together(data, monkeypatch):
 
 def test_ensembles_and_likelihood(data):
     X, y = data
-    found = FleetSearchCV(BASE, {"n_members": [1, 3]}, cv=2, scoring="log_likelihood", refit=False, max_fleet=4).fit(
-        X, y
-    )
+    found = FleetSearchCV(
+        BASE, {"n_members": [1, 3]}, cv=2, scoring="log_likelihood", refit=False, max_fleet=4
+    ).fit(X, y)
     (train, test), *_ = EventStratifiedKFold(2).split(X, y)
     for number, members in enumerate((1, 3)):
         alone = clone(BASE).set_params(n_members=members).fit(X.iloc[train], y[train])
         expected = alone.log_likelihood(X.iloc[test], y[test]) / len(test)
-        np.testing.assert_allclose(found.cv_results_["split0_test_score"][number], expected, rtol=1e-4)
+        np.testing.assert_allclose(
+            found.cv_results_["split0_test_score"][number], expected, rtol=1e-4
+        )
     with pytest.raises(SettingError, match="refit=False"):
         found.predict(X)
 
@@ -119,11 +123,16 @@ def test_random_search_draws_from_distributions_by_seed(data):
     X, y = data
     space = {"learning_rate": loguniform(1e-4, 1e-1), "k": [1, 2]}
     first, second, other = (
-        FleetSearchCV(BASE, space, n_iter=3, cv=2, refit=False, random_state=seed).fit(X, y) for seed in (1, 1, 2)
+        FleetSearchCV(BASE, space, n_iter=3, cv=2, refit=False, random_state=seed).fit(X, y)
+        for seed in (1, 1, 2)
     )
     assert len(first.cv_results_["params"]) == 3
-    assert first.cv_results_["params"] == second.cv_results_["params"] != other.cv_results_["params"]
-    np.testing.assert_array_equal(first.cv_results_["mean_test_score"], second.cv_results_["mean_test_score"])
+    assert (
+        first.cv_results_["params"] == second.cv_results_["params"] != other.cv_results_["params"]
+    )
+    np.testing.assert_array_equal(
+        first.cv_results_["mean_test_score"], second.cv_results_["mean_test_score"]
+    )
 
 
 def other_score(model, X, y):
@@ -149,9 +158,15 @@ def test_one_bad_candidate_scores_nan_and_all_bad_are_refused(data):
 def test_a_candidate_that_diverges_scores_nan_and_the_others_are_scored(data):
     X, y = data
     huge = X[["a", "c"]].to_numpy() * 1e25
-    base = clone(BASE).set_params(preprocessor=None, hidden=(), validation_fraction=0, learning_rate=10)
-    with pytest.warns(LifemixWarning, match="a candidate scores NaN: training diverged: .* 1 of 1 models"):
-        found = FleetSearchCV(base, {"max_epochs": [3, 0]}, cv=2, scoring=other_score, refit=False).fit(huge, y)
+    base = clone(BASE).set_params(
+        preprocessor=None, hidden=(), validation_fraction=0, learning_rate=10
+    )
+    with pytest.warns(
+        LifemixWarning, match="a candidate scores NaN: training diverged: .* 1 of 1 models"
+    ):
+        found = FleetSearchCV(
+            base, {"max_epochs": [3, 0]}, cv=2, scoring=other_score, refit=False
+        ).fit(huge, y)
     scores = found.cv_results_["mean_test_score"]
     assert np.isnan(scores[0])
     assert scores[1] == -7.0
@@ -175,17 +190,24 @@ def test_a_second_search_forgets_the_first(data):
 
 def test_processes_give_the_same_scores(data, searched):
     found = FleetSearchCV(BASE, GRID, cv=EventStratifiedKFold(3), refit=False, n_jobs=2).fit(*data)
-    np.testing.assert_allclose(found.cv_results_["mean_test_score"], searched.cv_results_["mean_test_score"], atol=5e-3)
+    np.testing.assert_allclose(
+        found.cv_results_["mean_test_score"], searched.cv_results_["mean_test_score"], atol=5e-3
+    )
 
 
 def test_processes_train_on_arrays_that_joblib_maps_into_memory(data):
     y = make_target(np.tile(data[1]["time"], 50), np.tile(data[1]["event"], 50))
-    X = np.random.default_rng(1).normal(size=(len(y), 40)).astype(np.float32)  # 1.9 MB; joblib maps arrays from 1 MB on
+    X = (
+        np.random.default_rng(1).normal(size=(len(y), 40)).astype(np.float32)
+    )  # 1.9 MB; joblib maps arrays from 1 MB on
     base = clone(BASE).set_params(max_epochs=1, batch_size=1024)
     alone, parallel = (
-        FleetSearchCV(base, {"k": [1, 2]}, cv=2, refit=False, max_fleet=1, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)
+        FleetSearchCV(base, {"k": [1, 2]}, cv=2, refit=False, max_fleet=1, n_jobs=n_jobs).fit(X, y)
+        for n_jobs in (1, 2)
     )
-    np.testing.assert_array_equal(alone.cv_results_["mean_test_score"], parallel.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(
+        alone.cv_results_["mean_test_score"], parallel.cv_results_["mean_test_score"]
+    )
 
 
 def test_competing_risks(data):
@@ -200,7 +222,10 @@ def test_competing_risks(data):
     [
         (FleetSearchCV(BASE, {"k": [0]}), "k must be a whole number of at least 1; got 0"),
         (FleetSearchCV(BASE, {"k": [1]}, scoring="auc"), "scoring must be one of"),
-        (FleetSearchCV(RandomForestClassifier(), {"max_depth": [1]}), "searches over DeepSurvivalMachines"),
+        (
+            FleetSearchCV(RandomForestClassifier(), {"max_depth": [1]}),
+            "searches over DeepSurvivalMachines",
+        ),
     ],
 )
 def test_bad_settings_are_refused_before_any_work(data, search, message):

@@ -52,15 +52,22 @@ CANNOT_HOLD |= {name.replace("dense", "sparse"): reason for name, reason in CANN
 
 
 @parametrize_with_checks(
-    [FromPlainTarget(hidden=(8,), k=2, max_epochs=3)], expected_failed_checks=lambda estimator: CANNOT_HOLD
+    [FromPlainTarget(hidden=(8,), k=2, max_epochs=3)],
+    expected_failed_checks=lambda estimator: CANNOT_HOLD,
 )
-@pytest.mark.filterwarnings("ignore::lifemix.errors.LifemixWarning", "ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings(
+    "ignore::lifemix.errors.LifemixWarning", "ignore::sklearn.exceptions.SkipTestWarning"
+)
 def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)
 
 
 def test_constructor_only_stores():
-    given = {name: object() for name in inspect.signature(DeepSurvivalMachines.__init__).parameters if name != "self"}
+    given = {
+        name: object()
+        for name in inspect.signature(DeepSurvivalMachines.__init__).parameters
+        if name != "self"
+    }
     model = DeepSurvivalMachines(**given)
     assert vars(model) == given
     assert all(getattr(model, name) is value for name, value in given.items())
@@ -69,8 +76,25 @@ def test_constructor_only_stores():
 def test_every_option_of_the_design_is_a_parameter():
     names = set(DeepSurvivalMachines().get_params())
     assert names >= {
-        *("primitive", "k", "hidden", "objective", "discount", "n_members", "random_state", "activation", "dropout"),
-        *("weight_decay", "prior_strength", "learning_rate", "batch_size", "max_epochs", "patience"),
+        *(
+            "primitive",
+            "k",
+            "hidden",
+            "objective",
+            "discount",
+            "n_members",
+            "random_state",
+            "activation",
+            "dropout",
+        ),
+        *(
+            "weight_decay",
+            "prior_strength",
+            "learning_rate",
+            "batch_size",
+            "max_epochs",
+            "patience",
+        ),
         *("validation_fraction", "preprocessor", "encoder", "device", "verbose"),
     }
 
@@ -115,7 +139,9 @@ def test_score_is_the_mean_concordance_at_the_training_quartiles(quick, competin
     train, test = slice(0, 160), slice(160, None)
     model = quick().fit(X[train], y[train])
     expected = [
-        concordance_td(y[train], y[test], model.predict_cumulative_incidence(X[test], t, event)[:, 0], t, event)
+        concordance_td(
+            y[train], y[test], model.predict_cumulative_incidence(X[test], t, event)[:, 0], t, event
+        )
         for event in (1, 2)
         for t in horizons(y[train], (0.25, 0.5, 0.75), event)
     ]
@@ -125,7 +151,9 @@ def test_score_is_the_mean_concordance_at_the_training_quartiles(quick, competin
 def test_predict_ranks_by_the_restricted_mean(quick, single):
     model = quick().fit(*single)
     last = single.y["time"][single.y["event"] > 0].max()
-    np.testing.assert_array_equal(model.predict(single.X), -model.predict_distribution(single.X).rmst(last))
+    np.testing.assert_array_equal(
+        model.predict(single.X), -model.predict_distribution(single.X).rmst(last)
+    )
 
 
 def test_last_step_of_a_pipeline(quick, single):
@@ -164,13 +192,17 @@ def test_pickling_keeps_the_predictions(quick, mixed_table, tmp_path, round_trip
     model = quick(n_members=members).fit(*mixed_table)
     again = round_trip(model, tmp_path)
     X = mixed_table.X
-    np.testing.assert_array_equal(again.predict_survival_function(X, TIMES), model.predict_survival_function(X, TIMES))
+    np.testing.assert_array_equal(
+        again.predict_survival_function(X, TIMES), model.predict_survival_function(X, TIMES)
+    )
     assert again.score(*mixed_table) == model.score(*mixed_table)
     assert again.history_ == model.history_
 
 
 def test_pickling_keeps_an_encoder_of_the_users(quick, single):
-    model = quick(encoder=torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))).fit(*single)
+    model = quick(encoder=torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))).fit(
+        *single
+    )
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(single.X), model.predict(single.X))
 
@@ -187,16 +219,25 @@ def test_seed_decides_everything(quick, single, settings):
 
 def test_refit_forgets_the_first_fit(quick, single, competing):
     model = quick().fit(*competing)
-    np.testing.assert_array_equal(model.fit(*single).predict(single.X), quick().fit(*single).predict(single.X))
+    np.testing.assert_array_equal(
+        model.fit(*single).predict(single.X), quick().fit(*single).predict(single.X)
+    )
 
 
 def test_no_seed_is_fresh_each_time_and_generators_move_on(quick, single):
     for random_state in (None, np.random.RandomState(0), np.random.default_rng(0)):
         model = quick(random_state=random_state)
-        assert np.abs(model.fit(*single).predict(single.X) - model.fit(*single).predict(single.X)).max() > 1e-4
+        assert (
+            np.abs(
+                model.fit(*single).predict(single.X) - model.fit(*single).predict(single.X)
+            ).max()
+            > 1e-4
+        )
 
 
-@pytest.mark.parametrize("encoder", [None, torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(3, 4))])
+@pytest.mark.parametrize(
+    "encoder", [None, torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(3, 4))]
+)
 def test_global_random_state_is_left_alone(quick, single, encoder):
     np.random.seed(3)
     torch.manual_seed(3)

@@ -23,11 +23,15 @@ CASES = {
 @pytest.mark.parametrize(("columns", "unit", "first"), CASES.values(), ids=CASES)
 def test_unit_and_first_event(columns, unit, first):
     time, event, upper = columns
-    assert TimeScale.learn(as_target(make_target(time, event, upper=upper))) == TimeScale(unit, first)
+    assert TimeScale.learn(as_target(make_target(time, event, upper=upper))) == TimeScale(
+        unit, first
+    )
 
 
 def test_events_at_time_0_alone_are_refused():
-    with pytest.raises(TargetError, match="all events happened at time 0; got no positive event time"):
+    with pytest.raises(
+        TargetError, match="all events happened at time 0; got no positive event time"
+    ):
         TimeScale.learn(as_target(make_target([0.0, 1.0], [1, 0])))
 
 
@@ -36,7 +40,9 @@ def test_events_at_time_0_alone_are_refused():
 def test_a_time_beyond_single_precision_is_refused_with_its_row(far, event, quick, mixed_table):
     y = mixed_table.y.copy()
     y["time"][7], y["event"][7] = far, event
-    expected = f"time must be at most .* got {far:g} at row 7 .*code for unknown".replace("+", r"\+")
+    expected = f"time must be at most .* got {far:g} at row 7 .*code for unknown".replace(
+        "+", r"\+"
+    )
     with pytest.raises(TargetError, match=expected):
         quick().fit(mixed_table.X, y)
     with pytest.raises(TargetError, match="code for unknown"):
@@ -46,6 +52,8 @@ def test_a_time_beyond_single_precision_is_refused_with_its_row(far, event, quic
 def test_a_time_far_beyond_all_others_gives_a_warning_and_finite_losses(quick, mixed_table):
     y = mixed_table.y.copy()
     y["time"][7], y["event"][7] = 1e20, 1
-    with pytest.warns(LifemixWarning, match="one time, 1e\\+20, is more than 1e\\+10 times the median event time"):
+    with pytest.warns(
+        LifemixWarning, match="one time, 1e\\+20, is more than 1e\\+10 times the median event time"
+    ):
         model = quick().fit(mixed_table.X, y)
     assert np.isfinite([record["train_loss"] for record in model.history_]).all()

@@ -50,7 +50,10 @@ def jobs(monkeypatch):
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.tuples(st.integers(0, 2), st.floats(0, 9)), min_size=30, max_size=80), st.integers(0, 2**31))
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.floats(0, 9)), min_size=30, max_size=80),
+    st.integers(0, 2**31),
+)
 def test_held_out_rows_never_overlap_training_rows(rows, seed):
     event, time = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
     event[:12], time[0] = [1, 2] * 6, 2.5  # nothing but 0 and 1 would look like events
@@ -66,7 +69,9 @@ def test_each_member_holds_out_other_rows(quick, single, jobs):
     quick(n_members=3, validation_fraction=0.25).fit(*single)
     held_out = [set(job.validation_rows.tolist()) for job in jobs]
     assert all(len(rows) == 60 for rows in held_out)
-    assert not any(rows & set(job.train_rows.tolist()) for rows, job in zip(held_out, jobs, strict=True))
+    assert not any(
+        rows & set(job.train_rows.tolist()) for rows, job in zip(held_out, jobs, strict=True)
+    )
     assert held_out[0] != held_out[1] != held_out[2]
 
 
@@ -93,13 +98,21 @@ def test_given_rows_change_only_when_to_stop(quick, single):
         quick(max_epochs=3, patience=3).fit(X[:180], y[:180], validation_data=(X[rows], y[rows]))
         for rows in (slice(180, 200), slice(200, 240))
     )
-    assert [record["train_loss"] for record in first.history_] == [record["train_loss"] for record in second.history_]
+    assert [record["train_loss"] for record in first.history_] == [
+        record["train_loss"] for record in second.history_
+    ]
     assert first.time_unit_ == second.time_unit_
 
 
 # Early stopping.
 
-OVERFIT = {"hidden": (32,), "learning_rate": 0.05, "max_epochs": 60, "patience": 4, "batch_size": 40}
+OVERFIT = {
+    "hidden": (32,),
+    "learning_rate": 0.05,
+    "max_epochs": 60,
+    "patience": 4,
+    "batch_size": 40,
+}
 
 
 def encoder(n_inputs=3):
@@ -112,7 +125,11 @@ def held_out_objective(model, X, y):
     distribution = model.predict_distribution(X)
     time = torch.as_tensor(y["time"])[:, None]
     components, weights = distribution.components, distribution.weights
-    terms = np.where(y["event"][:, None] > 0, components.log_pdf(time).numpy(), components.log_survival(time).numpy())
+    terms = np.where(
+        y["event"][:, None] > 0,
+        components.log_pdf(time).numpy(),
+        components.log_survival(time).numpy(),
+    )
     if model.objective == "elbo":
         rows = (weights * terms).sum(1)
     else:
@@ -139,15 +156,21 @@ def test_weights_of_the_best_epoch_are_restored(quick, single, jobs, case):
     assert len(losses) == min(model.best_epoch_[0] + 4, 60)
     assert len(losses) < 60  # it did stop early
     rows = jobs[0].validation_rows.numpy()
-    assert held_out_objective(model, single.X[rows], single.y[rows]) == pytest.approx(min(losses), rel=1e-5, abs=1e-6)
+    assert held_out_objective(model, single.X[rows], single.y[rows]) == pytest.approx(
+        min(losses), rel=1e-5, abs=1e-6
+    )
 
 
 def test_held_out_loss_is_minus_the_mean_log_likelihood_in_the_users_unit(quick, competing, jobs):
     X, y = competing
     model = quick(max_epochs=5).fit(X, make_target(y["time"] * 365.25, y["event"]))
     rows = jobs[0].validation_rows.numpy()
-    likelihood = model.log_likelihood(X[rows], make_target(y["time"][rows] * 365.25, y["event"][rows]))
-    assert -likelihood / len(rows) == pytest.approx(min(r["validation_loss"] for r in model.history_), rel=1e-5)
+    likelihood = model.log_likelihood(
+        X[rows], make_target(y["time"][rows] * 365.25, y["event"][rows])
+    )
+    assert -likelihood / len(rows) == pytest.approx(
+        min(r["validation_loss"] for r in model.history_), rel=1e-5
+    )
 
 
 def test_history_has_every_epoch_of_every_member(quick, single):
@@ -184,7 +207,9 @@ def test_no_epoch_at_all_is_the_warm_start(quick, single):
 def test_without_covariates_one_component_is_the_maximum_likelihood_fit(quick, single, settings):
     """Against lifelines' way of writing it: S(t) = exp(-(t / lambda) ** rho)."""
     y = single.y
-    distribution = quick(k=1, **settings).fit(np.ones((240, 2)), y).predict_distribution(np.ones((1, 2)))
+    distribution = (
+        quick(k=1, **settings).fit(np.ones((240, 2)), y).predict_distribution(np.ones((1, 2)))
+    )
     fitted = WeibullFitter().fit(y["time"], y["event"])
     expected = np.exp(-((np.array(TIMES) / fitted.lambda_) ** fitted.rho_))
     np.testing.assert_allclose(distribution.survival(TIMES)[0], expected, atol=1e-5)
@@ -196,7 +221,11 @@ OPTIONS = [
     *({"optimizer": name} for name in OPTIMIZERS),
     *({"activation": name} for name in ACTIVATIONS),
     *({"shift_activation": name} for name in ACTIVATIONS),
-    *({"primitive": name, "objective": objective} for name in PRIMITIVES for objective in ("exact", "elbo")),
+    *(
+        {"primitive": name, "objective": objective}
+        for name in PRIMITIVES
+        for objective in ("exact", "elbo")
+    ),
     {"primitive": "Log-Normal"},
     {"dropout": 0.5},
     {"weight_decay": 0.1},
@@ -232,17 +261,26 @@ def test_every_option_runs_and_gives_probabilities(quick, competing, options):
     model = quick(**({"max_epochs": 2} | options)).fit(*competing)
     survival = model.predict_survival_function(competing.X[:20], TIMES)
     assert_probabilities(survival)
-    incidences = [model.predict_cumulative_incidence(competing.X[:20], TIMES, event) for event in (1, 2)]
+    incidences = [
+        model.predict_cumulative_incidence(competing.X[:20], TIMES, event) for event in (1, 2)
+    ]
     np.testing.assert_allclose(survival + sum(incidences), 1, atol=1e-6)
     assert np.isfinite(model.log_likelihood(*competing))
     assert np.isfinite(model.predict(competing.X[:20])).all()
-    default = quick(max_epochs=model.max_epochs).fit(*competing).predict_survival_function(competing.X[:20], TIMES)
+    default = (
+        quick(max_epochs=model.max_epochs)
+        .fit(*competing)
+        .predict_survival_function(competing.X[:20], TIMES)
+    )
     assert (np.abs(survival - default).max() < 1e-7) == (options in SAME_AS_DEFAULT)
 
 
 def test_discount_lowers_the_survival_that_censored_rows_vouch_for(quick, single):
     means = [
-        quick(discount=discount, max_epochs=40).fit(*single).predict_survival_function(single.X, 8.0).mean()
+        quick(discount=discount, max_epochs=40)
+        .fit(*single)
+        .predict_survival_function(single.X, 8.0)
+        .mean()
         for discount in (0.0, 0.5, 1.0)
     ]
     assert means[0] < means[1] < means[2]
@@ -251,7 +289,9 @@ def test_discount_lowers_the_survival_that_censored_rows_vouch_for(quick, single
 def test_t_max_pulls_the_tail_in(quick, single):
     t_max = single.y["time"].max() * 1.1
     free, limited = (quick(t_max=limit, max_epochs=40).fit(*single) for limit in (None, t_max))
-    survival = [model.predict_survival_function(single.X, t_max).mean() for model in (limited, free)]
+    survival = [
+        model.predict_survival_function(single.X, t_max).mean() for model in (limited, free)
+    ]
     assert survival[0] < 0.8 * survival[1]
     far = quick(t_max=1e12, max_epochs=40).fit(*single)
     np.testing.assert_allclose(far.predict(single.X), free.predict(single.X), rtol=1e-3)
@@ -259,7 +299,9 @@ def test_t_max_pulls_the_tail_in(quick, single):
 
 def test_head_prior_takes_the_covariates_away(quick, single):
     free, held = (
-        quick(head_prior=strength, max_epochs=60, validation_fraction=0).fit(*single).predict(single.X)
+        quick(head_prior=strength, max_epochs=60, validation_fraction=0)
+        .fit(*single)
+        .predict(single.X)
         for strength in (0.0, 100.0)
     )
     assert np.std(held) < 0.05 * np.std(free)
@@ -275,11 +317,20 @@ def test_weight_decay_shrinks_the_weights(quick, single):
 
 def test_prior_holds_the_base_values_at_the_warm_start(quick, single):
     nothing = np.empty((240, 0))
-    start = quick(k=1, preprocessor=None).fit(nothing, single.y).predict_distribution(nothing[:1]).components
-    held = quick(hidden=(), preprocessor=None, prior_strength=1e3, max_epochs=150, validation_fraction=0)
+    start = (
+        quick(k=1, preprocessor=None)
+        .fit(nothing, single.y)
+        .predict_distribution(nothing[:1])
+        .components
+    )
+    held = quick(
+        hidden=(), preprocessor=None, prior_strength=1e3, max_epochs=150, validation_fraction=0
+    )
     components = held.fit(nothing, single.y).predict_distribution(nothing[:1]).components
     for name in ("location", "log_precision"):
-        np.testing.assert_allclose(getattr(components, name)[0], float(getattr(start, name)), atol=0.01)
+        np.testing.assert_allclose(
+            getattr(components, name)[0], float(getattr(start, name)), atol=0.01
+        )
 
 
 def in_intervals(y):
@@ -310,12 +361,17 @@ def test_priors_do_not_grow_with_the_rows(quick, single, change, options, prior)
 
     def fit(copies, strength):
         model = quick(**WHOLE, **options(), max_epochs=15, **{prior: strength})
-        return model.fit(np.tile(X, (copies, 1)), np.tile(y, copies)).predict_survival_function(X, TIMES)
+        return model.fit(np.tile(X, (copies, 1)), np.tile(y, copies)).predict_survival_function(
+            X, TIMES
+        )
 
     once = fit(1, 0.5)
     for copies in (2, 5):
         np.testing.assert_allclose(fit(copies, 0.5), once, atol=2e-5)
-        for other in (0.5 / copies, 0.5 * copies):  # what a prior that shrinks or grows with the rows would be
+        for other in (
+            0.5 / copies,
+            0.5 * copies,
+        ):  # what a prior that shrinks or grows with the rows would be
             assert np.abs(fit(1, other) - once).max() > 1e-3
 
 
@@ -325,12 +381,18 @@ def test_recorded_loss_has_the_penalties_times_their_strength(quick, single, cha
 
     def first_loss(copies, **strengths):
         settings = WHOLE | options() | strengths | {"learning_rate": 1e-12, "max_epochs": 1}
-        return quick(**settings).fit(np.tile(X, (copies, 1)), np.tile(y, copies)).history_[0]["train_loss"]
+        return (
+            quick(**settings)
+            .fit(np.tile(X, (copies, 1)), np.tile(y, copies))
+            .history_[0]["train_loss"]
+        )
 
     for name in ("prior_strength", "head_prior"):
         penalties = {}
         for copies in (1, 3):
-            plain, one, two = (first_loss(copies, **{name: strength}) for strength in (0.0, 1.0, 2.0))
+            plain, one, two = (
+                first_loss(copies, **{name: strength}) for strength in (0.0, 1.0, 2.0)
+            )
             assert two - plain == pytest.approx(2 * (one - plain), rel=1e-4)
             penalties[copies] = one - plain
         assert penalties[1] > 0.01
@@ -341,8 +403,12 @@ def test_tanh_keeps_the_lognormal_near_its_base_and_identity_does_not(quick, sin
     X = single.X * 50
     spans = []
     for shift_activation in (None, "tanh", "identity"):
-        model = quick(primitive="lognormal", shift_activation=shift_activation, hidden=(), preprocessor=None)
-        locations = model.fit(single.X, single.y).predict_distribution(X).components.location.numpy()
+        model = quick(
+            primitive="lognormal", shift_activation=shift_activation, hidden=(), preprocessor=None
+        )
+        locations = (
+            model.fit(single.X, single.y).predict_distribution(X).components.location.numpy()
+        )
         spans.append(np.ptp(locations, axis=0).max())
     assert spans[0] == spans[1] <= 2 + 1e-6
     assert spans[2] > 2
@@ -377,14 +443,18 @@ def test_encoder_of_the_users(quick, competing, make):
     again = quick(encoder=module, max_epochs=3).fit(*competing)
     np.testing.assert_array_equal(again.predict(competing.X), model.predict(competing.X))
     # The representation of a row does not depend on the rows beside it: evaluation, not training.
-    np.testing.assert_allclose(model.transform(competing.X)[:7], model.transform(competing.X[:7]), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        model.transform(competing.X)[:7], model.transform(competing.X[:7]), rtol=1e-6, atol=1e-7
+    )
 
 
 def test_encoder_learns(quick, single):
     model = quick(encoder=encoder(), max_epochs=40).fit(*single)
     assert model.score(*single) > 0.75
     with torch.no_grad():
-        start = model.encoder.eval()(torch.as_tensor(model.preprocessor_.transform(single.X), dtype=torch.float32))
+        start = model.encoder.eval()(
+            torch.as_tensor(model.preprocessor_.transform(single.X), dtype=torch.float32)
+        )
     assert np.abs(model.transform(single.X) - start.numpy()).max() > 0.1
 
 
@@ -403,7 +473,10 @@ def test_frozen_parameters_of_an_encoder_stay(quick, single):
 
 
 def test_predictions_from_several_threads_do_not_disturb_each_other(quick, single):
-    layers = [nn.Linear(3, 16), *(part for _ in range(4) for part in (nn.ReLU(), nn.Linear(16, 16)))]
+    layers = [
+        nn.Linear(3, 16),
+        *(part for _ in range(4) for part in (nn.ReLU(), nn.Linear(16, 16))),
+    ]
     model = quick(encoder=nn.Sequential(*layers), learning_rate=0.05, max_epochs=10).fit(*single)
     expected = model.transform(single.X)
     before = sys.getswitchinterval()
@@ -429,12 +502,17 @@ def test_encoder_members_differ(quick, single):
 def test_ensemble_is_the_equal_mixture_of_its_members(quick, competing):
     X, y = competing
     ensemble = quick(n_members=3).fit(X, y)
-    alone = [network.distribution(ensemble.preprocessor_.transform(X)) for network in ensemble.network_.members()]
+    alone = [
+        network.distribution(ensemble.preprocessor_.transform(X))
+        for network in ensemble.network_.members()
+    ]
     survival = np.stack([member.survival(TIMES) for member in alone])
     mean, std = ensemble.predict_survival_function(X, TIMES, return_std=True)
     np.testing.assert_allclose(mean, survival.mean(0), atol=1e-12)
     np.testing.assert_allclose(std, survival.std(0), atol=1e-12)
-    np.testing.assert_allclose(ensemble.predict_survival_function(X, TIMES), survival.mean(0), atol=1e-12)
+    np.testing.assert_allclose(
+        ensemble.predict_survival_function(X, TIMES), survival.mean(0), atol=1e-12
+    )
     assert (std.max(0) > 1e-3).all()
     total = mean.copy()
     for event in (1, 2):
@@ -442,7 +520,9 @@ def test_ensemble_is_the_equal_mixture_of_its_members(quick, competing):
         expected = np.mean([member.cumulative_incidence(TIMES, event) for member in alone], axis=0)
         np.testing.assert_allclose(incidence, expected, atol=1e-8)
         net = ensemble.predict_distribution(X).net(event).survival(TIMES)
-        np.testing.assert_allclose(net, np.mean([m.net(event).survival(TIMES) for m in alone], axis=0), atol=1e-12)
+        np.testing.assert_allclose(
+            net, np.mean([m.net(event).survival(TIMES) for m in alone], axis=0), atol=1e-12
+        )
         total += incidence
     np.testing.assert_allclose(total, 1, atol=1e-6)
 
@@ -485,7 +565,9 @@ def test_ensemble_is_better_than_its_members_on_average(quick, single):
     X, y = single
     ensemble = quick(n_members=4, max_epochs=10).fit(X[:160], y[:160])
     target, matrix = as_target(y[160:]), ensemble.preprocessor_.transform(X[160:])
-    members = [member.log_likelihood(matrix, target, np.ones(80)) for member in ensemble.network_.members()]
+    members = [
+        member.log_likelihood(matrix, target, np.ones(80)) for member in ensemble.network_.members()
+    ]
     assert ensemble.log_likelihood(X[160:], y[160:]) >= np.mean(members)
 
 
@@ -515,7 +597,12 @@ def test_weight_two_is_the_row_twice_where_nothing_is_random(quick, competing, p
 def test_weights_pull_the_fit(quick, single):
     early = np.where(single.y["time"] < np.median(single.y["time"]), 10.0, 1.0)
     plain = quick(max_epochs=20).fit(*single).predict_survival_function(single.X, 2.0).mean()
-    pulled = quick(max_epochs=20).fit(*single, sample_weight=early).predict_survival_function(single.X, 2.0).mean()
+    pulled = (
+        quick(max_epochs=20)
+        .fit(*single, sample_weight=early)
+        .predict_survival_function(single.X, 2.0)
+        .mean()
+    )
     assert pulled < plain - 0.1
 
 
@@ -529,7 +616,9 @@ def test_the_size_of_the_weights_does_not_matter(quick, single, size):
 
 def test_rows_given_to_stop_on_count_alike_whatever_the_weights(quick, single):
     X, y = single
-    model = quick().fit(X[:180], y[:180], np.linspace(0.1, 5.0, 180), validation_data=(X[180:], y[180:]))
+    model = quick().fit(
+        X[:180], y[:180], np.linspace(0.1, 5.0, 180), validation_data=(X[180:], y[180:])
+    )
     best = min(record["validation_loss"] for record in model.history_)
     assert -model.log_likelihood(X[180:], y[180:]) / 60 == pytest.approx(best, rel=1e-5)
 
@@ -568,7 +657,13 @@ def test_paper_settings_are_those_of_its_text():
     assert model.activation == "relu6"
     assert model.objective == "elbo"
     assert model.bias is False
-    assert (model.head_prior, model.t_max, model.dropout, model.weight_decay, model.n_members) == (0, None, 0, 0, 1)
+    assert (model.head_prior, model.t_max, model.dropout, model.weight_decay, model.n_members) == (
+        0,
+        None,
+        0,
+        0,
+        1,
+    )
 
 
 @pytest.mark.parametrize("primitive", ["weibull", "lognormal"])
@@ -595,13 +690,24 @@ def test_selu_bounds_how_late_an_event_may_come_and_not_how_early():
     x = torch.tensor([[[-50.0], [0.0], [50.0]]], dtype=torch.float64)
     components = architecture.mixtures(views, x).components
     limit = 1.0507009873554805 * 1.6732632423543772
-    np.testing.assert_allclose(components.log_scale[0, :, 0, 0], [2 + limit, 2, 2 - 50 * 1.0507009873554805])
-    np.testing.assert_allclose(components.log_shape[0, :, 0, 0], [0.5 - limit, 0.5, 0.5 + 50 * 1.0507009873554805])
+    np.testing.assert_allclose(
+        components.log_scale[0, :, 0, 0], [2 + limit, 2, 2 - 50 * 1.0507009873554805]
+    )
+    np.testing.assert_allclose(
+        components.log_shape[0, :, 0, 0], [0.5 - limit, 0.5, 0.5 + 50 * 1.0507009873554805]
+    )
 
 
 def test_paper_settings_can_be_overridden():
-    model = DeepSurvivalMachines.paper("lognormal", 8, learning_rate=1e-4, hidden=(50, 50), discount=0.5)
-    assert (model.primitive, model.k, model.learning_rate, model.discount) == ("lognormal", 8, 1e-4, 0.5)
+    model = DeepSurvivalMachines.paper(
+        "lognormal", 8, learning_rate=1e-4, hidden=(50, 50), discount=0.5
+    )
+    assert (model.primitive, model.k, model.learning_rate, model.discount) == (
+        "lognormal",
+        8,
+        1e-4,
+        0.5,
+    )
     assert (model.hidden, model.objective, model.bias) == ((50, 50), "elbo", False)
     with pytest.raises(TypeError, match="clusters"):
         DeepSurvivalMachines.paper(clusters=3)
@@ -632,7 +738,9 @@ def test_representation_of_an_ensemble_stands_side_by_side(quick, single):
 
 def test_representation_of_the_linear_model_is_its_input(quick, single):
     model = quick(hidden=()).fit(*single)
-    np.testing.assert_allclose(model.transform(single.X), model.preprocessor_.transform(single.X), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        model.transform(single.X), model.preprocessor_.transform(single.X), rtol=1e-6, atol=1e-7
+    )
 
 
 def test_set_output_gives_a_frame_with_the_index_of_the_table(quick, mixed_table):
@@ -645,12 +753,20 @@ def test_set_output_gives_a_frame_with_the_index_of_the_table(quick, mixed_table
 
 
 @pytest.mark.parametrize(
-    "settings", [{"k": 10**9}, {"hidden": (10**8, 10**8)}, {"n_members": 2**31 - 1}, {"hidden": (2**31 - 1,) * 20}]
+    "settings",
+    [
+        {"k": 10**9},
+        {"hidden": (10**8, 10**8)},
+        {"n_members": 2**31 - 1},
+        {"hidden": (2**31 - 1,) * 20},
+    ],
 )
 def test_a_model_beyond_all_memory_is_refused_at_once(settings):
     rng = np.random.default_rng(0)
     y = make_target(rng.exponential(size=40), np.ones(40, dtype=int))
-    with pytest.raises(SettingError, match="make [0-9,]+ weights, needing .* GB to train; there are .* Use fewer"):
+    with pytest.raises(
+        SettingError, match="make [0-9,]+ weights, needing .* GB to train; there are .* Use fewer"
+    ):
         DeepSurvivalMachines(**settings).fit(rng.standard_normal((40, 3)), y)
 
 

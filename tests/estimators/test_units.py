@@ -12,14 +12,21 @@ def sample(kind):
     time = rng.weibull(1.2, 600) * np.exp(X[:, 0]) * 300 + 1
     event = rng.integers(0, 3 if kind == "competing" else 2, 600)
     entry = np.where(np.arange(600) % 3 == 0, time / 2, 0.0) if kind == "truncated" else None
-    upper = np.where((np.arange(600) % 4 == 0) & (event > 0), time * 1.5, np.nan) if kind == "interval" else None
+    upper = (
+        np.where((np.arange(600) % 4 == 0) & (event > 0), time * 1.5, np.nan)
+        if kind == "interval"
+        else None
+    )
     return X, time, event, entry, upper
 
 
 def scaled(sample_, factor):
     X, time, event, entry, upper = sample_
     return X, make_target(
-        time * factor, event, None if entry is None else entry * factor, None if upper is None else upper * factor
+        time * factor,
+        event,
+        None if entry is None else entry * factor,
+        None if upper is None else upper * factor,
     )
 
 
@@ -28,7 +35,9 @@ DAYS = np.array([10.0, 100.0, 365.25, 1000.0])
 
 
 def fit(X, y):
-    return DeepSurvivalMachines(k=3, hidden=(16,), max_epochs=25, learning_rate=5e-3, dropout=0.1).fit(X, y)
+    return DeepSurvivalMachines(
+        k=3, hidden=(16,), max_epochs=25, learning_rate=5e-3, dropout=0.1
+    ).fit(X, y)
 
 
 @KINDS
@@ -47,7 +56,9 @@ def test_powers_of_two_give_equal_curves(kind):
     model, eighths = fit(*scaled(data, 1.0)), fit(*scaled(data, 8.0))
     assert np.array_equal(model.network_.parameters, eighths.network_.parameters)
     np.testing.assert_allclose(
-        model.predict_survival_function(X, DAYS), eighths.predict_survival_function(X, DAYS * 8), rtol=1e-12
+        model.predict_survival_function(X, DAYS),
+        eighths.predict_survival_function(X, DAYS * 8),
+        rtol=1e-12,
     )
 
 
@@ -55,7 +66,9 @@ def test_powers_of_two_give_equal_curves(kind):
 def test_likelihood_in_another_unit_differs_by_the_jacobian(kind):
     data = sample(kind)
     exact = (data[2] > 0) & (True if data[4] is None else np.isnan(data[4]))
-    one, other = (fit(*scaled(data, factor)).log_likelihood(*scaled(data, factor)) for factor in (1.0, 0.5))
+    one, other = (
+        fit(*scaled(data, factor)).log_likelihood(*scaled(data, factor)) for factor in (1.0, 0.5)
+    )
     np.testing.assert_allclose(other - one, exact.sum() * np.log(2), atol=1e-6)
 
 
@@ -63,7 +76,10 @@ def test_scale_and_shift_of_covariates_make_no_difference():
     data = sample("single")
     X, y = scaled(data, 1.0)
     moved = X * [3.0, 0.01, 1e4, 7.7] + [100.0, -5.0, 1e5, 0.3]
-    a, b = fit(X, y).predict_survival_function(X, DAYS), fit(moved, y).predict_survival_function(moved, DAYS)
+    a, b = (
+        fit(X, y).predict_survival_function(X, DAYS),
+        fit(moved, y).predict_survival_function(moved, DAYS),
+    )
     np.testing.assert_allclose(a, b, atol=1e-4)
 
 
@@ -87,7 +103,13 @@ def test_discount_shortens_the_tail_and_is_what_stopping_watches():
     X, time, event, *_ = sample("single")
     y = make_target(time, event)
     full, half = (
-        DeepSurvivalMachines(k=2, hidden=(8,), max_epochs=40, discount=discount).fit(X, y) for discount in (1.0, 0.5)
+        DeepSurvivalMachines(k=2, hidden=(8,), max_epochs=40, discount=discount).fit(X, y)
+        for discount in (1.0, 0.5)
     )
-    assert half.predict_survival_function(X, 1000.0).mean() < full.predict_survival_function(X, 1000.0).mean()
-    assert min(r["validation_loss"] for r in half.history_) < min(r["validation_loss"] for r in full.history_)
+    assert (
+        half.predict_survival_function(X, 1000.0).mean()
+        < full.predict_survival_function(X, 1000.0).mean()
+    )
+    assert min(r["validation_loss"] for r in half.history_) < min(
+        r["validation_loss"] for r in full.history_
+    )

@@ -13,7 +13,9 @@ def test_the_tuned_model_bends_and_survives_its_file(tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"u": rng.normal(size=400), "group": rng.choice(["a", "b"], 400)})
     X.loc[::7, "u"] = np.nan
-    scale = np.exp(1.5 * np.abs(X["u"].fillna(0)))  # the same at -u and u: no straight line follows it
+    scale = np.exp(
+        1.5 * np.abs(X["u"].fillna(0))
+    )  # the same at -u and u: no straight line follows it
     y = make_target(rng.exponential(scale), rng.random(400) < 0.8)
     (setting,) = tuned_settings("support")
     model = tuned_model("support", setting | {"n_members": 2}, 0).fit(X, y)
@@ -23,7 +25,8 @@ def test_the_tuned_model_bends_and_survives_its_file(tmp_path):
     path = tmp_path / "best.safetensors"
     save(model, path)
     np.testing.assert_array_equal(
-        load(path).predict_survival_function(X, [0.5, 2.0]), model.predict_survival_function(X, [0.5, 2.0])
+        load(path).predict_survival_function(X, [0.5, 2.0]),
+        model.predict_survival_function(X, [0.5, 2.0]),
     )
 
 
@@ -44,5 +47,7 @@ def test_the_tuned_model_is_the_one_of_the_tables(data, competing):
     (setting,) = tuned_settings(data)
     tuned = DeepSurvivalMachines.tuned(competing)
     ours, theirs = (model.get_params() for model in (tuned, tuned_model(data, setting, 0)))
-    assert {name: str(value) for name, value in ours.items()} == {name: str(value) for name, value in theirs.items()}
+    assert {name: str(value) for name, value in ours.items()} == {
+        name: str(value) for name, value in theirs.items()
+    }
     assert DeepSurvivalMachines.tuned(competing, k=2, n_members=3).get_params()["n_members"] == 3

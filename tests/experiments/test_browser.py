@@ -5,7 +5,9 @@ import shutil
 import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 PAGES = ("index.html", "support.html", "synthetic-quick.html", "transfer.html", "scaling.html")
 
@@ -73,7 +75,9 @@ def test_nothing_is_fetched_and_nothing_is_complained_about(view, name):
     shown = view(name)
     assert [url for url in shown.requests if not url.startswith("data:")] == [shown.url]
     assert shown.complaints == []
-    assert shown.evaluate("() => [...document.images].every(image => image.complete && image.naturalWidth > 0)")
+    assert shown.evaluate(
+        "() => [...document.images].every(image => image.complete && image.naturalWidth > 0)"
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -55,7 +55,9 @@ def test_paired_differences_are_those_of_a_corrected_t_test(first, second, measu
 
 
 def test_holm_multiplies_by_the_number_of_tests_that_are_left():
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])  # R: p.adjust(p, "holm")
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx(
+        [0.03, 0.06, 0.06, 0.02]
+    )  # R: p.adjust(p, "holm")
     assert holm([0.5, 0.9]) == [1.0, 1.0]
     assert holm([]) == []
 
@@ -73,7 +75,9 @@ def test_folds_without_a_number_do_not_count_and_are_told():
     assert (gap.folds, gap.value) == (3, pytest.approx((0.1 + 0.2 + 0.05) / 3))
 
 
-@pytest.mark.parametrize(("mean", "significant"), [(0.8399, False), (0.8401, True), (0.7601, False), (0.7599, True)])
+@pytest.mark.parametrize(
+    ("mean", "significant"), [(0.8399, False), (0.8401, True), (0.7601, False), (0.7599, True)]
+)
 def test_against_the_paper_two_errors_of_both_are_the_limit(mean, significant):
     ours = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "paper", mean, 0.012)
     theirs = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.8, 0.016)  # together 0.020
@@ -83,7 +87,9 @@ def test_against_the_paper_two_errors_of_both_are_the_limit(mean, significant):
 
 def test_an_error_that_is_not_known_makes_nothing_significant():
     ours = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "paper", 0.1, math.nan)
-    assert not against(ours, Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.9, 0.01)).significant
+    assert not against(
+        ours, Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.9, 0.01)
+    ).significant
 
 
 @pytest.mark.parametrize(("data", "cells"), [("support", 18), ("synthetic", 8), ("transfer", 1)])
@@ -99,12 +105,20 @@ def test_a_90_percent_interval_is_a_stricter_reading():
     paper = paper_of(["support"])
     narrow = paper_of(["support"], "interval")
     # 0.0032 away: within two standard errors of 0.002, beyond two of 0.002 / 2.13.
-    place = next(place for model, place in paper if model == "dsm" and paper["dsm", place].error == 0.002)
+    place = next(
+        place for model, place in paper if model == "dsm" and paper["dsm", place].error == 0.002
+    )
     theirs = paper["dsm", place]
     assert narrow["dsm", place].error == pytest.approx(0.002 / 2.132, rel=1e-3)
     ours = replace(theirs, selection="nested", mean=theirs.mean + 0.0032, error=0.0)
     (own,) = agreements([ours])
-    assert (own.model, own.selection, own.total, own.as_error, own.as_interval) == ("dsm", "nested", 1, 1, 0)
+    assert (own.model, own.selection, own.total, own.as_error, own.as_interval) == (
+        "dsm",
+        "nested",
+        1,
+        1,
+        0,
+    )
 
 
 def test_counts_add_up():
@@ -127,7 +141,9 @@ def test_references_and_our_own_models_are_no_rivals():
 
 def test_every_rival_counts_once_under_its_honest_selection():
     # 7 rivals, 3 horizons, 3 levels, C^td and one Brier score
-    gaps = Counter((gap.second.model, gap.second.selection) for gap in against_rivals(table_cells(), "tuned"))
+    gaps = Counter(
+        (gap.second.model, gap.second.selection) for gap in against_rivals(table_cells(), "tuned")
+    )
     assert set(gaps.values()) == {18}
     assert len(gaps) == 7
     assert {("dsm", "nested"), ("rsf", "nested"), ("cph", "fixed")} <= set(gaps)
@@ -138,20 +154,43 @@ def test_what_cannot_be_judged_does_not_count():
     cells = table_cells("synthetic", 2, levels=(0.0,))
     gaps = against_rivals(cells, "tuned")
     assert {gap.second.measure for gap in gaps} == {"ctd"}
-    assert {gap.second.horizon for gap in gaps if gap.second.model == "deephit"} == {0.25, 0.5, 0.75}
-    assert {gap.second.horizon for gap in gaps if gap.second.model == "fg"} == {0.25, 0.5, 0.75, 1.0}
+    assert {gap.second.horizon for gap in gaps if gap.second.model == "deephit"} == {
+        0.25,
+        0.5,
+        0.75,
+    }
+    assert {gap.second.horizon for gap in gaps if gap.second.model == "fg"} == {
+        0.25,
+        0.5,
+        0.75,
+        1.0,
+    }
     assert not is_judged(made([0.1], measure="brier_original"))
 
 
 def test_findings_say_what_the_cells_say():
     truth = published_cells("support")
     ahead = [
-        Cell(c.data, "tuned", c.measure, c.event, c.horizon, c.censoring, "fixed", c.mean + step, c.error)
+        Cell(
+            c.data,
+            "tuned",
+            c.measure,
+            c.event,
+            c.horizon,
+            c.censoring,
+            "fixed",
+            c.mean + step,
+            c.error,
+        )
         for c in truth
         if c.model == "dsm"
         for step in [0.05 if c.measure == "ctd" else -0.05]
     ]
-    ours = [Cell(c.data, "dsm", *c.place[1:], "paper", c.mean, c.error) for c in truth if c.model == "dsm"]
+    ours = [
+        Cell(c.data, "dsm", *c.place[1:], "paper", c.mean, c.error)
+        for c in truth
+        if c.model == "dsm"
+    ]
     text = findings([*ahead, *ours], paper_of(["support"]))
     assert len(text) == 2
     assert "**18 of 18** cells where the paper’s ± is a standard error" in text[0]
@@ -173,19 +212,27 @@ def test_differences_without_spread_are_significant_unless_they_are_none():
 
 
 @pytest.mark.parametrize(
-    ("mean", "error", "behind"), [(0.788, 0.012, True), (0.791, 0.012, False), (0.791, math.nan, True)]
+    ("mean", "error", "behind"),
+    [(0.788, 0.012, True), (0.791, 0.012, False), (0.791, math.nan, True)],
 )
 def test_below_the_paper_by_more_than_one_error(mean, error, behind):
-    theirs = Cell("support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.805, 0.009)  # together 0.015
+    theirs = Cell(
+        "support", "dsm", "ctd", 1, 0.25, 0.0, "published", 0.805, 0.009
+    )  # together 0.015
     ours = Cell("support", "tuned", "ctd", 1, 0.25, 0.0, "nested", mean, error)
     (gap,) = against_paper([ours], {("dsm", theirs.place): theirs}, "tuned")
     assert gap.behind_by_an_error == behind
-    assert f"more than one standard error in {int(behind)})" in findings([ours], {("dsm", theirs.place): theirs})[0]
+    assert (
+        f"more than one standard error in {int(behind)})"
+        in findings([ours], {("dsm", theirs.place): theirs})[0]
+    )
 
 
 def test_rivals_are_counted_one_by_one_and_strong_ones_apart():
     ours, better = made([0.84, 0.841, 0.842]), made([0.86, 0.8612, 0.8621], "forest")
-    worse, optimistic = (made([0.82, 0.83, 0.825], "dsm", selection=way) for way in ("nested", "paper"))
+    worse, optimistic = (
+        made([0.82, 0.83, 0.825], "dsm", selection=way) for way in ("nested", "paper")
+    )
     cells = [better, ours, worse, optimistic]
     found = rival_counts(cells, "tuned")
     assert list(found) == ["dsm", "forest"]
@@ -193,17 +240,26 @@ def test_rivals_are_counted_one_by_one_and_strong_ones_apart():
     assert (found["forest"].significantly_behind, found["forest"].behind_after_holm) == (1, 1)
     text = " ".join(findings(cells, {}))
     assert "of boosting and tuned forests in **0 of 1** comparisons" in text
-    assert "(significantly ahead in 0, behind in 1), of the other models in **1 of 1** comparisons" in text
+    assert (
+        "(significantly ahead in 0, behind in 1), of the other models in **1 of 1** comparisons"
+        in text
+    )
     (gap,) = behind(cells, "tuned")
     assert gap.second.model == "forest"
     (name,) = names_of_behind(cells)
-    assert name.startswith("DSM, tuned behind Tuned forest: SUPPORT, C^td, 25% (0.8410 against 0.8611, p = 0.00")
+    assert name.startswith(
+        "DSM, tuned behind Tuned forest: SUPPORT, C^td, 25% (0.8410 against 0.8611, p = 0.00"
+    )
 
 
 def test_a_model_with_more_settings_counts_in_the_place_of_the_plain_one():
     ours, plain = made([0.84, 0.841, 0.842]), made([0.80, 0.81, 0.82], "deephit")
-    searched, optimistic = (made([0.81, 0.82, 0.83], "deephit-search", selection=way) for way in ("nested", "paper"))
-    elsewhere = [replace(one, horizon=0.5) for one in (ours, plain)]  # where the search has no records
+    searched, optimistic = (
+        made([0.81, 0.82, 0.83], "deephit-search", selection=way) for way in ("nested", "paper")
+    )
+    elsewhere = [
+        replace(one, horizon=0.5) for one in (ours, plain)
+    ]  # where the search has no records
     gaps = against_rivals([ours, plain, searched, optimistic, *elsewhere], "tuned")
     assert [(gap.second.model, gap.second.selection, gap.second.horizon) for gap in gaps] == [
         ("deephit", "fixed", 0.5),
@@ -213,7 +269,11 @@ def test_a_model_with_more_settings_counts_in_the_place_of_the_plain_one():
 
 def test_a_search_is_compared_with_the_number_that_the_paper_prints():
     paper = paper_of(["support"])
-    ours = [replace(one, model="deephit-search", selection="paper") for one in paper.values() if one.model == "deephit"]
+    ours = [
+        replace(one, model="deephit-search", selection="paper")
+        for one in paper.values()
+        if one.model == "deephit"
+    ]
     (own,) = agreements(ours)
     assert (own.model, own.total, own.as_error) == ("deephit-search", 18, 18)
 
@@ -222,7 +282,13 @@ def test_cells_below_the_paper_are_named():
     paper = paper_of(["support"])
     place = next(place for model, place in paper if model == "dsm" and place[1] == "ctd")
     theirs = paper["dsm", place]
-    ours = [replace(theirs, model="tuned", selection="fixed", mean=theirs.mean - gap, error=0.001) for gap in (0.01, 0)]
+    ours = [
+        replace(theirs, model="tuned", selection="fixed", mean=theirs.mean - gap, error=0.001)
+        for gap in (0.01, 0)
+    ]
     (found,) = below_paper(ours, paper, "tuned")
     assert found.first.mean == pytest.approx(theirs.mean - 0.01)
-    assert words_of(replace(theirs, censoring=0.25), several=True) == "C^td, event 1, 25%, 25% censored"
+    assert (
+        words_of(replace(theirs, censoring=0.25), several=True)
+        == "C^td, event 1, 25%, 25% censored"
+    )

@@ -12,4 +12,7 @@ def test_the_search_draws_ten_settings_from_the_lists():
         assert all(setting[name] in values for name, values in DEEPHIT_CHOICES.items())
         DeepHit(**setting)
     drawn = deephit_settings(300)
-    assert all({setting[name] for setting in drawn} == set(values) for name, values in DEEPHIT_CHOICES.items())
+    assert all(
+        {setting[name] for setting in drawn} == set(values)
+        for name, values in DEEPHIT_CHOICES.items()
+    )

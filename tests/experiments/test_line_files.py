@@ -103,7 +103,10 @@ def test_a_full_disk_leaves_what_was_there_and_the_next_write_succeeds(path, mon
     with monkeypatch.context() as patch:
         patch.setattr("experiments.line_files.os.fsync", full)
         for _ in range(2):
-            with pytest.raises(InputError, match="cannot be written: .*No space left.*the next run goes on from there"):
+            with pytest.raises(
+                InputError,
+                match="cannot be written: .*No space left.*the next run goes on from there",
+            ):
                 file.append([RECORDS[0]])
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]

@@ -23,7 +23,10 @@ def plain(html):
 
 def lines(html):
     """Return the rows of a table's body as text, single spaces."""
-    return [" ".join(plain(row).split()) for row in re.findall(r"<tr>(.*?)</tr>", html.split("<tbody>")[1])]
+    return [
+        " ".join(plain(row).split())
+        for row in re.findall(r"<tr>(.*?)</tr>", html.split("<tbody>")[1])
+    ]
 
 
 def page(site, name):
@@ -31,11 +34,19 @@ def page(site, name):
 
 
 def some(measure="ctd", censoring=0.0, cells=None):
-    return [c for c in cells or table_cells() if (c.measure, c.censoring, c.event) == (measure, censoring, 1)]
+    return [
+        c
+        for c in cells or table_cells()
+        if (c.measure, c.censoring, c.event) == (measure, censoring, 1)
+    ]
 
 
 def test_a_table_has_our_number_the_papers_and_the_difference():
-    cells = [replace(c, mean=0.84, error=0.004) for c in some() if (c.model, c.selection) == ("dsm", "paper")]
+    cells = [
+        replace(c, mean=0.84, error=0.004)
+        for c in some()
+        if (c.model, c.selection) == ("dsm", "paper")
+    ]
     rows = lines(comparison_table(cells, paper_of(["support"]), facts(), "t"))
     dsm = next(row for row in rows if row.startswith("DSM, paper’s settings"))
     # The paper: 0.832 ± 0.002, 0.788 ± 0.003, 0.750 ± 0.003.
@@ -58,7 +69,10 @@ def test_models_of_the_paper_that_were_not_run_have_its_number_alone():
     cells = [c for c in some() if c.model == "tuned"]
     rows = lines(comparison_table(cells, paper_of(["support"]), facts(), "t"))
     assert len(rows) == 6
-    assert "Cox (CPH) in the paper only – paper 0.794 ± 0.002 – paper 0.756 ± 0.004 – paper 0.733 ± 0.003" in rows
+    assert (
+        "Cox (CPH) in the paper only – paper 0.794 ± 0.002 – paper 0.756 ± 0.004 – paper 0.733 ± 0.003"
+        in rows
+    )
 
 
 def test_every_published_number_of_a_data_set_is_on_its_page(site):
@@ -77,7 +91,10 @@ def test_the_true_distribution_is_shown_and_never_the_best(site):
 def test_paired_differences_are_in_favour_of_our_model_where_positive():
     rows = lines(paired_table(some("brier"), facts(), "t", "tuned"))
     forest = next(row for row in rows if row.startswith("Tuned forest"))
-    ours, theirs = (next(c for c in some("brier") if c.model == m and c.horizon == 0.25) for m in ("tuned", "forest"))
+    ours, theirs = (
+        next(c for c in some("brier") if c.model == m and c.horizon == 0.25)
+        for m in ("tuned", "forest")
+    )
     assert forest.split()[4] == f"+{theirs.mean - ours.mean:.3f}"
     assert "▲" in forest
     assert not any("No covariates" in row for row in rows)
@@ -94,7 +111,14 @@ def test_both_brier_scores_and_both_selections_are_told_apart(site):
 def test_the_run_is_at_the_top(site):
     text = plain(page(site, "support")).split("How to read the tables", 2)[1]
     top = plain(page(site, "support"))[: -len(text)]
-    for word in ("python -m experiments support", "Random seed", "72 minutes", "Machine", "torch", "Python"):
+    for word in (
+        "python -m experiments support",
+        "Random seed",
+        "72 minutes",
+        "Machine",
+        "torch",
+        "Python",
+    ):
         assert word in top
 
 
@@ -109,7 +133,12 @@ def test_times_of_the_horizons_are_given(site):
 
 
 def test_pictures_have_alternative_texts(site):
-    numbers = {"support": 5 * 3 + 3 + 2, "synthetic-quick": 2 * (2 + 8) + 8 + 2, "transfer": 2, "scaling": 6}
+    numbers = {
+        "support": 5 * 3 + 3 + 2,
+        "synthetic-quick": 2 * (2 + 8) + 8 + 2,
+        "transfer": 2,
+        "scaling": 6,
+    }
     for name, number in numbers.items():
         images = re.findall(r"<img ([^>]*)>", page(site, name))
         assert len(images) == number, name
@@ -136,7 +165,11 @@ def test_the_name_of_a_row_says_that_a_rival_is_averaged_in(site):
 
 
 def _nested(data):
-    cells = [replace(c, data=data, model="tuned-trees", selection="nested") for c in some() if c.model == "tuned"]
+    cells = [
+        replace(c, data=data, model="tuned-trees", selection="nested")
+        for c in some()
+        if c.model == "tuned"
+    ]
     return comparison_table(cells, {}, facts(), "t")
 
 
@@ -158,7 +191,10 @@ def test_the_index_has_every_page_in_the_papers_order(site):
 
 
 def test_the_index_leaves_out_what_is_not_a_page_of_ours(tmp_path):
-    for name, text in (("other", "<html><head></head>hello"), ("bad", '<meta name="lifemix-experiment" content="{">')):
+    for name, text in (
+        ("other", "<html><head></head>hello"),
+        ("bad", '<meta name="lifemix-experiment" content="{">'),
+    ):
         (tmp_path / f"{name}.html").write_text(text)
         assert summary_of(tmp_path / f"{name}.html") is None
     assert "href" not in write_index(tmp_path).read_text().split("<body>")[1]
@@ -179,7 +215,9 @@ def test_without_matplotlib_the_page_has_its_tables_and_says_what_is_missing(tmp
 
 
 def test_cells_that_are_not_numbers_leave_gaps(tmp_path):
-    cells = [replace(c, mean=float("nan"), error=float("nan")) if c.model == "dsm" else c for c in some()]
+    cells = [
+        replace(c, mean=float("nan"), error=float("nan")) if c.model == "dsm" else c for c in some()
+    ]
     html = write_page(tmp_path, cells, facts()).read_text()
     assert not re.search(r"\bnan\b", plain(html), re.IGNORECASE)
 
@@ -195,8 +233,15 @@ def test_no_cells_are_refused(tmp_path):
         write_page(tmp_path, [], facts())
 
 
-@pytest.mark.parametrize(("value", "shown"), [(42.6833, "42.7 months"), (252, "252 months"), (1825.4, "1,825 months")])
+@pytest.mark.parametrize(
+    ("value", "shown"), [(42.6833, "42.7 months"), (252, "252 months"), (1825.4, "1,825 months")]
+)
 def test_times_have_three_digits_and_their_unit(value, shown):
     told = RunFacts("metabric", "x", horizons={"metabric": [[value]]}, units={"metabric": "months"})
     assert told.time("metabric", 1, 0) == shown
-    assert told.time("metabric", 1, 1) == told.time("metabric", 2, 0) == told.time("support", 1, 0) == ""
+    assert (
+        told.time("metabric", 1, 1)
+        == told.time("metabric", 2, 0)
+        == told.time("support", 1, 0)
+        == ""
+    )

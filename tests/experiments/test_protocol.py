@@ -17,7 +17,9 @@ def test_folds_censor_rows_trained_on_only():
         held_out = fold.inner_validation[1]
         n_events = int((fold.y_original["event"] > 0).sum() - (held_out["event"] > 0).sum())
         assert (inner["event"] > 0).sum() == n_events - round(level * n_events)
-        assert (fold.y_train["event"] > 0).sum() == (inner["event"] > 0).sum() + (held_out["event"] > 0).sum()
+        assert (fold.y_train["event"] > 0).sum() == (inner["event"] > 0).sum() + (
+            held_out["event"] > 0
+        ).sum()
         assert set(held_out["time"]) <= set(fold.y_original["time"])
         assert len(fold.y_train) + len(fold.y_test) == len(target)
         inner = len(fold.inner_train[1]) + len(fold.inner_validation[1])
@@ -38,5 +40,7 @@ def test_no_row_is_at_time_zero_and_order_is_kept(data):
     assert (before["time"] == 0).sum() > 2
     assert 0 < after["time"].min() < 1 <= before["time"][before["time"] > 0].min()
     np.testing.assert_array_equal(np.maximum(before["time"], after["time"]), after["time"])
-    np.testing.assert_array_equal(after["time"][before["time"] > 0], before["time"][before["time"] > 0])
+    np.testing.assert_array_equal(
+        after["time"][before["time"] > 0], before["time"][before["time"] > 0]
+    )
     np.testing.assert_array_equal(after["event"], before["event"])

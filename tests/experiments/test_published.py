@@ -36,7 +36,10 @@ def tex():
 
 
 def by_place(data):
-    return {(c.model, c.measure, c.event, c.horizon, c.censoring): (c.mean, c.error) for c in published_cells(data)}
+    return {
+        (c.model, c.measure, c.event, c.horizon, c.censoring): (c.mean, c.error)
+        for c in published_cells(data)
+    }
 
 
 @pytest.mark.parametrize("data", ["support", "metabric"])
@@ -45,7 +48,9 @@ def test_single_risk_tables_are_complete(data):
     assert len(places) == len(published_cells(data)) == 5 * 2 * 3 * 3
     assert {place[0] for place in places} == SINGLE
     assert Counter(place[1] for place in places) == {"ctd": 45, "brier": 45}
-    assert {place[2:] for place in places} == {(1, h, c) for h in (0.25, 0.5, 0.75) for c in (0.0, 0.25, 0.5)}
+    assert {place[2:] for place in places} == {
+        (1, h, c) for h in (0.25, 0.5, 0.75) for c in (0.0, 0.25, 0.5)
+    }
 
 
 @pytest.mark.parametrize("data", ["synthetic", "seer"])
@@ -94,10 +99,19 @@ def test_spot_values(data, place, printed):
 
 def test_the_file_of_published_numbers_is_the_one_that_was_compared_with_the_paper():
     content = Path(published.__file__).with_name("published.csv").read_bytes()
-    assert hashlib.sha256(content).hexdigest() == "357bb1117855b590bb68d159608ca165963b4adfe5dc2b6924ab0a4211d6c2d6"
+    assert (
+        hashlib.sha256(content).hexdigest()
+        == "357bb1117855b590bb68d159608ca165963b4adfe5dc2b6924ab0a4211d6c2d6"
+    )
     assert content.count(b"\n") == 1 + 266
     sums = {data: round(sum(cell.mean for cell in published_cells(data)), 4) for data in PUBLISHED}
-    assert sums == {"support": 43.959, "metabric": 38.838, "synthetic": 25.959, "seer": 34.344, "transfer": 4.2256}
+    assert sums == {
+        "support": 43.959,
+        "metabric": 38.838,
+        "synthetic": 25.959,
+        "seer": 34.344,
+        "transfer": 4.2256,
+    }
 
 
 def test_statistics_and_settings_are_those_that_were_compared_with_the_paper():
@@ -144,11 +158,16 @@ def test_no_number_of_the_paper_is_left_out(tex):
 def test_what_the_paper_says_about_plus_minus(tex):
     assert set(PLUS_MINUS) == set(PUBLISHED)
     assert "we report the standard error around the mean" in tex
-    assert r"The mean and the 90\% confidence interval of the $C^{td}$ were computed using 5-fold" in tex
+    assert (
+        r"The mean and the 90\% confidence interval of the $C^{td}$ were computed using 5-fold"
+        in tex
+    )
     assert r"C-Index (90\%-CI)" in tex
     assert "Except for METABRIC, where we perform 10-fold" in tex
     assert PLUS_MINUS["metabric"].folds == 10
-    assert {name for name, one in PLUS_MINUS.items() if one.meaning == "90 % interval"} == {"transfer"}
+    assert {name for name, one in PLUS_MINUS.items() if one.meaning == "90 % interval"} == {
+        "transfer"
+    }
 
 
 @pytest.mark.parametrize("folds", [5, 10])
@@ -162,7 +181,9 @@ def test_an_interval_of_the_standard_errors_width_covers_nine_tenths(folds):
 def test_intervals_are_turned_into_errors_only_when_asked():
     printed, turned = published_cells("transfer"), published_cells("transfer", interval="t")
     assert [cell.mean for cell in printed] == [cell.mean for cell in turned]
-    assert turned[-1].error == pytest.approx(printed[-1].error / 2.131847)  # the 95 % point of t with 4 degrees
+    assert turned[-1].error == pytest.approx(
+        printed[-1].error / 2.131847
+    )  # the 95 % point of t with 4 degrees
     with pytest.raises(SettingError, match="interval is None, 't' or 'normal'; got 'z'"):
         published_cells("transfer", interval="z")
 

@@ -34,7 +34,10 @@ def test_a_record_comes_back_as_it_was_written():
 
 
 def test_key_does_not_depend_on_the_order_or_type_of_the_options():
-    assert record(setting={"k": 4, "hidden": (100,)}).key == record(setting={"hidden": [100], "k": 4}).key
+    assert (
+        record(setting={"k": 4, "hidden": (100,)}).key
+        == record(setting={"hidden": [100], "k": 4}).key
+    )
 
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))
@@ -55,7 +58,9 @@ def test_damaged_records_are_computed_anew_with_a_warning(tmp_path):
     path = tmp_path / "records-dsm.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b"0.8", b"0.9", 1) + b"[]\n")
-    with pytest.warns(LifemixWarning, match="2 lines of .* are damaged; what they held is computed anew"):
+    with pytest.warns(
+        LifemixWarning, match="2 lines of .* are damaged; what they held is computed anew"
+    ):
         again = RecordStore(tmp_path)
     assert [one.fold for one in again.records()] == [1]
     again.add([record(0)])
@@ -72,13 +77,20 @@ def test_records_of_older_versions_without_a_checksum_are_read(tmp_path):
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [('"fold":0', '"fold":"0"'), ('"test":{}', '"test":[]'), ('"k":4', '"k":NaN'), ('"run":"full"', '"walk":"full"')],
+    [
+        ('"fold":0', '"fold":"0"'),
+        ('"test":{}', '"test":[]'),
+        ('"k":4', '"k":NaN'),
+        ('"run":"full"', '"walk":"full"'),
+    ],
 )
 def test_an_older_record_with_values_that_none_has_is_left_out(tmp_path, old, new):
     assert old in OLD
     (tmp_path / "records-dsm.jsonl").write_text(OLD.replace(old, new) + "\n")
     if "NaN" in new:
-        assert RecordStore(tmp_path).records()[0].key[2] == '{"k": null}'  # another record, that nobody asks for
+        assert (
+            RecordStore(tmp_path).records()[0].key[2] == '{"k": null}'
+        )  # another record, that nobody asks for
         return
     with pytest.warns(LifemixWarning, match="damaged"):
         assert len(RecordStore(tmp_path)) == 0

@@ -23,7 +23,9 @@ over_learners = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNE
 
 def table(n=150, seed=0):
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.exponential(size=n), "c": rng.choice(["u", "v", "w"], n)})
+    X = pd.DataFrame(
+        {"a": rng.normal(size=n), "b": rng.exponential(size=n), "c": rng.choice(["u", "v", "w"], n)}
+    )
     X.loc[rng.random(n) < 0.1, "a"] = np.nan
     return X
 
@@ -36,7 +38,11 @@ def test_a_table_becomes_numbers_the_same_by_the_same_seed(learner):
     assert one.shape == (150, learner.n_components)
     assert np.isfinite(one).all()
     np.testing.assert_array_equal(one, again)
-    assert before == (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())
+    assert before == (
+        random.getstate(),
+        np.random.get_state()[1].tolist(),
+        torch.get_rng_state().tolist(),
+    )
     assert clone(learner).fit(X).transform(table(7, seed=1)).shape == (7, learner.n_components)
 
 
@@ -61,15 +67,21 @@ def test_kernel_pca_is_that_of_scikit_learn_where_all_rows_are_used():
 
 
 def test_kernel_pca_needs_as_many_rows_as_components():
-    with pytest.raises(SettingError, match="n_components must be at most the rows that it learns from, 20; got 30"):
+    with pytest.raises(
+        SettingError, match="n_components must be at most the rows that it learns from, 20; got 30"
+    ):
         KernelPCA(n_components=30, max_rows=20).fit(table())
 
 
 def test_nnmf_is_not_negative_also_beyond_the_training_range():
-    learner = NNMF(n_components=2, preprocessor=None).fit(np.random.default_rng(0).normal(size=(80, 4)))
+    learner = NNMF(n_components=2, preprocessor=None).fit(
+        np.random.default_rng(0).normal(size=(80, 4))
+    )
     far = np.vstack([np.full(4, -100.0), np.full(4, 100.0)])
     assert (learner.transform(far) >= 0).all()
-    np.testing.assert_allclose(learner.transform(far)[0], 0, atol=1e-6)  # the smallest values count as 0
+    np.testing.assert_allclose(
+        learner.transform(far)[0], 0, atol=1e-6
+    )  # the smallest values count as 0
 
 
 def test_vae_finds_the_plane_that_the_data_lie_on():
@@ -83,5 +95,7 @@ def test_vae_finds_the_plane_that_the_data_lie_on():
 
 
 def test_vae_needs_rows_in_both_parts():
-    with pytest.raises(SettingError, match="validation_fraction must leave rows in both parts; got 0 of 150"):
+    with pytest.raises(
+        SettingError, match="validation_fraction must leave rows in both parts; got 0 of 150"
+    ):
         VAE(validation_fraction=0.001).fit(table())

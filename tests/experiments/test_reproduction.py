@@ -52,7 +52,10 @@ def test_records_say_where_they_were_made_and_the_facts_follow(store, tmp_path):
     path = tmp_path / STUDY.folder / "facts.json"
     old = path.stat()
     assert write_study(tmp_path, STUDY)[2] == first
-    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (old.st_mtime_ns, old.st_ino)  # left alone
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (
+        old.st_mtime_ns,
+        old.st_ino,
+    )  # left alone
 
 
 def test_records_without_an_origin_keep_the_machine_and_versions_of_their_facts(store, tmp_path):
@@ -69,10 +72,14 @@ def test_records_without_an_origin_keep_the_machine_and_versions_of_their_facts(
 def test_the_committed_results_are_what_the_code_writes(name, tmp_path):
     for study in studies(name):
         committed = RESULTS / study.folder
-        shutil.copytree(committed, tmp_path / study.folder, ignore=shutil.ignore_patterns("tables.*"))
+        shutil.copytree(
+            committed, tmp_path / study.folder, ignore=shutil.ignore_patterns("tables.*")
+        )
         write_study(tmp_path, study)
         for file in ("tables.json", "tables.md", "facts.json"):
-            assert (tmp_path / study.folder / file).read_text() == (committed / file).read_text(), file
+            assert (tmp_path / study.folder / file).read_text() == (committed / file).read_text(), (
+                file
+            )
         known = set(RecordStore(committed).known)
         missing = [job for job in study.jobs(None) if not set(job.keys()) <= known]
         assert missing == []
@@ -103,7 +110,10 @@ write_study(Path(sys.argv[1]), study)
 
 def test_kill_in_the_middle_and_start_again_gives_the_same_tables(store, tmp_path):
     write_study(store.folder.parent, STUDY)
-    environment = os.environ | {"PYTHONPATH": str(Path(lifemix.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {
+        "PYTHONPATH": str(Path(lifemix.__file__).parents[1]),
+        "OMP_NUM_THREADS": "1",
+    }
     command = [sys.executable, "-c", _SCRIPT, str(tmp_path)]
     chance = random.Random(0)
     folder = tmp_path / STUDY.folder

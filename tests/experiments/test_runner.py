@@ -32,9 +32,14 @@ JOBS = [Job(fold) for fold in range(3)]
 
 @pytest.mark.parametrize(
     ("backend", "module", "install"),
-    [("dask", "distributed", r'pip install "dask\[distributed\]"'), ("ray", "ray.util.joblib", 'pip install "ray"')],
+    [
+        ("dask", "distributed", r'pip install "dask\[distributed\]"'),
+        ("ray", "ray.util.joblib", 'pip install "ray"'),
+    ],
 )
-def test_a_backend_that_is_not_installed_names_the_install(tmp_path, monkeypatch, backend, module, install):
+def test_a_backend_that_is_not_installed_names_the_install(
+    tmp_path, monkeypatch, backend, module, install
+):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(SettingError, match=install):
         run_jobs(JOBS, RecordStore(tmp_path), backend=backend)
@@ -76,7 +81,9 @@ def test_a_missing_extra_is_noticed_before_the_first_job(tmp_path, monkeypatch, 
 
     done = []
     monkeypatch.setattr("experiments.learners.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=rf"the model {model} of the tables needs {package}.*\[baselines\]"):
+    with pytest.raises(
+        MissingExtraError, match=rf"the model {model} of the tables needs {package}.*\[baselines\]"
+    ):
         run_jobs([Named(0), Named(1, model)], RecordStore(tmp_path), work=done.append)
     assert done == []
     store = RecordStore(tmp_path)

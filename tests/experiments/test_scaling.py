@@ -23,7 +23,9 @@ def test_every_model_gives_time_and_parameters(model):
     assert Record.from_json(record.to_json()).key == record.key
     if model == "cph":
         assert record.parameters == 9
-    elif model == "dsm":  # encoder without bias, per component a gate and two shifts, and two base values
+    elif (
+        model == "dsm"
+    ):  # encoder without bias, per component a gate and two shifts, and two base values
         assert record.parameters == 9 * 100 + 100 * 12 + 8
     else:
         assert (record.parameters is None) == (model == "rsf")
@@ -42,8 +44,23 @@ def test_cells_are_times_by_rows_and_the_whole_data(tmp_path):
     study = scaling_study(replace(TINY, folds=(0, 1)))
     store = RecordStore(tmp_path / study.folder)
     store.add(
-        Record("metabric", "cph", setting, 0.0, repeat, 0, "quick", {}, seconds=setting["rows"] + repeat, parameters=9)
-        for setting in ({"rows": 80, "growth": True}, {"rows": 160, "growth": True}, {"rows": 160, "growth": False})
+        Record(
+            "metabric",
+            "cph",
+            setting,
+            0.0,
+            repeat,
+            0,
+            "quick",
+            {},
+            seconds=setting["rows"] + repeat,
+            parameters=9,
+        )
+        for setting in (
+            {"rows": 80, "growth": True},
+            {"rows": 160, "growth": True},
+            {"rows": 160, "growth": False},
+        )
         for repeat in ((0,) if setting["growth"] else (0, 1))
     )
     cells, _ = study.summarise(store.records(), "both")
@@ -57,4 +74,7 @@ def test_cells_are_times_by_rows_and_the_whole_data(tmp_path):
     assert [cell.error for cell in cells if cell.selection == "fixed"] == [0.5, 0.0]
     page = write_results(tmp_path, [study])
     assert "Growth with the number of rows" in page.read_text()
-    assert "| Cox (CPH) | fixed | 160.50 ± 0.50 |" in (tmp_path / study.folder / "tables.md").read_text()
+    assert (
+        "| Cox (CPH) | fixed | 160.50 ± 0.50 |"
+        in (tmp_path / study.folder / "tables.md").read_text()
+    )

@@ -9,14 +9,28 @@ from experiments.records import Record
 from experiments.selection import representative_records, select, summarise
 from lifemix.errors import SettingError
 
-TEST = {"a": [0.9, 0.5, 0.7], "b": [0.6, 0.9, 0.3], "c": [math.nan, 0.99, 0.99]}  # a has the best mean
+TEST = {
+    "a": [0.9, 0.5, 0.7],
+    "b": [0.6, 0.9, 0.3],
+    "c": [math.nan, 0.99, 0.99],
+}  # a has the best mean
 INNER = {"a": [0.1, 0.2, 0.9], "b": [0.5, 0.6, 0.1], "c": [math.nan, 0.0, 0.0]}  # b, b, a
 
 
 def record(setting, fold, model="dsm", test=None, inner=None):
     value = TEST[setting][fold] if test is None else test
     chosen = {} if inner is None else {"ctd": [[inner]]}
-    return Record("d", model, {"s": setting}, 0.0, fold, 0, "full", {"ctd": [[value]], "brier": [[1 - value]]}, chosen)
+    return Record(
+        "d",
+        model,
+        {"s": setting},
+        0.0,
+        fold,
+        0,
+        "full",
+        {"ctd": [[value]], "brier": [[1 - value]]},
+        chosen,
+    )
 
 
 RECORDS = [record(s, fold, inner=INNER[s][fold]) for s in TEST for fold in range(3)]
@@ -36,13 +50,24 @@ def test_our_best_is_chosen_by_the_brier_score_of_the_inner_part():
     inner = {"a": [0.3, 0.1, 0.2], "b": [0.2, 0.2, math.nan]}
     records = [
         Record(
-            "d", "tuned-trees", {"s": s}, 0.0, fold, 0, "full", {"ctd": [[0.5]]}, {"ctd": [[0.5]], "brier": [[value]]}
+            "d",
+            "tuned-trees",
+            {"s": s},
+            0.0,
+            fold,
+            0,
+            "full",
+            {"ctd": [[0.5]]},
+            {"ctd": [[0.5]], "brier": [[value]]},
         )
         for s, values in inner.items()
         for fold, value in enumerate(values)
     ]
     (one,) = select(records, "both")
-    assert (one.selection, [setting["s"] for setting in one.settings]) == ("nested", ["b", "a", "a"])
+    assert (one.selection, [setting["s"] for setting in one.settings]) == (
+        "nested",
+        ["b", "a", "a"],
+    )
 
 
 def test_mean_and_standard_error():

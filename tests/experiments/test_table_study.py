@@ -69,7 +69,9 @@ def test_a_model_whose_training_diverges_has_no_scores(monkeypatch):
     assert record.parameters is None
 
 
-@pytest.mark.parametrize("model", ["rsf", "deepsurv", "boosting", "boosting-seeds", "tuned-trees", "lifemix"])
+@pytest.mark.parametrize(
+    "model", ["rsf", "deepsurv", "boosting", "boosting-seeds", "tuned-trees", "lifemix"]
+)
 def test_other_models_give_records(model, monkeypatch):
     pytest.importorskip("sksurv")
     pytest.importorskip("pycox")
@@ -80,7 +82,9 @@ def test_other_models_give_records(model, monkeypatch):
 
 def test_competing_risks_give_records_of_every_event_and_horizon():
     study = table_study("synthetic", SYNTHETIC)
-    records = [record for job in study.jobs(["dsm", "cs-cph", "fg", "truth"]) for record in run_job(job)]
+    records = [
+        record for job in study.jobs(["dsm", "cs-cph", "fg", "truth"]) for record in run_job(job)
+    ]
     assert {record.model for record in records} == {"dsm", "cs-cph", "fg", "truth"}
     for record in records:
         assert np.isfinite(record.test["ctd"]).all()
@@ -89,7 +93,10 @@ def test_competing_risks_give_records_of_every_event_and_horizon():
 
 
 def test_the_reduced_grid_is_a_part_of_the_full_one():
-    parts = {grid: make_jobs(replace(SYNTHETIC, run="full", grid=grid), ["dsm"]) for grid in ("reduced", "full")}
+    parts = {
+        grid: make_jobs(replace(SYNTHETIC, run="full", grid=grid), ["dsm"])
+        for grid in ("reduced", "full")
+    }
     keys = {grid: {key for job in jobs for key in job.keys()} for grid, jobs in parts.items()}
     assert (len(keys["reduced"]), len(keys["full"])) == (32, 288)
     assert keys["reduced"] < keys["full"]
@@ -109,7 +116,11 @@ def test_the_reduced_grid_is_a_part_of_the_full_one():
             False,
             ["32 of the 288", "in place of the 4", "smaller .n_trees 10, .* .n_trees 150"],
         ),
-        ("standins", False, ["32 of the 288 settings of the paper's grid, each without and with biases"]),
+        (
+            "standins",
+            False,
+            ["32 of the 288 settings of the paper's grid, each without and with biases"],
+        ),
     ],
 )
 def test_the_tables_tell_what_was_left_out(name, quick, expected):

@@ -19,7 +19,10 @@ def rows(text, heading):
 
 
 def test_the_name_of_the_row_says_that_trees_are_averaged_in():
-    cells = [replace(cell, model="tuned-trees") if cell.model == "tuned" else cell for cell in table_cells()]
+    cells = [
+        replace(cell, model="tuned-trees") if cell.model == "tuned" else cell
+        for cell in table_cells()
+    ]
     text = markdown("SUPPORT", cells, paper_of(["support"]))
     assert rows(text, "SUPPORT: C^td")[0][0] == "DSM + trees"
     assert "- *DSM + trees*: DSM, tuned, averaged with gradient boosting" in text
@@ -34,14 +37,20 @@ def test_every_model_of_the_paper_has_its_agreement_under_both_readings():
 
 def test_comparisons_are_those_of_the_page():
     cells = table_cells("synthetic", 2, levels=(0.0,))
-    own = next(i for i, one in enumerate(cells) if (one.model, one.selection) == ("cs-rsf", "nested"))
-    cells[own] = replace(cells[own], values=tuple(2.0 + one for one in (math.nan, *cells[own].values[1:])))
+    own = next(
+        i for i, one in enumerate(cells) if (one.model, one.selection) == ("cs-rsf", "nested")
+    )
+    cells[own] = replace(
+        cells[own], values=tuple(2.0 + one for one in (math.nan, *cells[own].values[1:]))
+    )
     paper = paper_of(["synthetic"])
     text = markdown("SYNTHETIC", cells, paper)
     for sentence in findings(cells, paper):
         assert f"- {sentence}" in text
     found = rival_counts(cells, "tuned").values()
-    counts = [[one.total, one.ahead, one.significantly_ahead, one.significantly_behind] for one in found]
+    counts = [
+        [one.total, one.ahead, one.significantly_ahead, one.significantly_behind] for one in found
+    ]
     assert [list(map(int, row[2:6])) for row in rows(text, "Comparisons")] == counts
     assert sum(behind for *_, behind in counts) == 1
     (name,) = names_of_behind(cells)

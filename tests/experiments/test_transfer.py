@@ -42,7 +42,11 @@ def test_learners_give_one_record_per_fold(model):
     job = TransferJob(TINY, model, setting)
     records = run_job(job)
     assert [record.key for record in records] == job.keys()
-    values = [score for record in records for score in (record.test["concordance"], record.inner["concordance"])]
+    values = [
+        score
+        for record in records
+        for score in (record.test["concordance"], record.inner["concordance"])
+    ]
     assert np.shape(values) == (10, 1, 1)
     assert ((0.3 < np.array(values)) & (np.array(values) < 0.9)).all()
 
@@ -50,9 +54,9 @@ def test_learners_give_one_record_per_fold(model):
 def test_full_run_has_the_papers_widths_and_depths():
     jobs = transfer_study().jobs(["dsm", "kpca", "truth"])
     assert [job.setting for job in jobs if job.model == "truth"] == [{}]
-    assert {(job.setting["layers"], job.setting["nodes"]) for job in jobs if job.model == "dsm"} == {
-        (layers, nodes) for layers in (1, 2) for nodes in (25, 50, 100)
-    }
+    assert {
+        (job.setting["layers"], job.setting["nodes"]) for job in jobs if job.model == "dsm"
+    } == {(layers, nodes) for layers in (1, 2) for nodes in (25, 50, 100)}
     assert len({key for job in jobs for key in job.keys()}) == (6 + 3 + 1) * 5
 
 
@@ -65,7 +69,11 @@ def _record(model, layers, nodes, fold, value, inner, run="full"):
 def test_cells_of_shapes_stand_beside_the_chosen_one():
     study = transfer_study()
     values = {(1, 25): [0.6, 0.62], (2, 100): [0.7, 0.72]}
-    records = [_record("dsm", *shape, fold, v, 1 - v) for shape, own in values.items() for fold, v in enumerate(own)]
+    records = [
+        _record("dsm", *shape, fold, v, 1 - v)
+        for shape, own in values.items()
+        for fold, v in enumerate(own)
+    ]
     cells, selected = study.summarise(records, "both")
     assert {cell.event for cell in cells} == {2}
     found = {cell.selection: cell.mean for cell in cells}

@@ -27,7 +27,9 @@ def quick(**settings):
 
 def numbers(n=150, seed=0):
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame({"age": rng.normal(60, 12, n), "dose": rng.gamma(2.0, 3.0, n), "site": 7.0, "late": np.nan})
+    X = pd.DataFrame(
+        {"age": rng.normal(60, 12, n), "dose": rng.gamma(2.0, 3.0, n), "site": 7.0, "late": np.nan}
+    )
     X.loc[rng.random(n) < 0.2, "dose"] = np.nan
     X.loc[rng.random(n) < 0.2, "site"] = np.nan  # constant: only whether it is there tells
     return X[["age", "dose", "site"]]
@@ -49,7 +51,10 @@ CASES = {
     "linear, competing": ({"hidden": (), "primitive": "lognormal"}, 2),
     "piecewise": ({"preprocessor": TabularPreprocessor(numbers="piecewise", bins=4)}, 1),
     "the paper's shift": ({"shift_activation": "selu"}, 2),
-    "no bias, two layers": ({"bias": False, "hidden": (5, 4), "activation": "gelu", "shift_activation": "tanh"}, 1),
+    "no bias, two layers": (
+        {"bias": False, "hidden": (5, 4), "activation": "gelu", "shift_activation": "tanh"},
+        1,
+    ),
 }
 
 
@@ -59,11 +64,17 @@ def test_programs_equal_predictions(settings, n_events):
     X = numbers(40, seed=1)
     X.iloc[0] = np.nan
     program = export_survival(model, TIMES)
-    np.testing.assert_allclose(run(program, X), model.predict_survival_function(X, TIMES), atol=1e-6)
-    np.testing.assert_allclose(run(program, X[:1]), model.predict_survival_function(X[:1], TIMES), atol=1e-6)
+    np.testing.assert_allclose(
+        run(program, X), model.predict_survival_function(X, TIMES), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        run(program, X[:1]), model.predict_survival_function(X[:1], TIMES), atol=1e-6
+    )
     event = n_events
     found = run(export_survival(model, TIMES, event=event), X)
-    np.testing.assert_allclose(found, model.predict_cumulative_incidence(X, TIMES, event), atol=1e-6)
+    np.testing.assert_allclose(
+        found, model.predict_cumulative_incidence(X, TIMES, event), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("primitive", ["weibull", "lognormal", "loglogistic"])
@@ -90,7 +101,9 @@ def test_categories_go_in_as_the_preprocessor_codes_them():
 
 def test_matrix_can_be_asked_for():
     model = quick().fit(numbers(), target())
-    found = run(export_survival(model, TIMES, inputs="matrix"), model.preprocessor_.transform(numbers()))
+    found = run(
+        export_survival(model, TIMES, inputs="matrix"), model.preprocessor_.transform(numbers())
+    )
     np.testing.assert_allclose(found, model.predict_survival_function(numbers(), TIMES), atol=1e-6)
 
 
@@ -103,7 +116,9 @@ def test_arrays_with_another_preprocessor(preprocessor):
 
 
 def test_encoders_of_the_users_go_along():
-    encoder = nn.Sequential(nn.LazyLinear(6), nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(0.3), nn.Linear(6, 4))
+    encoder = nn.Sequential(
+        nn.LazyLinear(6), nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(0.3), nn.Linear(6, 4)
+    )
     model = quick(encoder=encoder, n_members=2).fit(numbers(), target())
     found = run(export_survival(model, TIMES), numbers())
     np.testing.assert_allclose(found, model.predict_survival_function(numbers(), TIMES), atol=1e-6)
@@ -126,12 +141,20 @@ def test_the_file_runs_without_lifemix(tmp_path):
     rows = numbers(3, seed=5)
     command = [sys.executable, "-I", "-W", "ignore", "-c", READER, str(tmp_path / "model.pt2")]
     text = json.dumps(rows.to_numpy().tolist())
-    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300, check=False)
+    result = subprocess.run(
+        command, input=text, capture_output=True, text=True, timeout=300, check=False
+    )
     assert result.returncode == 0, result.stderr
     found = json.loads(result.stdout)
-    np.testing.assert_allclose(found["out"], model.predict_cumulative_incidence(rows, TIMES, 2), atol=1e-6)
+    np.testing.assert_allclose(
+        found["out"], model.predict_cumulative_incidence(rows, TIMES, 2), atol=1e-6
+    )
     about = found["about"]
-    assert (about["inputs"], about["names"], about["times"]) == ("table", ["age", "dose", "site"], TIMES)
+    assert (about["inputs"], about["names"], about["times"]) == (
+        "table",
+        ["age", "dose", "site"],
+        TIMES,
+    )
     assert about["event"] == 2
 
 

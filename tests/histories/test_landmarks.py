@@ -12,7 +12,11 @@ from lifemix.target import as_target
 def exponential(n=4000, rate=0.5, seed=0):
     rng = np.random.default_rng(seed)
     times = rng.exponential(1 / rate, n)
-    return Histories.from_array(np.zeros((n, 1, 1))), make_target(times, np.ones(n, dtype=int)), times
+    return (
+        Histories.from_array(np.zeros((n, 1, 1))),
+        make_target(times, np.ones(n, dtype=int)),
+        times,
+    )
 
 
 def test_rows_are_at_risk_and_know_only_the_past():
@@ -48,14 +52,18 @@ def test_the_hazard_after_landmarks_is_the_true_one(how):
     """Events over time at risk estimate a constant hazard; landmarks that knew the future would not."""
     histories, y, times = exponential()
     _, rows, _ = histories.landmarks(y, **how)
-    assert (rows["event"] > 0).sum() / (rows["time"] - rows["entry"]).sum() == pytest.approx(0.5, rel=0.06)
+    assert (rows["event"] > 0).sum() / (rows["time"] - rows["entry"]).sum() == pytest.approx(
+        0.5, rel=0.06
+    )
     own = times * np.random.default_rng(1).random(len(times))  # drawn up to each subject's own end
     assert len(times) / (times - own).sum() == pytest.approx(1.0, rel=0.06)
 
 
 def test_draws_depend_on_the_seed_alone():
     histories, y, _ = exponential(50)
-    first, again, other = (histories.landmarks(y, n_per_subject=2, random_state=seed).y for seed in (3, 3, 4))
+    first, again, other = (
+        histories.landmarks(y, n_per_subject=2, random_state=seed).y for seed in (3, 3, 4)
+    )
     assert (first == again).all()
     assert len(first) != len(other) or (first["entry"] != other["entry"]).any()
     assert histories.landmarks(y, n_per_subject=2, between=(0.1, 0.2)).y["entry"].max() < 0.2

@@ -83,7 +83,9 @@ def test_the_last_visit_carries_known_values_forward(visits):
     assert cut.last()["stage"].tolist()[:2] == ["late", "early"]
 
 
-@pytest.mark.parametrize("rows", [[2, 0, 0], slice(0, 2), np.array([True, False, True]), 1, np.int64(2)])
+@pytest.mark.parametrize(
+    "rows", [[2, 0, 0], slice(0, 2), np.array([True, False, True]), 1, np.int64(2)]
+)
 def test_rows_are_selected_as_in_numpy(visits, rows):
     histories = Histories.from_long(visits, "id", "day")
     expected = np.atleast_1d(np.arange(3)[rows])

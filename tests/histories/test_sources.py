@@ -38,7 +38,13 @@ def test_sources_of_different_length_are_refused():
 
 
 def test_what_is_a_table_stays_as_it_is():
-    for table in (pd.DataFrame({"a": [1]}), np.ones((2, 2)), [[1.0]], sparse.dok_array((2, 2)), parts()["visits"]):
+    for table in (
+        pd.DataFrame({"a": [1]}),
+        np.ones((2, 2)),
+        [[1.0]],
+        sparse.dok_array((2, 2)),
+        parts()["visits"],
+    ):
         assert as_input(table) is table
     assert isinstance(as_input(np.ones((2, 3, 4))), ArrayRows)
     assert isinstance(as_input(parts()), Sources)

@@ -36,7 +36,10 @@ def mixtures(family, rows, events=1, k=3, seed=0, dtype=torch.float64):
     shape = (rows, events, k)
     log_weights = torch.log_softmax(torch.from_numpy(rng.normal(size=shape)).to(dtype), -1)
     location = torch.from_numpy(rng.normal(0.3, 0.7, shape)).to(dtype)
-    return Mixture(log_weights, members(family, location, torch.from_numpy(rng.normal(0.3, 0.4, shape)).to(dtype)))
+    return Mixture(
+        log_weights,
+        members(family, location, torch.from_numpy(rng.normal(0.3, 0.4, shape)).to(dtype)),
+    )
 
 
 def every_kind(rows=40, events=2, seed=0):
@@ -44,7 +47,9 @@ def every_kind(rows=40, events=2, seed=0):
     rng = np.random.default_rng(seed)
     time = rng.exponential(1.5, rows) + 0.05
     event = rng.integers(0, events + 1, rows)
-    upper = np.where((rng.random(rows) < 0.3) & (event > 0), time * rng.uniform(1.1, 4, rows), np.nan)
+    upper = np.where(
+        (rng.random(rows) < 0.3) & (event > 0), time * rng.uniform(1.1, 4, rows), np.nan
+    )
     time[(rng.random(rows) < 0.3) & ~np.isnan(upper)] = 0.0
     time[:2], event[:2], upper[:2] = 0.0, (1, 0), np.nan
     entry = np.where(rng.random(rows) < 0.4, 0.6 * time, 0.0)
@@ -57,13 +62,20 @@ def observe(y, unit=1.0, weight=None, dtype=torch.float64):
 
 @ALL
 def test_single_risk_terms_are_the_definitions(family):
-    y = make_target([1.0, 2.0, 0.0, 0.5, 3.0], [1, 0, 1, 1, 1], entry=[0, 0, 0, 0, 1], upper=[np.nan] * 2 + [0.8, 2, 5])
+    y = make_target(
+        [1.0, 2.0, 0.0, 0.5, 3.0],
+        [1, 0, 1, 1, 1],
+        entry=[0, 0, 0, 0, 1],
+        upper=[np.nan] * 2 + [0.8, 2, 5],
+    )
     m = mixtures(family, 5)
     terms = contributions(m, observe(y))
     flat = m.map(lambda values: values[:, 0])
 
     def log_s(row, t):
-        return flat.map(lambda values: values[row]).log_survival(torch.tensor(t, dtype=torch.float64))
+        return flat.map(lambda values: values[row]).log_survival(
+            torch.tensor(t, dtype=torch.float64)
+        )
 
     first = flat.map(lambda values: values[0]).log_pdf(torch.tensor(1.0, dtype=torch.float64))
     expected = [
@@ -86,7 +98,9 @@ def test_exact_is_never_below_elbo(family, seed, truncated):
         seen = as_target(y)
         y = Target(seen.event, seen.time, np.zeros(len(seen)), seen.upper)
     m = mixtures(family, len(y), seed=seed)
-    exact, elbo = (contributions(m, observe(y), objective).total() for objective in ("exact", "elbo"))
+    exact, elbo = (
+        contributions(m, observe(y), objective).total() for objective in ("exact", "elbo")
+    )
     assert (exact >= elbo - 1e-9).all()
 
 
@@ -94,25 +108,34 @@ def test_exact_is_never_below_elbo(family, seed, truncated):
 def test_one_component_leaves_no_gap(family):
     y = every_kind(events=1)
     m = mixtures(family, len(y), k=1)
-    exact, elbo = (contributions(m, observe(y), objective).total() for objective in ("exact", "elbo"))
+    exact, elbo = (
+        contributions(m, observe(y), objective).total() for objective in ("exact", "elbo")
+    )
     np.testing.assert_allclose(exact, elbo, rtol=1e-10)
 
 
 @ALL
 def test_competing_intervals_are_differences_of_incidences(family):
-    y = make_target([0.0, 0.5, 1.0, 0.2], [1, 2, 1, 2], entry=[0, 0, 0.5, 0], upper=[0.7, 1.5, 4.0, 60.0])
+    y = make_target(
+        [0.0, 0.5, 1.0, 0.2], [1, 2, 1, 2], entry=[0, 0, 0.5, 0], upper=[0.7, 1.5, 4.0, 60.0]
+    )
     m = mixtures(family, 4, events=2)
     d = CompetingDistribution(m.map(lambda values: values[None]))
     got = contributions(m, observe(y)).total()
-    for row, (event, low, high, entry) in enumerate(zip(y["event"], y["time"], y["upper"], y["entry"], strict=True)):
+    for row, (event, low, high, entry) in enumerate(
+        zip(y["event"], y["time"], y["upper"], y["entry"], strict=True)
+    ):
         incidence = d[[row]].cumulative_incidence([low, high], int(event))[0]
         survived = d[[row]].survival(entry)[0, 0]
-        np.testing.assert_allclose(got[row], np.log((incidence[1] - incidence[0]) / survived), rtol=1e-5)
+        np.testing.assert_allclose(
+            got[row], np.log((incidence[1] - incidence[0]) / survived), rtol=1e-5
+        )
 
 
 @pytest.mark.parametrize("shape", [0.2, 1.5, 5.0, 20.0])
 @pytest.mark.parametrize(
-    ("low", "high"), [(0.0, 10.0), (0.0, 1e4), (0.01, 100.0), (0.5, 0.9), (0.0, 1e-3), (0.999, 1.0005), (0.9, 30.0)]
+    ("low", "high"),
+    [(0.0, 10.0), (0.0, 1e4), (0.01, 100.0), (0.5, 0.9), (0.0, 1e-3), (0.999, 1.0005), (0.9, 30.0)],
 )
 def test_interval_incidence_is_right_for_narrow_and_wide_laws(shape, low, high):
     """Two alike Weibulls share every interval evenly: ``F_1(u) - F_1(l) = [S(l)^2 - S(u)^2] / 2``."""
@@ -134,8 +157,12 @@ def test_interval_incidence_in_single_precision(shape, low, high, unit):
     """The same in float32, at times of any size, those included whose smallest shares are no numbers of float32."""
     lower, upper = (torch.tensor([t * unit], dtype=torch.float32) for t in (low, high))
     location = torch.full((1, 2, 1), np.log(unit), dtype=torch.float32, requires_grad=True)
-    components = PRIMITIVES["weibull"].from_location(location, torch.full((1, 2, 1), np.log(shape)).float())
-    got = log_incidence_between(Mixture(torch.zeros(1, 2, 1), components), lower, upper, torch.tensor([1]))
+    components = PRIMITIVES["weibull"].from_location(
+        location, torch.full((1, 2, 1), np.log(shape)).float()
+    )
+    got = log_incidence_between(
+        Mixture(torch.zeros(1, 2, 1), components), lower, upper, torch.tensor([1])
+    )
     at = np.log([max(end.item(), 1e-300) for end in (lower, upper)]) - location[0, 0, 0].item()
     before, until = 2 * np.exp(shape * at)
     expected = np.log(0.5) - before + np.log(-np.expm1(before - until))
@@ -144,13 +171,17 @@ def test_interval_incidence_in_single_precision(shape, low, high, unit):
     slope = shape * (before - until * np.exp(before - until)) / -np.expm1(before - until)
     loose = 1e-3 if unit != 1 else 1e-4  # the location itself has 7 digits
     np.testing.assert_allclose(got.item(), expected, rtol=loose, atol=2e-4)
-    np.testing.assert_allclose(location.grad.sum().item(), slope, rtol=loose * max(1, shape), atol=1e-3)
+    np.testing.assert_allclose(
+        location.grad.sum().item(), slope, rtol=loose * max(1, shape), atol=1e-3
+    )
 
 
 def test_a_component_that_does_not_know_its_quantiles_spoils_no_interval():
     extreme = PRIMITIVES["gamma"](torch.full((1, 2, 1), -60.0), torch.zeros(1, 2, 1))
     levels = torch.from_numpy(EDGE_LEVELS)
-    assert torch.isnan(extreme.map(lambda values: values.double()).inverse_log_survival(levels)).any()
+    assert torch.isnan(
+        extreme.map(lambda values: values.double()).inverse_log_survival(levels)
+    ).any()
     ends, pair = torch.tensor([0.5, 2.0]), Mixture(torch.zeros(1, 2, 1), extreme)
     got = log_incidence_between(pair, ends[:1], ends[1:], torch.tensor([1]))
     assert torch.isfinite(got).all()
@@ -165,7 +196,12 @@ def test_one_event_competing_loss_equals_single_risk_loss(family, objective):
     never = one.components.rescaled(200.0)
     both = Mixture(
         one.log_weights.repeat(1, 2, 1),
-        family(*(torch.cat(pair, dim=1) for pair in zip(one.components.parameters, never.parameters, strict=True))),
+        family(
+            *(
+                torch.cat(pair, dim=1)
+                for pair in zip(one.components.parameters, never.parameters, strict=True)
+            )
+        ),
     )
     alone, joint = (contributions(m, observe(y), objective).total() for m in (one, both))
     np.testing.assert_allclose(joint, alone, rtol=1e-5, atol=1e-7)
@@ -179,11 +215,19 @@ def test_narrow_interval_is_the_integral_of_the_density(family, objective):
     log_shares = torch.log(torch.from_numpy(weights / 2))[:, None]
     components = m.components.map(lambda values: values[0])  # [1, k]
     for width in (1e-2, 1e-3, 0.9e-4, 1e-6, 1e-10):  # on both sides of the change of method
-        narrow = contributions(m, observe(make_target([2.0], [1], upper=[2.0 + width])), objective).total()
+        narrow = contributions(
+            m, observe(make_target([2.0], [1], upper=[2.0 + width])), objective
+        ).total()
         at = torch.from_numpy(2.0 + width * (nodes + 1) / 2)[:, None]
-        mean = torch.logsumexp(components.log_pdf(at) + log_shares, dim=0)  # of the density of each component
+        mean = torch.logsumexp(
+            components.log_pdf(at) + log_shares, dim=0
+        )  # of the density of each component
         weight = m.log_weights[0, 0]
-        expected = torch.logsumexp(weight + mean, 0) if objective == "exact" else (weight.exp() * mean).sum()
+        expected = (
+            torch.logsumexp(weight + mean, 0)
+            if objective == "exact"
+            else (weight.exp() * mean).sum()
+        )
         np.testing.assert_allclose(narrow, expected + np.log(width), atol=1e-6)
 
 
@@ -196,9 +240,13 @@ def test_loss_ignores_row_order(objective, order):
 
     def loss(mixture, target):
         observed = observe(target)
-        return combined_loss(contributions(mixture, observed, objective), observed.weight[None], 0.7).total
+        return combined_loss(
+            contributions(mixture, observed, objective), observed.weight[None], 0.7
+        ).total
 
-    np.testing.assert_allclose(loss(m.map(lambda values: values[order]), y[order]), loss(m, y), rtol=1e-12)
+    np.testing.assert_allclose(
+        loss(m.map(lambda values: values[order]), y[order]), loss(m, y), rtol=1e-12
+    )
 
 
 @BOTH
@@ -211,7 +259,9 @@ def test_case_weight_two_is_the_row_twice(objective):
     weighted, repeated = observe(y, weight=weight), observe(y[twice])
     a = combined_loss(contributions(m, weighted, objective), weighted.weight[None], 0.5).total
     b = combined_loss(
-        contributions(m.map(lambda values: values[twice]), repeated, objective), repeated.weight[None], 0.5
+        contributions(m.map(lambda values: values[twice]), repeated, objective),
+        repeated.weight[None],
+        0.5,
     ).total
     np.testing.assert_allclose(a, b, rtol=1e-12)
 
@@ -229,7 +279,9 @@ def test_event_at_the_origin_is_an_interval_to_the_first_event_time():
 
 
 def test_discount_multiplies_only_what_did_not_happen():
-    y = make_target([1.0, 2.0, 0.0, 1.0], [1, 0, 2, 2], entry=[0.5, 0.5, 0, 0], upper=[np.nan, np.nan, 1.0, 1.5])
+    y = make_target(
+        [1.0, 2.0, 0.0, 1.0], [1, 0, 2, 2], entry=[0.5, 0.5, 0, 0], upper=[np.nan, np.nan, 1.0, 1.5]
+    )
     m = mixtures(PRIMITIVES["weibull"], 4, events=2)
     terms = contributions(m, observe(y))
     assert terms.censored[0] != 0  # the event of the other kind, with its truncation
@@ -265,14 +317,19 @@ def test_penalties_are_sums_of_squares():
 
 
 def test_strength_of_the_prior_does_not_grow_with_the_rows():
-    base, centre = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]).double(), torch.tensor([[[[1.5], [3.0]]]]).double()
+    base, centre = (
+        torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]).double(),
+        torch.tensor([[[[1.5], [3.0]]]]).double(),
+    )
     heads = torch.tensor([[[1.0, 2.0]]]).double()
     prior = prior_loss(base, centre, heads, prior_strength=0.1, head_prior=0.3)
     np.testing.assert_allclose(prior, 0.1 * (0.25 + 0.25 + 1.0) + 0.3 * 2.5, rtol=1e-12)
     losses = []
     for copies in (1, 7):
         y, rows = np.tile(every_kind(10), copies), np.tile(np.arange(10), copies)
-        m = mixtures(PRIMITIVES["weibull"], 10, events=2).map(lambda values, rows=rows: values[rows])
+        m = mixtures(PRIMITIVES["weibull"], 10, events=2).map(
+            lambda values, rows=rows: values[rows]
+        )
         observed = observe(y)
         losses.append(combined_loss(contributions(m, observed), observed.weight[None], 1.0, prior))
         np.testing.assert_allclose(losses[-1].total - losses[-1].likelihood, prior, rtol=1e-9)
@@ -288,7 +345,12 @@ def test_combined_loss_is_the_formula_of_the_paper():
     log_f, log_s = components.log_pdf(time[:, None]), components.log_survival(time[:, None])
     uncensored = sum((w[i] * log_f[i]).sum() for i in (0, 2))
     censored = (w[1] * log_s[1]).sum()
-    loss = combined_loss(contributions(m, observed, "elbo"), observed.weight[None], 0.4, torch.tensor([0.25]).double())
+    loss = combined_loss(
+        contributions(m, observed, "elbo"),
+        observed.weight[None],
+        0.4,
+        torch.tensor([0.25]).double(),
+    )
     np.testing.assert_allclose(loss.total, -(uncensored + 0.4 * censored) / 3 + 0.25, rtol=1e-12)
 
 
@@ -306,7 +368,9 @@ def test_unknown_objective_is_refused():
     size=st.sampled_from([1.0, 10.0, 60.0]),
     precision=st.sampled_from([0.5, 5.0, 40.0]),
 )
-def test_loss_and_gradient_are_finite_for_extreme_inputs_in_float32(family, objective, seed, log10_t, size, precision):
+def test_loss_and_gradient_are_finite_for_extreme_inputs_in_float32(
+    family, objective, seed, log10_t, size, precision
+):
     rng = np.random.default_rng(seed)
     y, factor = as_target(every_kind(16, seed=seed)), 10.0**log10_t
     scaled = Target(y.event, y.time * factor, y.entry * factor, y.upper * factor)

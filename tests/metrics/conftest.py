@@ -36,7 +36,9 @@ class Reference:
         self.columns = {name: np.asarray(values) for name, values in columns.items()}
         self.risk = self.columns["risk"]
         self.y = make_target(self.columns["time"], self.columns["event"])
-        self.truncated = make_target(self.columns["time"], self.columns["event"], entry=self.columns["entry"])
+        self.truncated = make_target(
+            self.columns["time"], self.columns["event"], entry=self.columns["entry"]
+        )
 
     def incidence(self, event, n_horizons):
         return self.columns[f"incidence{event}"][:, :n_horizons]

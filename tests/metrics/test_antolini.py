@@ -37,14 +37,18 @@ def test_equals_the_double_loop(truncated, data):
                 agreeing += 1.0 if one < other else 0.5 if one == other else 0.0
     assume(pairs)
     y = make_target(time, event, entry=entry)
-    assert concordance_antolini(y, survival, times, horizon=7.0) == pytest.approx(agreeing / pairs, abs=1e-12)
+    assert concordance_antolini(y, survival, times, horizon=7.0) == pytest.approx(
+        agreeing / pairs, abs=1e-12
+    )
 
 
 def test_under_proportional_hazards_it_is_harrells_concordance(references):
     data = references["tied"]
     times = np.unique(data.y["time"])
     survival = np.exp(-0.05 * times * np.exp(data.risk)[:, None])
-    assert concordance_antolini(data.y, survival, times) == pytest.approx(concordance(data.y, data.risk), abs=1e-12)
+    assert concordance_antolini(data.y, survival, times) == pytest.approx(
+        concordance(data.y, data.risk), abs=1e-12
+    )
 
 
 class TestLimits:
@@ -52,14 +56,18 @@ class TestLimits:
 
     def test_the_curves_must_reach_over_the_counted_events(self):
         survival = np.full((3, 2), 0.5)
-        with pytest.raises(InputError, match=r"first to the last counted event, 1 to 2; got 1.5 to 4.*from 0"):
+        with pytest.raises(
+            InputError, match=r"first to the last counted event, 1 to 2; got 1.5 to 4.*from 0"
+        ):
             concordance_antolini(self.Y, survival, [1.5, 4.0])
         with pytest.raises(InputError, match="got 0 to 1.5"):
             concordance_antolini(self.Y, survival, [0.0, 1.5])
         assert concordance_antolini(self.Y, survival, [0.0, 1.5], horizon=1.5) == 0.5
 
     def test_bad_shapes_are_refused(self):
-        with pytest.raises(InputError, match=r"survival must have shape \(3, 2\), rows by times; got \(2, 3\)"):
+        with pytest.raises(
+            InputError, match=r"survival must have shape \(3, 2\), rows by times; got \(2, 3\)"
+        ):
             concordance_antolini(self.Y, np.full((2, 3), 0.5), [1.0, 2.0])
         with pytest.raises(InputError, match="strictly increasing"):
             concordance_antolini(self.Y, np.full((3, 2), 0.5), [2.0, 1.0])

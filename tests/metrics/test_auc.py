@@ -49,10 +49,14 @@ def test_equals_the_sum_over_pairs(sample):
     assume(case.any())
     curve = censoring_curve(time, event == 0)
     own = 1 / curve.before(time)
-    control = np.where(time > horizon, 1 / curve.at(np.array([horizon])), np.where(event == 2, own, 0.0))
+    control = np.where(
+        time > horizon, 1 / curve.at(np.array([horizon])), np.where(event == 2, own, 0.0)
+    )
     weight = (own * case)[:, None] * control[None, :]
     share = (risk[:, None] > risk[None, :]) + 0.5 * (risk[:, None] == risk[None, :])
-    assert auc_td((time, event), (time, event), risk, horizon) == pytest.approx((weight * share).sum() / weight.sum())
+    assert auc_td((time, event), (time, event), risk, horizon) == pytest.approx(
+        (weight * share).sum() / weight.sum()
+    )
 
 
 @given(samples(), st.integers(0, 10**6))
@@ -80,7 +84,9 @@ def test_without_censoring_it_is_the_area_under_the_usual_roc_curve(rng):
     sklearn = pytest.importorskip("sklearn.metrics")
     time, risk = rng.exponential(size=200), rng.normal(size=200).round(1)
     y = (time, np.ones(200, int))
-    assert auc_td(y, y, risk, 1.0) == pytest.approx(sklearn.roc_auc_score(time <= 1.0, risk), abs=1e-12)
+    assert auc_td(y, y, risk, 1.0) == pytest.approx(
+        sklearn.roc_auc_score(time <= 1.0, risk), abs=1e-12
+    )
 
 
 class TestLimits:
@@ -107,7 +113,9 @@ class TestLimits:
         assert np.isnan(got[1:]).all()
 
     def test_bad_shapes_are_refused(self):
-        with pytest.raises(InputError, match=r"risk must have shape \(4,\), or \(4, 2\).*got \(2, 4\)"):
+        with pytest.raises(
+            InputError, match=r"risk must have shape \(4,\), or \(4, 2\).*got \(2, 4\)"
+        ):
             auc_td(self.TRAIN, self.TRAIN, np.zeros((2, 4)), [1.0, 2.0])
         with pytest.raises(InputError, match="risk must be finite"):
             auc_td(self.TRAIN, self.TRAIN, np.full((4, 2), np.nan), [1.0, 2.0])

@@ -28,7 +28,9 @@ class TestReferences:
     @pytest.mark.parametrize("name", ["tied", "continuous"])
     @pytest.mark.parametrize("train", ["own", "train"])
     @pytest.mark.parametrize("event", [1, 2])
-    def test_compat_equals_scikit_survival(self, name, train, event, references, sksurv_values, horizons):
+    def test_compat_equals_scikit_survival(
+        self, name, train, event, references, sksurv_values, horizons
+    ):
         train = name if train == "own" else train
         data, expected = references[name], sksurv_values[f"{name}/{train}/{event}"]
         y_train, times = references[train].y, horizons[: len(expected["brier"])]
@@ -38,7 +40,9 @@ class TestReferences:
         total = integrated_brier_score(y_train, data.y, survival, times, event, compat="sksurv")
         assert total == pytest.approx(expected["integrated_brier"], abs=1e-12)
 
-    @pytest.mark.parametrize("times", [[50.0, 100.0], np.linspace(5.0, 150.0, 20)], ids=["two", "twenty"])
+    @pytest.mark.parametrize(
+        "times", [[50.0, 100.0], np.linspace(5.0, 150.0, 20)], ids=["two", "twenty"]
+    )
     def test_cox_on_metabric_equals_scikit_survival(self, times):
         sksurv = pytest.importorskip("sksurv.metrics", reason="scikit-survival is not installed")
         data = datasets.load_metabric()
@@ -51,7 +55,9 @@ class TestReferences:
         # The default differs only in G(T-) for G(T).
         default = integrated_brier_score(data.y[train], data.y[test], survival, times)
         assert default == pytest.approx(expected, abs=1e-4)
-        exact = integrated_brier_score(data.y[train], data.y[test], survival, times, compat="sksurv")
+        exact = integrated_brier_score(
+            data.y[train], data.y[test], survival, times, compat="sksurv"
+        )
         assert exact == pytest.approx(expected, abs=1e-12)
 
 
@@ -77,14 +83,23 @@ class TestDefinition:
                 elif own[i] or other[i]:
                     terms.append((s if own[i] else 1 - s) ** 2 / chance[i])
             expected.append(sum(terms) / (n + 3))
-        got = brier_score((time, kind), (time, kind), survival, horizons, event, compat="sksurv" if sksurv else None)
+        got = brier_score(
+            (time, kind),
+            (time, kind),
+            survival,
+            horizons,
+            event,
+            compat="sksurv" if sksurv else None,
+        )
         np.testing.assert_allclose(got, expected, rtol=1e-12)
 
     def test_weights_of_cases_are_taken_before_their_time_and_after_it_for_scikit_survival(self):
         y = ([1.0, 1.0, 2.0, 3.0], [1, 0, 0, 1])
         # G(1-) = 1, G(1) = 2/3; survival 1/2 for all, so every term is 1/4 of its weight.
         assert brier_score(y, y, [0.5] * 4, 1.0) == pytest.approx((1 + 2 * 3 / 2) / 16)
-        assert brier_score(y, y, [0.5] * 4, 1.0, compat="sksurv") == pytest.approx((3 / 2 + 2 * 3 / 2) / 16)
+        assert brier_score(y, y, [0.5] * 4, 1.0, compat="sksurv") == pytest.approx(
+            (3 / 2 + 2 * 3 / 2) / 16
+        )
 
     def test_the_true_model_has_the_expected_score_under_heavy_censoring(self, rng):
         n, horizons = 100_000, np.array([0.3, 1.0])
@@ -118,7 +133,10 @@ class TestIntegral:
     @given(st.integers(0, 10**6), st.floats(1e-6, 1e6), st.sampled_from(["trapezoid", "step"]))
     def test_the_time_unit_does_not_matter(self, seed, unit, rule):
         rng = np.random.default_rng(seed)
-        time, event = np.append(rng.integers(1, 50, 40), [2, 50]), np.append(rng.integers(0, 2, 40), [1, 0])
+        time, event = (
+            np.append(rng.integers(1, 50, 40), [2, 50]),
+            np.append(rng.integers(0, 2, 40), [1, 0]),
+        )
         horizons, survival = np.array([3.0, 10.0, 40.0]), rng.random((42, 3))
         y, scaled = (time.astype(float), event), (time * unit, event)
         expected = integrated_brier_score(y, y, survival, horizons, rule=rule)
@@ -158,12 +176,32 @@ class TestShapes:
     @pytest.mark.parametrize(
         ("survival", "horizons", "error", "message"),
         [
-            (np.full((4, 2), 0.5), [1.0], InputError, r"survival must have shape \(4, 1\).*got \(4, 2\)"),
+            (
+                np.full((4, 2), 0.5),
+                [1.0],
+                InputError,
+                r"survival must have shape \(4, 1\).*got \(4, 2\)",
+            ),
             (np.full((3, 1), 0.5), [1.0], InputError, r"got \(3, 1\)"),
-            (np.full((4, 1), 1.5), [1.0], InputError, r"survival must be probabilities.*got 1\.5 \(4 such values\)"),
+            (
+                np.full((4, 1), 1.5),
+                [1.0],
+                InputError,
+                r"survival must be probabilities.*got 1\.5 \(4 such values\)",
+            ),
             (np.full((4, 1), np.nan), [1.0], InputError, "survival must be finite"),
-            (np.full((4, 1), 0.5), [[1.0]], InputError, "horizons must be a number or a vector of at least one"),
-            (np.full((4, 0), 0.5), [], InputError, "horizons must be a number or a vector of at least one"),
+            (
+                np.full((4, 1), 0.5),
+                [[1.0]],
+                InputError,
+                "horizons must be a number or a vector of at least one",
+            ),
+            (
+                np.full((4, 0), 0.5),
+                [],
+                InputError,
+                "horizons must be a number or a vector of at least one",
+            ),
         ],
     )
     def test_bad_arguments_are_refused(self, survival, horizons, error, message):
@@ -189,17 +227,24 @@ class TestLimits:
         late = ([1.0, 2.0, 3.5, 100.0], [1, 1, 1, 1])
         early = ([1.0, 2.0, 3.5, 3.6], [1, 1, 1, 0])
         for compat in (None, "sksurv"):
-            one, other = (brier_score(self.TRAIN, y, [0.2, 0.3, 0.6, 0.7], 3.0, compat=compat) for y in (late, early))
+            one, other = (
+                brier_score(self.TRAIN, y, [0.2, 0.3, 0.6, 0.7], 3.0, compat=compat)
+                for y in (late, early)
+            )
             assert one == other
 
     def test_horizons_beyond_the_follow_up_are_nan_and_the_others_are_not(self):
         test = ([1.0, 2.0, 3.0, 6.0], [1, 1, 0, 0])
-        with pytest.warns(LifemixWarning, match="at the horizons 5: both samples are followed up to 4 only.* NaN"):
+        with pytest.warns(
+            LifemixWarning, match="at the horizons 5: both samples are followed up to 4 only.* NaN"
+        ):
             got = brier_score(self.TRAIN, test, np.full((4, 2), 0.5), [2.0, 5.0])
         assert np.isfinite(got[0])
         assert np.isnan(got[1])
         with pytest.warns(LifemixWarning, match="not defined"):
-            assert np.isnan(integrated_brier_score(self.TRAIN, test, np.full((4, 2), 0.5), [2.0, 5.0]))
+            assert np.isnan(
+                integrated_brier_score(self.TRAIN, test, np.full((4, 2), 0.5), [2.0, 5.0])
+            )
 
     def test_controls_at_a_horizon_where_all_are_censored_have_no_weight(self):
         test = ([1.0, 2.0, 5.0], [1, 1, 0])  # G(4) = 0 in the training data
@@ -214,7 +259,9 @@ class TestLimits:
             assert np.isnan(brier_score(train, test, [0.5] * 3, 4.0, compat="sksurv"))
 
     def test_all_censored(self):
-        with pytest.warns(LifemixWarning, match="no row of y_test has the event; the result is NaN"):
+        with pytest.warns(
+            LifemixWarning, match="no row of y_test has the event; the result is NaN"
+        ):
             assert np.isnan(brier_score(self.TRAIN, ([3.0, 4.0], [0, 0]), [0.5, 0.5], 2.0))
         with pytest.warns(LifemixWarning, match="no row of y_test has the event"):
             assert np.isnan(brier_score(self.TRAIN, self.TRAIN, [0.5] * 4, 2.0, event=2))

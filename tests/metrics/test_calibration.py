@@ -4,7 +4,12 @@ import pytest
 from lifemix import make_target
 from lifemix.baselines import FineGray
 from lifemix.errors import InputError, LifemixWarning, SettingError, TargetError
-from lifemix.metrics import aalen_johansen, calibration_curve, integrated_calibration_index, kaplan_meier
+from lifemix.metrics import (
+    aalen_johansen,
+    calibration_curve,
+    integrated_calibration_index,
+    kaplan_meier,
+)
 from lifemix.metrics.smoothing import smooth_risk, spline_basis
 from lifemix.target import as_target
 
@@ -57,7 +62,9 @@ class TestCurve:
 
     def test_a_group_without_follow_up_is_nan(self):
         y = ([1.0, 2.0, 5.0, 6.0], [1, 0, 1, 0])
-        with pytest.warns(LifemixWarning, match="group 1 was followed up to 2, not to the horizon 4; .* NaN"):
+        with pytest.warns(
+            LifemixWarning, match="group 1 was followed up to 2, not to the horizon 4; .* NaN"
+        ):
             curve = calibration_curve(y, [0.9, 0.8, 0.1, 0.2], 4.0, bins=2)
         assert np.isnan(curve.observed).tolist() == [False, True]
 
@@ -74,7 +81,9 @@ class TestCurve:
 class TestIntegratedIndex:
     @pytest.mark.parametrize("name", ["tied", "continuous"])
     @pytest.mark.parametrize(("kind", "event"), [("ici_any", None), ("ici_1", 1)])
-    def test_equals_cox_and_fine_gray_splines_in_r(self, name, kind, event, references, r_values, horizons):
+    def test_equals_cox_and_fine_gray_splines_in_r(
+        self, name, kind, event, references, r_values, horizons
+    ):
         data = references[name]
         for column, value in zip((1, 2), r_values[name][kind], strict=True):
             risk = data.incidence(1, 3)[:, column]
@@ -87,7 +96,9 @@ class TestIntegratedIndex:
         basis = spline_basis(np.log(-np.log1p(-risk)), (0.1, 0.5, 0.9))
         model = FineGray(coherent=False, preprocessor=None).fit(basis, make_target(time, event))
         expected = model.predict_cumulative_incidence(basis, [5.0], event=1)[:, 0]
-        np.testing.assert_allclose(smooth_risk(as_target((time, event)), risk, 5.0, 1), expected, atol=1e-6)
+        np.testing.assert_allclose(
+            smooth_risk(as_target((time, event)), risk, 5.0, 1), expected, atol=1e-6
+        )
 
     def test_a_true_model_has_a_small_index_and_a_wrong_one_its_distance(self, rng):
         y, own, any_event = draw(rng, 20_000, 0.7)
@@ -117,14 +128,18 @@ class TestIntegratedIndex:
     def test_risks_of_zero_and_one_are_moved_inside_with_a_warning(self, rng):
         time = rng.exponential(1.0, 200)
         risk = np.clip(rng.normal(0.5, 0.3, 200), 0, 1)
-        with pytest.warns(LifemixWarning, match=f"{int(np.isin(risk, [0, 1]).sum())} predicted risks are 0, 1"):
+        with pytest.warns(
+            LifemixWarning, match=f"{int(np.isin(risk, [0, 1]).sum())} predicted risks are 0, 1"
+        ):
             value = integrated_calibration_index((time, np.ones(200, int)), risk, 1.0)
         assert 0 < value < 1
 
     def test_a_likelihood_without_a_maximum_is_nan(self):
         y = (np.arange(1.0, 21.0), [1] * 10 + [0] * 10)
         risk = np.linspace(0.9, 0.1, 20)  # the events come exactly in order of risk
-        with pytest.warns(LifemixWarning, match="could not be fitted: its likelihood has no maximum"):
+        with pytest.warns(
+            LifemixWarning, match="could not be fitted: its likelihood has no maximum"
+        ):
             assert np.isnan(integrated_calibration_index(y, risk, 10.0))
 
     def test_an_outlying_risk_does_not_break_the_fit(self, rng):
@@ -154,5 +169,7 @@ def test_the_spline_is_linear_beyond_its_outer_knots(rng):
     assert basis.shape == (400, 2)
     for side in (x < np.quantile(x, 0.1), x > np.quantile(x, 0.9)):
         slope = np.diff(basis[side], axis=0) / np.diff(x[side])[:, None]
-        np.testing.assert_allclose(slope, np.broadcast_to(slope[0], slope.shape), rtol=1e-5, atol=1e-8)
+        np.testing.assert_allclose(
+            slope, np.broadcast_to(slope[0], slope.shape), rtol=1e-5, atol=1e-8
+        )
     assert spline_basis(np.full(5, 2.0), (0.1, 0.5, 0.9)).shape == (5, 0)

@@ -32,7 +32,9 @@ def test_survival_times_censoring_is_the_share_at_risk(rows):
     times = np.unique(time)
     survival = np.append(1.0, kaplan_meier((time, event)).estimate[:-1])
     share = (time[:, None] >= times).mean(axis=0)
-    np.testing.assert_allclose(survival * censoring_curve(time, event == 0).before(times), share, atol=1e-14)
+    np.testing.assert_allclose(
+        survival * censoring_curve(time, event == 0).before(times), share, atol=1e-14
+    )
 
 
 def test_nothing_is_known_beyond_the_follow_up():

@@ -48,13 +48,21 @@ class TestReferences:
     @pytest.mark.parametrize("kind", EVENTS)
     def test_equals_survival_concordance_in_r(self, name, kind, references, r_values, horizons):
         data, expected, event = references[name], r_values[name][kind], EVENTS[kind]
-        assert concordance(data.y, data.risk, event) == pytest.approx(expected["harrell"], abs=1e-12)
-        assert concordance(data.truncated, data.risk, event) == pytest.approx(expected["truncated"], abs=1e-12)
-        assert concordance_td(data.y, data.y, data.risk, None, event) == pytest.approx(expected["uno"], abs=1e-12)
+        assert concordance(data.y, data.risk, event) == pytest.approx(
+            expected["harrell"], abs=1e-12
+        )
+        assert concordance(data.truncated, data.risk, event) == pytest.approx(
+            expected["truncated"], abs=1e-12
+        )
+        assert concordance_td(data.y, data.y, data.risk, None, event) == pytest.approx(
+            expected["uno"], abs=1e-12
+        )
         reached = horizons[horizons <= data.y["time"].max()]
         assert len(reached) >= 4
         for horizon, value in zip(reached, expected["td"], strict=False):
-            assert concordance_td(data.y, data.y, data.risk, horizon, event) == pytest.approx(value, abs=1e-12)
+            assert concordance_td(data.y, data.y, data.risk, horizon, event) == pytest.approx(
+                value, abs=1e-12
+            )
 
     def test_wolbers_equals_fine_gray_weights_in_r(self, references, r_values, horizons):
         data = references["tied"]
@@ -65,10 +73,14 @@ class TestReferences:
     @pytest.mark.parametrize("name", ["tied", "continuous"])
     @pytest.mark.parametrize("train", ["own", "train"])
     @pytest.mark.parametrize("event", [1, 2])
-    def test_compat_equals_scikit_survival(self, name, train, event, references, sksurv_values, horizons):
+    def test_compat_equals_scikit_survival(
+        self, name, train, event, references, sksurv_values, horizons
+    ):
         data, y_train = references[name], references[name if train == "own" else "train"].y
         expected = sksurv_values[f"{name}/{name if train == 'own' else 'train'}/{event}"]
-        assert concordance(data.y, data.risk, event) == pytest.approx(expected["harrell"], abs=1e-12)
+        assert concordance(data.y, data.risk, event) == pytest.approx(
+            expected["harrell"], abs=1e-12
+        )
         for horizon, value in zip(horizons, expected["concordance"], strict=False):
             got = concordance_td(y_train, data.y, data.risk, horizon, event, compat="sksurv")
             assert got == pytest.approx(value, abs=1e-12)
@@ -79,13 +91,17 @@ class TestReferences:
         metrics = pytest.importorskip("sksurv.metrics")
         from sksurv.util import Surv
 
-        time, event, risk = (np.append(column, last) for column, last in zip(sample, (9.0, 0, 0.0), strict=True))
+        time, event, risk = (
+            np.append(column, last) for column, last in zip(sample, (9.0, 0, 0.0), strict=True)
+        )
         risk = risk * scale + np.random.default_rng(seed).choice([0.0, 5e-9, 1e-8, 2e-8], len(risk))
         horizon = float(np.median(time)) + 0.5
         assume(((event == 1) & (time < horizon)).any())
         y = Surv.from_arrays(event == 1, time)
         expected = metrics.concordance_index_ipcw(y, y, risk, tau=horizon)[0]
-        assert concordance_td(y, y, risk, horizon, compat="sksurv") == pytest.approx(expected, abs=1e-12)
+        assert concordance_td(y, y, risk, horizon, compat="sksurv") == pytest.approx(
+            expected, abs=1e-12
+        )
 
 
 class TestDefinition:
@@ -94,7 +110,9 @@ class TestDefinition:
         y_train = np.append(train[0], 9.0), np.append(train[1], 0)
         expected = by_double_loop(y_train, test[:2], test[2], horizon, sksurv=sksurv)
         assume(not np.isnan(expected))
-        got = concordance_td(y_train, test[:2], test[2], horizon, compat="sksurv" if sksurv else None)
+        got = concordance_td(
+            y_train, test[:2], test[2], horizon, compat="sksurv" if sksurv else None
+        )
         assert got == pytest.approx(expected, abs=1e-12)
 
     @given(sample=samples(max_event=2), competing=st.sampled_from(["censored", "wolbers"]))
@@ -111,12 +129,16 @@ class TestDefinition:
         # A rival that stays at risk for ever is one censored at the end of time.
         endless = np.where(event == 2, 100.0, time)
         kept = np.where(event == 2, 0, event)
-        later = (endless[None, :] > time[:, None]) | ((endless[None, :] == time[:, None]) & (kept != 1)[None, :])
+        later = (endless[None, :] > time[:, None]) | (
+            (endless[None, :] == time[:, None]) & (kept != 1)[None, :]
+        )
         pairs = later & (kept == 1)[:, None]
         assume(pairs.any())
         share = (risk[None, :] < risk[:, None]) + 0.5 * (risk[None, :] == risk[:, None])
         expected = (pairs * share).sum() / pairs.sum()
-        assert concordance((time, event), risk, competing="wolbers") == pytest.approx(expected, abs=1e-12)
+        assert concordance((time, event), risk, competing="wolbers") == pytest.approx(
+            expected, abs=1e-12
+        )
 
     def test_an_event_at_the_horizon_counts_but_not_for_scikit_survival(self):
         # Rows: events at 2 (agreeing) and at 4 (disagreeing), the last one censored at 6.
@@ -130,7 +152,9 @@ class TestDefinition:
         y = (time, event)
         # The event at 3 agrees with all 3 later rows, that at 5 disagrees with the last one; G(5-) = G(5) = 2/3.
         assert concordance_td(y, y, risk, 6.0) == pytest.approx(3 / (3 + 9 / 4))
-        assert concordance_td(y, y, risk, 6.0, compat="sksurv") == pytest.approx(3 * 9 / 4 / (4 * 9 / 4))
+        assert concordance_td(y, y, risk, 6.0, compat="sksurv") == pytest.approx(
+            3 * 9 / 4 / (4 * 9 / 4)
+        )
 
     def test_two_events_at_one_time_are_no_pair_and_tied_risks_count_half(self):
         assert concordance(([1.0, 1.0, 2.0], [1, 1, 0]), [5.0, 0.0, 0.0]) == pytest.approx(1.5 / 2)
@@ -159,7 +183,9 @@ class TestProperties:
     @given(sample=samples(max_event=2), seed=st.integers(0, 10**6))
     def test_row_order_does_not_matter(self, sample, seed):
         time, event, risk = sample
-        assume(not np.isnan(by_double_loop((time, event), (time, event), risk, 5)) and time.max() >= 5)
+        assume(
+            not np.isnan(by_double_loop((time, event), (time, event), risk, 5)) and time.max() >= 5
+        )
         rows = np.random.default_rng(seed).permutation(len(time))
         for competing in ("censored", "wolbers"):
             shuffled = (time[rows], event[rows])
@@ -170,13 +196,17 @@ class TestProperties:
     def test_without_rivals_both_senses_agree(self, references):
         data = references["tied"]
         y = (data.y["time"], data.y["event"] > 0)
-        one, other = (concordance_td(y, y, data.risk, 12.0, competing=c) for c in ("censored", "wolbers"))
+        one, other = (
+            concordance_td(y, y, data.risk, 12.0, competing=c) for c in ("censored", "wolbers")
+        )
         assert one == pytest.approx(other, abs=1e-14)
 
     def test_weights_undo_the_censoring(self, rng):
         n, horizon = 100_000, 1.0
         x = rng.normal(size=n)
-        time = rng.exponential(np.exp(-x) * (0.3 + (x > 0)))  # not proportional, so that censoring matters
+        time = rng.exponential(
+            np.exp(-x) * (0.3 + (x > 0))
+        )  # not proportional, so that censoring matters
         censoring = rng.exponential(0.7, size=n)
         full = concordance((time, np.ones(n, int)), x, horizon=horizon)
         y = (np.minimum(time, censoring), (time <= censoring).astype(int))
@@ -197,11 +227,15 @@ class TestLimits:
 
     def test_events_beyond_the_training_follow_up_have_no_weight(self):
         y_test = ([1.0, 10.0, 20.0], [1, 1, 0])
-        with pytest.warns(LifemixWarning, match="1 events before the horizon have no weight .the first at 10.*NaN"):
+        with pytest.warns(
+            LifemixWarning, match="1 events before the horizon have no weight .the first at 10.*NaN"
+        ):
             assert np.isnan(concordance_td(self.Y, y_test, [3, 2, 1], 15.0))
 
     def test_horizon_beyond_all_follow_up(self):
-        with pytest.warns(LifemixWarning, match="horizon 9 lies beyond the follow-up, which ends at 4; .* NaN"):
+        with pytest.warns(
+            LifemixWarning, match="horizon 9 lies beyond the follow-up, which ends at 4; .* NaN"
+        ):
             assert np.isnan(concordance_td(self.Y, self.Y, self.RISK, 9.0))
         with pytest.warns(LifemixWarning, match="beyond the follow-up"):
             assert np.isnan(concordance(self.Y, self.RISK, horizon=9.0))
@@ -209,7 +243,9 @@ class TestLimits:
 
     @pytest.mark.parametrize("options", [{}, {"compat": "sksurv"}, {"competing": "wolbers"}])
     @pytest.mark.parametrize(
-        "y_test", [([1.0, 2.0], [0, 0]), ([2.0, 2.0], [1, 1]), ([3.0, 3.5], [1, 1])], ids=["censored", "tied", "late"]
+        "y_test",
+        [([1.0, 2.0], [0, 0]), ([2.0, 2.0], [1, 1]), ([3.0, 3.5], [1, 1])],
+        ids=["censored", "tied", "late"],
     )
     def test_without_a_comparable_pair(self, y_test, options):
         with pytest.warns(LifemixWarning, match="no pair is comparable"):
@@ -226,7 +262,9 @@ class TestLimits:
             concordance(interval, [1, 2])
         with pytest.raises(TargetError, match="y_test must have exact"):
             concordance_td(self.Y, interval, [1, 2], 1.0)
-        with pytest.raises(TargetError, match="y_train must be observed from the origin.*got 1 left-truncated rows"):
+        with pytest.raises(
+            TargetError, match="y_train must be observed from the origin.*got 1 left-truncated rows"
+        ):
             concordance_td(truncated, self.Y, self.RISK, 1.0)
         with pytest.raises(TargetError, match="observed from the origin"):
             concordance(truncated, [1, 2], competing="wolbers")
@@ -234,8 +272,16 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("changes", "error", "message"),
         [
-            ({"risk": [1.0, 2.0]}, InputError, r"risk must have one value per row, shape \(4,\); got shape \(2,\)"),
-            ({"risk": [1.0, np.nan, 2, 3]}, InputError, r"risk must be finite; got nan \(1 such values\)"),
+            (
+                {"risk": [1.0, 2.0]},
+                InputError,
+                r"risk must have one value per row, shape \(4,\); got shape \(2,\)",
+            ),
+            (
+                {"risk": [1.0, np.nan, 2, 3]},
+                InputError,
+                r"risk must be finite; got nan \(1 such values\)",
+            ),
             ({"risk": ["a", "b", "c", "d"]}, InputError, "risk must be numbers"),
             ({"horizon": -1.0}, InputError, r"horizon must be finite and >= 0; got -1\.0"),
             ({"horizon": np.inf}, InputError, "horizon must be finite"),
@@ -245,8 +291,16 @@ class TestLimits:
             ({"event": True}, InputError, "event must be a whole number >= 1; got True"),
             ({"event": 1.5}, InputError, r"got 1\.5"),
             ({"compat": "R"}, SettingError, "compat must be one of None, 'sksurv'; got 'R'"),
-            ({"competing": "no"}, SettingError, "competing must be one of 'censored', 'wolbers'; got 'no'"),
-            ({"competing": "wolbers", "compat": "sksurv"}, SettingError, "knows no competing='wolbers'"),
+            (
+                {"competing": "no"},
+                SettingError,
+                "competing must be one of 'censored', 'wolbers'; got 'no'",
+            ),
+            (
+                {"competing": "wolbers", "compat": "sksurv"},
+                SettingError,
+                "knows no competing='wolbers'",
+            ),
         ],
     )
     def test_bad_arguments_are_refused(self, changes, error, message):

@@ -49,7 +49,10 @@ def test_a_value_on_an_edge_belongs_to_the_part_above():
 
 
 def test_without_censoring_the_p_values_of_the_true_model_are_uniform(rng):
-    p_values = [d_calibration((np.ones(500), np.ones(500, int)), rng.random(500)).p_value for _ in range(400)]
+    p_values = [
+        d_calibration((np.ones(500), np.ones(500, int)), rng.random(500)).p_value
+        for _ in range(400)
+    ]
     counts = np.histogram(p_values, bins=5, range=(0, 1))[0]
     assert chi2.sf(((counts - 80) ** 2 / 80).sum(), 4) > 0.001
 
@@ -82,7 +85,9 @@ def test_net_survival_of_one_event_takes_the_others_as_censorings(rng):
 
 def test_bad_arguments_are_refused():
     y = ([1.0, 2.0], [1, 0])
-    with pytest.raises(InputError, match=r"one value per row, \(2,\): S_i\(T_i\); got shape \(2, 2\)"):
+    with pytest.raises(
+        InputError, match=r"one value per row, \(2,\): S_i\(T_i\); got shape \(2, 2\)"
+    ):
         d_calibration(y, np.full((2, 2), 0.5))
     with pytest.raises(InputError, match="probabilities"):
         d_calibration(y, [0.5, -0.1])

@@ -44,7 +44,10 @@ def draw(rng, n, n_events):
     X = rng.normal(size=(n, n_events))
     times, censoring = rng.exponential(np.exp(-X)), rng.exponential(1.5, n)
     first = times.min(axis=1)
-    return X, (np.minimum(first, censoring), np.where(first <= censoring, times.argmin(axis=1) + 1, 0))
+    return X, (
+        np.minimum(first, censoring),
+        np.where(first <= censoring, times.argmin(axis=1) + 1, 0),
+    )
 
 
 @pytest.fixture
@@ -71,9 +74,15 @@ def test_single_risk_holds_what_the_metrics_give(single, compat):
     assert table["metric"].isin(OURS).sum() == 3 * 3 + 1 + 2
     for t in HORIZONS:
         survival = model.predict_survival_function(X, [t])[:, 0]
-        assert value(table, "concordance", horizon=t) == concordance_td(y_train, y, 1 - survival, t, compat=compat)
-        assert value(table, "brier", horizon=t) == pytest.approx(brier_score(y_train, y, survival, t, compat=compat))
-        assert value(table, "auc", horizon=t) == pytest.approx(auc_td(y_train, y, 1 - survival, t, compat=compat))
+        assert value(table, "concordance", horizon=t) == concordance_td(
+            y_train, y, 1 - survival, t, compat=compat
+        )
+        assert value(table, "brier", horizon=t) == pytest.approx(
+            brier_score(y_train, y, survival, t, compat=compat)
+        )
+        assert value(table, "auc", horizon=t) == pytest.approx(
+            auc_td(y_train, y, 1 - survival, t, compat=compat)
+        )
     grid = np.linspace(0, 1, 101)
     curves = model.predict_survival_function(X, grid)
     total = integrated_brier_score(y_train, y, curves, grid, compat=compat)
@@ -94,15 +103,20 @@ def test_competing_risks_have_rows_for_every_event(competing):
         risk = model.predict_cumulative_incidence(X, [0.5], event=event)[:, 0]
         expected = concordance_td(y_train, y, risk, 0.5, event, competing="wolbers")
         assert value(table, "concordance", event, 0.5) == pytest.approx(expected)
-        assert value(table, "brier", event, 0.5) == pytest.approx(brier_score(y_train, y, 1 - risk, 0.5, event))
-        assert value(table, "auc", event, 0.5) == pytest.approx(auc_td(y_train, y, risk, 0.5, event))
+        assert value(table, "brier", event, 0.5) == pytest.approx(
+            brier_score(y_train, y, 1 - risk, 0.5, event)
+        )
+        assert value(table, "auc", event, 0.5) == pytest.approx(
+            auc_td(y_train, y, risk, 0.5, event)
+        )
 
 
 def test_frames_and_arrays_give_the_same_table(single):
     y_train, X, y = single
     frame = pd.DataFrame(X, columns=["x"], index=np.arange(len(X))[::-1])
     pd.testing.assert_frame_equal(
-        evaluate(Exponential(), y_train, X, y, HORIZONS), evaluate(Exponential(), y_train, frame, y, HORIZONS)
+        evaluate(Exponential(), y_train, X, y, HORIZONS),
+        evaluate(Exponential(), y_train, frame, y, HORIZONS),
     )
 
 
@@ -133,7 +147,9 @@ def test_a_model_that_answers_in_another_shape_is_refused(single):
         def predict_survival_function(self, X, times):
             return super().predict_survival_function(X, times).T
 
-    with pytest.raises(InputError, match=r"the model's prediction must have shape \(600, 100\); got \(100, 600\)"):
+    with pytest.raises(
+        InputError, match=r"the model's prediction must have shape \(600, 100\); got \(100, 600\)"
+    ):
         evaluate(Transposed(), single[0], single[1], single[2], HORIZONS)
 
 
@@ -143,7 +159,9 @@ def test_models_are_asked_for_times_in_order(single):
             assert (np.diff(times) > 0).all()
             return super().predict_survival_function(X, times)
 
-    pd.testing.assert_frame_equal(evaluate(InOrder(), *single, HORIZONS), evaluate(Exponential(), *single, HORIZONS))
+    pd.testing.assert_frame_equal(
+        evaluate(InOrder(), *single, HORIZONS), evaluate(Exponential(), *single, HORIZONS)
+    )
 
 
 def test_intervals_hold_the_value_and_the_same_seed_gives_the_same_ones(single):
@@ -166,13 +184,17 @@ def test_intervals_hold_the_value_and_the_same_seed_gives_the_same_ones(single):
         n_resamples=30,
         random_state=3,
     )
-    assert value(table.assign(value=table["lower"]), "concordance", horizon=0.5) == pytest.approx(first.lower)
+    assert value(table.assign(value=table["lower"]), "concordance", horizon=0.5) == pytest.approx(
+        first.lower
+    )
 
 
 def test_only_the_measures_asked_for(single):
     table = evaluate(Exponential(), *single, HORIZONS, measures=["auc", "integrated_brier"])
     assert table["metric"].tolist() == ["auc"] * 3 + ["integrated_brier"]
-    with pytest.raises(SettingError, match="unknown measure; got 'accuracy', expected one of .*'brier'"):
+    with pytest.raises(
+        SettingError, match="unknown measure; got 'accuracy', expected one of .*'brier'"
+    ):
         evaluate(Exponential(), *single, HORIZONS, measures=["accuracy"])
 
 
@@ -204,9 +226,13 @@ def test_a_registered_measure_is_evaluated_with_the_others(competing):
 def test_mean_concordance_is_over_event_types_and_their_own_quartiles(competing):
     y_train, X, y = competing
     model = Exponential()
-    found = mean_concordance(lambda at, event: model.predict_cumulative_incidence(X, at, event), y_train, y)
+    found = mean_concordance(
+        lambda at, event: model.predict_cumulative_incidence(X, at, event), y_train, y
+    )
     expected = [
-        concordance_td(y_train, y, model.predict_cumulative_incidence(X, [t], event)[:, 0], t, event)
+        concordance_td(
+            y_train, y, model.predict_cumulative_incidence(X, [t], event)[:, 0], t, event
+        )
         for event in (1, 2)
         for t in horizons(y_train, event=event)
     ]
@@ -216,6 +242,8 @@ def test_mean_concordance_is_over_event_types_and_their_own_quartiles(competing)
 def test_survival_at_the_own_time_is_given_survival_to_the_entry(rng):
     X = rng.normal(size=(700, 1))
     entry = rng.exponential(size=700)
-    target = as_target(make_target(entry + rng.exponential(size=700), np.ones(700, int), entry=entry))
+    target = as_target(
+        make_target(entry + rng.exponential(size=700), np.ones(700, int), entry=entry)
+    )
     expected = np.exp(-np.exp(X[:, 0]) * (target.time - target.entry))
     np.testing.assert_allclose(survival_at_own_time(Exponential(), X, target), expected, rtol=1e-9)

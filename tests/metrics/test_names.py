@@ -8,7 +8,9 @@ import pytest
 
 from lifemix import metrics
 
-MODULES = sorted(path.stem for path in Path(metrics.__file__).parent.glob("*.py") if path.stem != "__init__")
+MODULES = sorted(
+    path.stem for path in Path(metrics.__file__).parent.glob("*.py") if path.stem != "__init__"
+)
 
 
 def test_public_names_are_sorted_and_documented():
@@ -24,7 +26,9 @@ def test_every_module_lists_what_it_offers(name):
     module = importlib.import_module(f"lifemix.metrics.{name}")
     tree = ast.parse(Path(module.__file__).read_text())
     defined = {
-        n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and not n.name.startswith("_")
+        n.name
+        for n in tree.body
+        if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and not n.name.startswith("_")
     }
     assert defined <= set(module.__all__)
     assert all(hasattr(module, listed) for listed in module.__all__)
@@ -34,5 +38,7 @@ def test_the_metrics_need_neither_torch_nor_the_optional_packages():
     names = ("torch", "sksurv", "sklearn", "lifelines")
     code = f"import sys, lifemix.metrics; print([name for name in {names} if name in sys.modules])"
     source = Path(metrics.__file__).parents[2]
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=source, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=source, check=True
+    )
     assert result.stdout.strip() == "[]"

@@ -28,7 +28,9 @@ def test_scaled_score_is_one_minus_the_ratio(event):
     null = metrics.brier_score(
         train, test, np.tile(1 - marginal_risk(train, HORIZONS, event), (300, 1)), HORIZONS, event
     )
-    np.testing.assert_allclose(value("scaled_brier", train, test, risk, HORIZONS, event), 1 - own / null)
+    np.testing.assert_allclose(
+        value("scaled_brier", train, test, risk, HORIZONS, event), 1 - own / null
+    )
     np.testing.assert_allclose(value("marginal_brier", train, test, risk, HORIZONS, event), null)
 
 
@@ -38,7 +40,9 @@ def test_the_marginal_curve_scales_to_zero(event):
     risk = np.tile(marginal_risk(train, GRID, event), (300, 1))
     assert value("integrated_scaled_brier", train, test, risk, GRID, event) == pytest.approx(0)
     expected = metrics.integrated_brier_score(train, test, 1 - risk, GRID, event)
-    assert value("integrated_marginal_brier", train, test, risk, GRID, event) == pytest.approx(expected)
+    assert value("integrated_marginal_brier", train, test, risk, GRID, event) == pytest.approx(
+        expected
+    )
 
 
 def test_the_marginal_curve_is_one_minus_kaplan_meier_and_stays_after_its_end():
@@ -53,12 +57,16 @@ def test_observed_over_expected():
     risk = np.full((4, 3), 0.25)
     found = value("observed_expected", test, test, risk, np.array([1.5, 2.5, 9.0]), 1)
     np.testing.assert_allclose(found, [1.0, 2.0, np.nan])
-    assert np.isnan(value("observed_expected", test, test, 0 * risk, np.array([1.5, 2.5, 3.0]), 1)).all()
+    assert np.isnan(
+        value("observed_expected", test, test, 0 * risk, np.array([1.5, 2.5, 3.0]), 1)
+    ).all()
 
 
 def test_ici_is_that_of_the_metric():
     test, risk = draw(n_events=1), np.random.default_rng(3).uniform(0.1, 0.9, (300, 2))
-    expected = [metrics.integrated_calibration_index(test, risk[:, i], t) for i, t in enumerate(HORIZONS)]
+    expected = [
+        metrics.integrated_calibration_index(test, risk[:, i], t) for i, t in enumerate(HORIZONS)
+    ]
     np.testing.assert_allclose(value("ici", test, test, risk, HORIZONS, 1), expected)
 
 

@@ -22,7 +22,9 @@ def test_sum_beyond_equals_the_double_loop(query, weighted):
     weight = np.linspace(0.5, 2, n) if weighted else None
     chosen = (np.arange(n) >= start[:, None]) & (rank < limit[:, None])
     expected = (chosen * (np.ones(n) if weight is None else weight)).sum(axis=1)
-    np.testing.assert_allclose(sum_beyond(by_rank, start, limit, weight), expected, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(
+        sum_beyond(by_rank, start, limit, weight), expected, rtol=1e-13, atol=1e-13
+    )
 
 
 def double_loop(point_key, point_risk, case_key, case_risk, weight, tolerance):
@@ -32,7 +34,9 @@ def double_loop(point_key, point_risk, case_key, case_risk, weight, tolerance):
     return (beyond * share) @ weight, beyond @ weight
 
 
-@pytest.mark.parametrize("n_cases", [1, 3, 40])  # few cases are compared one by one, many by the tree
+@pytest.mark.parametrize(
+    "n_cases", [1, 3, 40]
+)  # few cases are compared one by one, many by the tree
 @pytest.mark.parametrize("tolerance", [0.0, 1e-8, 0.3])
 @given(data=st.data())
 def test_compare_equals_the_double_loop(n_cases, tolerance, data):
@@ -48,4 +52,6 @@ def test_compare_equals_the_double_loop(n_cases, tolerance, data):
     got = compare(point_key, point_risk, case_key, case_risk, weight, tolerance)
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
     expected = double_loop(point_key, point_risk, case_key, case_risk, np.ones(n), tolerance)
-    np.testing.assert_array_equal(compare(point_key, point_risk, case_key, case_risk, None, tolerance), expected)
+    np.testing.assert_array_equal(
+        compare(point_key, point_risk, case_key, case_risk, None, tolerance), expected
+    )

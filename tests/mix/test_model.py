@@ -17,7 +17,13 @@ TIMES = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 8.0, 100.0])
 
 def data(kinds=1, n=150, seed=0):
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame({"age": rng.standard_normal(n), "dose": rng.standard_normal(n), "sex": rng.choice(["f", "m"], n)})
+    X = pd.DataFrame(
+        {
+            "age": rng.standard_normal(n),
+            "dose": rng.standard_normal(n),
+            "sex": rng.choice(["f", "m"], n),
+        }
+    )
     time = rng.weibull(1.5, n) * np.exp(-0.7 * X["age"].to_numpy()) + 0.01
     return X, make_target(time, rng.integers(0, kinds + 1, n))
 
@@ -36,7 +42,9 @@ def two():
 def test_incidences_and_survival_add_up_to_1_at_all_times(name, request):
     model = request.getfixturevalue(name)
     X, _ = data()
-    total = model.predict_cumulative_incidences(X, TIMES).sum(0) + model.predict_survival_function(X, TIMES)
+    total = model.predict_cumulative_incidences(X, TIMES).sum(0) + model.predict_survival_function(
+        X, TIMES
+    )
     np.testing.assert_allclose(total, 1.0, atol=1e-12)
 
 
@@ -75,7 +83,9 @@ def test_a_part_without_merit_is_dropped_and_named():
 
 def test_a_part_that_cannot_be_fitted_is_left_out_with_a_warning():
     X, y = data()
-    intervals = make_target(y["time"], y["event"], upper=np.where(y["event"] > 0, y["time"] + 0.5, np.nan))
+    intervals = make_target(
+        y["time"], y["event"], upper=np.where(y["event"] > 0, y["time"] + 0.5, np.nan)
+    )
     with pytest.warns(LifemixWarning, match="goes on without (Cox|trees)"):
         model = LifeMix(ONE, n_folds=2).fit(X, intervals)
     assert list(model.weights_.items()) == [("networks", 1.0)]
@@ -170,7 +180,9 @@ def test_parts_without_net_survival_take_part():
     X = X[["age", "dose"]]
     model = LifeMix({"Fine and Gray": FineGray(), "trees": TREES}, n_folds=2).fit(X, y)
     assert not hasattr(model, "predict_net_survival")
-    total = model.predict_cumulative_incidences(X, TIMES).sum(0) + model.predict_survival_function(X, TIMES)
+    total = model.predict_cumulative_incidences(X, TIMES).sum(0) + model.predict_survival_function(
+        X, TIMES
+    )
     np.testing.assert_allclose(total, 1.0, atol=1e-12)
     assert np.isfinite(model.predict(X)).all()
 

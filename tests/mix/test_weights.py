@@ -86,14 +86,18 @@ def test_weights_do_not_depend_on_the_scale_of_the_case_weights(scale):
     rate, target = exponential_rows(300)
     weight = np.random.default_rng(1).uniform(0.5, 2, 300)
     weights = best_weights(three_models(rate), target, TIMES, weight, 100.0)
-    assert best_weights(three_models(rate), target, TIMES, scale * weight, 100.0) == pytest.approx(weights, abs=1e-6)
+    assert best_weights(three_models(rate), target, TIMES, scale * weight, 100.0) == pytest.approx(
+        weights, abs=1e-6
+    )
 
 
 def test_weights_do_not_depend_on_duplicating_the_table():
     rate, target = exponential_rows(300)
     twice = np.tile(np.arange(300), 2)
     weights = best_weights(three_models(rate), target, TIMES, np.ones(300), 100.0)
-    duplicated = best_weights(three_models(rate[twice]), target.take(twice), TIMES, np.ones(600), 100.0)
+    duplicated = best_weights(
+        three_models(rate[twice]), target.take(twice), TIMES, np.ones(600), 100.0
+    )
     assert duplicated == pytest.approx(weights, abs=1e-6)
 
 
@@ -123,9 +127,13 @@ def test_the_prior_draws_towards_equal_weights_less_with_more_events():
     for n_rows in (60, 6000):
         rate, target = exponential_rows(n_rows)
         incidences = np.stack([curves(rate), curves(np.full_like(rate, rate.mean()))])
-        first_weights.append(best_weights(incidences, target, TIMES, np.ones(n_rows), prior_events=500.0)[0])
+        first_weights.append(
+            best_weights(incidences, target, TIMES, np.ones(n_rows), prior_events=500.0)[0]
+        )
     assert 0.5 < first_weights[0] < first_weights[1]
-    assert best_weights(incidences, target, TIMES, np.ones(n_rows), 1e12) == pytest.approx([0.5, 0.5], abs=1e-6)
+    assert best_weights(incidences, target, TIMES, np.ones(n_rows), 1e12) == pytest.approx(
+        [0.5, 0.5], abs=1e-6
+    )
 
 
 def test_case_weights_count_as_copies_if_no_row_is_censored():
@@ -134,5 +142,7 @@ def test_case_weights_count_as_copies_if_no_row_is_censored():
     incidences = np.stack([curves(rate), curves(np.full_like(rate, rate.mean()))])
     twice = np.repeat(np.arange(50), np.where(np.arange(50) % 2, 2, 1))
     weighted = best_weights(incidences, target, TIMES, np.where(np.arange(50) % 2, 2.0, 1.0), 100.0)
-    copied = best_weights(incidences[:, :, twice], target.take(twice), TIMES, np.ones(len(twice)), 100.0)
+    copied = best_weights(
+        incidences[:, :, twice], target.take(twice), TIMES, np.ones(len(twice)), 100.0
+    )
     assert weighted == pytest.approx(copied, rel=1e-9)

@@ -14,8 +14,17 @@ from lifemix.networks import ACTIVATIONS, activation_module, resolve_activation
 from lifemix.training.fused import Fused
 
 EVERY = pytest.mark.parametrize("name", ACTIVATIONS)
-MODULES = {"relu": nn.ReLU, "elu": nn.ELU, "selu": nn.SELU, "tanh": nn.Tanh, "gelu": nn.GELU, "silu": nn.SiLU}
-X = torch.linspace(-8, 8, 401, dtype=torch.float64)[:, None] * torch.tensor([1.0, 0.013], dtype=torch.float64)
+MODULES = {
+    "relu": nn.ReLU,
+    "elu": nn.ELU,
+    "selu": nn.SELU,
+    "tanh": nn.Tanh,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+}
+X = torch.linspace(-8, 8, 401, dtype=torch.float64)[:, None] * torch.tensor(
+    [1.0, 0.013], dtype=torch.float64
+)
 
 
 def sample(n=80):
@@ -77,7 +86,9 @@ def test_no_named_activation_leaves_the_fast_step(name, monkeypatch):
     steps = []
     step = Fused.loss_and_gradient
     monkeypatch.setattr(Fused, "loss_and_gradient", lambda *given: steps.append(1) or step(*given))
-    DeepSurvivalMachines(hidden=(4,), activation=name, shift_activation=name, max_epochs=1).fit(*sample())
+    DeepSurvivalMachines(hidden=(4,), activation=name, shift_activation=name, max_epochs=1).fit(
+        *sample()
+    )
     assert steps
 
 
@@ -89,7 +100,9 @@ def test_a_function_trains_by_autograd(function):
 
 def test_the_function_of_a_name_gives_the_same_fit():
     named, given = (
-        DeepSurvivalMachines(hidden=(4,), activation=one, max_epochs=3).fit(*sample()).predict(sample()[0])
+        DeepSurvivalMachines(hidden=(4,), activation=one, max_epochs=3)
+        .fit(*sample())
+        .predict(sample()[0])
         for one in ("tanh", torch.tanh)
     )
     np.testing.assert_allclose(given, named, rtol=1e-5)
@@ -98,10 +111,16 @@ def test_the_function_of_a_name_gives_the_same_fit():
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ("sine", r"unknown activation; got 'sine', expected one of \[.*'tanh'\], or a function of a tensor"),
+        (
+            "sine",
+            r"unknown activation; got 'sine', expected one of \[.*'tanh'\], or a function of a tensor",
+        ),
         (3, "unknown activation; got 3"),
         (None, "unknown activation; got None"),
-        (nn.ReLU, "must return a tensor of the shape that it was given; got ReLU, which returns ReLU.*not the class"),
+        (
+            nn.ReLU,
+            "must return a tensor of the shape that it was given; got ReLU, which returns ReLU.*not the class",
+        ),
         (lambda x: x.sum(), r"got <lambda>, which returns a tensor of shape \(\) for \(2, 3\)"),
         (nn.PReLU(), "must have no parameters, which would not be trained; got PReLU.*encoder"),
         (nn.Linear(2, 2).forward, "must take a tensor of any shape; got forward, which fails"),
@@ -113,8 +132,12 @@ def test_what_is_no_activation_is_refused_in_words(choice, message):
 
 
 def test_a_function_of_the_shifts_cannot_be_saved(tmp_path):
-    model = DeepSurvivalMachines(hidden=(4,), shift_activation=nn.functional.softplus, max_epochs=1).fit(*sample())
-    with pytest.raises(ModelFileError, match="shift_activation: .* cannot be written without pickle. Use the name"):
+    model = DeepSurvivalMachines(
+        hidden=(4,), shift_activation=nn.functional.softplus, max_epochs=1
+    ).fit(*sample())
+    with pytest.raises(
+        ModelFileError, match="shift_activation: .* cannot be written without pickle. Use the name"
+    ):
         save(model, tmp_path / "model.safetensors")
 
 

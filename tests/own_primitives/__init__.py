@@ -21,6 +21,10 @@ def members(family, location, log_precision):
         return family(location, -log_precision, log_precision / 2 - 0.3)
     if family is built_in.Spline:
         slopes = (log_precision + bend for bend in (0.0, 0.4, -0.3, 0.1, 0.5))
-        knots = (place * (-log_precision).exp().clamp(0.05, 5.0) for place in (-2.0, -1.0, 0.0, 0.4, 1.0))
+        knots = (
+            place * (-log_precision).exp().clamp(0.05, 5.0) for place in (-2.0, -1.0, 0.0, 0.4, 1.0)
+        )
         return family(0.2 * log_precision, *slopes, *knots).rescaled(location)
-    return family(*(log_precision + 0.4 * place for place in range(len(family.parameter_names())))).rescaled(location)
+    return family(
+        *(log_precision + 0.4 * place for place in range(len(family.parameter_names())))
+    ).rescaled(location)

@@ -20,12 +20,20 @@ class Burr(Primitive, name="own-burr", label="own Burr XII"):
     location_name = "log_scale"
 
     def log_survival(self, t):
-        return -torch.exp(self.log_tail) * softplus(standardise(torch.log(t), self.log_scale, self.log_shape))
+        return -torch.exp(self.log_tail) * softplus(
+            standardise(torch.log(t), self.log_scale, self.log_shape)
+        )
 
     def log_pdf(self, t):
         log_t = torch.log(t.clamp(min=torch.finfo(t.dtype).tiny))
         z = standardise(log_t, self.log_scale, self.log_shape)
-        return self.log_tail + self.log_shape - log_t + z - (1 + torch.exp(self.log_tail)) * softplus(z)
+        return (
+            self.log_tail
+            + self.log_shape
+            - log_t
+            + z
+            - (1 + torch.exp(self.log_tail)) * softplus(z)
+        )
 
     def rescaled(self, log_factor):
         return Burr(self.log_shape, self.log_scale + log_factor, self.log_tail)

@@ -19,7 +19,9 @@ class Gompertz(Primitive, name="own-gompertz", label="own Gompertz"):
     shift_activation = "selu"
 
     def log_cumulative_hazard(self, t):
-        log_x = saturate(torch.log(t) - self.log_scale, 4.0)  # exp(54) is the end, beyond every cumulative hazard
+        log_x = saturate(
+            torch.log(t) - self.log_scale, 4.0
+        )  # exp(54) is the end, beyond every cumulative hazard
         return saturate(self.log_eta + log_expm1(torch.exp(log_x), log_x))
 
     def log_survival(self, t):

@@ -17,7 +17,9 @@ class InverseWeibull(LogLocationScale, name="inverse-weibull", label="inverse We
     log_scale: Tensor
     standard_tail = 1.0  # S falls like exp(-z)
     survival_javascript = "(z) => -Math.expm1(-Math.exp(-z))"
-    density_javascript = "(z) => { const u = Math.exp(-Math.max(z, -LOG_LIMIT)); return u * Math.exp(-u); }"
+    density_javascript = (
+        "(z) => { const u = Math.exp(-Math.max(z, -LOG_LIMIT)); return u * Math.exp(-u); }"
+    )
 
     @staticmethod
     def standard(z, happened):

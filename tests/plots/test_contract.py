@@ -21,9 +21,16 @@ MODEL = DeepSurvivalMachines(k=1, hidden=(), n_members=1, max_epochs=0).fit(RISK
 SURVIVAL = np.exp(-np.outer(RISK / 4, TIMES))
 SUBJECT = MODEL.predict_distribution(RISK[:1, None])
 LANDMARKS = metrics.evaluate_landmarks(
-    Y, Y, metrics.landmark_risk(MODEL, RISK[:, None], Y, [1.0, 2.0], 2.0), [1.0, 2.0], 2.0, measures=["brier"]
+    Y,
+    Y,
+    metrics.landmark_risk(MODEL, RISK[:, None], Y, [1.0, 2.0], 2.0),
+    [1.0, 2.0],
+    2.0,
+    measures=["brier"],
 )
-HISTORY = [{"member": 0, "epoch": e, "train_loss": 1 / e, "validation_loss": 1.1 / e} for e in (1, 2, 3)]
+HISTORY = [
+    {"member": 0, "epoch": e, "train_loss": 1 / e, "validation_loss": 1.1 / e} for e in (1, 2, 3)
+]
 
 EXAMPLES = {
     "survival_curves": lambda **k: plots.survival_curves(TIMES, CURVES, CURVES / 10, **k),
@@ -32,11 +39,17 @@ EXAMPLES = {
     "stacked_incidence": lambda **k: plots.stacked_incidence(TIMES, (1 - CURVES) / 3, **k),
     "calibration": lambda **k: plots.calibration(Y, RISK, 4.0, bins=4, **k),
     "brier_over_time": lambda **k: plots.brier_over_time(Y, Y, SURVIVAL, TIMES, **k),
-    "concordance_over_time": lambda **k: plots.concordance_over_time(Y, Y, 1 - SURVIVAL, TIMES, **k),
+    "concordance_over_time": lambda **k: plots.concordance_over_time(
+        Y, Y, 1 - SURVIVAL, TIMES, **k
+    ),
     "risk_groups": lambda **k: plots.risk_groups(Y, RISK, 3, **k),
     "mixture_components": lambda **k: plots.mixture_components(TIMES, [0.2, 0.3, 0.5], CURVES, **k),
-    "phenotypes": lambda **k: plots.phenotypes(RNG.normal(size=(200, 3)), np.full((200, 2), 0.5), **k),
-    "importance_over_time": lambda **k: plots.importance_over_time(TIMES, CURVES, features=["a", "b", "c"], **k),
+    "phenotypes": lambda **k: plots.phenotypes(
+        RNG.normal(size=(200, 3)), np.full((200, 2), 0.5), **k
+    ),
+    "importance_over_time": lambda **k: plots.importance_over_time(
+        TIMES, CURVES, features=["a", "b", "c"], **k
+    ),
     "training_history": lambda **k: plots.training_history(HISTORY, [2], **k),
     "d_calibration": lambda **k: plots.d_calibration(Y, RISK, **k),
     "landmark_quality": lambda **k: plots.landmark_quality(LANDMARKS, "brier", **k),
@@ -76,7 +89,13 @@ def test_own_axes_can_be_saved_and_leave_nothing_in_pyplot(name, tmp_path):
 
 
 def test_units_are_on_the_axes():
-    for name in set(EXAMPLES) - {"calibration", "phenotypes", "training_history", "d_calibration", "landmark_quality"}:
+    for name in set(EXAMPLES) - {
+        "calibration",
+        "phenotypes",
+        "training_history",
+        "d_calibration",
+        "landmark_quality",
+    }:
         assert EXAMPLES[name](time_unit="weeks").get_xlabel() == "time (weeks)"
         assert EXAMPLES[name]().get_xlabel() == "time"
     assert EXAMPLES["calibration"](time_unit="weeks").get_xlabel() == "predicted risk by 4 weeks"
@@ -86,7 +105,9 @@ def test_importing_the_plots_does_not_import_matplotlib():
     code = "import sys; from lifemix import plots; plots.number_at_risk(([1., 2.], [1, 0]), [0]); "
     code += "print('matplotlib' in sys.modules, 'torch' in sys.modules)"
     source = str(Path(lifemix.__file__).parents[1])
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": source})
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": source}
+    )
     assert result.stdout.split() == ["False", "False"], result.stderr
 
 

@@ -18,10 +18,14 @@ def band(collection):
     """Return the lower and upper edge of a band drawn by fill_between, at its times."""
     points = collection.get_paths()[0].vertices
     times = np.unique(points[:, 0])
-    return tuple(np.array([side(points[points[:, 0] == t, 1]) for t in times]) for side in (min, max))
+    return tuple(
+        np.array([side(points[points[:, 0] == t, 1]) for t in times]) for side in (min, max)
+    )
 
 
-@pytest.mark.parametrize("draw", [plots.survival_curves, plots.incidence_curves, plots.hazard_curves])
+@pytest.mark.parametrize(
+    "draw", [plots.survival_curves, plots.incidence_curves, plots.hazard_curves]
+)
 def test_lines_are_the_arrays(draw):
     axes = draw(TIMES, SURVIVAL, labels=["a", "b"], title="who")
     assert len(axes.lines) == 2
@@ -52,22 +56,32 @@ def test_bands_are_one_standard_deviation_and_stay_probabilities():
 def test_plateaus_are_lines_with_their_values():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 1))
-    time = np.where(rng.random(300) < 1 / (1 + np.exp(-2 * X[:, 0])), np.inf, rng.weibull(1.5, 300) * 3)
+    time = np.where(
+        rng.random(300) < 1 / (1 + np.exp(-2 * X[:, 0])), np.inf, rng.weibull(1.5, 300) * 3
+    )
     y = make_target(np.minimum(time, 10.0), time < 10.0)
-    model = DeepSurvivalMachines(k=1, hidden=(), cure=True, n_members=1, max_epochs=40, learning_rate=0.05).fit(X, y)
+    model = DeepSurvivalMachines(
+        k=1, hidden=(), cure=True, n_members=1, max_epochs=40, learning_rate=0.05
+    ).fit(X, y)
     distribution = model.predict_distribution(np.array([[-1.0], [1.0]]))
     cured = distribution.cure_fraction()
-    axes = plots.survival_curves(TIMES, distribution.survival(TIMES), plateau=cured, labels=["a", "b"])
+    axes = plots.survival_curves(
+        TIMES, distribution.survival(TIMES), plateau=cured, labels=["a", "b"]
+    )
     for line, level in zip(axes.lines[2:], cured[::-1], strict=True):  # from the top
         np.testing.assert_array_equal(line.get_ydata(), [level, level])
         assert line.get_linestyle() == ":"
-    assert [text.get_text() for text in axes.texts] == [f"S(∞) = {level:.2f}" for level in cured[::-1]]
+    assert [text.get_text() for text in axes.texts] == [
+        f"S(∞) = {level:.2f}" for level in cured[::-1]
+    ]
     np.testing.assert_allclose([line.get_ydata()[-1] for line in axes.lines[:2]], cured, atol=0.01)
     assert texts(axes) == ["a", "b"]
     assert len(plots.survival_curves(TIMES, SURVIVAL, plateau=[0.0, 0.0]).lines) == 2
 
 
-@pytest.mark.parametrize(("plateau", "message"), [([0.1], "one number per curve, 2"), ([0.1, 1.5], "0..1; got 1.5")])
+@pytest.mark.parametrize(
+    ("plateau", "message"), [([0.1], "one number per curve, 2"), ([0.1, 1.5], "0..1; got 1.5")]
+)
 def test_plateaus_that_are_none_are_refused(plateau, message):
     with pytest.raises(InputError, match=message):
         plots.survival_curves(TIMES, SURVIVAL, plateau=plateau)
@@ -91,7 +105,11 @@ def test_infinite_hazards_and_zeros_on_a_log_scale_leave_gaps():
 def test_stacked_areas_lie_on_top_of_each_other():
     incidences = np.stack([0.5 * (1 - SURVIVAL[0]), 0.4 * (1 - SURVIVAL[1])])
     axes = plots.stacked_incidence(TIMES, incidences, labels=["cancer", "other"])
-    assert texts(axes) == ["no event yet", "other", "cancer"]  # from top to bottom, as they are drawn
+    assert texts(axes) == [
+        "no event yet",
+        "other",
+        "cancer",
+    ]  # from top to bottom, as they are drawn
     nothing, second, first = (band(collection) for collection in axes.collections)
     total = incidences.sum(axis=0)
     np.testing.assert_allclose(first[1], incidences[0], atol=1e-15)
@@ -114,7 +132,10 @@ def test_net_curves_are_not_stacked():
         (([0, 1], [[1, 1.5]]), r"survival must be probabilities in \[0, 1\]; got 1.5"),
         (([0, 1], [[1, np.nan]]), "survival must be finite"),
         (([0, 1], [[1, 0.5]], [[0.1, -0.1]]), "std must not be negative; got -0.1"),
-        (([0, 1], [[1, 0.5]], [[0.1, 0.1]] * 2), r"std must have the shape of the curves, \(1, 2\)"),
+        (
+            ([0, 1], [[1, 0.5]], [[0.1, 0.1]] * 2),
+            r"std must have the shape of the curves, \(1, 2\)",
+        ),
         (([0, 1], "ab"), "survival must be numbers"),
         (([-1, 1], [[1, 0.5]]), "times must be finite and >= 0"),
     ],
@@ -150,7 +171,9 @@ def test_components_of_a_fitted_model_add_up_to_its_density(fitted):
     axes = plots.mixture_components(times, weights, curves, show=4, time_unit="days")
     *parts, total = axes.lines
     np.testing.assert_allclose(total.get_ydata(), distribution.pdf(times)[5], rtol=1e-5)
-    np.testing.assert_allclose(sum(part.get_ydata() for part in parts), total.get_ydata(), rtol=1e-12)
+    np.testing.assert_allclose(
+        sum(part.get_ydata() for part in parts), total.get_ydata(), rtol=1e-12
+    )
     largest = np.argsort(-weights)
     assert texts(axes)[0] == f"component {largest[0] + 1}: {weights[largest[0]]:.0%}"
     assert texts(axes)[4:] == [f"2 others: {weights[largest[4:]].sum():.0%}", "mixture"]
@@ -176,7 +199,9 @@ def test_distributions_that_are_no_plain_mixture_are_refused(fitted):
         plots.component_curves(distribution.net(1).given(1.0), [1.5])
     with pytest.raises(InputError, match="> 0 for densities"):
         plots.component_curves(distribution.net(1), [0.0, 1.0])
-    with pytest.raises(SettingError, match="quantity must be one of 'density', 'survival'; got 'hazard'"):
+    with pytest.raises(
+        SettingError, match="quantity must be one of 'density', 'survival'; got 'hazard'"
+    ):
         plots.component_curves(distribution.net(1), [1.0], quantity="hazard")
     with pytest.raises(SettingError, match="got 'hazard'"):
         plots.mixture_components([0, 1], [1.0], [[0, 1]], quantity="hazard")

@@ -10,7 +10,9 @@ from lifemix.metrics import brier_score, permutation_importance
 
 RNG = np.random.default_rng(2)
 N = 400
-X = pd.DataFrame({"noise": RNG.normal(size=N), "strong": RNG.normal(size=N), "weak": RNG.normal(size=N)})
+X = pd.DataFrame(
+    {"noise": RNG.normal(size=N), "strong": RNG.normal(size=N), "weak": RNG.normal(size=N)}
+)
 RATE = np.exp(1.5 * X["strong"] + 0.4 * X["weak"]).to_numpy()
 EVENT_TIME, CENSORED_AT = RNG.exponential(1 / RATE), RNG.uniform(0.5, 6, N)
 Y = make_target(np.minimum(EVENT_TIME, CENSORED_AT), EVENT_TIME <= CENSORED_AT)
@@ -44,14 +46,19 @@ def test_frames_and_arrays_give_the_same_and_a_seed_gives_it_again():
 
 
 def test_shuffling_keeps_the_values_the_types_and_the_table_given():
-    seen, before = [], X.assign(label=pd.Categorical(["a", "b"] * (N // 2))).set_index(np.arange(N) * 7)
+    seen, before = (
+        [],
+        X.assign(label=pd.Categorical(["a", "b"] * (N // 2))).set_index(np.arange(N) * 7),
+    )
     copy = before.copy()
 
     def look(table):
         seen.append(table)
         return predict(table.iloc[:, :3])
 
-    permutation_importance(look, before, Y, Y, TIMES, features=["label", ("strong", "weak")], n_repeats=1)
+    permutation_importance(
+        look, before, Y, Y, TIMES, features=["label", ("strong", "weak")], n_repeats=1
+    )
     pd.testing.assert_frame_equal(before, copy)
     unshuffled, labels, both = seen
     pd.testing.assert_frame_equal(unshuffled, copy)
@@ -65,7 +72,9 @@ def test_shuffling_keeps_the_values_the_types_and_the_table_given():
 
 
 def test_names_of_groups_and_bad_input():
-    both = permutation_importance(predict, X, Y, Y, TIMES, features=[("strong", "weak")], n_repeats=1)
+    both = permutation_importance(
+        predict, X, Y, Y, TIMES, features=[("strong", "weak")], n_repeats=1
+    )
     assert both.features == ("strong + weak",)
     with pytest.raises(InputError, match=r"features must be columns of X; got \['age'\]"):
         permutation_importance(predict, X, Y, Y, TIMES, features=["age"])
@@ -79,7 +88,9 @@ def test_names_of_groups_and_bad_input():
 
 def test_lines_are_the_most_important_features_in_order():
     importance = np.array([[0.0, 0.0], [0.2, 0.3], [0.1, 0.1]])
-    axes = plots.importance_over_time([1, 2], importance, importance / 10, features=["a", "b", "c"], show=2)
+    axes = plots.importance_over_time(
+        [1, 2], importance, importance / 10, features=["a", "b", "c"], show=2
+    )
     first, second, zero = axes.lines
     assert (first.get_label(), second.get_label()) == ("b", "c")
     np.testing.assert_array_equal(first.get_ydata(), [0.2, 0.3])

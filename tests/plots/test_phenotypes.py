@@ -25,7 +25,12 @@ def test_components_average_to_zero():
 
 def test_labels_become_levels_and_missing_values_are_left_out():
     X = pd.DataFrame(
-        {"age": [1.0, 3.0, np.nan, 99.0], "sex": ["f", "m", "f", None], "all": [7, 7, 7, 7], "sick": [True, False] * 2}
+        {
+            "age": [1.0, 3.0, np.nan, 99.0],
+            "sex": ["f", "m", "f", None],
+            "all": [7, 7, 7, 7],
+            "sick": [True, False] * 2,
+        }
     )
     gate = np.array([[1.0, 0], [0, 1], [1, 0], [0, 1]])
     table = plots.phenotype_means(X, gate)

@@ -53,19 +53,25 @@ def test_brier_scores_and_the_reference_without_covariates():
     axes = plots.brier_over_time(Y[TRAIN], Y[TEST], {"true": SURVIVAL}, GRID)
     drawn = lines(axes)
     np.testing.assert_allclose(
-        drawn["true"].get_ydata(), metrics.brier_score(Y[TRAIN], Y[TEST], SURVIVAL, GRID), rtol=1e-12
+        drawn["true"].get_ydata(),
+        metrics.brier_score(Y[TRAIN], Y[TEST], SURVIVAL, GRID),
+        rtol=1e-12,
     )
     km = metrics.kaplan_meier(Y[TRAIN]).at(GRID)
     expected = metrics.brier_score(Y[TRAIN], Y[TEST], np.tile(km, (150, 1)), GRID)
     np.testing.assert_allclose(drawn["no covariates"].get_ydata(), expected, rtol=1e-12)
     assert (drawn["true"].get_ydata() < drawn["no covariates"].get_ydata()).mean() > 0.7
     assert axes.get_ylim()[0] == 0
-    assert set(lines(plots.brier_over_time(Y[TRAIN], Y[TEST], SURVIVAL, GRID, reference=False))) == {"model"}
+    assert set(
+        lines(plots.brier_over_time(Y[TRAIN], Y[TEST], SURVIVAL, GRID, reference=False))
+    ) == {"model"}
 
 
 def test_brier_score_of_one_of_two_events():
     incidence = (1 - SURVIVAL) / 2
-    drawn = lines(plots.brier_over_time(TWO_KINDS[TRAIN], TWO_KINDS[TEST], 1 - incidence, GRID, event=2))
+    drawn = lines(
+        plots.brier_over_time(TWO_KINDS[TRAIN], TWO_KINDS[TEST], 1 - incidence, GRID, event=2)
+    )
     expected = metrics.brier_score(TWO_KINDS[TRAIN], TWO_KINDS[TEST], 1 - incidence, GRID, 2)
     np.testing.assert_allclose(drawn["model"].get_ydata(), expected)
     everyone = np.tile(1 - metrics.aalen_johansen(TWO_KINDS[TRAIN], 2).at(GRID), (150, 1))
@@ -91,11 +97,17 @@ def test_times_that_are_all_beyond_the_follow_up_draw_nothing():
 
 def test_concordance_at_each_time():
     drawn = lines(
-        plots.concordance_over_time(Y[TRAIN], Y[TEST], {"true": 1 - SURVIVAL, "score": RATE[TEST][:, None]}, GRID)
+        plots.concordance_over_time(
+            Y[TRAIN], Y[TEST], {"true": 1 - SURVIVAL, "score": RATE[TEST][:, None]}, GRID
+        )
     )
-    expected = [metrics.concordance_td(Y[TRAIN], Y[TEST], 1 - SURVIVAL[:, i], t) for i, t in enumerate(GRID)]
+    expected = [
+        metrics.concordance_td(Y[TRAIN], Y[TEST], 1 - SURVIVAL[:, i], t) for i, t in enumerate(GRID)
+    ]
     np.testing.assert_allclose(drawn["true"].get_ydata(), expected)
-    np.testing.assert_allclose(drawn["score"].get_ydata(), expected)  # the same order of risks at all times
+    np.testing.assert_allclose(
+        drawn["score"].get_ydata(), expected
+    )  # the same order of risks at all times
     assert set(drawn["by chance"].get_ydata()) == {0.5}
 
 
@@ -103,14 +115,20 @@ def test_bars_of_d_calibration_are_the_counts_and_add_up_to_one():
     own = np.exp(-RATE * TIME)
     result = metrics.d_calibration(Y, own, bins=5)
     axes = plots.d_calibration(Y, own, bins=5)
-    heights = [bar.get_height() for bar in axes.patches if hasattr(bar, "get_height") and bar.get_width() < 1]
+    heights = [
+        bar.get_height()
+        for bar in axes.patches
+        if hasattr(bar, "get_height") and bar.get_width() < 1
+    ]
     np.testing.assert_allclose(heights, result.counts / N)
     assert sum(heights) == pytest.approx(1)
     assert f"chi-squared {result.statistic:.1f} on 4" in axes.get_title(loc="left")
 
 
 HISTORY = [
-    {"member": m, "epoch": e, "train_loss": 2 / e + m, "validation_loss": 3 / e + m} for m in (0, 1) for e in (1, 2, 3)
+    {"member": m, "epoch": e, "train_loss": 2 / e + m, "validation_loss": 3 / e + m}
+    for m in (0, 1)
+    for e in (1, 2, 3)
 ]
 
 
@@ -127,7 +145,9 @@ def test_history_has_two_lines_a_member_and_marks_the_kept_epochs():
 
 
 def test_history_without_held_out_rows():
-    axes = plots.training_history([record | {"validation_loss": np.nan} for record in HISTORY[:3]], 2)
+    axes = plots.training_history(
+        [record | {"validation_loss": np.nan} for record in HISTORY[:3]], 2
+    )
     line, best = axes.lines
     np.testing.assert_allclose(line.get_ydata(), [2, 1, 2 / 3])
     np.testing.assert_allclose(best.get_ydata(), [1])

@@ -24,7 +24,9 @@ def table_of(axes):
 
 
 def test_numbers_at_risk_against_a_count_by_hand():
-    axes = plots.risk_groups(Y, RISK, 2)  # low risk: rows 2, 4, 5 (times 4, 8, 10); high: 0, 1, 3 (times 2, 4, 6)
+    axes = plots.risk_groups(
+        Y, RISK, 2
+    )  # low risk: rows 2, 4, 5 (times 4, 8, 10); high: 0, 1, 3 (times 2, 4, 6)
     low, high = table_of(axes)
     assert low == {0: 3, 2: 3, 4: 3, 6: 2, 8: 2, 10: 1}
     assert high == {0: 3, 2: 3, 4: 2, 6: 1, 8: 0, 10: 0}
@@ -32,10 +34,15 @@ def test_numbers_at_risk_against_a_count_by_hand():
 
 def test_late_entries_are_at_risk_after_they_entered():
     y = make_target([5.0, 6.0, 7.0], [1, 0, 1], entry=[0.0, 2.0, 5.0])
-    np.testing.assert_array_equal(plots.number_at_risk(y, [0, 1, 2, 3, 5, 6, 7, 8]), [1, 1, 1, 2, 2, 2, 1, 0])
+    np.testing.assert_array_equal(
+        plots.number_at_risk(y, [0, 1, 2, 3, 5, 6, 7, 8]), [1, 1, 1, 2, 2, 2, 1, 0]
+    )
 
 
-@given(st.lists(st.tuples(st.floats(0.1, 10), st.floats(0, 1)), min_size=1, max_size=30), st.floats(0, 12))
+@given(
+    st.lists(st.tuples(st.floats(0.1, 10), st.floats(0, 1)), min_size=1, max_size=30),
+    st.floats(0, 12),
+)
 def test_number_at_risk_is_the_plain_count(rows, t):
     time = np.array([row[0] for row in rows])
     entry = time * np.array([row[1] for row in rows]) * 0.99
@@ -96,7 +103,9 @@ def test_the_time_axis_must_have_a_length():
 def test_groups_are_of_equal_size_or_as_given():
     group = group_by_risk(np.random.default_rng(0).random(1000), 4)
     np.testing.assert_array_equal(np.bincount(group), [250] * 4)
-    np.testing.assert_array_equal(group_by_risk(np.array([1.0, 1, 1, 5]), 2), [0, 0, 0, 1])  # ties stay together
+    np.testing.assert_array_equal(
+        group_by_risk(np.array([1.0, 1, 1, 5]), 2), [0, 0, 0, 1]
+    )  # ties stay together
     np.testing.assert_array_equal(group_by_risk(RISK, [0, 1, 2, 0, 1, 2]), [0, 1, 2, 0, 1, 2])
     for wrong in ([0, 1], [0, 2, 2, 2, 2, 2], [0.5] * 6):
         with pytest.raises(InputError, match="none left out"):

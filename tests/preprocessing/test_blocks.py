@@ -29,7 +29,11 @@ def _tables(draw):
     n, p = draw(st.integers(1, 60)), draw(st.integers(1, 12))
     columns = {}
     for place in range(p):
-        kind = draw(st.sampled_from(["float", "int", "bool", "float32", "missing", "all missing", "label", "Int64"]))
+        kind = draw(
+            st.sampled_from(
+                ["float", "int", "bool", "float32", "missing", "all missing", "label", "Int64"]
+            )
+        )
         values = rng.normal(scale=10.0 ** draw(st.integers(-5, 5)), size=n)
         if kind in ("missing", "all missing"):
             values[rng.random(n) < (0.4 if kind == "missing" else 2.0)] = np.nan
@@ -76,7 +80,9 @@ def test_statistics_are_those_of_one_column_bit_for_bit(n, power):
             mean, spread = _moments_one_by_one(seen)
             assert column.fill == mean
             if column.kind == "numeric":
-                assert column.scale == (spread if len(seen) == n else spread * np.sqrt(len(seen) / n))
+                assert column.scale == (
+                    spread if len(seen) == n else spread * np.sqrt(len(seen) / n)
+                )
                 assert column.missing == np.isnan(own).sum() / n
 
 
@@ -88,7 +94,9 @@ def test_statistics_are_those_of_one_column_bit_for_bit(n, power):
         lambda rng, n: rng.integers(0, 2, n).astype(float),
         lambda rng, n: (rng.random(n) < 0.01).astype(float),
         lambda rng, n: np.round(rng.normal(scale=100, size=n)),
-        lambda rng, n: np.where(np.arange(n) % (n // 4096) == 0, 5.0, rng.normal(size=n)),  # the sample is no sample
+        lambda rng, n: np.where(
+            np.arange(n) % (n // 4096) == 0, 5.0, rng.normal(size=n)
+        ),  # the sample is no sample
     ],
 )
 def test_usual_values_of_long_columns_are_those_of_sorting(values):
@@ -124,7 +132,9 @@ def test_the_table_is_not_written_to_and_its_order_in_memory_does_not_matter(ord
     X[3, 2] = np.nan
     before = X.copy()
     fitted = TabularPreprocessor().fit(X)
-    assert np.array_equal(fitted.transform(X), TabularPreprocessor().fit_transform(before.copy(order="C")))
+    assert np.array_equal(
+        fitted.transform(X), TabularPreprocessor().fit_transform(before.copy(order="C"))
+    )
     assert np.array_equal(X, before, equal_nan=True)
 
 
@@ -133,11 +143,15 @@ def test_an_infinite_number_among_many_columns_is_named():
     fitted = TabularPreprocessor().fit(X)
     X[17_000, 9] = np.inf
     for use in (fitted.transform, TabularPreprocessor().fit):
-        with pytest.raises(CovariateError, match=r"'x9' must be finite; got infinity \(inf\) at row 17000 \(1 such"):
+        with pytest.raises(
+            CovariateError, match=r"'x9' must be finite; got infinity \(inf\) at row 17000 \(1 such"
+        ):
             use(X)
     X[17_000, 9], X[0, 9] = -np.inf, np.nan
     for use in (fitted.transform, TabularPreprocessor().fit):
-        with pytest.raises(CovariateError, match=r"'x9' must be finite; got infinity \(-inf\) at row 17000"):
+        with pytest.raises(
+            CovariateError, match=r"'x9' must be finite; got infinity \(-inf\) at row 17000"
+        ):
             use(X)
 
 

@@ -9,7 +9,9 @@ from lifemix.errors import CovariateError, LifemixWarning
 from lifemix.preprocessing import TabularPreprocessor
 
 
-@pytest.mark.parametrize("settings", [{}, {"numbers": "piecewise"}, {"missing_indicators": False, "scale": False}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"numbers": "piecewise"}, {"missing_indicators": False, "scale": False}]
+)
 def test_rows_of_a_table_with_categories_and_gaps(settings):
     X = load_support().X
     fitted = TabularPreprocessor(**settings).fit(X)
@@ -17,18 +19,27 @@ def test_rows_of_a_table_with_categories_and_gaps(settings):
     for size in (1, 16):
         alone = np.concatenate([fitted.transform(X[i : i + size]) for i in range(0, 400, size)])
         np.testing.assert_array_equal(alone, together)
-    np.testing.assert_array_equal(fitted._matrix(X[:1], single=True), together[:1].astype(np.float32))
+    np.testing.assert_array_equal(
+        fitted._matrix(X[:1], single=True), together[:1].astype(np.float32)
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, bool])
 def test_rows_of_an_array(dtype):
-    X = np.random.default_rng(0).integers(0, 9, size=(200, 5)).clip(0, 1 if dtype is bool else 9).astype(dtype)
+    X = (
+        np.random.default_rng(0)
+        .integers(0, 9, size=(200, 5))
+        .clip(0, 1 if dtype is bool else 9)
+        .astype(dtype)
+    )
     fitted = TabularPreprocessor().fit(X)
     alone = np.concatenate([fitted.transform(X[i : i + 1]) for i in range(40)])
     np.testing.assert_array_equal(alone, fitted.transform(X)[:40])
 
 
-FRAME = pd.DataFrame({"a": [1.0, np.nan, 4.0] * 20, "b": [True, False, True] * 20, "c": ["x", "y", None] * 20})
+FRAME = pd.DataFrame(
+    {"a": [1.0, np.nan, 4.0] * 20, "b": [True, False, True] * 20, "c": ["x", "y", None] * 20}
+)
 ROWS = {
     "labels with gaps": {"c": [None]},
     "gaps that are not None": {"c": [np.nan]},
@@ -54,7 +65,11 @@ def test_what_cannot_be_written_is_told_as_of_many():
     fitted = TabularPreprocessor().fit(FRAME)
     with pytest.warns(LifemixWarning, match="levels that training did not have: 'new'"):
         fitted.transform(FRAME[:1].assign(c="new"))
-    for value, message in ((np.inf, "must be finite"), (1e308 * 10, "must be finite"), ("much", "held numbers")):
+    for value, message in (
+        (np.inf, "must be finite"),
+        (1e308 * 10, "must be finite"),
+        ("much", "held numbers"),
+    ):
         with pytest.raises(CovariateError, match=message):
             fitted.transform(FRAME[:1].assign(a=value))
     narrow = TabularPreprocessor().fit(FRAME.assign(a=FRAME["a"] * 1e-10))

@@ -45,8 +45,12 @@ FORBIDDEN = [
 values = st.one_of(
     st.booleans(),
     st.integers(-2, 2),
-    st.sampled_from([-0.0, 0.5, 1.0, 2.0, float("nan"), Colour.RED, "red", "1", "True", "a", None, pd.NA]),
-    st.sampled_from([np.bool_(True), np.int8(1), np.float32(0.1), np.float64(0.1), np.float32(2), np.str_("a")]),
+    st.sampled_from(
+        [-0.0, 0.5, 1.0, 2.0, float("nan"), Colour.RED, "red", "1", "True", "a", None, pd.NA]
+    ),
+    st.sampled_from(
+        [np.bool_(True), np.int8(1), np.float32(0.1), np.float64(0.1), np.float32(2), np.str_("a")]
+    ),
 )
 
 
@@ -66,7 +70,9 @@ def test_true_and_1_are_two_levels_and_1_and_1_0_are_one() -> None:
 
 
 def test_booleans_and_numbers_without_text_are_numbers() -> None:
-    fitted = TabularPreprocessor(scale=False).fit(column([True, 2, 0.5, np.bool_(False), Decimal("1.5")]))
+    fitted = TabularPreprocessor(scale=False).fit(
+        column([True, 2, 0.5, np.bool_(False), Decimal("1.5")])
+    )
     assert fitted.get_feature_names_out().tolist() == ["v"]
     assert fitted.transform(column([True, 0, Decimal(3)])).ravel().tolist() == [1.0, 0.0, 3.0]
 
@@ -95,7 +101,9 @@ def test_predictions_of_single_rows_equal_the_batch_also_after_loading(tmp_path)
     loaded = load(tmp_path / "model.lifemix")
     batch = model.predict_survival_function(frame, [0.5])[:, 0]
     for fitted in (model, loaded):
-        singles = [fitted.predict_survival_function(frame.iloc[[row]], [0.5])[0, 0] for row in range(5)]
+        singles = [
+            fitted.predict_survival_function(frame.iloc[[row]], [0.5])[0, 0] for row in range(5)
+        ]
         assert np.allclose(singles, batch[:5], rtol=0, atol=1e-12)
     assert abs(batch[0] - batch[2]) > 1e-6  # True and 1
 
@@ -136,7 +144,9 @@ def test_a_datetime_column_is_refused_where_training_had_labels() -> None:
     fitted = TabularPreprocessor().fit(column(["a", "b"]))
     for count in (1, 30):
         dates = pd.DataFrame({"v": pd.to_datetime(["2020-01-02"] * count)})
-        with pytest.raises(CovariateError, match="must hold numbers, booleans or labels; got datetime64"):
+        with pytest.raises(
+            CovariateError, match="must hold numbers, booleans or labels; got datetime64"
+        ):
             fitted.transform(dates)
         with pytest.raises(CovariateError, match="must hold numbers, booleans or labels; got"):
             fitted.transform(dates.astype("category"))

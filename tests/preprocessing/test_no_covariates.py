@@ -31,7 +31,8 @@ def outcome(n_rows=N_ROWS):
 def test_free_text_is_refused(model):
     notes = [f"note {row} on the patient" for row in range(N_ROWS)]
     with pytest.raises(
-        CovariateError, match=r"'note' must hold categories; got [36]0 different texts in [36]0 rows.*Drop"
+        CovariateError,
+        match=r"'note' must hold categories; got [36]0 different texts in [36]0 rows.*Drop",
     ):
         model.fit(table(note=notes), make_target(*outcome()))
 
@@ -53,7 +54,9 @@ def test_free_text_means_20_rows_of_which_95_percent_differ(n_rows, n_repeated):
 def test_a_copy_of_the_outcome_is_refused(model, field):
     time, event = outcome()
     copied = {"time": time, "event": event}[field]
-    with pytest.raises(CovariateError, match=f"column 'leak' of X equals the {field} of y in all 60 rows"):
+    with pytest.raises(
+        CovariateError, match=f"column 'leak' of X equals the {field} of y in all 60 rows"
+    ):
         model.fit(table(leak=copied), make_target(time, event))
 
 
@@ -61,7 +64,12 @@ def test_a_copy_of_the_outcome_is_refused(model, field):
 def test_copies_of_another_type_are_refused(leak):
     time, event = outcome()
     event = event * np.where(np.arange(N_ROWS) % 2, 2, 1)
-    columns = {"float32": time.astype(np.float32), "boolean": event > 0, "any event": 1.0 * (event > 0), "array": time}
+    columns = {
+        "float32": time.astype(np.float32),
+        "boolean": event > 0,
+        "any event": 1.0 * (event > 0),
+        "array": time,
+    }
     X = table(leak=columns[leak])
     with pytest.raises(CovariateError, match="equals the (time|event > 0) of y"):
         DeepSurvivalMachines(max_epochs=1, n_members=1).fit(
@@ -75,5 +83,7 @@ def test_columns_that_are_not_copies_are_accepted():
     almost[-1] += 1
     X = table(almost=almost, constant=1.0)
     CoxPH(penalty=1.0).fit(X, make_target(time, event))
-    CoxPH(penalty=1.0).fit(X, make_target(time, np.ones(N_ROWS, dtype=int)))  # every row has the event
+    CoxPH(penalty=1.0).fit(
+        X, make_target(time, np.ones(N_ROWS, dtype=int))
+    )  # every row has the event
     CoxPH(penalty=1.0).fit(table(19, leak=time[:19]), make_target(time[:19], event[:19]))

@@ -12,7 +12,13 @@ from sklearn.preprocessing import StandardScaler
 
 from lifemix import DeepSurvivalMachines, baselines, make_target
 from lifemix.errors import CovariateError
-from lifemix.preprocessing import TableData, TabularPreprocessor, apply_preprocessor, learn_preprocessor, reading
+from lifemix.preprocessing import (
+    TableData,
+    TabularPreprocessor,
+    apply_preprocessor,
+    learn_preprocessor,
+    reading,
+)
 from lifemix.preprocessing.reading import ColumnData
 
 
@@ -36,7 +42,9 @@ def facts(column):
 
 
 def test_every_type_of_column_by_hand():
-    found = {column.name: facts(column)[0:1] + facts(column)[2:] for column in TableData(table()).data}
+    found = {
+        column.name: facts(column)[0:1] + facts(column)[2:] for column in TableData(table()).data
+    }
     assert found == {
         "age": ("numeric", 3, (), False),
         "sex": ("categorical", 2, ("m", "f"), False),
@@ -95,17 +103,29 @@ def test_models_are_the_same_as_from_a_frame():
     rng = np.random.default_rng(0)
     n = 120
     X = pd.DataFrame(
-        {"a": rng.normal(size=n), "b": np.where(rng.random(n) < 0.2, None, rng.choice(["u", "v", "w"], n)), "c": 1}
+        {
+            "a": rng.normal(size=n),
+            "b": np.where(rng.random(n) < 0.2, None, rng.choice(["u", "v", "w"], n)),
+            "c": 1,
+        }
     )
     y = make_target(rng.exponential(size=n), rng.integers(0, 2, n))
     train, test = np.arange(90), np.arange(90, n)
-    for make in (lambda: DeepSurvivalMachines(max_epochs=3, hidden=(5,)), baselines.CoxPH, baselines.KaplanMeier):
+    for make in (
+        lambda: DeepSurvivalMachines(max_epochs=3, hidden=(5,)),
+        baselines.CoxPH,
+        baselines.KaplanMeier,
+    ):
         plain = make().fit(X.iloc[train], y[train])
         read = TableData(X)
         other = make().fit(read.iloc[train], y[train])
         expected = plain.predict_survival_function(X.iloc[test], [0.5, 1.0])
-        np.testing.assert_array_equal(other.predict_survival_function(read.iloc[test], [0.5, 1.0]), expected)
-        np.testing.assert_array_equal(other.predict_survival_function(X.iloc[test], [0.5, 1.0]), expected)
+        np.testing.assert_array_equal(
+            other.predict_survival_function(read.iloc[test], [0.5, 1.0]), expected
+        )
+        np.testing.assert_array_equal(
+            other.predict_survival_function(X.iloc[test], [0.5, 1.0]), expected
+        )
         assert list(other.feature_names_in_) == ["a", "b", "c"]
 
 
@@ -132,5 +152,7 @@ def test_what_no_model_can_read_is_refused_by_name():
         assert ColumnData("d", pd.Series(pd.to_datetime(["2020-01-01"]))).kind
     with pytest.raises(CovariateError, match="must be finite; got infinity"):
         assert ColumnData("d", pd.Series([1.0, np.inf])).numbers
-    with pytest.raises(CovariateError, match="held numbers in training; got object values such as 'x'"):
+    with pytest.raises(
+        CovariateError, match="held numbers in training; got object values such as 'x'"
+    ):
         ColumnData("d", pd.Series([1.0, "x"], dtype=object)).as_numbers()

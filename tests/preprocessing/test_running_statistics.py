@@ -50,13 +50,17 @@ def test_columns_are_those_of_the_whole_table(table, n_blocks, rules):
         values, expected_values = asdict(column), asdict(in_memory)
         for name in ("fill", "mean", "scale", "missing"):
             if isinstance(expected_values[name], float):
-                assert values.pop(name) == pytest.approx(expected_values.pop(name), rel=1e-13, abs=1e-13)
+                assert values.pop(name) == pytest.approx(
+                    expected_values.pop(name), rel=1e-13, abs=1e-13
+                )
         assert values == expected_values
 
 
 def test_one_block_gives_equal_bits(table):
     X = table[["a", "site", "b", "count", "flag"]]
-    assert np.array_equal(fitted("auto", X, 1).transform(X), TabularPreprocessor().fit(X).transform(X))
+    assert np.array_equal(
+        fitted("auto", X, 1).transform(X), TabularPreprocessor().fit(X).transform(X)
+    )
 
 
 def test_quantiles_of_a_sample_are_near(table):
@@ -73,7 +77,9 @@ def test_empty_columns_and_too_many_levels(table):
         assert fitted("auto", X, 3).columns_[2].kind == "empty"
     with pytest.raises(CovariateError, match=r"'site' may have at most max_levels=2 levels; got 3"):
         statistics_of(X, 3, max_levels=2)
-    with pytest.raises(SettingError, match=r"fill_values are for columns of numbers; got one for 'site'"):
+    with pytest.raises(
+        SettingError, match=r"fill_values are for columns of numbers; got one for 'site'"
+    ):
         fitted(TabularPreprocessor(fill_values={"site": 1.0}), X, 3)
 
 
@@ -89,5 +95,7 @@ def test_infinite_and_huge_numbers_are_refused(table):
 
 def test_free_text_is_refused():
     X = pd.DataFrame({"site": [f"note {i}" for i in range(60)], "a": np.arange(60.0)})
-    with pytest.raises(CovariateError, match=r"'site' must hold categories; got 60 different texts in 60 rows"):
+    with pytest.raises(
+        CovariateError, match=r"'site' must hold categories; got 60 different texts in 60 rows"
+    ):
         fitted("auto", X, 3)

@@ -53,7 +53,12 @@ def test_every_kind_of_column_by_hand():
     assert out["sex=f"].tolist() == [0, 1, 1, 1]  # the missing one gets the mode
     assert out["sex=m"].tolist() == [1, 0, 0, 0]
     assert out["missing_sex"].tolist() == [0, 0, 0, 1]
-    assert out[["stage=1", "stage=2", "stage=10"]].to_numpy().tolist() == [[0, 1, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    assert out[["stage=1", "stage=2", "stage=10"]].to_numpy().tolist() == [
+        [0, 1, 0],
+        [0, 0, 1],
+        [0, 1, 0],
+        [1, 0, 0],
+    ]
     smoker = np.array([1, 0, 1, 1.0])
     np.testing.assert_allclose(out["smoker"], (smoker - 0.75) / smoker.std(), rtol=1e-15)
     visits = np.array([1, 8 / 3, 3, 4])
@@ -64,7 +69,9 @@ MODERATE = st.floats(-1e6, 1e6) | st.just(np.nan)
 
 
 def numbers(elements=MODERATE, columns=(1, 4)):
-    return hnp.arrays(np.float64, st.tuples(st.integers(2, 30), st.integers(*columns)), elements=elements)
+    return hnp.arrays(
+        np.float64, st.tuples(st.integers(2, 30), st.integers(*columns)), elements=elements
+    )
 
 
 def fit_transform(X, **options):
@@ -94,18 +101,26 @@ def test_a_power_of_two_as_unit_changes_nothing_at_all(X, power, encoding):
 
 
 @settings(deadline=None)
-@given(numbers(elements=st.integers(-1000, 1000).map(float)), st.floats(0.01, 100), st.floats(-1e6, 1e6))
+@given(
+    numbers(elements=st.integers(-1000, 1000).map(float)),
+    st.floats(0.01, 100),
+    st.floats(-1e6, 1e6),
+)
 def test_unit_and_origin_change_only_the_rounding(X, unit, origin):
     np.testing.assert_allclose(fit_transform(X * unit + origin), fit_transform(X), atol=1e-5)
 
 
 @settings(deadline=None)
-@given(numbers(elements=st.floats(-8e307, 8e307) | st.just(np.nan)))  # beyond, differences overflow: refused
+@given(
+    numbers(elements=st.floats(-8e307, 8e307) | st.just(np.nan))
+)  # beyond, differences overflow: refused
 def test_the_result_is_always_finite(X):
     assert np.isfinite(fit_transform(X, numbers="piecewise")).all()
     out = fit_transform(X)
     assert np.isfinite(out).all()
-    assert np.abs(out).max(initial=0) <= np.sqrt(len(X)) + 1e-6  # the largest standardised value there can be
+    assert (
+        np.abs(out).max(initial=0) <= np.sqrt(len(X)) + 1e-6
+    )  # the largest standardised value there can be
 
 
 def test_piecewise_by_hand():
@@ -114,7 +129,14 @@ def test_piecewise_by_hand():
     assert fitted.columns_[0].knots == (0, 1, 2, 6)
     assert fitted.columns_[1].knots is None  # two values: nothing to bend
     new = fitted.transform(pd.DataFrame({"a": [-5, 0.5, 2, 3, 1e9, np.nan], "flag": 1}))
-    expected = [[0, 0, 0], [0.5, 0, 0], [1, 1, 0], [1, 1, 0.25], [1, 1, 1], [1, 1, 0.0625]]  # the mean is 2.25
+    expected = [
+        [0, 0, 0],
+        [0.5, 0, 0],
+        [1, 1, 0],
+        [1, 1, 0.25],
+        [1, 1, 1],
+        [1, 1, 0.0625],
+    ]  # the mean is 2.25
     np.testing.assert_allclose(new[:, :3] + 0.5, expected, atol=1e-15)
     assert list(fitted.get_feature_names_out()) == ["a<=1", "a<=2", "a<=6", "missing_a", "flag"]
 
@@ -125,7 +147,9 @@ def test_piecewise_by_hand():
 def test_piecewise_is_the_sum_of_ramps_between_the_knots(X, bins):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)
-        fitted = TabularPreprocessor(missing_indicators=False, numbers="piecewise", bins=bins).fit(X)
+        fitted = TabularPreprocessor(missing_indicators=False, numbers="piecewise", bins=bins).fit(
+            X
+        )
         out = fitted.transform(X)
     start = 0
     for column, x in zip(fitted.columns_, X.T, strict=True):
@@ -149,7 +173,10 @@ def test_piecewise_leaves_out_extremes_and_bends_at_quantiles():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"numbers": "ranks"}, "numbers must be one of .*'piecewise'.*got 'ranks'"), ({"bins": 1}, "at least 2; got 1")],
+    [
+        ({"numbers": "ranks"}, "numbers must be one of .*'piecewise'.*got 'ranks'"),
+        ({"bins": 1}, "at least 2; got 1"),
+    ],
 )
 def test_encodings_that_do_not_exist_are_refused(options, message):
     with pytest.raises(SettingError, match=message):
@@ -218,14 +245,20 @@ def test_columns_hold_what_was_learned():
 
 def test_usual_values_are_training_values_and_leave_out_extremes():
     x = np.random.default_rng(0).permutation(1001) / 2.0
-    column = TabularPreprocessor().fit(pd.DataFrame({"x": x}).mask(pd.DataFrame({"x": x > 490}))).columns_[0]
+    column = (
+        TabularPreprocessor()
+        .fit(pd.DataFrame({"x": x}).mask(pd.DataFrame({"x": x > 490})))
+        .columns_[0]
+    )
     assert column.usual == (5.0, 245.0, 485.0)
     assert not column.whole
     assert TabularPreprocessor().fit(2 * x[:, None]).columns_[0].whole
 
 
 def test_usual_values_of_counts_and_of_rare_events_reach_to_the_ends():
-    x = pd.DataFrame({"count": np.arange(1000) % 8, "rare": np.arange(1000) == 7, "amount": np.arange(1000) * 3})
+    x = pd.DataFrame(
+        {"count": np.arange(1000) % 8, "rare": np.arange(1000) == 7, "amount": np.arange(1000) * 3}
+    )
     x["trace"] = np.where(np.arange(1000) == 3, 0.5, 0.0)
     found = [column.usual for column in TabularPreprocessor().fit(x).columns_]
     assert found == [(0, 4, 7), (0, 0, 1), (30, 1500, 2967), (0, 0, 0.5)]
@@ -241,7 +274,9 @@ def test_statistics_come_from_training_rows_only():
 
 def test_fixed_values_fill_and_count_in_the_statistics():
     x = pd.DataFrame({"alb": [2.5, np.nan, 4.5, np.nan], "age": [1.0, 2, 3, 4]})
-    out = TabularPreprocessor({"alb": 3.5, "age": 0}, missing_indicators=False, scale=False).fit_transform(x)
+    out = TabularPreprocessor(
+        {"alb": 3.5, "age": 0}, missing_indicators=False, scale=False
+    ).fit_transform(x)
     assert out[:, 0].tolist() == [2.5, 3.5, 4.5, 3.5]
     scaled = TabularPreprocessor({"alb": 10.0}).fit_transform(x)
     filled = np.array([2.5, 10, 4.5, 10])
@@ -254,11 +289,16 @@ def test_fixed_values_fill_and_count_in_the_statistics():
 def test_support_as_the_paper_prepares_it():
     X = load_support().X
     rows = np.arange(len(X)) % 5 != 0
-    paper = TabularPreprocessor(SUPPORT_NORMAL_VALUES, missing_indicators=False).set_output(transform="pandas")
+    paper = TabularPreprocessor(SUPPORT_NORMAL_VALUES, missing_indicators=False).set_output(
+        transform="pandas"
+    )
     out = paper.fit(X[rows]).transform(X[~rows])
     assert out.shape == (rows.size - rows.sum(), 50)  # 24 numbers and 26 levels
     assert np.isfinite(out.to_numpy()).all()
-    for name, filled in (("urine", X["urine"].fillna(2502)), ("ph", X["ph"].fillna(X["ph"][rows].mean()))):
+    for name, filled in (
+        ("urine", X["urine"].fillna(2502)),
+        ("ph", X["ph"].fillna(X["ph"][rows].mean())),
+    ):
         expected = (filled[~rows] - filled[rows].mean()) / filled[rows].std(ddof=0)
         np.testing.assert_allclose(out[name], expected, rtol=1e-10, atol=1e-12)
     mode = X["income"][rows].mode()[0]
@@ -270,11 +310,15 @@ def test_can_be_cloned_and_pickled():
     fitted = TabularPreprocessor(SUPPORT_NORMAL_VALUES).fit(load_support().X)
     assert clone(fitted).get_params() == fitted.get_params()
     again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.transform(load_support().X), fitted.transform(load_support().X))
+    np.testing.assert_array_equal(
+        again.transform(load_support().X), fitted.transform(load_support().X)
+    )
 
 
 def test_a_value_missing_only_later_is_filled_silently():
-    complete = table().assign(age=[1.0, 3.0, 1.0, 3.0], sex=["m", "f", "m", "f"], visits=[1, 2, 3, 4])
+    complete = table().assign(
+        age=[1.0, 3.0, 1.0, 3.0], sex=["m", "f", "m", "f"], visits=[1, 2, 3, 4]
+    )
     fitted = TabularPreprocessor().fit(complete)
     out = fitted.set_output(transform="pandas").transform(table())
     assert not [name for name in out if name.startswith("missing")]
@@ -283,14 +327,23 @@ def test_a_value_missing_only_later_is_filled_silently():
 
 
 def test_constant_columns_become_nothing_but_their_gaps_stay():
-    x = pd.DataFrame({"c": [0.1, 0.1, np.nan], "one": ["a", "a", "a"], "noise": [0.3, 0.1 + 0.2, 0.3], "x": [1, 2, 3]})
+    x = pd.DataFrame(
+        {
+            "c": [0.1, 0.1, np.nan],
+            "one": ["a", "a", "a"],
+            "noise": [0.3, 0.1 + 0.2, 0.3],
+            "x": [1, 2, 3],
+        }
+    )
     fitted = TabularPreprocessor().fit(x)
     assert list(fitted.get_feature_names_out()) == ["missing_c", "x"]
     assert fitted.transform(x.assign(c=7.0, one="b"))[:, 0].tolist() == [0, 0, 0]
 
 
 def test_a_column_without_values_warns_and_has_no_effect():
-    x = pd.DataFrame({"gone": [np.nan, np.nan], "void": pd.Series([None, None], dtype=object), "x": [1, 2]})
+    x = pd.DataFrame(
+        {"gone": [np.nan, np.nan], "void": pd.Series([None, None], dtype=object), "x": [1, 2]}
+    )
     with pytest.warns(LifemixWarning, match=r"missing in \['gone', 'void'\]"):
         fitted = TabularPreprocessor().fit(x)
     assert list(fitted.get_feature_names_out()) == ["x"]
@@ -312,7 +365,9 @@ OBJECTS = {
 
 @pytest.mark.parametrize("values", OBJECTS.values(), ids=OBJECTS.keys())
 def test_objects_that_are_all_numbers_are_numbers(values):
-    fitted = TabularPreprocessor(scale=False).fit(pd.DataFrame({"a": pd.Series(values, dtype=object), "b": [1, 2, 3]}))
+    fitted = TabularPreprocessor(scale=False).fit(
+        pd.DataFrame({"a": pd.Series(values, dtype=object), "b": [1, 2, 3]})
+    )
     expected = "constant" if values == OBJECTS["floats"] else "numeric"
     assert fitted.columns_[0].kind == expected
 
@@ -329,7 +384,9 @@ def test_text_columns_of_every_type_give_the_same(dtype):
 def test_number_columns_of_every_type_give_the_same(dtype):
     fitted = TabularPreprocessor().fit(pd.DataFrame({"a": [1.0, 2, 4]}))
     new = pd.DataFrame({"a": pd.Series([1, 2, 4]).astype(dtype)})
-    np.testing.assert_array_equal(fitted.transform(new), fitted.transform(pd.DataFrame({"a": [1.0, 2, 4]})))
+    np.testing.assert_array_equal(
+        fitted.transform(new), fitted.transform(pd.DataFrame({"a": [1.0, 2, 4]}))
+    )
 
 
 def test_level_numbers_match_however_they_are_stored():
@@ -378,14 +435,35 @@ def fit(**columns):
 
 
 BAD = {
-    "absent columns": (refit(lambda x: x.drop(columns=["age", "sex"])), r"missing \['age', 'sex'\]"),
+    "absent columns": (
+        refit(lambda x: x.drop(columns=["age", "sex"])),
+        r"missing \['age', 'sex'\]",
+    ),
     "unknown columns": (refit(lambda x: x.assign(z=1)), r"unknown \['z'\]"),
-    "renamed column": (refit(lambda x: x.rename(columns={"sex": "Sex"})), r"missing \['sex'\] and unknown \['Sex'\]"),
-    "text for numbers": (refit(lambda x: x.assign(age=["a", "b", "c", None])), "'age' held numbers.*such as 'a'"),
-    "number as text": (refit(lambda x: x.assign(age=[1, "2", 3, 4])), "'age' held numbers.*such as '2'"),
-    "infinity later": (refit(lambda x: x.assign(age=[1, 2, np.inf, 3])), "'age' must be finite; got infinity.*row 2"),
-    "infinity": (fit(a=[1, 2], b=[0, -np.inf]), r"'b' must be finite.*-inf\) at row 1 \(1 such rows\)"),
-    "dates": (fit(d=pd.to_datetime(["2020-01-01", "2021-01-01"])), "'d' must hold numbers.*days since"),
+    "renamed column": (
+        refit(lambda x: x.rename(columns={"sex": "Sex"})),
+        r"missing \['sex'\] and unknown \['Sex'\]",
+    ),
+    "text for numbers": (
+        refit(lambda x: x.assign(age=["a", "b", "c", None])),
+        "'age' held numbers.*such as 'a'",
+    ),
+    "number as text": (
+        refit(lambda x: x.assign(age=[1, "2", 3, 4])),
+        "'age' held numbers.*such as '2'",
+    ),
+    "infinity later": (
+        refit(lambda x: x.assign(age=[1, 2, np.inf, 3])),
+        "'age' must be finite; got infinity.*row 2",
+    ),
+    "infinity": (
+        fit(a=[1, 2], b=[0, -np.inf]),
+        r"'b' must be finite.*-inf\) at row 1 \(1 such rows\)",
+    ),
+    "dates": (
+        fit(d=pd.to_datetime(["2020-01-01", "2021-01-01"])),
+        "'d' must hold numbers.*days since",
+    ),
     "complex": (fit(d=np.array([1j, 2])), "Complex data not supported"),
     "lists": (fit(d=[[1], [2]]), "must hold numbers, booleans or labels; got list objects"),
     "many levels": (fit(i=2 * [f"p{i}" for i in range(1001)]), "max_levels=1000 levels; got 1001"),

@@ -21,8 +21,12 @@ LEVELS = torch.log(torch.tensor([0.99, 0.5, 0.1], dtype=torch.float64))[:, None]
 def every_family():
     """Return one component of each built-in family, joined, and the same apart."""
     families = (*BUILT_IN, Never)
-    place, log_precision = (torch.full((len(families),), value, dtype=torch.float64) for value in (0.4, 0.3))
-    apart = [members(family, place, log_precision) for family in BUILT_IN] + [Never(torch.zeros_like(place))]
+    place, log_precision = (
+        torch.full((len(families),), value, dtype=torch.float64) for value in (0.4, 0.3)
+    )
+    apart = [members(family, place, log_precision) for family in BUILT_IN] + [
+        Never(torch.zeros_like(place))
+    ]
     return mixed(families).join(apart, torch.arange(len(families))), apart
 
 
@@ -50,10 +54,16 @@ def test_a_function_of_a_component_is_its_familys(name):
 def test_what_is_gathered_moved_and_rescaled_keeps_its_family():
     together, apart = every_family()
     order = torch.tensor([3, 0, 5, 5])
-    moved = together.rescaled(0.7).displaced(torch.full((len(apart),), 0.2).double()).map(lambda values: values[order])
+    moved = (
+        together.rescaled(0.7)
+        .displaced(torch.full((len(apart),), 0.2).double())
+        .map(lambda values: values[order])
+    )
     for place, kind in enumerate(order.tolist()):
         alone = apart[kind].rescaled(0.7).displaced(torch.full((len(apart),), 0.2).double())
-        torch.testing.assert_close(moved.log_survival(TIMES)[:, place], alone.log_survival(TIMES)[:, kind])
+        torch.testing.assert_close(
+            moved.log_survival(TIMES)[:, place], alone.log_survival(TIMES)[:, kind]
+        )
 
 
 def test_gradients_are_those_of_the_families():
@@ -72,8 +82,12 @@ def test_what_primitive_may_be():
     weibull, lognormal = PRIMITIVES["weibull"], PRIMITIVES["lognormal"]
     assert choose_families("weibull", 3, 2) is weibull
     assert choose_families(["weibull", weibull], 2, 1) is weibull
-    assert choose_families(["weibull", "log-normal"], 2, 1) == ((weibull, weibull, lognormal, lognormal),)
-    assert choose_families({"weibull": 1, "lognormal": 2}, 7, 1) == ((weibull, lognormal, lognormal),)
+    assert choose_families(["weibull", "log-normal"], 2, 1) == (
+        (weibull, weibull, lognormal, lognormal),
+    )
+    assert choose_families({"weibull": 1, "lognormal": 2}, 7, 1) == (
+        (weibull, lognormal, lognormal),
+    )
     by_event = choose_families({1: "weibull", 2: ["lognormal", "weibull"]}, 1, 2)
     assert by_event == ((weibull, None), (lognormal, weibull))
     assert choose_families("weibull", 1, 1, cure=True) == ((weibull, Never),)
@@ -93,7 +107,9 @@ def test_what_primitive_may_be():
 def sample(n_events=1, n=160, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
-    return X, make_target(rng.weibull(1.4, n) * 20 * np.exp(0.5 * X[:, 0]) + 0.01, rng.integers(0, n_events + 1, n))
+    return X, make_target(
+        rng.weibull(1.4, n) * 20 * np.exp(0.5 * X[:, 0]) + 0.01, rng.integers(0, n_events + 1, n)
+    )
 
 
 def model(primitive, **settings):
@@ -117,12 +133,16 @@ def test_fits_predicts_is_saved_and_exported(primitive, n_events, cure, tmp_path
     times = np.array([0.0, 0.5, 4.0, 15.0, 60.0])
     distribution = fitted.predict_distribution(X)
     survival = fitted.predict_survival_function(X, times)
-    incidences = sum(fitted.predict_cumulative_incidence(X, times, event) for event in range(1, n_events + 1))
+    incidences = sum(
+        fitted.predict_cumulative_incidence(X, times, event) for event in range(1, n_events + 1)
+    )
     np.testing.assert_allclose(incidences + survival, 1, atol=1e-8)
     assert isinstance(distribution.net(1).components, Mixed)
     np.testing.assert_allclose(distribution.net(1).weights.sum(1), 1, rtol=1e-12)
     quantile = distribution.quantile(0.2)[:, 0]
-    np.testing.assert_allclose(distribution.survival(quantile)[np.diag_indices(len(X))], 0.8, rtol=1e-9)
+    np.testing.assert_allclose(
+        distribution.survival(quantile)[np.diag_indices(len(X))], 0.8, rtol=1e-9
+    )
     assert np.isfinite(fitted.log_likelihood(X, y))
     save(fitted, tmp_path / "model.safetensors")
     again = load(tmp_path / "model.safetensors")
@@ -135,10 +155,18 @@ def test_fits_predicts_is_saved_and_exported(primitive, n_events, cure, tmp_path
 def test_the_families_of_each_event_type_are_those_asked_for():
     X, y = sample(2)
     fitted = model({1: "weibull", 2: ["lognormal", "spline"]}, k=1).fit(X, y)
-    components, weights = (getattr(fitted.predict_distribution(X).net(2), name) for name in ("components", "weights"))
-    assert [components.families[int(kind)].name for kind in components.kind[0]] == ["lognormal", "spline"]
+    components, weights = (
+        getattr(fitted.predict_distribution(X).net(2), name) for name in ("components", "weights")
+    )
+    assert [components.families[int(kind)].name for kind in components.kind[0]] == [
+        "lognormal",
+        "spline",
+    ]
     first = fitted.predict_distribution(X).net(1)
-    assert [first.components.families[int(kind)].name for kind in first.components.kind[0]] == ["weibull", "weibull"]
+    assert [first.components.families[int(kind)].name for kind in first.components.kind[0]] == [
+        "weibull",
+        "weibull",
+    ]
     np.testing.assert_array_equal(first.weights, [[1.0, 0.0]] * len(X))
     assert (weights > 0).all()
 

@@ -34,7 +34,9 @@ N = 160
 def sample(n_events=1, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N, 3))
-    return X, make_target(rng.weibull(1.4, N) * 20 * np.exp(0.5 * X[:, 0]) + 0.01, rng.integers(0, n_events + 1, N))
+    return X, make_target(
+        rng.weibull(1.4, N) * 20 * np.exp(0.5 * X[:, 0]) + 0.01, rng.integers(0, n_events + 1, N)
+    )
 
 
 def model(family, **settings):
@@ -54,10 +56,14 @@ def test_fits_predicts_and_survives_a_file(family, n_events, tmp_path):
     distribution = fitted.predict_distribution(X)
     assert type(distribution.net(1).components) is family
     survival = fitted.predict_survival_function(X, TIMES)
-    incidences = sum(fitted.predict_cumulative_incidence(X, TIMES, event) for event in range(1, n_events + 1))
+    incidences = sum(
+        fitted.predict_cumulative_incidence(X, TIMES, event) for event in range(1, n_events + 1)
+    )
     np.testing.assert_allclose(incidences + survival, 1, atol=1e-8)
     assert (np.diff(survival, axis=1) < 0).all()
-    np.testing.assert_allclose(distribution.survival(distribution.median())[np.diag_indices(N)], 0.5, rtol=1e-9)
+    np.testing.assert_allclose(
+        distribution.survival(distribution.median())[np.diag_indices(N)], 0.5, rtol=1e-9
+    )
     save(fitted, tmp_path / "model.safetensors")
     again = load(tmp_path / "model.safetensors")
     assert again.primitive == family.name
@@ -68,7 +74,9 @@ def test_fits_predicts_and_survives_a_file(family, n_events, tmp_path):
 @FAMILIES
 def test_learns_from_the_covariates(family):
     X, y = sample()
-    constant, learned = (model(family, hidden=(), max_epochs=epochs, validation_fraction=0) for epochs in (0, 40))
+    constant, learned = (
+        model(family, hidden=(), max_epochs=epochs, validation_fraction=0) for epochs in (0, 40)
+    )
     assert learned.fit(X, y).log_likelihood(X, y) > constant.fit(X, y).log_likelihood(X, y) + 5
 
 
@@ -97,7 +105,9 @@ def test_exported_programs_equal_predictions(family, n_events):
     X, y = sample(n_events)
     fitted = model(family, n_members=2).fit(X, y)
     found = export_survival(fitted, TIMES, event=n_events).module()(torch.as_tensor(X[:40]))
-    np.testing.assert_allclose(found, fitted.predict_cumulative_incidence(X[:40], TIMES, n_events), atol=1e-6)
+    np.testing.assert_allclose(
+        found, fitted.predict_cumulative_incidence(X[:40], TIMES, n_events), atol=1e-6
+    )
 
 
 def test_a_log_location_scale_family_has_the_fast_step_and_others_autograd(monkeypatch):
@@ -105,9 +115,16 @@ def test_a_log_location_scale_family_has_the_fast_step_and_others_autograd(monke
     for way in (Fused, Autograd):
         step = way.loss_and_gradient
         monkeypatch.setattr(
-            way, "loss_and_gradient", lambda *given, way=way, step=step: used.append(way) or step(*given)
+            way,
+            "loss_and_gradient",
+            lambda *given, way=way, step=step: used.append(way) or step(*given),
         )
-    for family, expected in ((InverseWeibull, Fused), (Gompertz, Autograd), (Burr, Autograd), (Exponential, Autograd)):
+    for family, expected in (
+        (InverseWeibull, Fused),
+        (Gompertz, Autograd),
+        (Burr, Autograd),
+        (Exponential, Autograd),
+    ):
         used.clear()
         model(family).fit(*sample(2))
         assert set(used) == {expected}
@@ -120,7 +137,9 @@ def test_every_censoring_is_fitted(family, objective):
     rng = np.random.default_rng(3)
     time, event = rng.weibull(1.4, N) * 20 + 0.01, rng.integers(0, 3, N)
     upper = np.where((event > 0) & (np.arange(N) % 4 == 0), 1.5 * time, np.nan)
-    y = make_target(time, event, entry=np.where(np.arange(N) % 3 == 0, 0.3 * time, 0.0), upper=upper)
+    y = make_target(
+        time, event, entry=np.where(np.arange(N) % 3 == 0, 0.3 * time, 0.0), upper=upper
+    )
     fitted = model(family, objective=objective).fit(X, y)
     assert np.isfinite([record["train_loss"] for record in fitted.history_]).all()
     assert np.isfinite(fitted.log_likelihood(X, y))
@@ -136,14 +155,22 @@ def test_a_checkpoint_changes_nothing(family, tmp_path):
 def test_a_unit_of_time_is_a_unit_of_time():
     X, y = sample()
     for family in (Gompertz, Burr, Exponential):
-        days, years = model(family).fit(X, y), model(family).fit(X, make_target(y["time"] / 365, y["event"]))
-        ours, theirs = days.predict_survival_function(X, TIMES), years.predict_survival_function(X, TIMES / 365)
+        days, years = (
+            model(family).fit(X, y),
+            model(family).fit(X, make_target(y["time"] / 365, y["event"])),
+        )
+        ours, theirs = (
+            days.predict_survival_function(X, TIMES),
+            years.predict_survival_function(X, TIMES / 365),
+        )
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
 def test_a_search_takes_names_and_classes():
     X, y = sample()
-    search = FleetSearchCV(model("weibull"), {"primitive": ["inverseweibull", Gompertz]}, cv=2).fit(X, y)
+    search = FleetSearchCV(model("weibull"), {"primitive": ["inverseweibull", Gompertz]}, cv=2).fit(
+        X, y
+    )
     assert len(search.cv_results_["mean_test_score"]) == 2
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert clone(model(Gompertz)).primitive is Gompertz
@@ -153,16 +180,22 @@ def test_loading_a_primitive_that_is_not_known_says_what_to_import(tmp_path, mon
     X, y = sample()
     save(model(InverseWeibull).fit(X, y), tmp_path / "model.safetensors")
     monkeypatch.delitem(PRIMITIVES, "inverseweibull")
-    with pytest.raises(ModelFileError, match=r"unknown primitive; got 'inverseweibull'.*import it first"):
+    with pytest.raises(
+        ModelFileError, match=r"unknown primitive; got 'inverseweibull'.*import it first"
+    ):
         load(tmp_path / "model.safetensors")
 
 
 def test_a_calculator_without_javascript_is_refused(tmp_path, monkeypatch):
     X, y = sample()
-    with pytest.raises(SettingError, match="got Exponential, which does not declare it. Define its classmethod"):
+    with pytest.raises(
+        SettingError, match="got Exponential, which does not declare it. Define its classmethod"
+    ):
         write_calculator(model(Exponential).fit(X, y), tmp_path / "page.html")
     monkeypatch.setattr(InverseWeibull, "density_javascript", "")
-    with pytest.raises(SettingError, match="got InverseWeibull, which does not declare survival_javascript and"):
+    with pytest.raises(
+        SettingError, match="got InverseWeibull, which does not declare survival_javascript and"
+    ):
         write_calculator(model(InverseWeibull).fit(X, y), tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
 
@@ -191,11 +224,15 @@ print(load("model.safetensors").predict_survival_function(np.zeros((1, 2)), [1.0
 
 
 def test_a_module_of_the_users_is_all_it_takes(tmp_path):
-    shutil.copy(Path(own_primitives.__file__).parent / "inverse_weibull.py", tmp_path / "newcomer.py")
+    shutil.copy(
+        Path(own_primitives.__file__).parent / "inverse_weibull.py", tmp_path / "newcomer.py"
+    )
 
     def run(code):
         command = [sys.executable, "-c", code]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 

@@ -28,7 +28,9 @@ times = st.floats(-8, 8).map(lambda x: float(np.exp(x)))
 
 
 def make(family, location, log_precision, dtype=torch.float64):
-    return members(family, torch.tensor(location, dtype=dtype), torch.tensor(log_precision, dtype=dtype))
+    return members(
+        family, torch.tensor(location, dtype=dtype), torch.tensor(log_precision, dtype=dtype)
+    )
 
 
 def number(value):
@@ -44,7 +46,9 @@ def standardised(survival, cdf, density):
     """Return survival, cdf and density of t from those of z."""
 
     def functions(p, t):
-        z = mpmath.exp(mpmath.mpf(p.log_precision.item())) * (mpmath.log(t) - mpmath.mpf(p.location.item()))
+        z = mpmath.exp(mpmath.mpf(p.log_precision.item())) * (
+            mpmath.log(t) - mpmath.mpf(p.location.item())
+        )
         return survival(z), cdf(z), density(z) * mpmath.exp(mpmath.mpf(p.log_precision.item())) / t
 
     return functions
@@ -104,11 +108,20 @@ def generalised_gamma(p, t):
     mu, sigma, q = exact(p.mu), mpmath.exp(exact(p.log_sigma)), exact(p.q)
     w = (mpmath.log(t) - mu) / sigma
     if q == 0:
-        return mpmath.erfc(w / mpmath.sqrt(2)) / 2, mpmath.erfc(-w / mpmath.sqrt(2)) / 2, mpmath.npdf(w) / sigma / t
+        return (
+            mpmath.erfc(w / mpmath.sqrt(2)) / 2,
+            mpmath.erfc(-w / mpmath.sqrt(2)) / 2,
+            mpmath.npdf(w) / sigma / t,
+        )
     a, y = 1 / q**2, q * w
     u = a * mpmath.exp(y)
     tails = [mpmath.gammainc(a, *ends, regularized=True) for ends in ((u, mpmath.inf), (0, u))]
-    density = abs(q) * mpmath.exp(a * mpmath.log(a) - mpmath.loggamma(a) + a * (y - mpmath.exp(y))) / sigma / t
+    density = (
+        abs(q)
+        * mpmath.exp(a * mpmath.log(a) - mpmath.loggamma(a) + a * (y - mpmath.exp(y)))
+        / sigma
+        / t
+    )
     return *(tails if q > 0 else tails[::-1]), density
 
 
@@ -124,8 +137,12 @@ def spline(p, t):
         return slopes[j] + (slopes[j + 1] - slopes[j]) * (x - knots[j]) / (knots[j + 1] - knots[j])
 
     x = mpmath.log(t)
-    ends = sorted([x, knots[2], *(knot for knot in knots if min(x, knots[2]) < knot < max(x, knots[2]))])
-    area = sum((b - a) * slope((a + b) / 2) for a, b in itertools.pairwise(ends))  # exact for a line
+    ends = sorted(
+        [x, knots[2], *(knot for knot in knots if min(x, knots[2]) < knot < max(x, knots[2]))]
+    )
+    area = sum(
+        (b - a) * slope((a + b) / 2) for a, b in itertools.pairwise(ends)
+    )  # exact for a line
     hazard = mpmath.exp(level + (area if x > knots[2] else -area))
     return hazards(hazard, hazard * slope(x) / t)
 
@@ -177,9 +194,13 @@ def test_functions_equal_their_definitions_in_sixty_digits(family, location, log
     p, t_ = make(family, location, log_precision), number(t)
     if beyond(p, t):
         return
-    digits = 1e-8 if family.name in ("gamma", "generalisedgamma") else 1e-9  # PyTorch's incomplete gamma has nine
+    digits = (
+        1e-8 if family.name in ("gamma", "generalisedgamma") else 1e-9
+    )  # PyTorch's incomplete gamma has nine
     with mpmath.workdps(60):
-        survival, cdf, density = (mpmath.log(value) for value in EXACT[family.name](p, mpmath.mpf(t)))
+        survival, cdf, density = (
+            mpmath.log(value) for value in EXACT[family.name](p, mpmath.mpf(t))
+        )
         np.testing.assert_allclose(p.log_survival(t_), float(survival), rtol=digits, atol=1e-50)
         np.testing.assert_allclose(p.log_cdf(t_), float(cdf), rtol=digits, atol=1e-50)
         np.testing.assert_allclose(p.log_pdf(t_), float(density), rtol=1e-9, atol=1e-12)
@@ -190,14 +211,22 @@ def test_functions_equal_their_definitions_in_sixty_digits(family, location, log
 def test_curves_over_log_time_are_survival_and_density(family, location, log_precision, t):
     p, log_t = make(family, [location], [log_precision]), number([[np.log(t)]])
     expected = [p.log_survival(torch.exp(log_t)), p.log_pdf(torch.exp(log_t)) + log_t]
-    np.testing.assert_allclose(p.survival_curve(log_t.clone()), expected[0].exp(), rtol=1e-9, atol=1e-280)
-    np.testing.assert_allclose(p.density_curve(log_t.clone()), expected[1].exp(), rtol=1e-9, atol=1e-280)
-    for both, curve in zip(p.survival_and_density_curve(log_t.clone()), (expected[0], expected[1]), strict=True):
+    np.testing.assert_allclose(
+        p.survival_curve(log_t.clone()), expected[0].exp(), rtol=1e-9, atol=1e-280
+    )
+    np.testing.assert_allclose(
+        p.density_curve(log_t.clone()), expected[1].exp(), rtol=1e-9, atol=1e-280
+    )
+    for both, curve in zip(
+        p.survival_and_density_curve(log_t.clone()), (expected[0], expected[1]), strict=True
+    ):
         np.testing.assert_allclose(both, curve.exp(), rtol=1e-9, atol=1e-16)
     if not beyond(p, t):
         log_survival, slope = p.log_survival_and_slope(log_t.clone())
         np.testing.assert_allclose(log_survival, expected[0], rtol=1e-9, atol=1e-15)
-        np.testing.assert_allclose(-slope, (p.log_hazard(torch.exp(log_t)) + log_t).exp(), rtol=1e-6, atol=1e-280)
+        np.testing.assert_allclose(
+            -slope, (p.log_hazard(torch.exp(log_t)) + log_t).exp(), rtol=1e-6, atol=1e-280
+        )
 
 
 @ALL
@@ -209,8 +238,12 @@ def test_another_unit_of_time_is_the_same_distribution(family, location, log_pre
     if beyond(p, t):
         return
     at = number(t * np.exp(factor))
-    np.testing.assert_allclose(scaled.log_survival(at), p.log_survival(number(t)), rtol=1e-9, atol=1e-50)
-    np.testing.assert_allclose(scaled.log_pdf(at), p.log_pdf(number(t)) - factor, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        scaled.log_survival(at), p.log_survival(number(t)), rtol=1e-9, atol=1e-50
+    )
+    np.testing.assert_allclose(
+        scaled.log_pdf(at), p.log_pdf(number(t)) - factor, rtol=1e-9, atol=1e-9
+    )
 
 
 @ALL
@@ -244,7 +277,9 @@ def test_pdf_is_minus_derivative_of_survival(family, location, log_precision, t)
     log_s = p.log_survival(t_)
     log_s.backward()
     # f = -S' means the hazard is minus the derivative of log S
-    np.testing.assert_allclose(p.log_hazard(t_).exp().item(), -t_.grad.item(), rtol=1e-6, atol=1e-280)
+    np.testing.assert_allclose(
+        p.log_hazard(t_).exp().item(), -t_.grad.item(), rtol=1e-6, atol=1e-280
+    )
 
 
 @LOG_LOCATION_SCALE
@@ -271,7 +306,9 @@ def test_quantile_inverts_cdf(family, location, log_precision, q):
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 1e-4)])
 def test_times_of_levels_are_found_where_steps_are_lost_in_rounding(family, dtype, tolerance):
     levels = -torch.tensor([1e-30, 1e-9, 1e-3, 0.1, 0.6931, 1.0, 5.0, 50.0], dtype=dtype)
-    places = torch.cartesian_prod(torch.tensor([-3.0, 0.0, 3.0], dtype=dtype), torch.linspace(-1.5, 3, 10, dtype=dtype))
+    places = torch.cartesian_prod(
+        torch.tensor([-3.0, 0.0, 3.0], dtype=dtype), torch.linspace(-1.5, 3, 10, dtype=dtype)
+    )
     p = members(family, *places.T[:, :, None])
     t = numeric.inverse_log_survival(p, levels)  # those of the families' own are not asked
     found = torch.isfinite(t) & (t < math.exp(0.99 * numeric.LOG_TIMES[dtype]))
@@ -286,8 +323,14 @@ def integrated_survival(p, end, length=60.0):
     """Integrate S over the last stretch of log time before the end: Gauss-Legendre rules, narrow around the median."""
     nodes, weights = np.polynomial.legendre.leggauss(8)
     centre = float(torch.log(p.quantile((1 - p.cure_fraction()) / 2)))
-    edges = np.concatenate([np.linspace(end - length, end, 81), np.linspace(centre - 4, centre + 4, 161)])
-    edges = np.unique(np.concatenate([edges, [] if p.kinks() is None else p.kinks().numpy()]).clip(end - length, end))
+    edges = np.concatenate(
+        [np.linspace(end - length, end, 81), np.linspace(centre - 4, centre + 4, 161)]
+    )
+    edges = np.unique(
+        np.concatenate([edges, [] if p.kinks() is None else p.kinks().numpy()]).clip(
+            end - length, end
+        )
+    )
     x = edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2
     values = torch.exp(p.log_survival(number(np.exp(x))) + number(x)).numpy()
     return float((values @ weights * np.diff(edges) / 2).sum())
@@ -330,37 +373,60 @@ def exact_log_interval(p, lower, upper):
 
 @ALL
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-8), (torch.float32, 2e-3)])
-@given(location=locations, log_precision=st.floats(-1, 1.5), t=st.floats(0.2, 5), log_width=st.floats(-4, 2))
-@example(location=0.0, log_precision=0.0, t=1.46875, log_width=-1.5)  # contains a knot of the spline
-def test_interval_probability_keeps_its_digits(family, dtype, tolerance, location, log_precision, t, log_width):
+@given(
+    location=locations,
+    log_precision=st.floats(-1, 1.5),
+    t=st.floats(0.2, 5),
+    log_width=st.floats(-4, 2),
+)
+@example(
+    location=0.0, log_precision=0.0, t=1.46875, log_width=-1.5
+)  # contains a knot of the spline
+def test_interval_probability_keeps_its_digits(
+    family, dtype, tolerance, location, log_precision, t, log_width
+):
     lower, upper = (float(np.float32(t)), float(np.float32(t * (1 + 10**log_width))))
     location, log_precision = float(np.float32(location)), float(np.float32(log_precision))
     p = make(family, location, log_precision, dtype)
     if beyond(p.map(torch.Tensor.double), lower) or beyond(p.map(torch.Tensor.double), upper):
         return
     ours = p.log_interval(torch.tensor(lower, dtype=dtype), torch.tensor(upper, dtype=dtype))
-    np.testing.assert_allclose(ours.item(), exact_log_interval(p, lower, upper), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(
+        ours.item(), exact_log_interval(p, lower, upper), rtol=tolerance, atol=tolerance
+    )
 
 
 @LOG_LOCATION_SCALE
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-7), (torch.float32, 2e-3)])
 @given(z=st.floats(-9, 3.5), log_width=st.floats(-5, 1))
-def test_standard_form_of_intervals_has_value_and_slopes_in_sixty_digits(family, dtype, tolerance, z, log_width):
+def test_standard_form_of_intervals_has_value_and_slopes_in_sixty_digits(
+    family, dtype, tolerance, z, log_width
+):
     z, width = float(np.float32(z)), float(np.float32(10**log_width))
     p = make(family, 0.0, 0.0)  # z is log t
     at, wide = torch.tensor(z, dtype=dtype), torch.tensor(width, dtype=dtype)
     with mpmath.workdps(60):
         times = [mpmath.exp(mpmath.mpf(z)), mpmath.exp(mpmath.mpf(z) + mpmath.mpf(width))]
-        (low, cdf_low, density_low), (high, cdf_high, density_high) = (EXACT[p.name](p, t) for t in times)
+        (low, cdf_low, density_low), (high, cdf_high, density_high) = (
+            EXACT[p.name](p, t) for t in times
+        )
         probability = low - high if low < 0.5 else cdf_high - cdf_low
-        if beyond(p, float(times[0])) or beyond(p, float(times[1])) or probability < mpmath.mpf("1e-300"):
+        if (
+            beyond(p, float(times[0]))
+            or beyond(p, float(times[1]))
+            or probability < mpmath.mpf("1e-300")
+        ):
             return
         first, last = density_low * times[0] / probability, density_high * times[1] / probability
         before = [float(mpmath.log(cdf_low)), float(density_low * times[0] / cdf_low)]
         between = [float(mpmath.log(probability)), float(last - first), float(width * last)]
     ours = family.standard_between(at, wide, torch.log(wide))
-    np.testing.assert_allclose([part.item() for part in ours], between, rtol=tolerance, atol=tolerance)
-    np.testing.assert_allclose([part.item() for part in family.standard_before(at)], before, rtol=2e-3, atol=tolerance)
+    np.testing.assert_allclose(
+        [part.item() for part in ours], between, rtol=tolerance, atol=tolerance
+    )
+    np.testing.assert_allclose(
+        [part.item() for part in family.standard_before(at)], before, rtol=2e-3, atol=tolerance
+    )
     assert at.item() == z
     assert wide.item() == width
 
@@ -380,7 +446,9 @@ def test_interval_from_the_origin_is_the_cdf(family):
     lower, upper = torch.tensor([0.0, 0.5]).double(), torch.tensor([1.0, 1.0]).double()
     got = p.log_interval(lower, upper)
     np.testing.assert_allclose(got[0], p.log_cdf(upper[0]))
-    np.testing.assert_allclose(got[1].exp(), p.log_survival(lower[1]).exp() - p.log_survival(upper[1]).exp())
+    np.testing.assert_allclose(
+        got[1].exp(), p.log_survival(lower[1]).exp() - p.log_survival(upper[1]).exp()
+    )
 
 
 anywhere = st.tuples(st.floats(-60, 60), st.floats(-20, 90), st.floats(-12, 12), st.floats(-3, 12))
@@ -391,7 +459,9 @@ anywhere = st.tuples(st.floats(-60, 60), st.floats(-20, 90), st.floats(-12, 12),
 @given(points=st.lists(anywhere, min_size=1, max_size=8))  # several in a call
 def test_float32_value_and_gradient_are_finite_everywhere(family, points):
     location, log_precision, log10_t, log10_width = torch.tensor(points).T
-    if not issubclass(family, LogLocationScale):  # those of the tests' own are written without a thought of overflow
+    if not issubclass(
+        family, LogLocationScale
+    ):  # those of the tests' own are written without a thought of overflow
         location, log_precision = location / 6, log_precision / 30
     t = 10.0**log10_t
     upper = t * (1 + 10.0**log10_width)
@@ -414,7 +484,9 @@ def test_float32_value_and_gradient_are_finite_everywhere(family, points):
 def test_log_survival_far_in_the_tail_is_not_log_of_zero():
     """1 - cdf is 0 here in float32: the true value is -20.7."""
     p = make(PRIMITIVES["lognormal"], 0.0, 0.0, torch.float32)
-    np.testing.assert_allclose(p.log_survival(torch.tensor(400.0)).item(), stats.norm.logsf(np.log(400)), rtol=1e-5)
+    np.testing.assert_allclose(
+        p.log_survival(torch.tensor(400.0)).item(), stats.norm.logsf(np.log(400)), rtol=1e-5
+    )
 
 
 @ALL
@@ -482,13 +554,17 @@ def test_gompertz_with_a_negative_rate_leaves_some_without_the_event(log_rate, a
     with mpmath.workdps(60):
         survival, cdf, density = (mpmath.log(value) for value in gompertz(p, mpmath.mpf(t)))
     np.testing.assert_allclose(p.log_survival(number(t)), float(survival), rtol=1e-9)
-    np.testing.assert_allclose(p.log_cdf(number(t)), float(cdf), rtol=1e-9, atol=1e-50)  # the reference has 60 digits
+    np.testing.assert_allclose(
+        p.log_cdf(number(t)), float(cdf), rtol=1e-9, atol=1e-50
+    )  # the reference has 60 digits
     np.testing.assert_allclose(p.log_pdf(number(t)), float(density), rtol=1e-9, atol=1e-12)
     never = p.cure_fraction()
     np.testing.assert_allclose(never, np.exp(np.exp(log_rate) / aging), rtol=1e-12)
     assert p.mean() == np.inf
     assert p.quantile(1 - never / 2) == np.inf
-    np.testing.assert_allclose(p.log_cdf(p.quantile((1 - never) / 2)).exp(), (1 - never) / 2, rtol=1e-9)
+    np.testing.assert_allclose(
+        p.log_cdf(p.quantile((1 - never) / 2)).exp(), (1 - never) / 2, rtol=1e-9
+    )
     np.testing.assert_allclose(p.rmst(number(t)), integrated_survival(p, np.log(t)), rtol=1e-8)
 
 
@@ -528,8 +604,13 @@ def test_generalised_gamma_has_the_derivatives_of_sixty_digits_in_every_paramete
                 for i in range(3):
                     ends = []
                     for sign in (-1, 1):
-                        moved = [mpmath.mpf(value) + (sign * h if j == i else 0) for j, value in enumerate(point)]
-                        like = SimpleNamespace(**dict(zip(("mu", "log_sigma", "q"), map(Exactly, moved), strict=True)))
+                        moved = [
+                            mpmath.mpf(value) + (sign * h if j == i else 0)
+                            for j, value in enumerate(point)
+                        ]
+                        like = SimpleNamespace(
+                            **dict(zip(("mu", "log_sigma", "q"), map(Exactly, moved), strict=True))
+                        )
                         ends.append(mpmath.log(generalised_gamma(like, mpmath.mpf(t))[place]))
                     exactly = float((ends[1] - ends[0]) / (2 * h))
                 np.testing.assert_allclose(ours[i], exactly, rtol=1e-8, atol=1e-10)
@@ -551,7 +632,9 @@ def test_the_survival_of_an_exported_program_has_seven_digits():
         for sign in (-1, 1):
             shape = torch.full_like(w, sign * q)
             expected = torch.exp(gamma_tail.log_tails(w, shape)[0])
-            np.testing.assert_allclose(gamma_tail.survival_without_branches(w, shape), expected, atol=6e-8)
+            np.testing.assert_allclose(
+                gamma_tail.survival_without_branches(w, shape), expected, atol=6e-8
+            )
 
 
 class Exactly:
@@ -575,7 +658,9 @@ def test_power_generalised_weibull_has_a_bathtub():
 
 def test_knots_of_a_spline_are_weighted_quantiles_and_apart_where_times_are_tied():
     family = PRIMITIVES["spline"]
-    knots = torch.stack(family.learn_fixed(torch.arange(1000).double().flip(0), torch.ones(1000).double()))
+    knots = torch.stack(
+        family.learn_fixed(torch.arange(1000).double().flip(0), torch.ones(1000).double())
+    )
     np.testing.assert_allclose(knots, [9, 249, 499, 749, 989])
     weighted = torch.stack(family.learn_fixed(number([0.0, 1.0, 2.0]), number([0.4, 0.2, 0.4])))
     np.testing.assert_allclose(weighted, [0.0, 0.05, 1.0, 2.0, 2.05])

@@ -21,7 +21,9 @@ def test_names_are_found_in_any_spelling_and_others_refused():
     assert primitive_class("Log-Normal") is PRIMITIVES["lognormal"]
     assert primitive_class(Weibull) is Weibull
     for unknown in ("gumbel", None, 3, Weibull(torch.zeros(()), torch.zeros(())), int):
-        with pytest.raises(SettingError, match="unknown primitive; got .*, expected one of .*import it first"):
+        with pytest.raises(
+            SettingError, match="unknown primitive; got .*, expected one of .*import it first"
+        ):
             primitive_class(unknown)
 
 
@@ -44,7 +46,10 @@ def test_a_name_belongs_to_one_class_which_may_be_defined_anew():
     first, second = define(), define()
     assert first is not second
     assert PRIMITIVES["anew"] is second
-    with pytest.raises(SettingError, match="must be new; got 'weibull', which is lifemix.primitives.weibull.Weibull"):
+    with pytest.raises(
+        SettingError,
+        match="must be new; got 'weibull', which is lifemix.primitives.weibull.Weibull",
+    ):
 
         class Other(Primitive, name="Weibull"):
             pass
@@ -54,13 +59,17 @@ def test_a_declaration_that_lacks_something_says_what():
     class Nameless(Weibull):
         pass
 
-    with pytest.raises(SettingError, match="needs a name of its own; got Nameless.*name='nameless'"):
+    with pytest.raises(
+        SettingError, match="needs a name of its own; got Nameless.*name='nameless'"
+    ):
         primitive_class(Nameless)
 
     class Empty(Primitive, name="empty"):
         pass
 
-    with pytest.raises(SettingError, match="must define all of its functions; got Empty without .*'log_pdf'"):
+    with pytest.raises(
+        SettingError, match="must define all of its functions; got Empty without .*'log_pdf'"
+    ):
         primitive_class("empty")
 
     class Plain(Weibull, name="plain"):
@@ -82,7 +91,9 @@ def test_a_declaration_that_lacks_something_says_what():
         standard = Weibull.standard
         standard_tail = 1.0
 
-    with pytest.raises(SettingError, match=r"location_name must be one of the parameters .*; got 'log_scale'"):
+    with pytest.raises(
+        SettingError, match=r"location_name must be one of the parameters .*; got 'log_scale'"
+    ):
         primitive_class(Misplaced)
 
     @dataclass(frozen=True, eq=False)
@@ -91,5 +102,7 @@ def test_a_declaration_that_lacks_something_says_what():
         log_scale: Tensor
         standard = Weibull.standard
 
-    with pytest.raises(SettingError, match="must have two parameters and a standard_tail; got Tailless"):
+    with pytest.raises(
+        SettingError, match="must have two parameters and a standard_tail; got Tailless"
+    ):
         primitive_class(Tailless)

@@ -33,7 +33,11 @@ def target(n=60, n_events=1, seed=0):
 
 
 def content_of(path):
-    found = re.search(r'<script type="application/json" id="content">(.*?)</script>', path.read_text("utf-8"), re.S)
+    found = re.search(
+        r'<script type="application/json" id="content">(.*?)</script>',
+        path.read_text("utf-8"),
+        re.S,
+    )
     return json.loads(found.group(1))
 
 
@@ -48,7 +52,9 @@ def model():
 
 def test_the_same_arguments_give_the_same_bytes_and_no_other_file(model, tmp_path):
     one = write_calculator(model, tmp_path / "one.html", title="Ärzte & co", time_unit="days")
-    other = write_calculator(model, str(tmp_path / "new folder" / "other.html"), title="Ärzte & co", time_unit="days")
+    other = write_calculator(
+        model, str(tmp_path / "new folder" / "other.html"), title="Ärzte & co", time_unit="days"
+    )
     assert one.read_bytes() == other.read_bytes()
     assert "<title>Ärzte &amp; co</title>" in one.read_text("utf-8")
     assert sorted(os.listdir(tmp_path)) == ["new folder", "one.html"]
@@ -57,8 +63,12 @@ def test_the_same_arguments_give_the_same_bytes_and_no_other_file(model, tmp_pat
 
 def test_nothing_in_the_file_points_elsewhere(model, tmp_path):
     text = write_calculator(model, tmp_path / "page.html").read_text("utf-8")
-    assert not re.findall(r"(?:src|href|action)\s*=|@import|url\(|fetch\(|XMLHttp|WebSocket|sendBeacon|import\(", text)
-    assert re.findall(r"https?://[^\"' ]+", text) == ["http://www.w3.org/2000/svg"]  # a name, not an address
+    assert not re.findall(
+        r"(?:src|href|action)\s*=|@import|url\(|fetch\(|XMLHttp|WebSocket|sendBeacon|import\(", text
+    )
+    assert re.findall(r"https?://[^\"' ]+", text) == [
+        "http://www.w3.org/2000/svg"
+    ]  # a name, not an address
     assert text.count("<script") == text.count("</script") == 2
 
 
@@ -84,12 +94,22 @@ def test_a_folder_that_is_a_file_is_refused(model, tmp_path):
 
 def test_default_model_on_support_is_far_below_a_megabyte(tmp_path):
     data = datasets.load_support()
-    model = DeepSurvivalMachines(max_epochs=1, preprocessor=TabularPreprocessor(SUPPORT_NORMAL_VALUES))
-    path = write_calculator(model.fit(data.X, data.y), tmp_path / "page.html", features=data.features)
+    model = DeepSurvivalMachines(
+        max_epochs=1, preprocessor=TabularPreprocessor(SUPPORT_NORMAL_VALUES)
+    )
+    path = write_calculator(
+        model.fit(data.X, data.y), tmp_path / "page.html", features=data.features
+    )
     assert path.stat().st_size < 150_000
     fields = fields_of(path)
     low, middle, high = data.X["age"].quantile([0.01, 0.5, 0.99])
-    usual = {"low": np.floor(low), "middle": np.round(middle), "high": np.ceil(high), "step": 1.0, "digits": 0}
+    usual = {
+        "low": np.floor(low),
+        "middle": np.round(middle),
+        "high": np.ceil(high),
+        "step": 1.0,
+        "digits": 0,
+    }
     assert fields["age"] | usual == fields["age"]
     assert fields["age"]["typical"] == 65.0
     assert fields["adlp"]["typical"] is None  # 62 % have no value
@@ -102,7 +122,9 @@ def test_default_model_on_support_is_far_below_a_megabyte(tmp_path):
 
 
 def test_extreme_values_of_training_do_not_enter_the_page(tmp_path):
-    X = table(600).assign(age=lambda t: np.where(t.index == 0, 107, t["age"]), dose=np.linspace(0, 1, 600) ** 2)
+    X = table(600).assign(
+        age=lambda t: np.where(t.index == 0, 107, t["age"]), dose=np.linspace(0, 1, 600) ** 2
+    )
     X.loc[0, "dose"] = 93.123456
     fields = fields_of(write_calculator(quick().fit(X, target(600)), tmp_path / "page.html"))
     assert fields["age"]["high"] == 89
@@ -114,13 +136,17 @@ def test_extreme_values_of_training_do_not_enter_the_page(tmp_path):
 
 def test_arrays_get_numbered_names(tmp_path):
     model = quick().fit(table().to_numpy(), target())
-    names = list(fields_of(write_calculator(model, tmp_path / "page.html", units={"feature 2": "mg"})))
+    names = list(
+        fields_of(write_calculator(model, tmp_path / "page.html", units={"feature 2": "mg"}))
+    )
     assert names == ["feature 1", "feature 2"]
 
 
 def test_without_a_preprocessor_the_table_tells_the_ranges(tmp_path):
     model = quick(preprocessor=None).fit(table(), target())
-    with pytest.raises(SettingError, match="does not know which values its column 'age' has.*data=X"):
+    with pytest.raises(
+        SettingError, match="does not know which values its column 'age' has.*data=X"
+    ):
         write_calculator(model, tmp_path / "page.html")
     field = fields_of(write_calculator(model, tmp_path / "page.html", data=table()))["age"]
     assert (field["unknown"], field["mean"], field["scale"]) == (False, 0.0, 1.0)
@@ -129,7 +155,10 @@ def test_without_a_preprocessor_the_table_tells_the_ranges(tmp_path):
 
 def test_data_gives_the_ranges_of_numbers(model, tmp_path):
     younger = table().assign(age=lambda t: t["age"] - 20)
-    usual, own = (fields_of(write_calculator(model, tmp_path / "p.html", data=d))["age"] for d in (None, younger))
+    usual, own = (
+        fields_of(write_calculator(model, tmp_path / "p.html", data=d))["age"]
+        for d in (None, younger)
+    )
     assert own["low"] == usual["low"] - 20
     assert own["mean"] == usual["mean"]
     with pytest.raises(CovariateError, match="values in column 'age'; got none"):
@@ -153,7 +182,10 @@ def test_horizons_are_sorted_and_by_default_those_of_every_page(model, tmp_path)
 )
 def test_event_names_are_a_mapping_or_a_sequence(given, shown, tmp_path):
     model = quick().fit(table(), target(n_events=2))
-    assert content_of(write_calculator(model, tmp_path / "page.html", event_names=given))["events"] == shown
+    assert (
+        content_of(write_calculator(model, tmp_path / "page.html", event_names=given))["events"]
+        == shown
+    )
 
 
 def test_observed_incidences_are_aalen_johansen(tmp_path):
@@ -165,7 +197,9 @@ def test_observed_incidences_are_aalen_johansen(tmp_path):
     total = 1 - sum(curve[200] for curve in observed["risks"])
     at_risk = np.array([(y["time"] >= t).sum() for t in y["time"]])
     early = (y["event"] > 0) & (y["time"] <= observed["end"] / 2)
-    assert total == pytest.approx(np.prod(1 - 1 / at_risk[early]), abs=1e-4)  # Kaplan-Meier of any event
+    assert total == pytest.approx(
+        np.prod(1 - 1 / at_risk[early]), abs=1e-4
+    )  # Kaplan-Meier of any event
 
 
 def test_intervals_have_no_observed_curve(tmp_path):
@@ -176,7 +210,10 @@ def test_intervals_have_no_observed_curve(tmp_path):
 
 
 REFUSED = {
-    "own encoder": (lambda: quick(encoder=nn.Linear(2, 3)).fit(table(), target()), "encoder of your own; got Linear"),
+    "own encoder": (
+        lambda: quick(encoder=nn.Linear(2, 3)).fit(table(), target()),
+        "encoder of your own; got Linear",
+    ),
     "own activation": (
         lambda: quick(activation=nn.functional.softplus).fit(table(), target()),
         "cannot run a function of Python; got the activation softplus",

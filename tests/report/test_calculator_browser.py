@@ -39,7 +39,10 @@ def open_page(browser, tmp_path):
         page = contexts[-1].new_page()
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("console", lambda message: troubles.append(message.text))
-        page.on("request", lambda request: troubles.append(request.url) if request.url != path.as_uri() else None)
+        page.on(
+            "request",
+            lambda request: troubles.append(request.url) if request.url != path.as_uri() else None,
+        )
         page.goto(path.as_uri())
         return page
 
@@ -51,11 +54,21 @@ def open_page(browser, tmp_path):
 
 def table(n=150, seed=0):
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame({"age": rng.integers(20, 95, n), "dose": rng.gamma(2.0, 3.0, n), "smoker": rng.integers(0, 2, n)})
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(20, 95, n),
+            "dose": rng.gamma(2.0, 3.0, n),
+            "smoker": rng.integers(0, 2, n),
+        }
+    )
     X["stage"] = rng.choice(["I", "II", "III", None], n, p=[0.4, 0.3, 0.2, 0.1])
-    X["noted"] = np.where(rng.random(n) < 0.3, "yes", None)  # one value or none: only whether it is there tells
+    X["noted"] = np.where(
+        rng.random(n) < 0.3, "yes", None
+    )  # one value or none: only whether it is there tells
     X["site"] = 7.0
-    return X.mask(pd.DataFrame({"dose": rng.random(n) < 0.2}).reindex(columns=X.columns, fill_value=False))
+    return X.mask(
+        pd.DataFrame({"dose": rng.random(n) < 0.2}).reindex(columns=X.columns, fill_value=False)
+    )
 
 
 def target(n=150, n_events=1, seed=0):
@@ -66,13 +79,17 @@ def target(n=150, n_events=1, seed=0):
 def subjects(n=12, seed=1):
     """Draw rows with values beyond training too, and unknown in any column."""
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame({"age": rng.normal(55, 30, n), "dose": rng.normal(6, 6, n), "smoker": rng.integers(0, 2, n)})
+    X = pd.DataFrame(
+        {"age": rng.normal(55, 30, n), "dose": rng.normal(6, 6, n), "smoker": rng.integers(0, 2, n)}
+    )
     X["stage"], X["noted"], X["site"] = rng.choice(["I", "II", "III"], n), "yes", 7.0
     return X.astype(object).mask(rng.random(X.shape) < 0.25, None)
 
 
 def as_objects(X):
-    return [{name: None if pd.isna(v) else v for name, v in row.items()} for row in X.to_dict("records")]
+    return [
+        {name: None if pd.isna(v) else v for name, v in row.items()} for row in X.to_dict("records")
+    ]
 
 
 def quick(**settings):
@@ -82,17 +99,22 @@ def quick(**settings):
 
 def predicted(page, X):
     return page.evaluate(
-        "([subjects, times]) => subjects.map((s) => lifemix.predict(s, times))", [as_objects(X), TIMES]
+        "([subjects, times]) => subjects.map((s) => lifemix.predict(s, times))",
+        [as_objects(X), TIMES],
     )
 
 
 def assert_equal_to_python(page, model, X, tolerance=1e-5):
     found = predicted(page, X)
     distribution = model.predict_distribution(X)
-    np.testing.assert_allclose([one["survival"] for one in found], distribution.survival(TIMES), atol=tolerance, rtol=0)
+    np.testing.assert_allclose(
+        [one["survival"] for one in found], distribution.survival(TIMES), atol=tolerance, rtol=0
+    )
     incidences = distribution.cumulative_incidences(TIMES).swapaxes(0, 1)  # by row
     np.testing.assert_allclose([one["risks"] for one in found], incidences, atol=tolerance, rtol=0)
-    np.testing.assert_allclose([one["median"] for one in found], distribution.median(), rtol=tolerance)
+    np.testing.assert_allclose(
+        [one["median"] for one in found], distribution.median(), rtol=tolerance
+    )
     matrix = model.preprocess(X)
     for m, member in enumerate(model.network_.members()):
         alone = member.distribution(matrix)
@@ -136,7 +158,9 @@ def test_results_equal_pythons(settings, open_page):
 
 @pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
 def test_every_activation_equals_pythons(activation, open_page):
-    model = quick(activation=activation, shift_activation=activation).fit(table(), target(n_events=2))
+    model = quick(activation=activation, shift_activation=activation).fit(
+        table(), target(n_events=2)
+    )
     assert_equal_to_python(open_page(model), model, subjects(8))
 
 
@@ -149,7 +173,9 @@ def test_the_page_names_the_primitive_by_its_label(open_page):
 @pytest.mark.parametrize("broken", ["(z) => missing(z)", "(z) => {"])
 def test_a_page_that_cannot_start_says_so(broken, browser, tmp_path, monkeypatch):
     monkeypatch.setattr("own_primitives.inverse_weibull.InverseWeibull.survival_javascript", broken)
-    path = write_calculator(quick(primitive="inverseweibull").fit(table(), target()), tmp_path / "calculator.html")
+    path = write_calculator(
+        quick(primitive="inverseweibull").fit(table(), target()), tmp_path / "calculator.html"
+    )
     page = browser.new_context().new_page()
     page.goto(path.as_uri())
     words = page.locator("#failed").text_content()
@@ -162,10 +188,14 @@ def test_arrays_and_no_preprocessor(open_page):
     for preprocessor in ("auto", None):
         model = quick(preprocessor=preprocessor).fit(X, target())
         page = open_page(model, {"data": X})
-        found = page.evaluate("(t) => lifemix.predict({'feature 1': 1.23, 'feature 2': 0}, t).survival", TIMES)
+        found = page.evaluate(
+            "(t) => lifemix.predict({'feature 1': 1.23, 'feature 2': 0}, t).survival", TIMES
+        )
         expected = model.predict_survival_function(np.array([[1.23, 0]]), TIMES)[0]
         np.testing.assert_allclose(found, expected, atol=1e-5)
-        assert page.locator("input[type=checkbox]").count() == (2 if preprocessor else 0)  # unknown or not
+        assert page.locator("input[type=checkbox]").count() == (
+            2 if preprocessor else 0
+        )  # unknown or not
 
 
 def test_sharp_components_do_not_slip_through_the_quadrature(open_page):
@@ -184,11 +214,17 @@ def test_normal_survival_is_exact_far_into_both_tails(open_page):
 
 
 def test_values_far_from_training_are_refused_as_in_python(open_page):
-    page = open_page(quick(hidden=(), preprocessor=TabularPreprocessor(scale=False)).fit(table(), target()))
-    message = page.evaluate("() => { try { lifemix.predict({age: 1e9}, [1]) } catch (error) { return error.message } }")
+    page = open_page(
+        quick(hidden=(), preprocessor=TabularPreprocessor(scale=False)).fit(table(), target())
+    )
+    message = page.evaluate(
+        "() => { try { lifemix.predict({age: 1e9}, [1]) } catch (error) { return error.message } }"
+    )
     assert message == "the values are too far from those of training"
     page.get_by_role("spinbutton", name="age").fill("1e9")
-    page.wait_for_function("() => document.querySelector('#headline').textContent.startsWith('No result')")
+    page.wait_for_function(
+        "() => document.querySelector('#headline').textContent.startsWith('No result')"
+    )
     page.get_by_role("spinbutton", name="age").fill("50")
     page.wait_for_function("() => document.querySelector('#headline').textContent.includes('%')")
 
@@ -197,7 +233,9 @@ def test_values_far_from_training_are_refused_as_in_python(open_page):
 def test_values_that_the_model_cannot_have_are_refused(subject, open_page):
     page = open_page(quick().fit(table(), target()))
     assert (
-        page.evaluate(f"() => {{ try {{ lifemix.predict({subject}, [1]) }} catch (e) {{ return e.name }} }}")
+        page.evaluate(
+            f"() => {{ try {{ lifemix.predict({subject}, [1]) }} catch (e) {{ return e.name }} }}"
+        )
         == "RangeError"
     )
 
@@ -210,7 +248,11 @@ def shown(page, selector="#headline strong"):
 
 def as_percent(share):
     value = 100 * share
-    return f"{value:.1f}".removesuffix(".0") + " %" if value < 9.95 or value > 90.05 else f"{value:.0f} %"
+    return (
+        f"{value:.1f}".removesuffix(".0") + " %"
+        if value < 9.95 or value > 90.05
+        else f"{value:.0f} %"
+    )
 
 
 def test_the_form_works_by_keyboard_alone(open_page):
@@ -218,7 +260,16 @@ def test_the_form_works_by_keyboard_alone(open_page):
     page = open_page(model, {"horizons": [10.0], "time_unit": "days", "units": {"age": "years"}})
     start = page.evaluate("() => lifemix.current()")
     assert start == page.evaluate("() => lifemix.typical()")
-    order = ["all-typical", "all-unknown", "slider-0", "value-0", "unknown-0", "slider-1", "value-1", "unknown-1"]
+    order = [
+        "all-typical",
+        "all-unknown",
+        "slider-0",
+        "value-0",
+        "unknown-0",
+        "slider-1",
+        "value-1",
+        "unknown-1",
+    ]
     for expected in [*order, "value-2", "value-3", "value-4", "reading", "horizons"]:
         page.keyboard.press("Tab")
         assert page.evaluate("() => document.activeElement.id") == expected
@@ -248,9 +299,14 @@ def test_the_form_works_by_keyboard_alone(open_page):
     assert page.evaluate("() => lifemix.current().dose") == 12.25
     page.locator("#all-unknown").focus()
     page.keyboard.press("Enter")
-    assert set(page.evaluate("() => Object.values(lifemix.current())")) == {None, 7}  # a constant has no field
+    assert set(page.evaluate("() => Object.values(lifemix.current())")) == {
+        None,
+        7,
+    }  # a constant has no field
     unknown = page.evaluate("() => lifemix.current()")
-    assert shown(page) == as_percent(model.predict_cumulative_incidence(pd.DataFrame([unknown]), [10.0])[0, 0])
+    assert shown(page) == as_percent(
+        model.predict_cumulative_incidence(pd.DataFrame([unknown]), [10.0])[0, 0]
+    )
     page.locator("#all-typical").focus()
     page.keyboard.press("Enter")
     assert page.evaluate("() => lifemix.current()") == start
@@ -281,7 +337,11 @@ def test_times_in_the_table_can_be_chosen(open_page):
     risks = [model.predict_cumulative_incidence(typical, [3, 12.5], event)[0] for event in (1, 2)]
     cells = [[as_percent(share) for share in curve] for curve in risks]
     assert rows[0] == "Relapse"
-    assert rows[1].split("\t")[:3] == ["3 days", cells[0][0], cells[0][0]]  # the subject is the typical one
+    assert rows[1].split("\t")[:3] == [
+        "3 days",
+        cells[0][0],
+        cells[0][0],
+    ]  # the subject is the typical one
     assert rows[2].split("\t")[:2] == ["12.5 days", cells[0][1]]
     assert rows[5].split("\t")[:2] == ["12.5 days", cells[1][1]]
     median = float(model.predict_distribution(typical).median()[0])
@@ -293,16 +353,22 @@ def test_times_in_the_table_can_be_chosen(open_page):
 
 def test_screen_readers_get_names_results_and_the_curve_in_words(open_page):
     model = quick().fit(table(), target())
-    page = open_page(model, {"horizons": [10.0], "time_unit": "days", "features": {"age": "age in years"}})
+    page = open_page(
+        model, {"horizons": [10.0], "time_unit": "days", "features": {"age": "age in years"}}
+    )
     for control in page.locator("input, select, button, summary").all():
-        assert control.evaluate("e => e.innerText || e.ariaLabel || [...e.labels].map((l) => l.innerText).join()")
+        assert control.evaluate(
+            "e => e.innerText || e.ariaLabel || [...e.labels].map((l) => l.innerText).join()"
+        )
     status = page.get_by_role("status").filter(has_text="of 100")
     before = (shown(page, "#words"), page.get_by_role("img").locator("title").text_content())
     assert status.get_attribute("aria-live") == "polite"
     page.get_by_role("spinbutton", name="age in years").fill("89")
     after = (shown(page, "#words"), page.get_by_role("img").locator("title").text_content())
     assert all(one != other for one, other in zip(before, after, strict=True))
-    risk = model.predict_cumulative_incidence(pd.DataFrame([page.evaluate("() => lifemix.current()")]), [10.0])[0, 0]
+    risk = model.predict_cumulative_incidence(
+        pd.DataFrame([page.evaluate("() => lifemix.current()")]), [10.0]
+    )[0, 0]
     assert f"by 10 days: about {round(100 * risk)} of 100 such subjects" in after[0]
     assert "Survival curve. This subject:" in after[1]
     assert page.locator("th").evaluate_all("all => all.every((th) => th.scope)")
@@ -310,7 +376,8 @@ def test_screen_readers_get_names_results_and_the_curve_in_words(open_page):
 
 def test_strange_numbers_are_told_and_change_nothing(open_page):
     page = open_page(
-        quick(preprocessor=None).fit(table()[["age", "smoker"]], target()), {"data": table()[["age", "smoker"]]}
+        quick(preprocessor=None).fit(table()[["age", "smoker"]], target()),
+        {"data": table()[["age", "smoker"]]},
     )
     age = page.get_by_role("spinbutton", name="age")
     age.fill("130")
@@ -339,7 +406,9 @@ def test_names_cannot_break_the_page(open_page):
     page = open_page(model, words | {"features": {EVIL[0]: EVIL[1]}, "units": {EVIL[1]: EVIL[0]}})
     page.locator("#value-3").select_option(index=1)
     shown(page)
-    assert page.evaluate("() => window.hacked === undefined && document.querySelector('img') === null")
+    assert page.evaluate(
+        "() => window.hacked === undefined && document.querySelector('img') === null"
+    )
     assert page.title() == page.locator("h1").inner_text() == EVIL[0]
     assert page.locator("label[for=value-2]").inner_text() == "__proto__"
     assert page.locator("label[for=value-3]").text_content() == EVIL[3]
@@ -384,10 +453,17 @@ def test_fits_a_phone_and_has_contrast_by_day_and_night(width, scheme, open_page
     page = open_page(model, viewport={"width": width, "height": 844}, color_scheme=scheme)
     shown(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
-    colours = page.evaluate("() => { const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]; }")
+    colours = page.evaluate(
+        "() => { const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]; }"
+    )
     assert contrast(*colours) > 7
     for selector in (".hint", ".warning", ".column, h1"):
-        assert contrast(page.locator(selector).first.evaluate("e => getComputedStyle(e).color"), colours[1]) > 4.5
+        assert (
+            contrast(
+                page.locator(selector).first.evaluate("e => getComputedStyle(e).color"), colours[1]
+            )
+            > 4.5
+        )
     top = page.locator(".picture").bounding_box()["y"]
     page.mouse.move(width / 4, 700)
     page.mouse.wheel(0, 900)
@@ -400,8 +476,12 @@ def contrast(one, other):
     """Return the contrast ratio of two colours, ``rgb(r, g, b)``, as the WCAG defines it."""
 
     def luminance(colour):
-        parts = [float(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        parts = [
+            float(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")
+        ]
+        linear = [
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        ]
         return float(np.dot((0.2126, 0.7152, 0.0722), linear))
 
     low, high = sorted((luminance(one), luminance(other)))

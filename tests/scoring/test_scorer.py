@@ -22,7 +22,9 @@ ALIKE = {"rtol": 0.0, "atol": 1e-6}
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "c"], index=np.arange(1000, 1200))
+    X = pd.DataFrame(
+        rng.normal(size=(200, 3)), columns=["a", "b", "c"], index=np.arange(1000, 1200)
+    )
     X["kind"] = rng.choice(["u", "v"], 200)
     X.loc[1003, "b"] = np.nan
     return X
@@ -31,7 +33,9 @@ def table():
 @pytest.fixture(scope="module")
 def path(table, tmp_path_factory):
     rng = np.random.default_rng(1)
-    y = make_target(rng.weibull(1.5, 200) * np.exp(0.5 * table["a"]) + 0.01, rng.integers(0, 3, 200))
+    y = make_target(
+        rng.weibull(1.5, 200) * np.exp(0.5 * table["a"]) + 0.01, rng.integers(0, 3, 200)
+    )
     model = DeepSurvivalMachines(hidden=(5,), k=2, max_epochs=2, n_members=1).fit(table, y)
     model.metadata_ = {"events": ["relapse", "2"]}
     path = tmp_path_factory.mktemp("scoring") / "model.safetensors"
@@ -45,7 +49,13 @@ def whole(path, table):
 
 
 COLUMNS = [
-    *("survival_0.5", "survival_1", "incidence_relapse_0.5", "incidence_relapse_1", "incidence_2_0.5"),
+    *(
+        "survival_0.5",
+        "survival_1",
+        "incidence_relapse_0.5",
+        "incidence_relapse_1",
+        "incidence_2_0.5",
+    ),
     *("incidence_2_1", "median"),
 ]
 
@@ -55,19 +65,33 @@ def test_predictions_are_those_of_the_model_with_the_index_of_the_batch(path, ta
     assert list(whole.columns) == COLUMNS
     assert whole.index.equals(table.index)
     np.testing.assert_array_equal(whole[COLUMNS[:2]], model.predict_survival_function(table, TIMES))
-    np.testing.assert_allclose(whole["incidence_2_1"], model.predict_cumulative_incidence(table, [1.0], 2)[:, 0])
+    np.testing.assert_allclose(
+        whole["incidence_2_1"], model.predict_cumulative_incidence(table, [1.0], 2)[:, 0]
+    )
     total = whole[["survival_1", "incidence_relapse_1", "incidence_2_1"]].sum(axis=1)
     np.testing.assert_allclose(total, 1.0, atol=1e-9)
 
 
 def test_columns_are_those_of_the_program(path, table, whole, tmp_path):
     table.to_csv(tmp_path / "new.csv", index=False)
-    arguments = ["predict", path, tmp_path / "new.csv", "--times", "0.5,1", "-o", tmp_path / "out.parquet"]
+    arguments = [
+        "predict",
+        path,
+        tmp_path / "new.csv",
+        "--times",
+        "0.5,1",
+        "-o",
+        tmp_path / "out.parquet",
+    ]
     result = CliRunner().invoke(app, [str(one) for one in arguments])
     assert result.exit_code == 0, result.output
     program = pd.read_parquet(tmp_path / "out.parquet").drop(columns="row")
-    renamed = {f"incidence_1_{t:g}": f"incidence_relapse_{t:g}" for t in TIMES}  # the program wrote no such file
-    pd.testing.assert_frame_equal(program.rename(columns=renamed), whole.reset_index(drop=True), **ALIKE)
+    renamed = {
+        f"incidence_1_{t:g}": f"incidence_relapse_{t:g}" for t in TIMES
+    }  # the program wrote no such file
+    pd.testing.assert_frame_equal(
+        program.rename(columns=renamed), whole.reset_index(drop=True), **ALIKE
+    )
 
 
 def test_parts_give_what_the_whole_gives(path, table, whole, monkeypatch):
@@ -84,7 +108,9 @@ def test_a_batch_without_rows_has_the_columns(path, table):
     empty = score(table[:0])
     assert list(empty.columns) == ["kind", *COLUMNS]
     assert set(empty[COLUMNS].dtypes) == {np.dtype("float64")}
-    pd.testing.assert_frame_equal(Scorer(path, TIMES).meta, Scorer(path, TIMES)(table[:0]).reset_index(drop=True))
+    pd.testing.assert_frame_equal(
+        Scorer(path, TIMES).meta, Scorer(path, TIMES)(table[:0]).reset_index(drop=True)
+    )
     assert score.spark_schema.startswith("`survival_0.5` double, `survival_1` double, ")
     assert score.spark_schema.count("double") == len(COLUMNS)
 
@@ -163,7 +189,13 @@ def test_models_without_distributions_and_default_times(table):
 
 def test_quantiles_and_names_of_events(path, table):
     score = Scorer(path, [1.0], quantiles=[0.1], event_names={1: "back again", 2: "death"})
-    assert score.columns == ("survival_1", "incidence_back_again_1", "incidence_death_1", "median", "quantile_0.1")
+    assert score.columns == (
+        "survival_1",
+        "incidence_back_again_1",
+        "incidence_death_1",
+        "median",
+        "quantile_0.1",
+    )
     found = score(table)
     assert (found["quantile_0.1"] < found["median"]).all()
 
@@ -198,4 +230,6 @@ def test_an_array_without_names_needs_all_columns_in_order(table):
     model = CoxPH().fit(X, make_target(np.arange(1.0, 201.0), np.ones(200, int)))
     batch = pd.DataFrame({"id": range(200), "p": X[:, 0], "q": X[:, 1]})
     found = Scorer(model, [50.0], keep=["id"])(batch)
-    np.testing.assert_allclose(found["survival_50"], model.predict_survival_function(X, [50.0])[:, 0])
+    np.testing.assert_allclose(
+        found["survival_50"], model.predict_survival_function(X, [50.0])[:, 0]
+    )

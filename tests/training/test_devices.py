@@ -26,7 +26,16 @@ from lifemix.training.batches import Randomness, dropout_masks
 from lifemix.training.config import Job
 
 # Each makes the host wait for the device: it needs a number, or a size that depends on numbers.
-ASKING = ("_local_scalar_dense", "item", "is_nonzero", "equal", "nonzero", "masked_select", "_unique2", "bincount")
+ASKING = (
+    "_local_scalar_dense",
+    "item",
+    "is_nonzero",
+    "equal",
+    "nonzero",
+    "masked_select",
+    "_unique2",
+    "bincount",
+)
 N = 140
 META = torch.device("meta")
 
@@ -61,7 +70,10 @@ def targets(time):
     rng = np.random.default_rng(1)
     upper = np.where(rng.random(N) < 0.3, 1.5 * time, np.nan)
     entry = np.where(rng.random(N) < 0.4, 0.3 * time, 0.0)
-    one, two = (np.where(np.isnan(upper), rng.integers(0, n + 1, N), rng.integers(1, n + 1, N)) for n in (1, 2))
+    one, two = (
+        np.where(np.isnan(upper), rng.integers(0, n + 1, N), rng.integers(1, n + 1, N))
+        for n in (1, 2)
+    )
     early = np.where(np.arange(N) < 20, 0.0, time)
     before = np.where(np.arange(N) < 20, 0.5, upper)
     return {
@@ -103,11 +115,20 @@ CASES = {
 def fleet_of(table, case, **options):
     X, time = table
     rows, own = CASES[case]
-    settings = {"hidden": (5,), "k": 2, "max_epochs": 1, "batch_size": 64, "learning_rate": 0.01, "n_members": 1}
+    settings = {
+        "hidden": (5,),
+        "k": 2,
+        "max_epochs": 1,
+        "batch_size": 64,
+        "learning_rate": 0.01,
+        "n_members": 1,
+    }
     settings |= {"dropout": 0.0} | own | options
     if "encoder" in settings:
         settings["encoder"] = settings["encoder"]()
-    return next(iter(_fleets_of(make_plan(DeepSurvivalMachines(**settings), X, targets(time)[rows])[1])))
+    return next(
+        iter(_fleets_of(make_plan(DeepSurvivalMachines(**settings), X, targets(time)[rows])[1]))
+    )
 
 
 def first_step(fleet):
@@ -124,7 +145,9 @@ def elsewhere(thing, device=META):
     if isinstance(thing, Tensor):
         return thing.to(device)
     if is_dataclass(thing) and not isinstance(thing, type):
-        moved = {field.name: elsewhere(getattr(thing, field.name), device) for field in fields(thing)}
+        moved = {
+            field.name: elsewhere(getattr(thing, field.name), device) for field in fields(thing)
+        }
         return replace(thing, **moved)
     if isinstance(thing, (list, tuple)):
         return type(thing)(elsewhere(part, device) for part in thing)
@@ -153,7 +176,9 @@ def test_the_watch_sees_what_makes_the_host_wait(table):
     given = first_step(fleet)[0]
     with Watch(torch.device("cpu")) as watch:
         fleet.step(*given)
-    assert watch.asked == {"_local_scalar_dense": 1}  # the norm of the gradient, for which the CPU need not wait
+    assert watch.asked == {
+        "_local_scalar_dense": 1
+    }  # the norm of the gradient, for which the CPU need not wait
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -163,7 +188,9 @@ def test_a_step_computes_on_the_device_of_its_data(table, case):
     there = Fleet(here.architecture, here.data.to(META), here.jobs, here.config)
     if here.architecture.module is not None:
         here.architecture.module.to(META)
-    there.gradient.loss_and_gradient(there.parameters, there.slopes, there.settings, *given[:3])  # copies constants
+    there.gradient.loss_and_gradient(
+        there.parameters, there.slopes, there.settings, *given[:3]
+    )  # copies constants
     with Watch(META) as watch:
         loss = there.step(*given)
     assert loss.device == META
@@ -200,7 +227,9 @@ def masks_of(seeds, hosts, monkeypatch, share=0.25):
     monkeypatch.setattr(batches, "_DRAWN", 5_000)  # bytes: those of a few steps
     none = torch.zeros(1, dtype=torch.long)
     jobs = [Job(none, none, torch.zeros(1, 2), seed, dropout=share) for seed in seeds]
-    drawn = dropout_masks(jobs, [Randomness(seed) for seed in seeds], 50, 40, (7, 3), torch.device("cpu"))
+    drawn = dropout_masks(
+        jobs, [Randomness(seed) for seed in seeds], 50, 40, (7, 3), torch.device("cpu")
+    )
     return [torch.cat(one, 2) for one in [[part.clone() for part in masks] for masks in drawn]]
 
 
@@ -209,7 +238,9 @@ def test_masks_that_are_drawn_on_the_device_keep_the_share_and_are_the_models_ow
     assert all(torch.equal(two[1], one[0]) for two, one in zip(together, alone, strict=True))
     values = torch.stack(together)  # [steps, models, rows, units]
     assert set(values.unique().tolist()) == {0.0, float(np.float32(4 / 3))}
-    assert abs(float((values == 0).float().mean()) - 0.25) < 4 * math.sqrt(0.25 * 0.75 / values.numel())
+    assert abs(float((values == 0).float().mean()) - 0.25) < 4 * math.sqrt(
+        0.25 * 0.75 / values.numel()
+    )
     assert not torch.equal(together[0][0], together[0][1])
     assert not torch.equal(together[0], together[1])
 
@@ -219,7 +250,9 @@ def test_a_fitted_network_is_computed_on_its_device(table):
     for case in ("fused", "families", "encoder"):
         rows, own = CASES[case]
         own = own | ({"encoder": encoder()} if case == "encoder" else {})
-        model = DeepSurvivalMachines(hidden=(5,), k=2, max_epochs=1, n_members=2, **own).fit(X, targets(time)[rows])
+        model = DeepSurvivalMachines(hidden=(5,), k=2, max_epochs=1, n_members=2, **own).fit(
+            X, targets(time)[rows]
+        )
         network = model.network_
         for architecture, flat in network._pairs():
             parameters = elsewhere(architecture.layout.views(flat))
@@ -230,7 +263,9 @@ def test_a_fitted_network_is_computed_on_its_device(table):
             with Watch(META) as watch:
                 found = architecture.mixtures(parameters, x)
             assert found.log_weights.device == META
-            assert set(watch.strangers) <= ({"_to_copy"} if state else set())  # what a module keeps is copied
+            assert set(watch.strangers) <= (
+                {"_to_copy"} if state else set()
+            )  # what a module keeps is copied
 
 
 def test_a_gpu_is_taken_for_large_steps_only(monkeypatch):
@@ -244,7 +279,9 @@ def test_a_gpu_is_taken_for_large_steps_only(monkeypatch):
 
 def test_the_size_of_a_step_is_that_of_all_members(table, monkeypatch):
     asked = []
-    monkeypatch.setattr(plan_module, "choose_device", lambda device, size: asked.append(size) or torch.device("cpu"))
+    monkeypatch.setattr(
+        plan_module, "choose_device", lambda device, size: asked.append(size) or torch.device("cpu")
+    )
     fleet = fleet_of(table, "members")
     fleet_of(table, "encoder")
     assert asked == [3.0 * 64 * fleet.architecture.layout.size * 3, np.inf]

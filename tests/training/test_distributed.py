@@ -13,7 +13,14 @@ from lifemix.streaming import TableSource
 
 pytest.importorskip("pyarrow")
 
-SETTINGS = {"hidden": (8,), "n_members": 2, "dropout": 0.2, "batch_size": 63, "learning_rate": 5e-3, "max_epochs": 2}
+SETTINGS = {
+    "hidden": (8,),
+    "n_members": 2,
+    "dropout": 0.2,
+    "batch_size": 63,
+    "learning_rate": 5e-3,
+    "max_epochs": 2,
+}
 ROLES = {"time": "time", "event": "event", "drop": ["patient"], "weight": "weight"}
 SCRIPT = f"""
 import os, signal, sys
@@ -44,10 +51,26 @@ def test_two_processes_take_the_steps_of_one_and_report_a_lost_one(tmp_path):
     folder = write_shards(make_table(600), tmp_path / "shards")
     (tmp_path / "script.py").write_text(SCRIPT)
     # torchrun looks after its processes every few seconds, so that the remaining one can report why it stops.
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--monitor-interval", "8"]
-    command = [sys.executable, *torchrun, str(tmp_path / "script.py"), str(folder), str(tmp_path / "state")]
+    torchrun = [
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "--monitor-interval",
+        "8",
+    ]
+    command = [
+        sys.executable,
+        *torchrun,
+        str(tmp_path / "script.py"),
+        str(folder),
+        str(tmp_path / "state"),
+    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode != 0
     assert "LostRankError: another process of this fit has ended" in done.stderr
     assert len(list((tmp_path / "state").glob("*.safetensors"))) == 1  # after one epoch

@@ -14,11 +14,17 @@ from lifemix.training import fleet as fleet_module
 def data(n=150):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((n, 3))
-    return X, make_target(rng.weibull(1.5, n) * np.exp(X[:, 0]), rng.integers(0, 3, n)), rng.uniform(0.2, 3.0, n)
+    return (
+        X,
+        make_target(rng.weibull(1.5, n) * np.exp(X[:, 0]), rng.integers(0, 3, n)),
+        rng.uniform(0.2, 3.0, n),
+    )
 
 
 def quick(**settings):
-    return DeepSurvivalMachines(**({"hidden": (6,), "k": 2, "max_epochs": 3, "batch_size": 40} | settings))
+    return DeepSurvivalMachines(
+        **({"hidden": (6,), "k": 2, "max_epochs": 3, "batch_size": 40} | settings)
+    )
 
 
 def fleet_of(**settings):
@@ -36,7 +42,9 @@ def test_rows_that_fill_their_batches_need_no_further_one():
 @pytest.mark.parametrize("members", [1, 3])
 def test_held_out_rows_count_alike_in_one_part_and_in_many(members, kept, monkeypatch):
     def losses():
-        return [record["validation_loss"] for record in quick(n_members=members).fit(*data()).history_]
+        return [
+            record["validation_loss"] for record in quick(n_members=members).fit(*data()).history_
+        ]
 
     whole = losses()
     monkeypatch.setattr(fleet_module, "_VALIDATION_CHUNK", 7 * members)
@@ -53,17 +61,23 @@ def test_no_step_is_longer_than_the_gradient_may_be(longest):
     fleet.run_epoch()
     moved = fleet.architecture.layout.unpack(fleet.values - before, 2).norm(dim=1)
     n = len(steps)
-    farthest = 0.5 * longest * sum((1 - 0.9**k) / 0.1 for k in range(1, n + 1))  # momentum 0.9, all steps one way
+    farthest = (
+        0.5 * longest * sum((1 - 0.9**k) / 0.1 for k in range(1, n + 1))
+    )  # momentum 0.9, all steps one way
     assert n == 4
     assert (moved <= farthest * 1.001).all()
     assert (moved > farthest / 10).all()
 
 
 @pytest.mark.parametrize(("every", "epochs"), [(1, [1, 2, 3, 4, 5]), (2, [2, 4, 5]), (10, [5])])
-def test_checkpoints_are_written_when_they_are_due_and_at_the_end(every, epochs, tmp_path, monkeypatch):
+def test_checkpoints_are_written_when_they_are_due_and_at_the_end(
+    every, epochs, tmp_path, monkeypatch
+):
     fleet = fleet_of(max_epochs=5, patience=10)
     checkpoint, written = Checkpoint(tmp_path / "state", fleet, every), []
     save = checkpoint.save
-    monkeypatch.setattr(checkpoint, "save", lambda state: (save(state), written.append(state.epoch)))
+    monkeypatch.setattr(
+        checkpoint, "save", lambda state: (save(state), written.append(state.epoch))
+    )
     fleet.train([checkpoint])
     assert written == epochs

@@ -19,7 +19,9 @@ from lifemix.training.gradients import Autograd, Parameters, penalties
 from lifemix.training.optimizers import make_optimizer
 
 N = 120
-LOG_LOCATION_SCALE = [name for name, family in PRIMITIVES.items() if issubclass(family, LogLocationScale)]
+LOG_LOCATION_SCALE = [
+    name for name, family in PRIMITIVES.items() if issubclass(family, LogLocationScale)
+]
 
 
 def sample(events=1, dtype=torch.float64, seed=0):
@@ -29,26 +31,51 @@ def sample(events=1, dtype=torch.float64, seed=0):
     event = rng.integers(0, events + 1, N)
     event[:events] = np.arange(1, events + 1)
     weight = rng.uniform(0.5, 2, N)
-    observed = Observations.from_target(as_target(make_target(time, event)), 1.0, 0.01, weight, dtype)
+    observed = Observations.from_target(
+        as_target(make_target(time, event)), 1.0, 0.01, weight, dtype
+    )
     return Data(torch.as_tensor(x, dtype=dtype), observed)
 
 
 def jobs_for(data, family, events, settings, n_train=90):
     observed = data.observed.take(torch.arange(n_train))
     double = Observations(
-        *(v.double() if v.is_floating_point() else v for v in vars(observed).values() if v is not None)
+        *(
+            v.double() if v.is_floating_point() else v
+            for v in vars(observed).values()
+            if v is not None
+        )
     )
     start = warm_start(family, double, events)
     rows = torch.arange(N)
     return [
-        Job(rows[:n_train], rows[n_train:], start, seed=seed, **setting) for seed, setting in enumerate(settings, 1)
+        Job(rows[:n_train], rows[n_train:], start, seed=seed, **setting)
+        for seed, setting in enumerate(settings, 1)
     ]
 
 
 DIFFERENT = [
-    {"learning_rate": 1e-2, "discount": 1.0, "prior_strength": 0.3, "dropout": 0.2, "weight_decay": 0.0},
-    {"learning_rate": 3e-3, "discount": 0.5, "prior_strength": 0.0, "dropout": 0.0, "weight_decay": 0.1},
-    {"learning_rate": 1e-3, "discount": 0.0, "prior_strength": 1e-8, "dropout": 0.5, "head_prior": 0.01},
+    {
+        "learning_rate": 1e-2,
+        "discount": 1.0,
+        "prior_strength": 0.3,
+        "dropout": 0.2,
+        "weight_decay": 0.0,
+    },
+    {
+        "learning_rate": 3e-3,
+        "discount": 0.5,
+        "prior_strength": 0.0,
+        "dropout": 0.0,
+        "weight_decay": 0.1,
+    },
+    {
+        "learning_rate": 1e-3,
+        "discount": 0.0,
+        "prior_strength": 1e-8,
+        "dropout": 0.5,
+        "head_prior": 0.01,
+    },
 ]
 
 
@@ -67,7 +94,9 @@ DIFFERENT = [
         ((5, 4), "silu", "gelu", False),
     ],
 )
-def test_written_out_gradient_equals_autograd(primitive, objective, events, hidden, activation, shift_activation, bias):
+def test_written_out_gradient_equals_autograd(
+    primitive, objective, events, hidden, activation, shift_activation, bias
+):
     architecture = Architecture(5, hidden, 3, events, primitive, activation, shift_activation, bias)
     data, config = sample(events), TrainConfig(objective=objective)
     jobs = jobs_for(data, PRIMITIVES[primitive], events, DIFFERENT)
@@ -81,7 +110,9 @@ def test_written_out_gradient_equals_autograd(primitive, objective, events, hidd
     for way in (Fused(architecture, config), Autograd(architecture, config)):
         target = way.targets(table, rows, weight, fleet.settings)[1]
         x, first = fleet.inputs(rows[:, 1]), fleet.inputs(rows[:, 0])
-        loss = way.loss_and_gradient(fleet.parameters, fleet.slopes, fleet.settings, x, target, masks)
+        loss = way.loss_and_gradient(
+            fleet.parameters, fleet.slopes, fleet.settings, x, target, masks
+        )
         target = way.held_out_target(table, rows[:, 0], weight[:, 0], fleet.settings)
         held_out = way.held_out(fleet.parameters, fleet.settings, first, target)
         results.append((loss, fleet.slopes.flat.clone(), held_out))
@@ -92,9 +123,13 @@ def test_written_out_gradient_equals_autograd(primitive, objective, events, hidd
 def test_gradient_is_the_difference_quotient():
     architecture = Architecture(5, (4,), 2, 2, "lognormal", "tanh")
     data, config = sample(2), TrainConfig()
-    fleet = Fleet(architecture, data, jobs_for(data, architecture.family, 2, DIFFERENT[1:2]), config)
+    fleet = Fleet(
+        architecture, data, jobs_for(data, architecture.family, 2, DIFFERENT[1:2]), config
+    )
     rows = torch.arange(40)[None, None]
-    target = fleet.gradient.targets(data.observed, rows, data.observed.weight[rows], fleet.settings)[0]
+    target = fleet.gradient.targets(
+        data.observed, rows, data.observed.weight[rows], fleet.settings
+    )[0]
 
     def loss(values):
         at = Parameters(architecture.layout, values, 1)
@@ -107,7 +142,10 @@ def test_gradient_is_the_difference_quotient():
         step = torch.zeros_like(fleet.values)
         step[place] = 1e-6
         ends = [fleet.values + step, fleet.values - step]
-        high, low = (loss(end) + penalties(architecture.layout.blocks(end, 1), fleet.settings) for end in ends)
+        high, low = (
+            loss(end) + penalties(architecture.layout.blocks(end, 1), fleet.settings)
+            for end in ends
+        )
         quotient = (high - low) / 2e-6
         np.testing.assert_allclose(gradient[place], quotient[0], rtol=1e-5, atol=1e-8)
 
@@ -136,7 +174,10 @@ def test_each_model_stops_by_itself_and_keeps_its_best_epoch():
     architecture = Architecture(5, (8,), 3, 1, "weibull")
     settings = [{"learning_rate": 0.1}, {"learning_rate": 1e-4}]
     fleet = Fleet(
-        architecture, data, jobs_for(data, architecture.family, 1, settings), TrainConfig(patience=4, max_epochs=25)
+        architecture,
+        data,
+        jobs_for(data, architecture.family, 1, settings),
+        TrainConfig(patience=4, max_epochs=25),
     )
     quick, slow = fleet.train()
     assert len(quick.validation_loss) < len(slow.validation_loss)
@@ -145,7 +186,9 @@ def test_each_model_stops_by_itself_and_keeps_its_best_epoch():
 
 
 def test_batches_cover_every_row_once_and_are_of_nearly_equal_size():
-    jobs = [Job(torch.arange(10, 10 + n), torch.empty(0), torch.zeros(1, 2), seed=n) for n in (101, 100)]
+    jobs = [
+        Job(torch.arange(10, 10 + n), torch.empty(0), torch.zeros(1, 2), seed=n) for n in (101, 100)
+    ]
     assert steps_per_epoch(101, 25) == 5
     rows, present = shuffled_rows(jobs[:1], [Randomness(1)], 25)
     assert sorted(rows[present].tolist()) == list(range(10, 111))
@@ -170,7 +213,10 @@ def test_dropout_leaves_out_the_asked_share_and_keeps_the_mean():
     drawn=st.integers(1, 500),
 )
 def test_masks_are_drawn_for_many_steps_as_for_one(dropouts, widths, n_rows, n_steps, drawn):
-    jobs = [Job(torch.arange(3), torch.empty(0), torch.zeros(1, 2), seed=0, dropout=share) for share in dropouts]
+    jobs = [
+        Job(torch.arange(3), torch.empty(0), torch.zeros(1, 2), seed=0, dropout=share)
+        for share in dropouts
+    ]
     randoms, plain = ([Randomness(seed) for seed in range(len(jobs))] for _ in range(2))
     with patch.object(batches, "_DRAWN", drawn):
         found = dropout_masks(jobs, randoms, n_rows, n_steps, widths, torch.device("cpu"))
@@ -184,7 +230,9 @@ def test_masks_are_drawn_for_many_steps_as_for_one(dropouts, widths, n_rows, n_s
         for width, mask in zip(widths, masks, strict=True):
             for own, random, bytes_out in zip(mask, plain, out, strict=True):
                 drawn_alone = random.dropout.integers(0, 256, (n_rows, width), dtype=np.uint8)
-                np.testing.assert_allclose(own, (drawn_alone >= bytes_out) * 256 / (256 - bytes_out), rtol=1e-6)
+                np.testing.assert_allclose(
+                    own, (drawn_alone >= bytes_out) * 256 / (256 - bytes_out), rtol=1e-6
+                )
     for ours, alone in zip(randoms, plain, strict=True):
         assert ours.dropout.bit_generator.state == alone.dropout.bit_generator.state
 
@@ -212,7 +260,12 @@ def test_optimizers_equal_those_of_torch(name, reference):
 def test_weight_decay_is_decoupled_and_spares_base_values():
     data = sample(1)
     architecture = Architecture(5, (4,), 2, 1, "weibull")
-    fleet = Fleet(architecture, data, jobs_for(data, architecture.family, 1, [{"weight_decay": 0.5}]), TrainConfig())
+    fleet = Fleet(
+        architecture,
+        data,
+        jobs_for(data, architecture.family, 1, [{"weight_decay": 0.5}]),
+        TrainConfig(),
+    )
     decay = architecture.layout.blocks(fleet.settings.decay, 1)
     assert (decay["heads"] == 0.5).all()
     assert (decay["encoder.0.weight"] == 0.5).all()
@@ -224,7 +277,9 @@ def test_layouts_of_rows_and_of_a_fleet_hold_the_same_parameters():
     layout = Architecture(5, (4, 3), 2, 2, "weibull").layout
     rows = torch.arange(3 * layout.size, dtype=torch.float64).view(3, -1)
     flat = layout.pack(rows)
-    for (name, view), (again, block) in zip(layout.views(rows).items(), layout.blocks(flat, 3).items(), strict=True):
+    for (name, view), (again, block) in zip(
+        layout.views(rows).items(), layout.blocks(flat, 3).items(), strict=True
+    ):
         assert name == again
         assert torch.equal(view, block)
         assert block.is_contiguous()
@@ -240,7 +295,9 @@ def test_warm_start_is_a_maximum_of_the_likelihood(primitive):
     n_trained = len(family.parameter_names())
     assert fits.shape == (2, n_trained + len(family.fixed_names))
     for event in (1, 2):
-        alone = Observations(**{**vars(data.observed), "event": (data.observed.event == event).long()})
+        alone = Observations(
+            **{**vars(data.observed), "event": (data.observed.event == event).long()}
+        )
         problem = module._by_parameters(family, alone)
         fit = fits[event - 1, :n_trained]
         _, gradient, curvature = module._differenced(problem.slopes, fit)
@@ -263,7 +320,9 @@ def test_a_gradient_that_is_no_number_is_not_followed():
 def test_a_held_out_loss_that_is_no_number_is_never_the_best():
     data = sample(1, torch.float32)
     architecture = Architecture(5, (4,), 2, 1, "weibull")
-    fleet = Fleet(architecture, data, jobs_for(data, architecture.family, 1, [{}]), TrainConfig(patience=3))
+    fleet = Fleet(
+        architecture, data, jobs_for(data, architecture.family, 1, [{}]), TrainConfig(patience=3)
+    )
     fleet.run_epoch()
     best = fleet.best.clone()
     fleet.values.fill_(torch.nan)

@@ -16,8 +16,19 @@ from lifemix.training.gradients import Autograd
 
 N = 120
 FAMILIES = [name for name, family in PRIMITIVES.items() if issubclass(family, LogLocationScale)]
-SETTINGS = [{"discount": 1.0, "prior_strength": 0.3}, {"discount": 0.5, "head_prior": 0.1}, {"discount": 0.0}]
-KINDS = [("late", None), ("left", None), ("narrow", None), ("all", None), ("all", 60.0), ("one", 60.0)]
+SETTINGS = [
+    {"discount": 1.0, "prior_strength": 0.3},
+    {"discount": 0.5, "head_prior": 0.1},
+    {"discount": 0.0},
+]
+KINDS = [
+    ("late", None),
+    ("left", None),
+    ("narrow", None),
+    ("all", None),
+    ("all", 60.0),
+    ("one", 60.0),
+]
 
 
 def target(kind, events, rng):
@@ -30,7 +41,9 @@ def target(kind, events, rng):
     if kind in ("late", "all", "one"):
         entry = np.where(chosen, time * rng.uniform(0.01, 0.99, N), 0.0)
     inside = rng.random(N) < (0 if kind in ("plain", "late", "one", "left") else 0.5)
-    upper[inside] = time[inside] * (1 + 10 ** rng.uniform(*((-3.5, -2) if kind == "narrow" else (-2, 1)), inside.sum()))
+    upper[inside] = time[inside] * (
+        1 + 10 ** rng.uniform(*((-3.5, -2) if kind == "narrow" else (-2, 1)), inside.sum())
+    )
     event[inside] = rng.integers(1, events + 1, inside.sum())
     if kind in ("left", "all"):
         first = rng.random(N) < 0.2
@@ -43,10 +56,19 @@ def make_fleet(kind, events, architecture, config, dtype=torch.float64, n_models
     rng = np.random.default_rng(3)
     y = as_target(target(kind, events, rng))
     double = Observations.from_target(y, 1.0, 0.02, rng.uniform(0.5, 2, N))
-    observed = double if dtype == torch.float64 else Observations.from_target(y, 1.0, 0.02, None, dtype)
+    observed = (
+        double if dtype == torch.float64 else Observations.from_target(y, 1.0, 0.02, None, dtype)
+    )
     start, rows = warm_start(architecture.family, double, events), torch.arange(N)
-    jobs = [Job(rows[:90], rows[90:], start, seed, **SETTINGS[seed % 3]) for seed in range(n_models)]
-    return Fleet(architecture, Data(torch.as_tensor(rng.normal(size=(N, 5)), dtype=dtype), observed), jobs, config)
+    jobs = [
+        Job(rows[:90], rows[90:], start, seed, **SETTINGS[seed % 3]) for seed in range(n_models)
+    ]
+    return Fleet(
+        architecture,
+        Data(torch.as_tensor(rng.normal(size=(N, 5)), dtype=dtype), observed),
+        jobs,
+        config,
+    )
 
 
 def numbers(way, fleet):
@@ -92,7 +114,10 @@ def test_single_precision_follows_double(primitive, kind, events):
 
 @pytest.mark.parametrize("kind", ["all", "one"])
 def test_rows_picked_out_of_a_fleet_are_those_of_each_model(kind):
-    architecture, config = Architecture(5, (6,), 3, 1, "weibull"), TrainConfig(batch_size=32, max_epochs=6)
+    architecture, config = (
+        Architecture(5, (6,), 3, 1, "weibull"),
+        TrainConfig(batch_size=32, max_epochs=6),
+    )
     together = make_fleet(kind, 1, architecture, config, torch.float32)
     jobs, data = list(together.jobs), together.data
     for job, fit in zip(jobs, together.train(), strict=True):
@@ -104,8 +129,12 @@ def test_rows_picked_out_of_a_fleet_are_those_of_each_model(kind):
 @pytest.mark.parametrize("events", [1, 2])
 def test_what_is_kept_of_a_table_is_not_taken_for_another(events):
     architecture, config = Architecture(5, (6,), 3, events, "weibull"), TrainConfig()
-    one, other, plain = (make_fleet(kind, events, architecture, config) for kind in ("all", "late", "plain"))
+    one, other, plain = (
+        make_fleet(kind, events, architecture, config) for kind in ("all", "late", "plain")
+    )
     kept = Fused(architecture, config)
     for fleet in (one, other, plain, one, one):
-        for ours, fresh in zip(numbers(kept, fleet), numbers(Fused(architecture, config), fleet), strict=True):
+        for ours, fresh in zip(
+            numbers(kept, fleet), numbers(Fused(architecture, config), fleet), strict=True
+        ):
             assert torch.equal(ours, fresh)

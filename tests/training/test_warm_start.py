@@ -10,7 +10,9 @@ from lifemix.primitives import PRIMITIVES, LogLocationScale
 from lifemix.target import as_target
 from lifemix.training import warm_start
 
-LOG_LOCATION_SCALE = [name for name, family in PRIMITIVES.items() if issubclass(family, LogLocationScale)]
+LOG_LOCATION_SCALE = [
+    name for name, family in PRIMITIVES.items() if issubclass(family, LogLocationScale)
+]
 N = 90
 
 
@@ -22,14 +24,20 @@ def observations(kind):
         entry[:30] = 0.5 * time[:30]
         event[20:50], upper[20:50] = 1, time[20:50] * 1.4
         entry[50:60], time[50:60], event[50:55], event[55:60] = 0, 0, 1, 0
-    return Observations.from_target(as_target(make_target(time, event, entry=entry, upper=upper)), 1.0, 0.05)
+    return Observations.from_target(
+        as_target(make_target(time, event, entry=entry, upper=upper)), 1.0, 0.05
+    )
 
 
 @pytest.mark.parametrize("primitive", LOG_LOCATION_SCALE)
 @pytest.mark.parametrize("kind", ["plain", "odd"])
 def test_closed_form_of_the_warm_start_equals_autograd(primitive, kind):
     module = importlib.import_module("lifemix.training.warm_start")
-    family, observed, point = PRIMITIVES[primitive], observations(kind), torch.tensor([0.3, -0.2]).double()
+    family, observed, point = (
+        PRIMITIVES[primitive],
+        observations(kind),
+        torch.tensor([0.3, -0.2]).double(),
+    )
     rows = [module._Rows.of(observed)]
     ours = module._differenced(module._written_out(family, rows, observed.weight.sum()), point)
 

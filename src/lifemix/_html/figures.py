@@ -45,7 +45,9 @@ def figure(
     The same figure gives the same bytes.
     """
     if not alt.strip():
-        raise SettingError("a figure needs an alternative text; got an empty one. Say what the picture shows.")
+        raise SettingError(
+            "a figure needs an alternative text; got an empty one. Say what the picture shows."
+        )
     drawings = list(drawing) if isinstance(drawing, Sequence) else [drawing]
     images = ""
     for number, one in enumerate(drawings, 1):
@@ -56,7 +58,9 @@ def figure(
         for name, (colour, sign) in (legend or {}).items()
     )
     keys = f'<ul class="legend">{keys}</ul>' if keys else ""
-    several = "" if len(drawings) == 1 else " several pairs" if len(drawings) in (2, 4) else " several"
+    several = (
+        "" if len(drawings) == 1 else " several pairs" if len(drawings) in (2, 4) else " several"
+    )
     card = f'<div class="card">{keys}<div class="images{several}">{images}</div></div>'
     return Html(f"<figure>{card}<figcaption>{safe(caption)}</figcaption></figure>")
 
@@ -71,6 +75,8 @@ def _address(drawing: Figure, kind: Literal["svg", "png"]) -> str:
     stream = io.BytesIO()
     stamp = {"Date": None} if kind == "svg" else {"Software": None}
     with rc_context({"svg.hashsalt": "lifemix", "text.parse_math": False}):
-        drawing.savefig(stream, format=kind, dpi=150, facecolor="white", bbox_inches="tight", metadata=stamp)
+        drawing.savefig(
+            stream, format=kind, dpi=150, facecolor="white", bbox_inches="tight", metadata=stamp
+        )
     media = {"svg": "image/svg+xml", "png": "image/png"}[kind]
     return f"data:{media};base64,{base64.b64encode(stream.getvalue()).decode()}"

@@ -62,7 +62,10 @@ class Page:
         lead = f'<div class="lead">{_block(self.lead)}</div>' if self.lead else ""
         back = f'<p class="back">{self.back}</p>' if self.back else ""
         foot = f"<footer>{_block(self.foot)}</footer>" if self.foot else ""
-        meta = "".join(f'<meta name="{safe(name)}" content="{safe(value)}">' for name, value in self.meta.items())
+        meta = "".join(
+            f'<meta name="{safe(name)}" content="{safe(value)}">'
+            for name, value in self.meta.items()
+        )
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             f'<meta http-equiv="Content-Security-Policy" content="{safe(POLICY)}">'
@@ -92,10 +95,16 @@ def _anchors(sections: Sequence[Section]) -> dict[int, str]:
     """Return one anchor a section, each once in the page."""
     anchors: dict[int, str] = {}
     for section in _walk(sections):
-        words = re.sub(r"<[^>]*>", "", section.title) if isinstance(section.title, Html) else str(section.title)
+        words = (
+            re.sub(r"<[^>]*>", "", section.title)
+            if isinstance(section.title, Html)
+            else str(section.title)
+        )
         plain = section.anchor or re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or "section"
         if not re.fullmatch(r"[A-Za-z][\w.-]*|[\w-]+", plain):
-            raise SettingError(f"an anchor has letters, digits, '.', '-' and '_' only; got {plain!r}.")
+            raise SettingError(
+                f"an anchor has letters, digits, '.', '-' and '_' only; got {plain!r}."
+            )
         anchor, number = plain, 1
         while anchor in anchors.values():
             anchor, number = f"{plain}-{number + 1}", number + 1

@@ -8,7 +8,18 @@ from typing import Literal
 
 from ..errors import SettingError
 
-__all__ = ["Html", "bullets", "code", "facts", "joined", "link", "note", "paragraph", "preformatted", "safe"]
+__all__ = [
+    "Html",
+    "bullets",
+    "code",
+    "facts",
+    "joined",
+    "link",
+    "note",
+    "paragraph",
+    "preformatted",
+    "safe",
+]
 
 
 class Html(str):
@@ -46,7 +57,9 @@ def link(text: object, address: str) -> Html:
     """Return a link to a section (``#anchor``), to a file beside the page, or to a page on the web."""
     scheme = address.split(":", 1)[0].lower() if ":" in address.split("/", 1)[0] else ""
     if scheme not in ("", "http", "https", "mailto"):
-        raise SettingError(f"a link leads to a section, a file or an http(s) address; got {address!r}.")
+        raise SettingError(
+            f"a link leads to a section, a file or an http(s) address; got {address!r}."
+        )
     return Html(f'<a href="{escape(address)}">{safe(text)}</a>')
 
 
@@ -59,10 +72,14 @@ def note(*parts: object, kind: Literal["note", "warning"] = "note") -> Html:
     """Return a remark in a box; a warning says so in words, not by colour alone."""
     if kind not in ("note", "warning"):
         raise SettingError(f"a note's kind is 'note' or 'warning'; got {kind!r}.")
-    return Html(f'<aside class="{kind}"><strong>{kind.capitalize()}.</strong> {joined(*parts)}</aside>')
+    return Html(
+        f'<aside class="{kind}"><strong>{kind.capitalize()}.</strong> {joined(*parts)}</aside>'
+    )
 
 
 def facts(values: Mapping[str, object]) -> Html:
     """Return names and what they are, one pair a line."""
-    pairs = "".join(f"<div><dt>{safe(name)}</dt><dd>{safe(value)}</dd></div>" for name, value in values.items())
+    pairs = "".join(
+        f"<div><dt>{safe(name)}</dt><dd>{safe(value)}</dd></div>" for name, value in values.items()
+    )
     return Html(f'<dl class="facts">{pairs}</dl>')

@@ -53,17 +53,25 @@ class Value:
 Entry = Value | float | str | None
 
 
-def table(columns: Sequence[TableColumn], rows: Sequence[Sequence[Entry]], caption: object, foot: object = "") -> Html:
+def table(
+    columns: Sequence[TableColumn],
+    rows: Sequence[Sequence[Entry]],
+    caption: object,
+    foot: object = "",
+) -> Html:
     """Return a table that scrolls sideways where the screen is narrow; the first column names the row.
 
     rows: one entry per column: a number, a ``Value``, text, or None where there is none. NaN reads as none.
     """
     for number, row in enumerate(rows):
         if len(row) != len(columns):
-            raise SettingError(f"row {number} has {len(row)} entries for {len(columns)} columns. Give None for a gap.")
+            raise SettingError(
+                f"row {number} has {len(row)} entries for {len(columns)} columns. Give None for a gap."
+            )
     best = [_best(column, [row[i] for row in rows]) for i, column in enumerate(columns)]
     body = "".join(
-        "<tr>" + "".join(map(_cell, columns, row, best, [True] + [False] * len(row))) + "</tr>" for row in rows
+        "<tr>" + "".join(map(_cell, columns, row, best, [True] + [False] * len(row))) + "</tr>"
+        for row in rows
     )
     end = f'<p class="foot">{safe(foot)}</p>' if foot else ""
     return Html(
@@ -75,10 +83,14 @@ def table(columns: Sequence[TableColumn], rows: Sequence[Sequence[Entry]], capti
 def _head(columns: Sequence[TableColumn]) -> str:
     groups = ""
     if any(column.group for column in columns):
-        runs = [(group, len(list(run))) for group, run in groupby(columns, key=lambda column: column.group)]
+        runs = [
+            (group, len(list(run)))
+            for group, run in groupby(columns, key=lambda column: column.group)
+        ]
         scope = 'scope="colgroup" class="group"'
         groups = "".join(
-            f"<th {scope} colspan={n}>{safe(group)}</th>" if group else f"<td colspan={n}></td>" for group, n in runs
+            f"<th {scope} colspan={n}>{safe(group)}</th>" if group else f"<td colspan={n}></td>"
+            for group, n in runs
         )
         groups = f"<tr>{groups}</tr>"
     titles = ""

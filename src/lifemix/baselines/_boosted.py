@@ -54,12 +54,16 @@ class BoostedClassifier:
             for part in nodes
         )
         classes = np.asarray(booster.classes_, dtype=np.int64)
-        return cls(classes, np.asarray(booster._baseline_prediction, dtype=np.float64).reshape(-1), trees)
+        return cls(
+            classes, np.asarray(booster._baseline_prediction, dtype=np.float64).reshape(-1), trees
+        )
 
     def predict_proba(self, x: Floats) -> Floats:
         """Return the probabilities of the classes, (n, n_classes), bit for bit those of scikit-learn."""
         scores = np.zeros((len(self.baseline), len(x))) + self.baseline[:, None]
-        for tree, leaves in enumerate(self.trees.leaves(x)):  # one by one: sums in scikit-learn's order
+        for tree, leaves in enumerate(
+            self.trees.leaves(x)
+        ):  # one by one: sums in scikit-learn's order
             scores[tree % len(self.baseline)] += self.trees.value.take(leaves)
         if len(self.classes) != 2:
             return np.asarray(softmax(scores.T, copy=False))

@@ -17,7 +17,9 @@ __all__ = ["Floats", "check_target", "leave_zero", "refuse_paths"]
 Floats = NDArray[np.float64]
 
 
-def check_target(target: Target, owner: str, several_events: bool, entry: bool, intervals: bool) -> None:
+def check_target(
+    target: Target, owner: str, several_events: bool, entry: bool, intervals: bool
+) -> None:
     """Refuse observations that the model cannot use: interval-censored, truncated or competing ones."""
     if target.interval.any() and not intervals:
         raise TargetError(

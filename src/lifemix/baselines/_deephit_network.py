@@ -29,14 +29,18 @@ class DeepHitNetwork(nn.Module):
         }
 
         def layers(inputs: int, nodes: int, count: int) -> nn.Sequential:
-            return nn.Sequential(*[DenseBlock(inputs if i == 0 else nodes, nodes, **options) for i in range(count)])
+            return nn.Sequential(
+                *[DenseBlock(inputs if i == 0 else nodes, nodes, **options) for i in range(count)]
+            )
 
         self.shared = layers(features, settings.shared_nodes, settings.shared_layers)
         joined = settings.shared_nodes + features
         self.causes = nn.ModuleList(
             layers(joined, settings.cause_nodes, settings.cause_layers) for _ in range(n_events)
         )
-        self.outputs = nn.ModuleList(nn.Linear(settings.cause_nodes, n_times) for _ in range(n_events))
+        self.outputs = nn.ModuleList(
+            nn.Linear(settings.cause_nodes, n_times) for _ in range(n_events)
+        )
 
     def hidden(self, x: Tensor) -> Tensor:
         """Return the last hidden layer of each cause-specific network, (n, n_events, cause_nodes)."""

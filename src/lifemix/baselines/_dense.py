@@ -17,7 +17,12 @@ class DenseBlock(nn.Module):
     """A linear layer, its activation, batch normalisation and dropout; starting weights are He's, as in pycox."""
 
     def __init__(
-        self, inputs: int, outputs: int, activation: Callable[[], nn.Module], batch_norm: bool, dropout: float
+        self,
+        inputs: int,
+        outputs: int,
+        activation: Callable[[], nn.Module],
+        batch_norm: bool,
+        dropout: float,
     ) -> None:
         super().__init__()
         self.linear = nn.Linear(inputs, outputs)
@@ -45,7 +50,9 @@ class DenseNetwork(nn.Module):
         super().__init__()
         widths = [inputs, *hidden]
         pairs = zip(widths[:-1], widths[1:], strict=True)
-        blocks = [DenseBlock(before, after, activation, batch_norm, dropout) for before, after in pairs]
+        blocks = [
+            DenseBlock(before, after, activation, batch_norm, dropout) for before, after in pairs
+        ]
         self.hidden = nn.Sequential(*blocks)
         self.output = nn.Linear(widths[-1], 1, bias=False)
 
@@ -66,7 +73,11 @@ def load_network(make: Callable[[], Network], n_layers: int, arrays: Any) -> Net
         network = make()
     for name, expected in network.state_dict().items():
         weights = arrays[name]
-        if weights.dtype != expected.dtype or weights.shape != expected.shape or not weights.isfinite().all():
+        if (
+            weights.dtype != expected.dtype
+            or weights.shape != expected.shape
+            or not weights.isfinite().all()
+        ):
             raise ValueError(f"{name} must be finite numbers of shape {tuple(expected.shape)}")
     network.load_state_dict(arrays, assign=True)
     return network.eval()

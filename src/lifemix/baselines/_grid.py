@@ -27,4 +27,6 @@ def check_grid(ends: Floats) -> None:
     """Refuse ends of intervals, read from a file, that do not ascend from above 0."""
     check_finite("grid_", ends, (None,))
     if not len(ends) or (np.diff(ends, prepend=0.0) <= 0).any():
-        raise ValueError(f"the ends of the intervals must ascend from above 0; got {ends[:5].tolist()}")
+        raise ValueError(
+            f"the ends of the intervals must ascend from above 0; got {ends[:5].tolist()}"
+        )

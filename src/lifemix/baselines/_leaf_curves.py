@@ -35,7 +35,9 @@ class LeafCurves:
         if type(self.width) is not int or self.width < 1 or self.keys.dtype.kind != "i":
             raise ValueError("the steps of the leaves' curves must have whole numbers as keys")
         if (np.diff(self.keys) < 1).any():
-            raise ValueError("the steps of the leaves' curves must be sorted, each with its survival")
+            raise ValueError(
+                "the steps of the leaves' curves must be sorted, each with its survival"
+            )
         if not ((self.survival >= 0) & (self.survival <= 1)).all():
             raise ValueError("the survival of a leaf must be from 0 to 1")
 
@@ -50,23 +52,35 @@ class LeafCurves:
     ) -> LeafCurves:
         """Return the curves from the leaf of each row in each tree, the rows each tree grew on, and their outcomes."""
         parts = [
-            _steps(leaf[rows], place[rows], happened[rows], width) for leaf, rows in zip(leaves, samples, strict=True)
+            _steps(leaf[rows], place[rows], happened[rows], width)
+            for leaf, rows in zip(leaves, samples, strict=True)
         ]
-        return cls(width, np.concatenate([keys for keys, _ in parts]), np.concatenate([curve for _, curve in parts]))
+        return cls(
+            width,
+            np.concatenate([keys for keys, _ in parts]),
+            np.concatenate([curve for _, curve in parts]),
+        )
 
     def at(self, leaf: Indices, place: Indices) -> Floats:
         """Return the curves of the leaves (n,) at the places (n_times,), of shape (n, n_times)."""
         wanted, inverse = np.unique(leaf, return_inverse=True)
-        steps = np.searchsorted(self.keys, wanted[:, None] * self.width + place[None, :], side="right") - 1
+        steps = (
+            np.searchsorted(self.keys, wanted[:, None] * self.width + place[None, :], side="right")
+            - 1
+        )
         return np.asarray(self.survival[steps][inverse])
 
     def cover(self, leaves: Indices) -> bool:
         """Tell whether exactly these leaves, sorted, have curves."""
         starts = self.keys[self.keys % self.width == 0] // self.width
-        return np.array_equal(starts, leaves) and np.array_equal(np.unique(self.keys // self.width), leaves)
+        return np.array_equal(starts, leaves) and np.array_equal(
+            np.unique(self.keys // self.width), leaves
+        )
 
 
-def _steps(leaf: Indices, place: Indices, happened: NDArray[np.bool_], width: int) -> tuple[Indices, Floats]:
+def _steps(
+    leaf: Indices, place: Indices, happened: NDArray[np.bool_], width: int
+) -> tuple[Indices, Floats]:
     """Return the keys and the survival of one tree from the leaf, exit place and event of each of its rows."""
     leaves, index = np.unique(leaf, return_inverse=True)
     key = index * width + place
@@ -78,5 +92,7 @@ def _steps(leaf: Indices, place: Indices, happened: NDArray[np.bool_], width: in
     keys = np.union1d(starts, steps)  # place 0 of every leaf: nothing happened yet
     factor = np.ones(len(keys))
     factor[np.searchsorted(keys, steps)] = 1.0 - events / at_risk
-    survival = np.concatenate([np.cumprod(part) for part in np.split(factor, np.searchsorted(keys, starts)[1:])])
+    survival = np.concatenate(
+        [np.cumprod(part) for part in np.split(factor, np.searchsorted(keys, starts)[1:])]
+    )
     return leaves[keys // width] * width + keys % width, survival

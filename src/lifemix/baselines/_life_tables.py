@@ -37,10 +37,14 @@ class Periods:
         last = np.searchsorted(ends, target.time, side="left")
         event = np.where(last < len(ends), target.event, 0)
         late = np.where(event > 0, 0.0, 1.0 - (target.time - starts[last]) / widths[last])
-        early = np.where((event > 0) & (first == last), 0.0, (target.entry - starts[first]) / widths[first])
+        early = np.where(
+            (event > 0) & (first == last), 0.0, (target.entry - starts[first]) / widths[first]
+        )
         return cls(event, first, last, early, late)
 
-    def hazards(self, leaf: Indices, weight: Floats, rows: Indices, shape: tuple[int, int, int]) -> Floats:
+    def hazards(
+        self, leaf: Indices, weight: Floats, rows: Indices, shape: tuple[int, int, int]
+    ) -> Floats:
         """Return the hazards of each leaf, of a shape (leaves, events, intervals); 0 where nobody is at risk.
 
         leaf, weight: of the rows; rows: which of all rows.
@@ -50,7 +54,10 @@ class Periods:
         place = leaf * width
 
         def sums(at: Indices, values: Floats) -> Floats:
-            return np.asarray(np.bincount(place + at, values, leaves * width).reshape(leaves, width), dtype=np.float64)
+            return np.asarray(
+                np.bincount(place + at, values, leaves * width).reshape(leaves, width),
+                dtype=np.float64,
+            )
 
         first, last, event = self.first[rows], self.last[rows], self.event[rows]
         at_risk = np.cumsum(sums(first, weight) - sums(last + 1, weight), axis=1)

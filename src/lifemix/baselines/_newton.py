@@ -30,7 +30,9 @@ class Optimum:
     converged: bool
 
 
-def maximise(objective: Callable[[Floats], tuple[float, Floats, Floats]], start: Floats, max_iter: int) -> Optimum:
+def maximise(
+    objective: Callable[[Floats], tuple[float, Floats, Floats]], start: Floats, max_iter: int
+) -> Optimum:
     """Maximise ``objective``, which returns value, gradient and information.
 
     Directions without information (collinear columns) get no step, so that of all maxima the one of least norm results.
@@ -53,7 +55,10 @@ def maximise(objective: Callable[[Floats], tuple[float, Floats, Floats]], start:
 
 
 def _uphill(
-    objective: Callable[[Floats], tuple[float, Floats, Floats]], start: Floats, step: Floats, least: float
+    objective: Callable[[Floats], tuple[float, Floats, Floats]],
+    start: Floats,
+    step: Floats,
+    least: float,
 ) -> tuple[Floats, tuple[float, Floats, Floats]] | None:
     """Return the step, halved until the value is at least this, and what the objective is there; None: no such step."""
     for _ in range(_HALVINGS):

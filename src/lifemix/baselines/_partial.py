@@ -36,7 +36,9 @@ __all__ = [
 ]
 
 _FAR = 600.0  # of a linear predictor: its exponential, and sums of it, are numbers still
-_INFINITE = 1e-3  # a last step so large, in standard deviations, with no gain: the maximum is at infinity
+_INFINITE = (
+    1e-3  # a last step so large, in standard deviations, with no gain: the maximum is at infinity
+)
 _SPANNED = 1e-10  # an axis along which the rows differ by less, of the longest, is none
 _SHOWN = 5  # names of columns in one message
 
@@ -62,7 +64,9 @@ class Terms:
         return np.add.reduceat(values[self.rows], starts, axis=0)
 
 
-def make_terms(event_times: Floats, time: Floats, happened: NDArray[np.bool_], weight: Floats, ties: str) -> Terms:
+def make_terms(
+    event_times: Floats, time: Floats, happened: NDArray[np.bool_], weight: Floats, ties: str
+) -> Terms:
     """Return the terms of Breslow's or Efron's likelihood."""
     rows = np.flatnonzero(happened)
     rows = rows[np.argsort(time[rows], kind="stable")]
@@ -85,7 +89,9 @@ def log_likelihood(
     r = weight * np.exp(eta - shift)
     rx = r[:, None] * x
     remaining = sets.over_rows(r)[terms.time] - terms.fraction * terms.of_events(r)[terms.time]
-    if shift > _FAR or not (remaining > 0).all():  # too far out to compute with: Newton's step is halved
+    if (
+        shift > _FAR or not (remaining > 0).all()
+    ):  # too far out to compute with: Newton's step is halved
         return -np.inf, np.zeros_like(beta), np.eye(len(beta))
     rows = terms.rows
     value = weight[rows] @ (eta[rows] - shift) - terms.weight @ np.log(remaining)
@@ -93,7 +99,9 @@ def log_likelihood(
     exposure = sets.over_times(terms.at_times(hazard))
     exposure[rows] -= terms.at_times(hazard * terms.fraction)[terms.row_time]
     gradient = weight[rows] @ x[rows] - exposure @ rx
-    means = sets.over_rows(rx)[terms.time] - terms.fraction[:, None] * terms.of_events(rx)[terms.time]
+    means = (
+        sets.over_rows(rx)[terms.time] - terms.fraction[:, None] * terms.of_events(rx)[terms.time]
+    )
     means /= remaining[:, None]
     information = (rx * exposure[:, None]).T @ x - (means * terms.weight[:, None]).T @ means
     return float(value), gradient, information
@@ -175,7 +183,9 @@ def fit_linear(
     """
     center = np.average(x, axis=0, weights=weight)
     spread = np.sqrt(np.average((x - center) ** 2, axis=0, weights=weight))
-    spread[spread <= 1e-12 * np.abs(center)] = 1.0  # a constant column, zero included: coefficient 0
+    spread[spread <= 1e-12 * np.abs(center)] = (
+        1.0  # a constant column, zero included: coefficient 0
+    )
     z, axes = _coordinates((x - center) / spread)
 
     def objective(beta: Floats) -> tuple[float, Floats, Floats]:
@@ -215,13 +225,19 @@ def _coordinates(z: Floats) -> tuple[Floats, Floats | None]:
     return left[:, kept] * lengths[kept], axes[kept].T
 
 
-def _warn_about(optimum: Optimum, axes: Floats | None, max_iter: int, owner: str, names: Sequence[str] | None) -> None:
+def _warn_about(
+    optimum: Optimum, axes: Floats | None, max_iter: int, owner: str, names: Sequence[str] | None
+) -> None:
     last_step = optimum.last_step if axes is None else axes @ optimum.last_step
     infinite = np.flatnonzero(np.abs(last_step) > _INFINITE)
     if optimum.converged and len(infinite) == 0:
         return
     which = _some(infinite, names)
-    what = f"the coefficients of columns {which} grow without end" if len(infinite) else "no convergence"
+    what = (
+        f"the coefficients of columns {which} grow without end"
+        if len(infinite)
+        else "no convergence"
+    )
     warn_user(
         f"{owner}: {what} after {optimum.n_iter} of max_iter={max_iter} steps. A column of which one level has no "
         "event does that: predictions are usable, those coefficients are not. Give a penalty, say 1, or drop it."
@@ -230,6 +246,8 @@ def _warn_about(optimum: Optimum, axes: Floats | None, max_iter: int, owner: str
 
 def _some(columns: NDArray[np.intp], names: Sequence[str] | None) -> str:
     """Return the names of the first of some columns, their numbers where they have no names."""
-    shown = [str(column) if names is None else repr(names[int(column)]) for column in columns[:_SHOWN]]
+    shown = [
+        str(column) if names is None else repr(names[int(column)]) for column in columns[:_SHOWN]
+    ]
     rest = len(columns) - len(shown)
     return ", ".join(shown) + (f" and {rest} more" if rest else "")

@@ -32,7 +32,9 @@ class ObservedRisk:
     """Rows at risk over ``(entry, time]``, as in Cox regression."""
 
     def __init__(self, event_times: Floats, time: Floats, entry: Floats) -> None:
-        self.last = np.searchsorted(event_times, time, side="right")  # at risk at event times first, ..., last - 1
+        self.last = np.searchsorted(
+            event_times, time, side="right"
+        )  # at risk at event times first, ..., last - 1
         self.first = np.searchsorted(event_times, entry, side="right")
         self.leaving = _Later(self.last, len(event_times))
         self.entering = _Later(self.first, len(event_times)) if self.first.any() else None
@@ -56,14 +58,21 @@ class SubdistributionRisk:
     """
 
     def __init__(
-        self, event_times: Floats, time: Floats, other: NDArray[np.bool_], censoring: Floats, at_exit: Floats
+        self,
+        event_times: Floats,
+        time: Floats,
+        other: NDArray[np.bool_],
+        censoring: Floats,
+        at_exit: Floats,
     ) -> None:
         self.last = np.searchsorted(event_times, time, side="right")
         self.leaving = _Later(self.last, len(event_times))
         self.censoring = censoring
         rows = np.flatnonzero(other)
         self.other = rows[np.argsort(time[rows], kind="stable")]
-        self.gone = np.searchsorted(time[self.other], event_times, side="left")  # other events before each event time
+        self.gone = np.searchsorted(
+            time[self.other], event_times, side="left"
+        )  # other events before each event time
         self.at_exit = at_exit
 
     def over_rows(self, values: Floats) -> Floats:

@@ -23,7 +23,9 @@ def step_values(at: Floats, values: Floats, times: Floats, start: float) -> Floa
 
 def proportional_survival(baseline: Floats, eta: Floats) -> Floats:
     """Return ``exp(-H(t) exp(eta))`` of shape (n, n_times) for the cumulative hazard ``baseline`` (n_times,)."""
-    with np.errstate(divide="ignore", over="ignore"):  # log 0 and exp of large numbers: survival 1 and 0, as it should
+    with np.errstate(
+        divide="ignore", over="ignore"
+    ):  # log 0 and exp of large numbers: survival 1 and 0, as it should
         return np.asarray(np.exp(-np.exp(np.log(baseline)[None, :] + eta[:, None])))
 
 
@@ -52,7 +54,11 @@ def net_incidence(free: Floats, own: Floats, some: Floats) -> Floats:
 
 def check_curve(name: str, values: Floats, n_times: int, high: float = np.inf) -> None:
     """Raise ``ValueError`` unless a curve has a value from 0 to ``high`` at each time and does not descend."""
-    if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.shape != (n_times,):
+    if (
+        not isinstance(values, np.ndarray)
+        or values.dtype != np.float64
+        or values.shape != (n_times,)
+    ):
         raise ValueError(f"{name} must be a curve at {n_times} times")
     if not (values >= 0).all() or not (values <= high).all() or (values[1:] < values[:-1]).any():
         raise ValueError(f"{name} must not descend, from 0 to {high:g}")

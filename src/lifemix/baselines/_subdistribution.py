@@ -27,13 +27,20 @@ class Cause:
     cumulative_hazard: Floats
 
 
-def subdistribution_incidence(baseline: tuple[Floats, Floats], eta: Floats, times: Floats) -> Floats:
+def subdistribution_incidence(
+    baseline: tuple[Floats, Floats], eta: Floats, times: Floats
+) -> Floats:
     """Return the cumulative incidence (n, n_times) from event times and hazard, and linear predictors (n,)."""
     return 1.0 - proportional_survival(step_values(*baseline, times, 0.0), eta)
 
 
 def fit_cause(
-    x: Floats, target: Target, event: int, penalty: float, max_iter: int, names: Sequence[str] | None = None
+    x: Floats,
+    target: Target,
+    event: int,
+    penalty: float,
+    max_iter: int,
+    names: Sequence[str] | None = None,
 ) -> Cause:
     """Fit the regression of one event type."""
     time, happened, weight = target.time, target.event == event, np.ones(len(target))
@@ -53,20 +60,31 @@ def fit_cause(
     return Cause(fit, errors, times, np.cumsum(increments))
 
 
-def _influence(x: Floats, r: Floats, hazard: Floats, target: Target, sets: SubdistributionRisk, terms: Terms) -> Floats:
+def _influence(
+    x: Floats, r: Floats, hazard: Floats, target: Target, sets: SubdistributionRisk, terms: Terms
+) -> Floats:
     """Return what each row adds to the score, the estimated censoring curve included, of shape (n, features).
 
     Fine and Gray (1999): eta_i, the integral of (x_i - mean(t)) w_i(t) against the martingale of the event, plus psi_i.
     """
     rx = r[:, None] * x
     means = sets.over_rows(rx) / sets.over_rows(r)[:, None]
-    eta = r[:, None] * sets.over_times(means * hazard[:, None]) - rx * sets.over_times(hazard)[:, None]
+    eta = (
+        r[:, None] * sets.over_times(means * hazard[:, None])
+        - rx * sets.over_times(hazard)[:, None]
+    )
     eta[terms.rows] += x[terms.rows] - means[terms.row_time]
     return eta + _censoring_influence(rx, r, means, hazard * sets.censoring, target, sets, terms)
 
 
 def _censoring_influence(
-    rx: Floats, r: Floats, means: Floats, weighted: Floats, target: Target, sets: SubdistributionRisk, terms: Terms
+    rx: Floats,
+    r: Floats,
+    means: Floats,
+    weighted: Floats,
+    target: Target,
+    sets: SubdistributionRisk,
+    terms: Terms,
 ) -> Floats:
     """Return psi_i: the integral of q(u) / (rows at risk at u) against the martingale of the censoring, (n, features).
 

@@ -17,7 +17,9 @@ __all__ = ["Trees"]
 
 Indices = NDArray[np.intp]
 
-_AT_ONCE = 1 << 16  # rows times trees that walk together: their state stays in the processor's cache
+_AT_ONCE = (
+    1 << 16
+)  # rows times trees that walk together: their state stays in the processor's cache
 _STEPS = 4  # splits passed before rows that have arrived at a leaf are put aside
 
 
@@ -46,7 +48,9 @@ class Trees:
         """Return trees given as (feature, threshold, left, right, value), each numbered from 0; no feature: a leaf."""
         parts = list(trees)
         roots = np.cumsum([0] + [len(part[0]) for part in parts])
-        feature, threshold, left, right, value = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        feature, threshold, left, right, value = (
+            np.concatenate(arrays) for arrays in zip(*parts, strict=True)
+        )
         leaf = feature < 0
         offset = np.repeat(roots[:-1], np.diff(roots))
         children = np.stack([left, right], axis=1).astype(np.intp) + offset[:, None]
@@ -129,7 +133,10 @@ def _problem(trees: Trees) -> str | None:
     for name, shape in {"threshold": (n,), "children": (n, 2), "value": (n,)}.items():
         if getattr(trees, name).shape != shape:
             return f"{name} has shape {getattr(trees, name).shape}, not {shape}"
-    if not (np.isfinite(trees.threshold).all() and np.isfinite(trees.value).all()) or (trees.feature < 0).any():
+    if (
+        not (np.isfinite(trees.threshold).all() and np.isfinite(trees.value).all())
+        or (trees.feature < 0).any()
+    ):
         return "thresholds and values must be finite and features at least 0"
     node = np.arange(n)
     leaf = (trees.children == node[:, None]).all(axis=1)

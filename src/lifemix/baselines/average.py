@@ -29,7 +29,9 @@ def _check_estimators(estimators: Any) -> None:
             raise SettingError(f"estimators must be models; got the class {name}. Write {name}().")
         missing = [name for name in _NEEDED if not hasattr(estimator, name)]
         if missing:
-            raise SettingError(f"estimators need {' and '.join(missing)}; got {type(estimator).__name__}.")
+            raise SettingError(
+                f"estimators need {' and '.join(missing)}; got {type(estimator).__name__}."
+            )
 
 
 @register_model
@@ -77,7 +79,10 @@ class ModelAverage(WrappingModel):
     }
 
     def __init__(
-        self, estimators: Sequence[Any], discount: float = 1.0, weights: Sequence[float] | None = None
+        self,
+        estimators: Sequence[Any],
+        discount: float = 1.0,
+        weights: Sequence[float] | None = None,
     ) -> None:
         self.estimators = estimators
         self.discount = discount
@@ -102,15 +107,21 @@ class ModelAverage(WrappingModel):
     def _fit(self, x: Any, target: Target, weight: Floats) -> None:
         weight = np.where(target.event > 0, weight, self.discount * weight)
         told = {} if (weight == 1).all() else {"sample_weight": weight}
-        self.estimators_ = [clone(estimator).fit(x, target.to_array(), **told) for estimator in self.estimators]
-        shares = np.asarray([1] * len(self.estimators) if self.weights is None else self.weights, dtype=np.float64)
+        self.estimators_ = [
+            clone(estimator).fit(x, target.to_array(), **told) for estimator in self.estimators
+        ]
+        shares = np.asarray(
+            [1] * len(self.estimators) if self.weights is None else self.weights, dtype=np.float64
+        )
         self.shares_ = shares / shares.sum()
 
     def _survival(self, x: Any, times: Floats) -> Floats:
         return self._mean(one.predict_survival_function(x, times) for one in self.estimators_)
 
     def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
-        return self._mean(one.predict_cumulative_incidence(x, times, event=event) for one in self.estimators_)
+        return self._mean(
+            one.predict_cumulative_incidence(x, times, event=event) for one in self.estimators_
+        )
 
     def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
         return self._mean(one.predict_net_survival(x, times, event) for one in self.estimators_)

@@ -32,16 +32,24 @@ class Baseline(SurvivalModel):
     _several_events: ClassVar[bool] = False
     _takes_entry: ClassVar[bool] = False
     _takes_intervals: ClassVar[bool] = False
-    _takes_paths: ClassVar[bool] = False  # several intervals per subject; what wraps others leaves it to them
+    _takes_paths: ClassVar[bool] = (
+        False  # several intervals per subject; what wraps others leaves it to them
+    )
     _takes_weights: ClassVar[bool] = False
     _is_wrapper: ClassVar[bool] = False  # hands all rows on to other estimators
 
-    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"groups": True}  # for scikit-learn: wanted if given
+    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {
+        "groups": True
+    }  # for scikit-learn: wanted if given
 
     preprocessor: Any
 
     def fit(
-        self, X: TableLike, y: TargetLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+        self,
+        X: TableLike,
+        y: TargetLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -120,7 +128,10 @@ class Baseline(SurvivalModel):
         times = np.concatenate([[0.0], times])
         widths = np.diff(times, append=times[-1]) + np.diff(times, prepend=0.0)
         blocks = chunks(len(x), len(times))
-        return -np.concatenate([self._survival(take_rows(x, rows), times) @ widths for rows in blocks]) / 2
+        return (
+            -np.concatenate([self._survival(take_rows(x, rows), times) @ widths for rows in blocks])
+            / 2
+        )
 
     def _risk_times(self) -> Floats:
         """Return the times of that rule."""

@@ -137,24 +137,39 @@ class GradientBoosting(Baseline):
         for cuts in self._cuts:
             if not isinstance(cuts, np.ndarray) or cuts.ndim != 1 or not (np.diff(cuts) >= 0).all():
                 raise ValueError("the edges of the bins must not descend")
-        if self._hazard.trees.n_features > self._n_inputs + 1 or self._hazard.classes.max() > self.n_events_:
-            raise ValueError("the trees read more columns, or predict more event types, than there are")
+        if (
+            self._hazard.trees.n_features > self._n_inputs + 1
+            or self._hazard.classes.max() > self.n_events_
+        ):
+            raise ValueError(
+                "the trees read more columns, or predict more event types, than there are"
+            )
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         self.grid_ = interval_ends(target, self.n_intervals, "quantiles")
         self._cuts = [_bin_edges(column) for column in x.T]
         x = self._binned(x)
         seed = int(np.random.default_rng(self.random_state).integers(2**31))
-        training, validation = train_validation_split(target, fraction=self.validation_fraction, random_state=seed)
-        self.n_iter_, self.history_ = self._search(
-            self._person_periods(x, target, weight, training), self._person_periods(x, target, weight, validation), seed
+        training, validation = train_validation_split(
+            target, fraction=self.validation_fraction, random_state=seed
         )
-        covariates, label, exposure = self._person_periods(x, target, weight, np.arange(len(target)))
-        self._hazard = BoostedClassifier.of(self._booster(self.n_iter_, seed).fit(covariates, label, exposure))
+        self.n_iter_, self.history_ = self._search(
+            self._person_periods(x, target, weight, training),
+            self._person_periods(x, target, weight, validation),
+            seed,
+        )
+        covariates, label, exposure = self._person_periods(
+            x, target, weight, np.arange(len(target))
+        )
+        self._hazard = BoostedClassifier.of(
+            self._booster(self.n_iter_, seed).fit(covariates, label, exposure)
+        )
 
     def _binned(self, x: Floats) -> Floats:
         """Return the number of the bin of each value: binned once here, not for each interval and search step again."""
-        columns = [np.searchsorted(cuts, column) for cuts, column in zip(self._cuts, x.T, strict=True)]
+        columns = [
+            np.searchsorted(cuts, column) for cuts, column in zip(self._cuts, x.T, strict=True)
+        ]
         return np.column_stack(columns).astype(np.float64)
 
     def _booster(self, rounds: int, seed: int) -> Any:
@@ -179,8 +194,12 @@ class GradientBoosting(Baseline):
         for count in rounds:
             booster.set_params(max_iter=count).fit(*training)
             hazard = BoostedClassifier.of(booster)
-            probability = _in_columns(hazard, covariates, self.n_events_)[np.arange(len(label)), label]
-            history.append(-float(exposure @ np.log(np.maximum(probability, _SMALLEST)) / exposure.sum()))
+            probability = _in_columns(hazard, covariates, self.n_events_)[
+                np.arange(len(label)), label
+            ]
+            history.append(
+                -float(exposure @ np.log(np.maximum(probability, _SMALLEST)) / exposure.sum())
+            )
             if count - rounds[int(np.argmin(history))] >= self.patience:
                 break
         return rounds[int(np.argmin(history))], history
@@ -196,26 +215,39 @@ class GradientBoosting(Baseline):
         last = np.searchsorted(ends, time, side="left")
         count = np.maximum(np.minimum(last + 1, len(ends)) - first, 0)
         subject = np.repeat(np.arange(len(rows)), count)
-        interval = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count) + first[subject]
+        interval = (
+            np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count) + first[subject]
+        )
         happened = (interval == last[subject]) & (event[subject] > 0)
-        observed = np.minimum(time[subject], ends[interval]) - np.maximum(entry[subject], starts[interval])
+        observed = np.minimum(time[subject], ends[interval]) - np.maximum(
+            entry[subject], starts[interval]
+        )
         exposure = np.where(happened, 1.0, observed / (ends - starts)[interval])
         label = np.where(happened, event[subject], 0)
-        return np.column_stack([x[rows[subject]], interval]), label, exposure * weight[rows[subject]]
+        return (
+            np.column_stack([x[rows[subject]], interval]),
+            label,
+            exposure * weight[rows[subject]],
+        )
 
     def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
         parts = []
         for hazard in self._hazards(x):
             free = np.cumprod(hazard[:, :, 0], axis=1)
             before = np.concatenate([np.ones((len(hazard), 1)), free[:, :-1]], axis=1)
-            parts.append(from_zero(self.grid_, np.cumsum(before * hazard[:, :, event], axis=1), times))
+            parts.append(
+                from_zero(self.grid_, np.cumsum(before * hazard[:, :, event], axis=1), times)
+            )
         return np.concatenate(parts)
 
     def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
         parts = []
         for hazard in self._hazards(x):
             free = hazard[:, :, 0]
-            parts.append(1.0 - from_zero(self.grid_, net_incidence(free, hazard[:, :, event], 1.0 - free), times))
+            parts.append(
+                1.0
+                - from_zero(self.grid_, net_incidence(free, hazard[:, :, event], 1.0 - free), times)
+            )
         return np.concatenate(parts)
 
     def _hazards(self, x: Floats) -> Iterator[Floats]:
@@ -227,7 +259,9 @@ class GradientBoosting(Baseline):
             covariates = np.column_stack(
                 [np.repeat(block, n_intervals, axis=0), np.tile(np.arange(n_intervals), len(block))]
             )
-            yield _in_columns(self._hazard, covariates, self.n_events_).reshape(len(block), n_intervals, -1)
+            yield _in_columns(self._hazard, covariates, self.n_events_).reshape(
+                len(block), n_intervals, -1
+            )
 
     def _risk_times(self) -> Floats:
         return self.grid_  # between which the curves are linear

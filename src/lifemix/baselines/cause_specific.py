@@ -27,9 +27,13 @@ def _check_estimator(estimator: Any) -> None:
         raise SettingError(
             f"estimator must be a model; got the class {estimator.__name__}. Write {estimator.__name__}()."
         )
-    missing = [name for name in ("fit", "predict_survival_function") if not hasattr(estimator, name)]
+    missing = [
+        name for name in ("fit", "predict_survival_function") if not hasattr(estimator, name)
+    ]
     if missing:
-        raise SettingError(f"estimator needs {' and '.join(missing)}; got {type(estimator).__name__}.")
+        raise SettingError(
+            f"estimator needs {' and '.join(missing)}; got {type(estimator).__name__}."
+        )
 
 
 @register_model
@@ -81,7 +85,9 @@ class CauseSpecific(WrappingModel):
         "max_steps": Whole(1, optional=True),
     }
 
-    def __init__(self, estimator: Any, rule: str = "exponential", max_steps: int | None = 1000) -> None:
+    def __init__(
+        self, estimator: Any, rule: str = "exponential", max_steps: int | None = 1000
+    ) -> None:
         self.estimator = estimator
         self.rule = rule
         self.max_steps = max_steps
@@ -107,20 +113,30 @@ class CauseSpecific(WrappingModel):
         return self._curves_of(x, times, event)
 
     def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
-        return np.asarray(self.estimators_[event].predict_survival_function(x, times), dtype=np.float64)
+        return np.asarray(
+            self.estimators_[event].predict_survival_function(x, times), dtype=np.float64
+        )
 
     def _curves_of(self, x: Any, times: Floats, event: int | None) -> Floats:
         """Return the survival curves (event None) or incidences of shape (n, n_times)."""
         steps = self.event_times_
-        if self.rule == "exponential" and self.max_steps is not None and len(steps) > self.max_steps:
+        if (
+            self.rule == "exponential"
+            and self.max_steps is not None
+            and len(steps) > self.max_steps
+        ):
             steps = np.quantile(steps, np.linspace(0, 1, self.max_steps), method="nearest")
         grid = np.union1d(steps[steps <= times.max()], times)
         place = np.searchsorted(grid, times)
         blocks = chunks(len(x), len(grid) * (self.n_events_ + 3))
-        return np.concatenate([self._on_grid(take_rows(x, rows), grid, event)[:, place] for rows in blocks])
+        return np.concatenate(
+            [self._on_grid(take_rows(x, rows), grid, event)[:, place] for rows in blocks]
+        )
 
     def _on_grid(self, x: Any, grid: Floats, event: int | None) -> Floats:
-        steps = {m: self._hazard_steps(estimator, x, grid) for m, estimator in self.estimators_.items()}
+        steps = {
+            m: self._hazard_steps(estimator, x, grid) for m, estimator in self.estimators_.items()
+        }
         total = np.sum(list(steps.values()), axis=0)  # dH
         lost = -np.expm1(-total) if self.rule == "exponential" else np.minimum(total, 1.0)
         survival = np.cumprod(1.0 - lost, axis=1)
@@ -137,4 +153,6 @@ class CauseSpecific(WrappingModel):
         log_survival = np.maximum(
             np.log(survival, out=np.full_like(survival, _LOG_ZERO), where=survival > 0), _LOG_ZERO
         )
-        return np.maximum(-np.diff(log_survival, axis=1, prepend=0.0), 0.0)  # negative only by rounding
+        return np.maximum(
+            -np.diff(log_survival, axis=1, prepend=0.0), 0.0
+        )  # negative only by rounding

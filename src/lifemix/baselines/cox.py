@@ -19,7 +19,9 @@ from .base import Baseline
 __all__ = ["CoxPH"]
 
 _PENALTIES = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0)
-_QUICK = 10_000_000  # numbers in an information matrix times rows, up to which all penalties are tried
+_QUICK = (
+    10_000_000  # numbers in an information matrix times rows, up to which all penalties are tried
+)
 
 
 def _check_penalty(penalty: Any) -> None:
@@ -113,7 +115,9 @@ class CoxPH(Baseline):
         sets = ObservedRisk(times, target.time, target.entry)
         terms = make_terms(times, target.time, happened, weight, self.ties)
         self.penalty_, fit = self._best_fit(x, weight, sets, terms)
-        baseline_terms = make_terms(times, target.time, happened, weight, self.baseline or self.ties)
+        baseline_terms = make_terms(
+            times, target.time, happened, weight, self.baseline or self.ties
+        )
         increments = hazard_increments(fit.linear_predictor(x), weight, sets, baseline_terms)
         self.coef_, self.center_ = fit.coef, fit.center
         self.standard_errors_ = np.sqrt(fit.covariance.diagonal())
@@ -126,13 +130,19 @@ class CoxPH(Baseline):
         super()._validate()
         check_finite("coef_", self.coef_, (self._n_inputs,))
         check_finite("center_", self.center_, (self._n_inputs,))
-        check_curve("baseline_cumulative_hazard_", self.baseline_cumulative_hazard_, len(self.event_times_))
+        check_curve(
+            "baseline_cumulative_hazard_", self.baseline_cumulative_hazard_, len(self.event_times_)
+        )
 
-    def _best_fit(self, x: Floats, weight: Floats, sets: ObservedRisk, terms: Terms) -> tuple[float, LinearFit]:
+    def _best_fit(
+        self, x: Floats, weight: Floats, sets: ObservedRisk, terms: Terms
+    ) -> tuple[float, LinearFit]:
         """Return the fit with the given penalty, or with the best of several."""
         labels = type(self).__name__, self._input_names()
         if not isinstance(self.penalty, str):
-            return float(self.penalty), fit_linear(x, weight, sets, terms, self.penalty, self.max_iter, *labels)
+            return float(self.penalty), fit_linear(
+                x, weight, sets, terms, self.penalty, self.max_iter, *labels
+            )
         found: list[tuple[float, float, LinearFit]] = []
         for penalty in _PENALTIES:
             fit = fit_linear(x, weight, sets, terms, penalty, self.max_iter, *labels)
@@ -147,9 +157,13 @@ class CoxPH(Baseline):
         baseline = step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)
         return proportional_survival(baseline, self._risk(x))
 
-    def _conditional(self, x: Floats, since: Floats, times: Floats, event: int | None) -> tuple[Floats, Floats | None]:
+    def _conditional(
+        self, x: Floats, since: Floats, times: Floats, event: int | None
+    ) -> tuple[Floats, Floats | None]:
         steps = self.event_times_, self.baseline_cumulative_hazard_
-        gained = np.maximum(step_values(*steps, times, 0.0) - step_values(*steps, since, 0.0)[:, None], 0.0)
+        gained = np.maximum(
+            step_values(*steps, times, 0.0) - step_values(*steps, since, 0.0)[:, None], 0.0
+        )
         survival = np.exp(-gained * np.exp(self._risk(x))[:, None])
         return survival, 1.0 - survival
 

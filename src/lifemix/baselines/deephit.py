@@ -30,7 +30,14 @@ DEEPHIT_PAPER: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         name: dict(
             zip(
-                ("shared_layers", "shared_nodes", "cause_layers", "cause_nodes", "activation", "alpha"),
+                (
+                    "shared_layers",
+                    "shared_nodes",
+                    "cause_layers",
+                    "cause_nodes",
+                    "activation",
+                    "alpha",
+                ),
                 row,
                 strict=True,
             )
@@ -236,7 +243,12 @@ class DeepHit(Baseline):
 
     def _schedule(self) -> Schedule:
         return Schedule(
-            self.learning_rate, self.decay, self.weight_decay, self.batch_size, self.max_epochs, self.patience
+            self.learning_rate,
+            self.decay,
+            self.weight_decay,
+            self.batch_size,
+            self.max_epochs,
+            self.patience,
         )
 
     def _saved_attributes(self) -> dict[str, Any]:
@@ -247,7 +259,9 @@ class DeepHit(Baseline):
         super()._validate()
         check_grid(self.grid_)
         n_layers = self.shared_layers + self.n_events_ * self.cause_layers
-        self.network_ = load_network(lambda: self._new_network(self._n_inputs), n_layers, self.network_)
+        self.network_ = load_network(
+            lambda: self._new_network(self._n_inputs), n_layers, self.network_
+        )
 
     def _new_network(self, inputs: int) -> DeepHitNetwork:
         return DeepHitNetwork(self, inputs, self.n_events_, len(self.grid_))
@@ -270,25 +284,35 @@ class DeepHit(Baseline):
                 outputs = self.network_(inputs[rows])
                 if self.n_events_ == 1:
                     outputs = outputs[:, 0]
-                value: Tensor = loss(outputs, index[rows], event[rows], pairs(index[rows], event[rows]))
+                value: Tensor = loss(
+                    outputs, index[rows], event[rows], pairs(index[rows], event[rows])
+                )
                 return value
 
             def validation_loss() -> Tensor:
                 parts = torch.split(validation, _ROWS)
-                return torch.stack([batch_loss(rows) * len(rows) for rows in parts]).sum() / len(validation)
+                return torch.stack([batch_loss(rows) * len(rows) for rows in parts]).sum() / len(
+                    validation
+                )
 
-            self.history_ = train(self.network_, batch_loss, validation_loss, training, self._schedule())
+            self.history_ = train(
+                self.network_, batch_loss, validation_loss, training, self._schedule()
+            )
 
     def _risk_times(self) -> Floats:
         return self.grid_  # between which the curves are linear
 
     def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
         width = self.n_events_ * len(self.grid_)
-        return np.concatenate([self._block(x[rows], times, event) for rows in chunks(len(x), width)])
+        return np.concatenate(
+            [self._block(x[rows], times, event) for rows in chunks(len(x), width)]
+        )
 
     def _block(self, x: Floats, times: Floats, event: int) -> Floats:
         with torch.no_grad():
             outputs = self.network_.eval()(torch.tensor(x, dtype=torch.float32)).double()
-            flat = torch.cat([outputs.flatten(1), torch.zeros(len(x), 1, dtype=torch.float64)], dim=1)
+            flat = torch.cat(
+                [outputs.flatten(1), torch.zeros(len(x), 1, dtype=torch.float64)], dim=1
+            )
             mass = flat.softmax(1)[:, :-1].reshape(outputs.shape)[:, event - 1]
         return from_zero(self.grid_, np.cumsum(mass.numpy(), axis=1), times)

@@ -29,8 +29,20 @@ __all__ = ["DEEPSURV_PUBLISHED", "DeepSurv"]
 
 DEEPSURV_PUBLISHED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "support": {"hidden": (44,), "dropout": 0.2553, "learning_rate": 0.0473, "l2": 8.12, "decay": 0.00257},
-        "metabric": {"hidden": (41,), "dropout": 0.1601, "learning_rate": 0.0103, "l2": 10.89, "decay": 0.00417},
+        "support": {
+            "hidden": (44,),
+            "dropout": 0.2553,
+            "learning_rate": 0.0473,
+            "l2": 8.12,
+            "decay": 0.00257,
+        },
+        "metabric": {
+            "hidden": (41,),
+            "dropout": 0.1601,
+            "learning_rate": 0.0103,
+            "l2": 10.89,
+            "decay": 0.00417,
+        },
     }
 )
 """The settings that DeepSurv's authors published for these data sets, used by the paper; SELU, whole-data batches."""
@@ -38,7 +50,9 @@ DEEPSURV_PUBLISHED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 def _check_hidden(hidden: Any) -> None:
     if not Widths()("hidden", hidden):
-        raise SettingError(f"hidden must name at least one layer of 1 or more nodes; got {hidden!r}.")
+        raise SettingError(
+            f"hidden must name at least one layer of 1 or more nodes; got {hidden!r}."
+        )
 
 
 @register_model
@@ -175,7 +189,13 @@ class DeepSurv(Baseline):
             Not fitted.
         """
         Choice(*DEEPSURV_PUBLISHED)("dataset", dataset)
-        fixed = {"activation": "selu", "batch_norm": False, "batch_size": None, "max_epochs": 800, "patience": 50}
+        fixed = {
+            "activation": "selu",
+            "batch_norm": False,
+            "batch_size": None,
+            "max_epochs": 800,
+            "patience": 50,
+        }
         return cls(**{**fixed, **DEEPSURV_PUBLISHED[dataset], **settings})
 
     def transform(self, X: TableLike) -> Floats:
@@ -195,7 +215,12 @@ class DeepSurv(Baseline):
 
     def _schedule(self) -> Schedule:
         return Schedule(
-            self.learning_rate, self.decay, self.weight_decay, self.batch_size, self.max_epochs, self.patience
+            self.learning_rate,
+            self.decay,
+            self.weight_decay,
+            self.batch_size,
+            self.max_epochs,
+            self.patience,
         )
 
     def _saved_attributes(self) -> dict[str, Any]:
@@ -204,13 +229,19 @@ class DeepSurv(Baseline):
 
     def _validate(self) -> None:
         super()._validate()
-        check_curve("baseline_cumulative_hazard_", self.baseline_cumulative_hazard_, len(self.event_times_))
+        check_curve(
+            "baseline_cumulative_hazard_", self.baseline_cumulative_hazard_, len(self.event_times_)
+        )
         if not np.isfinite(self._mean_risk):
             raise ValueError("the mean risk must be a finite number")
-        self.network_ = load_network(lambda: self._new_network(self._n_inputs), len(self.hidden), self.network_)
+        self.network_ = load_network(
+            lambda: self._new_network(self._n_inputs), len(self.hidden), self.network_
+        )
 
     def _new_network(self, inputs: int) -> DenseNetwork:
-        return DenseNetwork(inputs, self.hidden, activation_module(self.activation), self.batch_norm, self.dropout)
+        return DenseNetwork(
+            inputs, self.hidden, activation_module(self.activation), self.batch_norm, self.dropout
+        )
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         loss = optional_module("pycox.models.loss", "pycox", "DeepSurv")
@@ -221,7 +252,9 @@ class DeepSurv(Baseline):
             penalty = self.l2 / float(event[training].sum())
 
             def likelihood(rows: Tensor) -> Tensor:
-                value: Tensor = loss.cox_ph_loss(self.network_(inputs[rows]), time[rows], event[rows])
+                value: Tensor = loss.cox_ph_loss(
+                    self.network_(inputs[rows]), time[rows], event[rows]
+                )
                 return value
 
             def training_loss(rows: Tensor) -> Tensor | None:
@@ -230,7 +263,11 @@ class DeepSurv(Baseline):
                 return likelihood(rows) + penalty * self.network_.output.weight.square().sum()
 
             self.history_ = train(
-                self.network_, training_loss, lambda: likelihood(validation), training, self._schedule()
+                self.network_,
+                training_loss,
+                lambda: likelihood(validation),
+                training,
+                self._schedule(),
             )
         self._fit_baseline(x, target, weight)
 
@@ -239,7 +276,9 @@ class DeepSurv(Baseline):
         self._mean_risk = float(risk.mean())
         sets = ObservedRisk(self.event_times_, target.time, target.entry)
         terms = make_terms(self.event_times_, target.time, target.event > 0, weight, "breslow")
-        self.baseline_cumulative_hazard_ = np.cumsum(hazard_increments(risk - self._mean_risk, weight, sets, terms))
+        self.baseline_cumulative_hazard_ = np.cumsum(
+            hazard_increments(risk - self._mean_risk, weight, sets, terms)
+        )
 
     def _survival(self, x: Floats, times: Floats) -> Floats:
         baseline = step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)

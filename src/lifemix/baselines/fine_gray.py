@@ -78,7 +78,11 @@ class FineGray(Baseline):
     }
 
     def __init__(
-        self, coherent: bool = True, penalty: float = 0.0, max_iter: int = 100, preprocessor: Any = "auto"
+        self,
+        coherent: bool = True,
+        penalty: float = 0.0,
+        max_iter: int = 100,
+        preprocessor: Any = "auto",
     ) -> None:
         self.coherent = coherent
         self.penalty = penalty
@@ -87,12 +91,19 @@ class FineGray(Baseline):
 
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         events, names = range(1, self.n_events_ + 1), self._input_names()
-        causes = {event: fit_cause(x, target, event, self.penalty, self.max_iter, names) for event in events}
+        causes = {
+            event: fit_cause(x, target, event, self.penalty, self.max_iter, names)
+            for event in events
+        }
         self.center_ = causes[1].linear.center
         self.coef_ = {event: cause.linear.coef for event, cause in causes.items()}
         self.standard_errors_ = {event: cause.standard_errors for event, cause in causes.items()}
-        self.log_likelihood_ = {event: cause.linear.log_likelihood for event, cause in causes.items()}
-        self.baseline_ = {e: (cause.event_times, cause.cumulative_hazard) for e, cause in causes.items()}
+        self.log_likelihood_ = {
+            event: cause.linear.log_likelihood for event, cause in causes.items()
+        }
+        self.baseline_ = {
+            e: (cause.event_times, cause.cumulative_hazard) for e, cause in causes.items()
+        }
 
     def _validate(self) -> None:
         super()._validate()
@@ -112,7 +123,9 @@ class FineGray(Baseline):
             last = np.array([times.max()])
             total = sum(self._alone(x, last, cause)[:, 0] for cause in self.coef_)
             over = np.flatnonzero(np.asarray(total) > 1.0)
-            for rows in chunks(len(over), sum(len(times) for times, _ in self.baseline_.values()) * self.n_events_):
+            for rows in chunks(
+                len(over), sum(len(times) for times, _ in self.baseline_.values()) * self.n_events_
+            ):
                 incidence[over[rows]] = self._stopped(x[over[rows]], times, event)
         return incidence
 
@@ -127,5 +140,7 @@ class FineGray(Baseline):
         increments = {e: np.diff(self._alone(x, grid, e), axis=1, prepend=0.0) for e in self.coef_}
         total = np.asarray(sum(increments.values()))
         before = np.cumsum(total, axis=1) - total
-        share = np.clip(np.divide(1.0 - before, total, out=np.ones_like(total), where=total > 0), 0.0, 1.0)
+        share = np.clip(
+            np.divide(1.0 - before, total, out=np.ones_like(total), where=total > 0), 0.0, 1.0
+        )
         return step_values(grid, np.cumsum(increments[event] * share, axis=1), times, 0.0)

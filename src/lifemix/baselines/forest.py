@@ -39,7 +39,9 @@ def _check_max_features(value: Any) -> None:
     if value in ("sqrt", "log2", None) or (isinstance(value, float) and 0 < value <= 1):
         return
     if isinstance(value, (bool, str)) or not isinstance(value, int) or value < 1:
-        raise SettingError(f"max_features must be 'sqrt', 'log2', None, a whole number or a share; got {value!r}.")
+        raise SettingError(
+            f"max_features must be 'sqrt', 'log2', None, a whole number or a share; got {value!r}."
+        )
 
 
 @register_model
@@ -145,7 +147,9 @@ class RandomSurvivalForest(Baseline):
         super()._validate()
         if not isinstance(self._trees, Trees) or not isinstance(self._curves, LeafCurves):
             raise ValueError("trees and the curves of their leaves expected")
-        if self._curves.width != len(self.event_times_) + 1 or not self._curves.cover(self._trees.leaf_nodes):
+        if self._curves.width != len(self.event_times_) + 1 or not self._curves.cover(
+            self._trees.leaf_nodes
+        ):
             raise ValueError("every leaf must have a curve at the event times")
         if self._trees.n_features > self._n_inputs:
             raise ValueError("the trees read more columns than there are")
@@ -153,7 +157,9 @@ class RandomSurvivalForest(Baseline):
     def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
         ensemble = optional_module("sksurv.ensemble", "scikit-survival", "RandomSurvivalForest")
         times = self._times_of_splits(target)
-        y = np.array(list(zip(target.event > 0, times, strict=True)), dtype=[("event", "?"), ("time", "f8")])
+        y = np.array(
+            list(zip(target.event > 0, times, strict=True)), dtype=[("event", "?"), ("time", "f8")]
+        )
         forest = ensemble.RandomSurvivalForest(
             n_estimators=self.n_trees,
             max_depth=self.max_depth,
@@ -167,13 +173,17 @@ class RandomSurvivalForest(Baseline):
         self._trees = _trees_of(forest)
         place = np.searchsorted(self.event_times_, target.time, side="right")
         width = len(self.event_times_) + 1
-        self._curves = LeafCurves.of(self._leaves(x), forest.estimators_samples_, place, target.event > 0, width)
+        self._curves = LeafCurves.of(
+            self._leaves(x), forest.estimators_samples_, place, target.event > 0, width
+        )
 
     def _times_of_splits(self, target: Target) -> Floats:
         """Return the times that the splits see: where they are coarse, the number of the interval, from 1 on."""
         if self.split_times is None or self.split_times >= len(self.event_times_):
             return target.time
-        ends = np.quantile(target.time[target.event > 0], np.linspace(0, 1, self.split_times + 1)[1:])
+        ends = np.quantile(
+            target.time[target.event > 0], np.linspace(0, 1, self.split_times + 1)[1:]
+        )
         return np.asarray(1.0 + np.searchsorted(np.unique(ends), target.time), dtype=np.float64)
 
     def _survival(self, x: Floats, times: Floats) -> Floats:
@@ -201,5 +211,6 @@ def _trees_of(forest: Any) -> Trees:
     """Take over the trees of a fitted forest of scikit-survival."""
     trees = [estimator.tree_ for estimator in forest.estimators_]
     return Trees.join(
-        (tree.feature, tree.threshold, tree.children_left, tree.children_right, tree.value[:, 0, 0]) for tree in trees
+        (tree.feature, tree.threshold, tree.children_left, tree.children_right, tree.value[:, 0, 0])
+        for tree in trees
     )

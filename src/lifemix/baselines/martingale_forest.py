@@ -117,7 +117,11 @@ class MartingaleForest(Baseline):
         check_grid(self.grid_)
         if not isinstance(self._trees, Trees) or self._trees.n_features > self._n_inputs:
             raise ValueError("trees of the columns expected")
-        check_finite("life tables", self._curves, (len(self._trees.leaf_nodes), self.n_events_, len(self.grid_)))
+        check_finite(
+            "life tables",
+            self._curves,
+            (len(self._trees.leaf_nodes), self.n_events_, len(self.grid_)),
+        )
         descends = (self._curves[..., 0] < 0).any() or (np.diff(self._curves, axis=2) < 0).any()
         if descends or self._curves[..., -1].sum(axis=1).max() > 1 + _ROUNDING:
             raise ValueError("incidences must not descend or add up to more than 1")
@@ -138,10 +142,14 @@ class MartingaleForest(Baseline):
         self._trees = Trees.join(trees)
         self._curves = self._life_tables(single, target, drawn)
 
-    def _life_tables(self, x: NDArray[np.float32], target: Target, drawn: Any) -> NDArray[np.float32]:
+    def _life_tables(
+        self, x: NDArray[np.float32], target: Target, drawn: Any
+    ) -> NDArray[np.float32]:
         periods = Periods.of(target, self.grid_)
         number = self._trees.leaves_before
-        starts = np.append(number[self._trees.roots], len(self._trees.leaf_nodes))  # the first leaf of each tree
+        starts = np.append(
+            number[self._trees.roots], len(self._trees.leaf_nodes)
+        )  # the first leaf of each tree
         curves = np.empty((starts[-1], self.n_events_, len(self.grid_)), dtype=np.float32)
         for tree, (rows, count) in enumerate(drawn):
             leaf = number[self._trees.leaves_of(tree, x[rows])] - starts[tree]
@@ -186,13 +194,22 @@ def _single(x: Floats) -> NDArray[np.float32]:
 
 def _draw(generator: np.random.Generator, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
     """Return rows drawn with replacement, each once, and how much each counts."""
-    count = np.bincount(generator.integers(len(weight), size=min(len(weight), _ROWS_OF_A_TREE)), minlength=len(weight))
+    count = np.bincount(
+        generator.integers(len(weight), size=min(len(weight), _ROWS_OF_A_TREE)),
+        minlength=len(weight),
+    )
     rows = np.flatnonzero(count)
     return rows, count[rows] * weight[rows]
 
 
 def _grow(
-    x: NDArray[np.float32], scores: Floats, rows: NDArray[np.intp], count: Floats, leaf: int, share: float, seed: int
+    x: NDArray[np.float32],
+    scores: Floats,
+    rows: NDArray[np.intp],
+    count: Floats,
+    leaf: int,
+    share: float,
+    seed: int,
 ) -> tuple[Any, Any, Any, Any, Any]:
     """Return a tree as arrays."""
     grown = DecisionTreeRegressor(min_samples_leaf=leaf, max_features=share, random_state=seed)
@@ -211,5 +228,7 @@ def _scores(target: Target, weight: Floats, n_events: int) -> Floats:
         hazard = np.bincount(place, weight[own]) / risk.over_rows(weight)
         levels = np.linspace(0, 1, _RESIDUAL_TIMES + 1)[1:]
         for until in np.unique(np.quantile(target.time[own], levels, method="higher")):
-            columns.append((own & (target.time <= until)) - risk.over_times(np.where(at <= until, hazard, 0.0)))
+            columns.append(
+                (own & (target.time <= until)) - risk.over_times(np.where(at <= until, hazard, 0.0))
+            )
     return np.column_stack(columns)

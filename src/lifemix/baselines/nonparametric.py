@@ -65,12 +65,16 @@ class AalenJohansen(Baseline):
         hazard = {}
         for event in range(1, self.n_events_ + 1):
             rows = target.event == event
-            happened = np.bincount(np.searchsorted(times, target.time[rows]), weight[rows], len(times))
+            happened = np.bincount(
+                np.searchsorted(times, target.time[rows]), weight[rows], len(times)
+            )
             hazard[event] = np.minimum(happened / at_risk, 1.0)  # at most 1 but for rounding
         self.survival_ = np.cumprod(np.maximum(1.0 - np.sum(list(hazard.values()), axis=0), 0.0))
         before = np.concatenate([[1.0], self.survival_[:-1]])
         self.incidence_ = {event: np.cumsum(before * values) for event, values in hazard.items()}
-        self.net_survival_ = {event: np.cumprod(1.0 - values, dtype=np.float64) for event, values in hazard.items()}
+        self.net_survival_ = {
+            event: np.cumprod(1.0 - values, dtype=np.float64) for event, values in hazard.items()
+        }
 
     def _validate(self) -> None:
         super()._validate()
@@ -86,10 +90,14 @@ class AalenJohansen(Baseline):
         return np.tile(step_values(self.event_times_, self.survival_, times, 1.0), (len(x), 1))
 
     def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
-        return np.tile(step_values(self.event_times_, self.incidence_[event], times, 0.0), (len(x), 1))
+        return np.tile(
+            step_values(self.event_times_, self.incidence_[event], times, 0.0), (len(x), 1)
+        )
 
     def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
-        return np.tile(step_values(self.event_times_, self.net_survival_[event], times, 1.0), (len(x), 1))
+        return np.tile(
+            step_values(self.event_times_, self.net_survival_[event], times, 1.0), (len(x), 1)
+        )
 
     def preprocess(self, X: TableLike) -> Floats:
         """Return a matrix without columns: only the number of rows matters.

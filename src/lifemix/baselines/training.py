@@ -64,11 +64,18 @@ def train(
     ``training_loss`` takes the rows of a batch; None where the batch tells nothing. Random numbers come from the global
     generator: call within ``seeded``.
     """
-    optimizer = torch.optim.AdamW(network.parameters(), schedule.learning_rate, weight_decay=schedule.weight_decay)
-    rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1.0 / (1.0 + schedule.decay * epoch))
+    optimizer = torch.optim.AdamW(
+        network.parameters(), schedule.learning_rate, weight_decay=schedule.weight_decay
+    )
+    rates = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda epoch: 1.0 / (1.0 + schedule.decay * epoch)
+    )
     history: list[float] = []
     best, best_weights = np.inf, copy.deepcopy(network.state_dict())
-    while len(history) < schedule.max_epochs and len(history) - _best_epoch(history) < schedule.patience:
+    while (
+        len(history) < schedule.max_epochs
+        and len(history) - _best_epoch(history) < schedule.patience
+    ):
         network.train()
         shuffled = training[torch.randperm(len(training))]
         for rows in torch.split(shuffled, schedule.batch_size or len(training)):

@@ -21,7 +21,10 @@ from .table_options import option_parameters, options_from
 __all__ = ["command"]
 
 _COMMON = {
-    "json": Annotated[bool, typer.Option("--json", help="Write the result to stdout as JSON, and nothing else there.")],
+    "json": Annotated[
+        bool,
+        typer.Option("--json", help="Write the result to stdout as JSON, and nothing else there."),
+    ],
     "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")],
     "debug": Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")],
 }
@@ -39,19 +42,25 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     for parameter in own:
         expanded = option_parameters(hints[parameter.name])
         if expanded is None:
-            parameters.append(parameter.replace(annotation=hints[parameter.name], kind=parameter.KEYWORD_ONLY))
+            parameters.append(
+                parameter.replace(annotation=hints[parameter.name], kind=parameter.KEYWORD_ONLY)
+            )
         else:
             parameters += expanded
             tables[parameter.name] = [option.name for option in expanded]
     parameters += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation
+        )
         for name, annotation in _COMMON.items()
     ]
 
     @wraps(function)
     def run(*, json: bool = False, quiet: bool = False, debug: bool = False, **values: Any) -> None:
         for name, options in tables.items():
-            values[name] = options_from({option: values.pop(option) for option in options if option in values})
+            values[name] = options_from(
+                {option: values.pop(option) for option in options if option in values}
+            )
         screen = Screen(as_json=json, quiet=quiet)
         with _errors_shown(screen, debug), _warnings_shown(screen, debug):
             function(screen, **values)
@@ -74,10 +83,22 @@ def _errors_shown(screen: Screen, debug: bool) -> Iterator[None]:
     except BrokenPipeError:
         raise  # typer ends quietly where the reader has gone
     except MemoryError:
-        _stop(screen, "there is not enough memory for this table. Use fewer rows or columns.", "MemoryError", 1, debug)
+        _stop(
+            screen,
+            "there is not enough memory for this table. Use fewer rows or columns.",
+            "MemoryError",
+            1,
+            debug,
+        )
     except Exception as error:
         message = f"something went wrong inside lifemix: {type(error).__name__}: {error}. "
-        _stop(screen, message + "Run again with --debug to see where, and report it.", type(error).__name__, 1, debug)
+        _stop(
+            screen,
+            message + "Run again with --debug to see where, and report it.",
+            type(error).__name__,
+            1,
+            debug,
+        )
 
 
 def _stop(screen: Screen, message: str, kind: str, code: int, debug: bool) -> None:
@@ -92,7 +113,11 @@ def _warnings_shown(screen: Screen, debug: bool) -> Iterator[None]:
     """Show the package's own warnings as notes, those of other packages with ``--debug`` only."""
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **rest: Any) -> None:
-        screen.warn(str(message) if issubclass(category, LifemixWarning) else f"{category.__name__}: {message}")
+        screen.warn(
+            str(message)
+            if issubclass(category, LifemixWarning)
+            else f"{category.__name__}: {message}"
+        )
 
     with warnings.catch_warnings():
         warnings.simplefilter("default" if debug else "ignore")

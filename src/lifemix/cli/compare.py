@@ -63,15 +63,20 @@ def compare(
     ] = None,
     folds: Annotated[int, typer.Option(min=2, max=20, help="Number of folds.")] = 5,
     rows: Annotated[
-        int, typer.Option(min=100, help="Maximum number of rows, drawn at random where there are more.")
+        int,
+        typer.Option(min=100, help="Maximum number of rows, drawn at random where there are more."),
     ] = 20_000,
     fast: Fast = False,
     search: Annotated[
         bool | None,
-        typer.Option("--search/--no-search", help="Choose the settings of dsm in each training part, or use defaults."),
+        typer.Option(
+            "--search/--no-search",
+            help="Choose the settings of dsm in each training part, or use defaults.",
+        ),
     ] = None,
     members: Annotated[
-        int | None, typer.Option(min=1, help="Size of the ensemble of dsm. Default: by the number of rows.")
+        int | None,
+        typer.Option(min=1, help="Size of the ensemble of dsm. Default: by the number of rows."),
     ] = None,
     times: Times = None,
     jobs: Jobs = 1,
@@ -96,19 +101,29 @@ def compare(
     lines = {name: _Line(MODEL_NAMES[name]) for name in chosen}
     splits = list(EventStratifiedKFold(folds, seed).split(training.X, training.y))
     screen.say(f"\nComparing {len(chosen)} models in {len(splits)} folds ...")
-    choices = {name: network if name == "dsm" else ModelChoice(name, {}, seed=seed) for name in chosen}
-    tasks = [(choice, training.X, training.y, *split, horizons) for split in splits for choice in choices.values()]
+    choices = {
+        name: network if name == "dsm" else ModelChoice(name, {}, seed=seed) for name in chosen
+    }
+    tasks = [
+        (choice, training.X, training.y, *split, horizons)
+        for split in splits
+        for choice in choices.values()
+    ]
     with screen.bar("comparing", len(tasks)) as advance:
         for (choice, *_), found in zip(tasks, _run_all(tasks, jobs), strict=True):
             lines[choice.name].add(found)
             if lines[choice.name].failure and models:
-                raise InputError(f"{choice.name} cannot be compared on this table: {lines[choice.name].failure}")
+                raise InputError(
+                    f"{choice.name} cannot be compared on this table: {lines[choice.name].failure}"
+                )
             advance(1)
     for line in lines.values():
         if line.failure:
             screen.warn(f"{line.name} is left out: {line.failure}")
     _show(screen, [line for line in lines.values() if not line.failure], training, horizons)
-    screen.result({"horizons": horizons, "models": {name: line.to_state() for name, line in lines.items()}})
+    screen.result(
+        {"horizons": horizons, "models": {name: line.to_state() for name, line in lines.items()}}
+    )
 
 
 def _chosen(models: list[str] | None, fast: bool) -> list[str]:
@@ -125,9 +140,15 @@ def _sample(screen: Screen, training: TrainingTable, rows: int, seed: int) -> Tr
         return training
     from ..splits import train_validation_split
 
-    screen.warn(f"a random sample of {rows:,} of {len(training.y):,} rows is compared; --rows takes more.")
-    _, drawn = train_validation_split(training.y, fraction=rows / len(training.y), random_state=seed)
-    return replace(training, X=training.X.iloc[drawn], y=training.y[drawn], rows=training.rows.iloc[drawn])
+    screen.warn(
+        f"a random sample of {rows:,} of {len(training.y):,} rows is compared; --rows takes more."
+    )
+    _, drawn = train_validation_split(
+        training.y, fraction=rows / len(training.y), random_state=seed
+    )
+    return replace(
+        training, X=training.X.iloc[drawn], y=training.y[drawn], rows=training.rows.iloc[drawn]
+    )
 
 
 def _run_all(tasks: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[_Found | str]:
@@ -142,10 +163,14 @@ def _run_all(tasks: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[_Found | s
         return
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(_run_fold)(*task) for task in tasks)
+    yield from Parallel(n_jobs=jobs, return_as="generator")(
+        delayed(_run_fold)(*task) for task in tasks
+    )
 
 
-def _run_fold(choice: ModelChoice, X: Any, y: Any, train: Any, test: Any, horizons: list[float]) -> _Found | str:
+def _run_fold(
+    choice: ModelChoice, X: Any, y: Any, train: Any, test: Any, horizons: list[float]
+) -> _Found | str:
     """Return the seconds and the quality of a fit, or why there is none."""
     import warnings
 
@@ -167,38 +192,61 @@ def _run_fold(choice: ModelChoice, X: Any, y: Any, train: Any, test: Any, horizo
     return seconds, quality
 
 
-def _show(screen: Screen, lines: list[_Line], training: TrainingTable, horizons: list[float]) -> None:
+def _show(
+    screen: Screen, lines: list[_Line], training: TrainingTable, horizons: list[float]
+) -> None:
     """Show every measure of every model: one table per event type, and per few models where there are many."""
     from rich.markup import escape
 
     from .quality import show_directions, shown_measures
 
-    values = {name: lists for line in lines for each in line.quality for name, lists in each.values.items()}
+    values = {
+        name: lists
+        for line in lines
+        for each in line.quality
+        for name, lists in each.values.items()
+    }
     where = at_times(horizons, training.options.time_unit)
     for event, name in enumerate(training.codes.names, 1):
-        screen.show(f"\n[bold]{escape(name)}[/]: mean over {escape(where)}; mean and standard deviation over the folds")
+        screen.show(
+            f"\n[bold]{escape(name)}[/]: mean over {escape(where)}; mean and standard deviation over the folds"
+        )
         for first in range(0, len(lines), _MODELS_PER_TABLE):
-            _show_table(screen, lines[first : first + _MODELS_PER_TABLE], shown_measures(values, event), event)
+            _show_table(
+                screen,
+                lines[first : first + _MODELS_PER_TABLE],
+                shown_measures(values, event),
+                event,
+            )
     show_directions(screen, shown_measures(values, 1))
     reason = next((each.without for line in lines for each in line.quality if each.without), "")
     if reason:
         screen.show(f"  {reason}.", markup=False)
 
 
-def _show_table(screen: Screen, lines: list[_Line], measures: list[ShownMeasure], event: int) -> None:
+def _show_table(
+    screen: Screen, lines: list[_Line], measures: list[ShownMeasure], event: int
+) -> None:
     table = screen.table("measure", *(line.name for line in lines), right=range(1, 1 + len(lines)))
     for measure in measures:
         table.add_row(
             measure.label,
-            *(_spread([each.mean(measure.name, event) for each in line.quality], measure.text) for line in lines),
+            *(
+                _spread([each.mean(measure.name, event) for each in line.quality], measure.text)
+                for line in lines
+            ),
         )
     likelihoods = ([each.log_likelihood for each in line.quality] for line in lines)
     table.add_row("log-likelihood per row", *map(_spread, likelihoods))
-    table.add_row("seconds per fit", *(f"{sum(line.seconds) / len(line.seconds):.2f}" for line in lines))
+    table.add_row(
+        "seconds per fit", *(f"{sum(line.seconds) / len(line.seconds):.2f}" for line in lines)
+    )
     screen.show(table)
 
 
-def _spread(values: Sequence[float | None], text: Callable[[float | None], str] = shown_number) -> str:
+def _spread(
+    values: Sequence[float | None], text: Callable[[float | None], str] = shown_number
+) -> str:
     """Return mean and standard deviation over the folds."""
     import numpy as np
 

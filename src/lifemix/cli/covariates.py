@@ -52,9 +52,13 @@ def refuse_problems(facts: list[ColumnFacts]) -> None:
     if bad:
         what = "; ".join(fact.problem for fact in bad)
         options = " ".join(drop_option(fact.name) for fact in bad)
-        raise CovariateError(f"{what}. Correct {'it' if len(bad) == 1 else 'them'}, or leave out: {options}")
+        raise CovariateError(
+            f"{what}. Correct {'it' if len(bad) == 1 else 'them'}, or leave out: {options}"
+        )
     if not any(fact.used for fact in facts):
-        raise CovariateError("no column is left to predict from: each is constant, empty or left out. Add covariates.")
+        raise CovariateError(
+            "no column is left to predict from: each is constant, empty or left out. Add covariates."
+        )
 
 
 def drop_option(name: str) -> str:
@@ -74,18 +78,29 @@ def _describe(column: ColumnData, options: TableOptions) -> ColumnFacts:
             problem += "; to use them as years before a start, add --origin with a column of dates or one date"
         else:
             problem += (
-                f", some of them after the origin {options.origin!r}, where the outcome lies (--keep {name} uses it)"
+                f", some of them after the origin {options.origin!r}, where the outcome lies "
+                f"(--keep {name} uses it)"
             )
         return ColumnFacts(name, "dates", missing, _examples(column), "", False, problem)
     try:
-        problem = "" if column.kind == "numeric" or name in options.categorical else numbers_as_text(column)
-        identifier = None if problem or name in options.keep else _describe_identifier(column, missing)
+        problem = (
+            ""
+            if column.kind == "numeric" or name in options.categorical
+            else numbers_as_text(column)
+        )
+        identifier = (
+            None if problem or name in options.keep else _describe_identifier(column, missing)
+        )
     except CovariateError as error:
-        return ColumnFacts(name, "unusable", missing, _examples(column), "", False, str(error).rstrip("."))
+        return ColumnFacts(
+            name, "unusable", missing, _examples(column), "", False, str(error).rstrip(".")
+        )
     if identifier is not None:
         return identifier
     return (
-        _describe_numbers(column, missing) if column.kind == "numeric" else _describe_labels(column, missing, problem)
+        _describe_numbers(column, missing)
+        if column.kind == "numeric"
+        else _describe_labels(column, missing, problem)
     )
 
 
@@ -95,11 +110,17 @@ def _describe_identifier(column: ColumnData, missing: float) -> ColumnFacts | No
     if not kind:
         return None
     name = column.name
-    why = f"{column.distinct:,} different values" if kind == "repeated subjects" else "all values differ"
+    why = (
+        f"{column.distinct:,} different values"
+        if kind == "repeated subjects"
+        else "all values differ"
+    )
     if kind == "row numbers":
         why = "they count the rows"
     keep = f"--keep '{name}'" if " " in name else f"--keep {name}"
-    return ColumnFacts(name, kind, missing, _examples(column), f"left out: {why} ({keep} to use)", False)
+    return ColumnFacts(
+        name, kind, missing, _examples(column), f"left out: {why} ({keep} to use)", False
+    )
 
 
 def _describe_numbers(column: ColumnData, missing: float) -> ColumnFacts:

@@ -30,7 +30,10 @@ def datasets(
     screen: Screen,
     name: Annotated[
         str | None,
-        typer.Argument(help="One of them; without a name all are listed.", autocompletion=lambda: list(_LOADERS)),
+        typer.Argument(
+            help="One of them; without a name all are listed.",
+            autocompletion=lambda: list(_LOADERS),
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the table: .csv, .tsv or .parquet.")
@@ -95,14 +98,21 @@ def _write(screen: Screen, data: Any, output: Path) -> None:
     screen.wrote(output, f": {len(data.X):,} rows, time in column time, event in column event.")
     codes = "".join(f" --categorical {name}" for name in _numbers_as_labels(data.X))
     unit = f" --unit {data.time_unit}" if data.time_unit else ""
-    screen.say(f"Next: lifemix fit {output} --time time --event event{unit}{codes} -o model.safetensors", markup=False)
+    screen.say(
+        f"Next: lifemix fit {output} --time time --event event{unit}{codes} -o model.safetensors",
+        markup=False,
+    )
 
 
 def _numbers_as_labels(X: pd.DataFrame) -> list[str]:
     """Return the columns of labels that look like numbers in a text file."""
     from ..preprocessing import TableData
 
-    return [column.name for column in TableData(X).data if any(level.isdecimal() for level in column.levels)]
+    return [
+        column.name
+        for column in TableData(X).data
+        if any(level.isdecimal() for level in column.levels)
+    ]
 
 
 def _table(data: Any) -> pd.DataFrame:
@@ -113,7 +123,9 @@ def _table(data: Any) -> pd.DataFrame:
 
 
 def _show_all(screen: Screen, facts: list[dict[str, Any]]) -> None:
-    table = screen.table("name", "rows", "covariates", "events", "censored", "time in", right=(1, 2, 4))
+    table = screen.table(
+        "name", "rows", "covariates", "events", "censored", "time in", right=(1, 2, 4)
+    )
     for fact in facts:
         events = ", ".join(f"{name} {count:,}" for name, count in fact["events"].items())
         sizes = (f"{fact['rows']:,}", str(fact["covariates"]))
@@ -124,7 +136,9 @@ def _show_all(screen: Screen, facts: list[dict[str, Any]]) -> None:
 
 def _show_one(screen: Screen, data: Any) -> None:
     screen.show(repr(data)[1:-1])
-    screen.show(f"{data.description}\nSource: {data.source}.\nCite: {data.citation}\nLicence: {data.licence}.")
+    screen.show(
+        f"{data.description}\nSource: {data.source}.\nCite: {data.citation}\nLicence: {data.licence}."
+    )
     screen.show("\n[bold]Covariates[/]")
     table = screen.table("name", "meaning")
     for name, meaning in data.features.items():

@@ -34,9 +34,13 @@ def describe(screen: Screen, model: Model) -> None:
     held_out = facts["held_out"] or {}
     quality = [ModelQuality.from_state(state) for state in held_out.get("quality", [])]
     if quality:
-        show_quality(screen, quality, saved.event_names, saved.options.time_unit, " held out from the fit")
+        show_quality(
+            screen, quality, saved.event_names, saved.options.time_unit, " held out from the fit"
+        )
         if held_out["refitted"]:
-            screen.show("  [dim]Evaluated before the saved model was fitted to all rows, with the same settings.[/]")
+            screen.show(
+                "  [dim]Evaluated before the saved model was fitted to all rows, with the same settings.[/]"
+            )
     screen.result(facts)
 
 
@@ -72,12 +76,25 @@ def _columns(model: Any) -> list[dict[str, Any]]:
     if known is not None:
         return [asdict(column) for column in known.columns_]
     if not hasattr(model, "preprocessor_"):
-        return [{"name": str(name), "kind": "any"} for name in getattr(model, "feature_names_in_", ())]
+        return [
+            {"name": str(name), "kind": "any"} for name in getattr(model, "feature_names_in_", ())
+        ]
     if isinstance(model.preprocessor_, SequencePreprocessor):
-        tables = {name: getattr(part, "table", None) for name, part in model.preprocessor_.parts_.items()}
-        states = {name: map(asdict, table.columns_) for name, table in tables.items() if table is not None}
-        return [column | {"name": f"{name}.{column['name']}"} for name, part in states.items() for column in part]
-    return [{"name": str(name), "kind": "numeric"} for name in model.preprocessor_.get_feature_names_out()]
+        tables = {
+            name: getattr(part, "table", None) for name, part in model.preprocessor_.parts_.items()
+        }
+        states = {
+            name: map(asdict, table.columns_) for name, table in tables.items() if table is not None
+        }
+        return [
+            column | {"name": f"{name}.{column['name']}"}
+            for name, part in states.items()
+            for column in part
+        ]
+    return [
+        {"name": str(name), "kind": "numeric"}
+        for name in model.preprocessor_.get_feature_names_out()
+    ]
 
 
 def _show(screen: Screen, path: Path, saved: SavedModel, facts: dict[str, Any]) -> None:
@@ -86,14 +103,20 @@ def _show(screen: Screen, path: Path, saved: SavedModel, facts: dict[str, Any]) 
     unit = f" {saved.options.time_unit}" if saved.options.time_unit else ""
     events = ", ".join(f"{name} {count:,}" for name, count in facts["events"].items())
     source = f" of {facts['table']}" if facts["table"] else ""
-    size = f", {facts['parameters']:,} parameters per member" if facts["parameters"] is not None else ""
+    size = (
+        f", {facts['parameters']:,} parameters per member"
+        if facts["parameters"] is not None
+        else ""
+    )
     kind = "Deep Survival Machines" if facts["model"] == "DeepSurvivalMachines" else facts["model"]
     screen.show(f"[bold]{escape(path.name)}[/]: {kind}{size}")
     parts = composition(saved.model)
     lines = {
         "fitted to": f"{facts['rows']:,} rows{source}: {events}, censored {facts['censored']:,}",
         "times": f"up to {facts['last_time']:g}{unit}",
-        "outcome": ", ".join(f"{option[2:]} = {column}" for option, column in saved.options.outcome.items()),
+        "outcome": ", ".join(
+            f"{option[2:]} = {column}" for option, column in saved.options.outcome.items()
+        ),
         "settings": settings_text(facts["settings"]),
         "is": next(iter(parts), ""),
         "parts": next(iter(parts[1:]), ""),

@@ -23,7 +23,8 @@ def doctor(
     data: Data,
     table: AllOptions,
     model: Annotated[
-        Path | None, typer.Option(help="A model file: check the model on these rows too, with its columns.")
+        Path | None,
+        typer.Option(help="A model file: check the model on these rows too, with its columns."),
     ] = None,
 ) -> None:
     """Check a table, and a model on it: few events, leaks, identifiers, missing values, miscalibration.
@@ -35,7 +36,11 @@ def doctor(
     check_table_path(data)
     if model is not None:
         check_model_path(model)
-    findings = _check_table(screen, data, table) if model is None else _check_model(screen, model, data, table)
+    findings = (
+        _check_table(screen, data, table)
+        if model is None
+        else _check_model(screen, model, data, table)
+    )
     from .findings import finding_states, show_findings
 
     show_findings(screen, findings, "Findings", result=True)
@@ -54,7 +59,10 @@ def _check_table(screen: Screen, data: Path, table: TableOptions) -> list[Findin
     training = open_training_table(screen, data, table, check=False)
     unusable = [
         Finding(
-            "stop", "unusable column", f"{fact.problem[0].upper()}{fact.problem[1:]}.", f"Or: {drop_option(fact.name)}."
+            "stop",
+            "unusable column",
+            f"{fact.problem[0].upper()}{fact.problem[1:]}.",
+            f"Or: {drop_option(fact.name)}.",
         )
         for fact in training.facts
         if fact.problem
@@ -70,4 +78,6 @@ def _check_model(screen: Screen, model: Path, data: Path, table: TableOptions) -
 
     saved, X, y = open_outcomes(screen, model, data, table)
     about_table = check_table(X, y, event_names=saved.event_names)
-    return most_severe_first(about_table + check_model(saved.model, X, y, event_names=saved.event_names))
+    return most_severe_first(
+        about_table + check_model(saved.model, X, y, event_names=saved.event_names)
+    )

@@ -56,7 +56,11 @@ def evaluate(
     findings += check_model(saved.model, X, y, event_names=saved.event_names, horizons=horizons)
     training = saved.model.training_target_.to_array()
     references = marginal_curve(np.zeros((len(training), X.shape[1])), training)
-    quality = measure_models({"this model": saved.model} | references, training, X, y, horizons, seed, chosen)
+    quality = measure_models(
+        {"this model": saved.model} | references, training, X, y, horizons, seed, chosen
+    )
     show_quality(screen, quality, saved.event_names, saved.options.time_unit)
     show_findings(screen, findings, "Findings")
-    screen.result({"quality": [each.to_state() for each in quality], "findings": finding_states(findings)})
+    screen.result(
+        {"quality": [each.to_state() for each in quality], "findings": finding_states(findings)}
+    )

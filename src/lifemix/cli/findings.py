@@ -36,14 +36,18 @@ def training_findings(training: TrainingTable) -> list[Finding]:
     return most_severe_first([*(finding for finding in subjects if finding is not None), *about])
 
 
-def show_findings(screen: Screen, findings: Sequence[Finding], title: str, *, result: bool = False) -> None:
+def show_findings(
+    screen: Screen, findings: Sequence[Finding], title: str, *, result: bool = False
+) -> None:
     """Show findings, one row each; where there are none, nothing. A result is shown with ``--quiet`` too."""
     if not findings:
         return
     table = screen.table("", "")
     table.show_header = False
     for finding in findings:
-        table.add_row(_MARKS[finding.level], f"{escape(finding.text)} [dim]{escape(finding.action)}[/]")
+        table.add_row(
+            _MARKS[finding.level], f"{escape(finding.text)} [dim]{escape(finding.action)}[/]"
+        )
     show = screen.show if result else screen.say
     show(f"\n[bold]{escape(title)}[/]")
     show(table)

@@ -42,7 +42,9 @@ class _FitChoices:
 def fit(
     screen: Screen,
     data: Data,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the model: .safetensors.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the model: .safetensors.")
+    ],
     table: AllOptions,
     model: Annotated[
         str | None,
@@ -54,19 +56,28 @@ def fit(
     fast: Fast = False,
     primitive: Annotated[
         str | None,
-        typer.Option(help="Distribution of the components, such as weibull or lognormal.", rich_help_panel=_SETTINGS),
+        typer.Option(
+            help="Distribution of the components, such as weibull or lognormal.",
+            rich_help_panel=_SETTINGS,
+        ),
     ] = None,
     k: Annotated[
-        int | None, typer.Option("--k", min=1, help="Number of mixture components.", rich_help_panel=_SETTINGS)
+        int | None,
+        typer.Option("--k", min=1, help="Number of mixture components.", rich_help_panel=_SETTINGS),
     ] = None,
     hidden: Annotated[
         str | None,
-        typer.Option(help="Widths of the hidden layers, such as 100,50; none: linear.", rich_help_panel=_SETTINGS),
+        typer.Option(
+            help="Widths of the hidden layers, such as 100,50; none: linear.",
+            rich_help_panel=_SETTINGS,
+        ),
     ] = None,
     dropout: Annotated[
         float | None, typer.Option(min=0, max=0.95, help="Dropout rate.", rich_help_panel=_SETTINGS)
     ] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Learning rate.", rich_help_panel=_SETTINGS)] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Learning rate.", rich_help_panel=_SETTINGS)
+    ] = None,
     search: Annotated[
         bool | None,
         typer.Option(
@@ -77,10 +88,17 @@ def fit(
     ] = None,
     members: Annotated[
         int | None,
-        typer.Option(min=1, help="Size of the ensemble. Default: by the number of rows.", rich_help_panel=_SETTINGS),
+        typer.Option(
+            min=1,
+            help="Size of the ensemble. Default: by the number of rows.",
+            rich_help_panel=_SETTINGS,
+        ),
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=0, help="Maximum number of epochs. Default: 200.", rich_help_panel=_SETTINGS)
+        int | None,
+        typer.Option(
+            min=0, help="Maximum number of epochs. Default: 200.", rich_help_panel=_SETTINGS
+        ),
     ] = None,
     holdout: Annotated[
         float, typer.Option(min=0, max=0.5, help="Share of rows held out for evaluation; 0: none.")
@@ -94,12 +112,18 @@ def fit(
     ] = None,
     holdout_to: Annotated[
         Path | None,
-        typer.Option(help="Write the held-out rows to this table, and leave them out of the saved model."),
+        typer.Option(
+            help="Write the held-out rows to this table, and leave them out of the saved model."
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Fit even where the doctor's findings say stop.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Fit even where the doctor's findings say stop.")
+    ] = False,
     encoder: Annotated[
         str | None,
-        typer.Option(help="Learn from the whole history of visits (--id, --visit): recurrent or attention."),
+        typer.Option(
+            help="Learn from the whole history of visits (--id, --visit): recurrent or attention."
+        ),
     ] = None,
     jobs: Jobs = 1,
     from_disk: FromDisk = False,
@@ -115,16 +139,29 @@ def fit(
     if holdout_to is not None:
         check_output(holdout_to, TABLES, (data, output))
         if refit or holdout == 0:
-            raise SettingError("--holdout-to needs held-out rows: leave out --refit and --holdout 0.")
+            raise SettingError(
+                "--holdout-to needs held-out rows: leave out --refit and --holdout 0."
+            )
     settings = _read_settings(
-        {"primitive": primitive, "k": k, "hidden": hidden, "dropout": dropout, "learning_rate": learning_rate}
+        {
+            "primitive": primitive,
+            "k": k,
+            "hidden": hidden,
+            "dropout": dropout,
+            "learning_rate": learning_rate,
+        }
     )
     if encoder is not None:
         from .fit_histories import fit_histories
 
         if holdout_to is not None or table.visit is None:
             raise SettingError("--encoder needs --visit, and there is no --holdout-to with it.")
-        own: dict[str, Any] = {"members": members, "epochs": epochs, "holdout": holdout, "seed": seed}
+        own: dict[str, Any] = {
+            "members": members,
+            "epochs": epochs,
+            "holdout": holdout,
+            "seed": seed,
+        }
         fit_histories(screen, data, table, output, encoder=encoder, settings=settings, **own)
         return
     _check_from_disk(from_disk, data, refit, holdout_to)
@@ -148,14 +185,20 @@ def fit(
     _run(screen, data, table, output, choices)
 
 
-def _check_from_disk(from_disk: bool, data: Path, refit: bool | None, holdout_to: Path | None) -> None:
+def _check_from_disk(
+    from_disk: bool, data: Path, refit: bool | None, holdout_to: Path | None
+) -> None:
     if data.is_dir() and not from_disk:
         raise SettingError(f"{data} is a folder: add --from-disk to read its files in blocks.")
     if from_disk and (refit or holdout_to is not None):
-        raise SettingError("--from-disk cannot go with --refit and --holdout-to, which need the table in memory.")
+        raise SettingError(
+            "--from-disk cannot go with --refit and --holdout-to, which need the table in memory."
+        )
 
 
-def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices: _FitChoices) -> None:
+def _run(
+    screen: Screen, data: Path, table: TableOptions, output: Path, choices: _FitChoices
+) -> None:
     import numpy as np
 
     from ..persistence import save
@@ -183,7 +226,11 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
     if len(saved_rows) > len(train):
         model = _fit(screen, settings, training, saved_rows, choices.model)
     _say_parts(screen, model)
-    held_out: dict[str, Any] = {"rows": len(test), "refitted": model is not evaluated, "quality": []}
+    held_out: dict[str, Any] = {
+        "rows": len(test),
+        "refitted": model is not evaluated,
+        "quality": [],
+    }
     model.metadata_ = metadata(training, data.name, held_out)
     save(model, output)  # whatever happens when it is measured
     if choices.holdout_to is not None:
@@ -191,19 +238,31 @@ def _run(screen: Screen, data: Path, table: TableOptions, output: Path, choices:
     if len(test):
         horizons = default_horizons(training.y[saved_rows])
         with shown_as_warning(screen, f"{output} is written, but its quality is not known"):
-            held_out["quality"] = measure(screen, evaluated, training, train, test, horizons.tolist(), choices.model)
+            held_out["quality"] = measure(
+                screen, evaluated, training, train, test, horizons.tolist(), choices.model
+            )
             model.metadata_ = metadata(training, data.name, held_out)
             save(model, output)
         findings = [*findings, *check(screen, evaluated, training, test, horizons)]
     say_done = say_paths_done if paths else _say_done
     say_done(screen, data, output, held_out, choices.holdout_to)
-    result: dict[str, Any] = {"output": str(output), "model": choices.model.name, "settings": settings}
+    result: dict[str, Any] = {
+        "output": str(output),
+        "model": choices.model.name,
+        "settings": settings,
+    }
     result |= {"candidates": candidates, "parts": getattr(model, "weights_", None)}
     screen.result({**result, "findings": finding_states(findings), **model.metadata_})
 
 
 def _answer_first(
-    screen: Screen, training: TrainingTable, train: Any, test: Any, table: str, output: Path, choices: _FitChoices
+    screen: Screen,
+    training: TrainingTable,
+    train: Any,
+    test: Any,
+    table: str,
+    output: Path,
+    choices: _FitChoices,
 ) -> None:
     """Fit one network, which takes a moment, say how good it is, and write it where no model would be lost."""
     from ..persistence import save
@@ -214,7 +273,9 @@ def _answer_first(
     with shown_as_warning(screen, "there is no first answer"):
         model = choices.model.first.fit(screen, training, train, {})
         if not output.exists():
-            model.metadata_ = metadata(training, table, {"rows": len(test), "refitted": False, "quality": []})
+            model.metadata_ = metadata(
+                training, table, {"rows": len(test), "refitted": False, "quality": []}
+            )
             save(model, output)
             screen.say(f"  {output} holds it until the better model is ready.", markup=False)
         if len(test):
@@ -233,9 +294,13 @@ def _read_settings(given: dict[str, Any]) -> dict[str, Any]:
     if "hidden" in settings:
         text = settings["hidden"].strip().lower()
         try:
-            settings["hidden"] = () if text in ("none", "") else tuple(int(width) for width in text.split(","))
+            settings["hidden"] = (
+                () if text in ("none", "") else tuple(int(width) for width in text.split(","))
+            )
         except ValueError:
-            raise SettingError(f"--hidden must be widths such as 100 or 100,50, or none; got {text!r}.") from None
+            raise SettingError(
+                f"--hidden must be widths such as 100 or 100,50, or none; got {text!r}."
+            ) from None
     if settings:
         from ..checks import check_settings
         from ..estimators import DeepSurvivalMachines
@@ -264,7 +329,13 @@ def _uses_all_rows(choices: _FitChoices, held_out: int, rows: int) -> bool:
     return held_out > _WORTH_REFIT * rows if choices.refit is None else choices.refit
 
 
-def _fit(screen: Screen, settings: dict[str, Any], training: TrainingTable, rows: Any, choice: ModelChoice) -> Any:
+def _fit(
+    screen: Screen,
+    settings: dict[str, Any],
+    training: TrainingTable,
+    rows: Any,
+    choice: ModelChoice,
+) -> Any:
     which = "all " if len(rows) == len(training.y) else ""
     screen.say(f"Fitting {choice.label} to {which}{len(rows):,} rows ...")
     return choice.fit(screen, training, rows, settings)
@@ -276,18 +347,29 @@ def _say_parts(screen: Screen, model: Any) -> None:
         screen.say(f"LifeMix is {lines[0]}:\n  {lines[1]}.", markup=False)
 
 
-def _say_done(screen: Screen, data: Path, output: Path, held_out: dict[str, Any], rest: Path | None) -> None:
+def _say_done(
+    screen: Screen, data: Path, output: Path, held_out: dict[str, Any], rest: Path | None
+) -> None:
     rows = held_out["rows"]
     if held_out["refitted"]:
         how = "fitted to all rows, with the settings evaluated above"
     else:
-        how = f"fitted without the {rows:,} held-out rows" if rows else "fitted to all rows, not evaluated"
+        how = (
+            f"fitted without the {rows:,} held-out rows"
+            if rows
+            else "fitted to all rows, not evaluated"
+        )
     screen.say()
     screen.wrote(output, f" ({output.stat().st_size / 1e6:.1f} MB): {how}.")
     if rest is not None:
-        screen.say(f"Next: lifemix report {output} {rest} -o report.html, on the rows held out.", markup=False)
+        screen.say(
+            f"Next: lifemix report {output} {rest} -o report.html, on the rows held out.",
+            markup=False,
+        )
         return
-    screen.say(f"Next: lifemix predict {output} NEW_ROWS{data.suffix} -o predictions.csv", markup=False)
+    screen.say(
+        f"Next: lifemix predict {output} NEW_ROWS{data.suffix} -o predictions.csv", markup=False
+    )
     screen.say(
         f"For a report on rows that the model has not seen, fit with --holdout-to held_out.csv, then: lifemix report "
         f"{output} held_out.csv -o report.html",

@@ -51,7 +51,13 @@ def fit_histories(
     screen.say(f"[bold]{escape(str(file))}[/]")
     visits = read_visits(screen, file, table)
     X, every = visits.inputs(), np.arange(len(visits.y))
-    how: dict[str, Any] = {"settings": settings, "members": members, "epochs": epochs, "seed": seed, "encoder": encoder}
+    how: dict[str, Any] = {
+        "settings": settings,
+        "members": members,
+        "epochs": epochs,
+        "seed": seed,
+        "encoder": encoder,
+    }
     quality: list[dict[str, float]] = []
     if holdout > 0:
         train, test = train_validation_split(visits.y, fraction=holdout, random_state=seed)
@@ -60,7 +66,10 @@ def fit_histories(
     model = _fit(screen, X, visits.y, every, **how)
     model.metadata_ = _metadata(visits, data.name, quality)
     save(model, output)
-    screen.wrote(output, f" ({output.stat().st_size / 1e6:.1f} MB): a {encoder} model, fitted to all subjects.")
+    screen.wrote(
+        output,
+        f" ({output.stat().st_size / 1e6:.1f} MB): a {encoder} model, fitted to all subjects.",
+    )
     screen.say(
         f"Next: lifemix predict {output} VISITS{data.suffix} --at TIME, from the visits until then, given survival.",
         markup=False,
@@ -81,7 +90,9 @@ def _fit(
     encoder: str,
 ) -> DeepSurvivalMachines:
     part = X.take(rows)
-    landmarks = part.parts["visits"].landmarks(y[rows], n_per_subject=_PER_SUBJECT, random_state=seed)
+    landmarks = part.parts["visits"].landmarks(
+        y[rows], n_per_subject=_PER_SUBJECT, random_state=seed
+    )
     inputs = Sources(part.take(landmarks.rows).parts | {"visits": landmarks.histories})
     kind = encoder_named(_ENCODERS[encoder])
     assert kind is not None
@@ -89,10 +100,17 @@ def _fit(
     rest = {name: value for name, value in settings.items() if name not in own}
     if "hidden" in own:
         if len(own["hidden"]) != 1:
-            raise SettingError(f"with --visit --hidden is one width, such as 32; got {own['hidden']}.")
+            raise SettingError(
+                f"with --visit --hidden is one width, such as 32; got {own['hidden']}."
+            )
         own["hidden"] = own["hidden"][0]
     model = DeepSurvivalMachines(
-        encoder=kind(**own), n_members=members, max_epochs=epochs, random_state=seed, verbose=screen.progress, **rest
+        encoder=kind(**own),
+        n_members=members,
+        max_epochs=epochs,
+        random_state=seed,
+        verbose=screen.progress,
+        **rest,
     )
     screen.say(f"Fitting to {len(landmarks.rows):,} landmarks of {len(rows):,} subjects ...")
     return model.fit(inputs, landmarks.y).set_params(verbose=False)
@@ -110,7 +128,12 @@ def _measure(
         rows = test[(target.time[test] > s) & (X.parts["visits"].first_times[test] <= s)]
         try:
             found.append(
-                {"landmark": s, "window": window, "at_risk": len(rows), **_at(model, X, target, rows, s, window)}
+                {
+                    "landmark": s,
+                    "window": window,
+                    "at_risk": len(rows),
+                    **_at(model, X, target, rows, s, window),
+                }
             )
         except (LifemixError, ValueError) as error:
             screen.warn(f"quality at {s:g} is not known: {error}")
@@ -120,22 +143,36 @@ def _measure(
     return found
 
 
-def _at(model: DeepSurvivalMachines, X: Sources, target: Any, rows: Any, s: float, window: float) -> dict[str, float]:
+def _at(
+    model: DeepSurvivalMachines, X: Sources, target: Any, rows: Any, s: float, window: float
+) -> dict[str, float]:
     part = X.take(rows)
     known = Sources(part.parts | {"visits": part.parts["visits"].until(s)})
     risk = model.predict_distribution(known).given(s).cumulative_incidence(s + window, 1)[:, 0]
     y = make_target(target.time[rows] - s, target.event[rows])
     auc = float(np.ravel(auc_td(y, y, risk, window, event=1))[0])
-    return {"auc": auc, "brier": float(np.ravel(brier_score(y, y, (1 - risk)[:, None], [window], event=1))[0])}
+    return {
+        "auc": auc,
+        "brier": float(np.ravel(brier_score(y, y, (1 - risk)[:, None], [window], event=1))[0]),
+    }
 
 
 def _show(screen: Screen, found: Sequence[dict[str, float]], unit: str) -> None:
     screen.say("\n[bold]Quality on held-out subjects[/], from the visits until each landmark")
     table = screen.table(
-        "landmark", "at risk", f"AUC within {found[0]['window']:g} {escape(unit)}", "Brier", right=(1, 2, 3)
+        "landmark",
+        "at risk",
+        f"AUC within {found[0]['window']:g} {escape(unit)}",
+        "Brier",
+        right=(1, 2, 3),
     )
     for row in found:
-        table.add_row(f"{row['landmark']:g}", f"{row['at_risk']:,}", f"{row['auc']:.3f}", f"{row['brier']:.3f}")
+        table.add_row(
+            f"{row['landmark']:g}",
+            f"{row['at_risk']:,}",
+            f"{row['auc']:.3f}",
+            f"{row['brier']:.3f}",
+        )
     screen.say(table)
 
 

@@ -63,11 +63,19 @@ def measure(
         screen.warn(f"{name} is left out of the comparison: {reason}")
     held_out = as_target(y[test])
     whose = "" if held_out.subject is None else f" of {held_out.n_subjects:,} subjects"
-    show_quality(screen, quality, training.codes.names, training.options.time_unit, f"{whose} held out from the fit")
+    show_quality(
+        screen,
+        quality,
+        training.codes.names,
+        training.options.time_unit,
+        f"{whose} held out from the fit",
+    )
     return quality
 
 
-def check(screen: Screen, model: Any, training: TrainingTable, test: Any, horizons: Any) -> list[Finding]:
+def check(
+    screen: Screen, model: Any, training: TrainingTable, test: Any, horizons: Any
+) -> list[Finding]:
     """Return and show what the doctor finds about the model on the held-out rows."""
     from ..report import check_model
     from .findings import show_findings

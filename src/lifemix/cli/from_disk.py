@@ -25,18 +25,27 @@ _MOST_HELD_OUT = 20_000  # rows
 
 
 def fit_from_disk(
-    screen: Screen, data: Path, options: TableOptions, output: Path, choice: ModelChoice, holdout: float
+    screen: Screen,
+    data: Path,
+    options: TableOptions,
+    output: Path,
+    choice: ModelChoice,
+    holdout: float,
 ) -> None:
     """Fit a model to a table on disk, write it, and evaluate it on held-out rows."""
     if choice.name != "dsm" or choice.search:
-        raise SettingError("--from-disk fits one model without a search: use --model dsm --no-search.")
+        raise SettingError(
+            "--from-disk fits one model without a search: use --model dsm --no-search."
+        )
     if options.time is None or options.event is None:
         raise SettingError("name the columns of the time and the event: --time and --event.")
     event, options = options.event, options.resolve(TableSource(data).columns)
     labels: set[Any] = set()
     for frame, _ in TableSource(data, columns=[event], categorical=[event]).blocks():
         labels |= set(frame[event].dropna().unique())
-    codes = EventCodes.learn(pd.Series(sorted(labels, key=str), dtype=object), event, options.censored)
+    codes = EventCodes.learn(
+        pd.Series(sorted(labels, key=str), dtype=object), event, options.censored
+    )
     source = _source(data, options, codes, None, options.categorical)
     train, test = source.split(min(holdout, _MOST_HELD_OUT / max(source.n_rows, 1)), choice.seed)
     checkpoint = output.with_name(f"{output.stem}.checkpoint")
@@ -68,7 +77,13 @@ def fit_from_disk(
 
 
 def predict_from_disk(
-    screen: Screen, model: Path, data: Path, given: TableOptions, at: TimeList, quantiles: list[float], output: Path
+    screen: Screen,
+    model: Path,
+    data: Path,
+    given: TableOptions,
+    at: TimeList,
+    quantiles: list[float],
+    output: Path,
 ) -> None:
     """Predict a table on disk and write the predictions."""
     saved = open_model(model)
@@ -80,24 +95,36 @@ def predict_from_disk(
     screen.result({"output": str(output), "rows": n_rows})
 
 
-def evaluate_from_disk(screen: Screen, model: Path, data: Path, given: TableOptions, at: TimeList, seed: int) -> None:
+def evaluate_from_disk(
+    screen: Screen, model: Path, data: Path, given: TableOptions, at: TimeList, seed: int
+) -> None:
     """Evaluate a model on a table on disk."""
     saved = open_model(model)
     options = saved.options.override(given)
     if options.time is None or options.event is None:
-        raise SettingError("the model file does not name the columns of the outcome. Add --time and --event.")
+        raise SettingError(
+            "the model file does not name the columns of the outcome. Add --time and --event."
+        )
     source = _source(data, options, saved.codes, *_columns(saved))
-    quality = evaluate(saved.model, source, at.within(options.time_unit) or saved.horizons, random_state=seed)
+    quality = evaluate(
+        saved.model, source, at.within(options.time_unit) or saved.horizons, random_state=seed
+    )
     screen.show(quality.to_string(index=False), markup=False)
     screen.result({"quality": _records(quality), "rows": source.n_rows})
 
 
 def _source(
-    data: Path, options: TableOptions, codes: EventCodes | None, columns: list[str] | None, categorical: Any
+    data: Path,
+    options: TableOptions,
+    codes: EventCodes | None,
+    columns: list[str] | None,
+    categorical: Any,
 ) -> TableSource:
     event_codes = None
     if codes is not None:
-        event_codes = dict.fromkeys(codes.censored, 0) | {label: code for code, label in enumerate(codes.types, 1)}
+        event_codes = dict.fromkeys(codes.censored, 0) | {
+            label: code for code, label in enumerate(codes.types, 1)
+        }
     return TableSource(
         data,
         options.time,
@@ -119,7 +146,9 @@ def _columns(saved: SavedModel) -> tuple[list[str], list[str]]:
     """Return the covariates of a model, and those that are labels."""
     preprocessor = getattr(saved.model, "preprocessor_", None)
     columns = preprocessor.columns_ if isinstance(preprocessor, TabularPreprocessor) else ()
-    return [str(name) for name in saved.model.feature_names_in_], [column.name for column in columns if column.levels]
+    return [str(name) for name in saved.model.feature_names_in_], [
+        column.name for column in columns if column.levels
+    ]
 
 
 def _records(quality: pd.DataFrame) -> list[dict[str, Any]]:

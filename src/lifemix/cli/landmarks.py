@@ -23,7 +23,9 @@ def default_landmarks(train: Target, test: Target) -> tuple[list[float], float]:
 
     A window that goes beyond the follow-up is left out.
     """
-    first, middle, _ = (float(f"{time:.3g}") for time in train.event_quantiles((0.25, 0.5, 0.75), None))
+    first, middle, _ = (
+        float(f"{time:.3g}") for time in train.event_quantiles((0.25, 0.5, 0.75), None)
+    )
     last = min(float(train.time.max()), float(test.joined().time.max()))
     return [s for s in sorted({0.0, first, middle}) if s + first < last], first
 
@@ -51,7 +53,15 @@ def add_landmark_measures(
         code = None if train.n_events <= 1 else event
         risk = landmark_risk(model, X, target, at, length, code)
         table = evaluate_landmarks(
-            train, target, risk, at, length, code, measures=_MEASURES, n_bootstrap=resamples, random_state=seed
+            train,
+            target,
+            risk,
+            at,
+            length,
+            code,
+            measures=_MEASURES,
+            n_bootstrap=resamples,
+            random_state=seed,
         )
         for name in _MEASURES:
             rows = table[table["metric"] == name]

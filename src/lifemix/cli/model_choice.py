@@ -47,17 +47,34 @@ class ModelChoice:
         """Return what is to be fitted: what is said about a network is said about Deep Survival Machines."""
         check_jobs(jobs)
         told = {**{f"--{key.replace('_', '-')}": value for key, value in settings.items()}}
-        told |= {"--members": members, "--epochs": epochs, "--search": search, "--fast": fast or None}
+        told |= {
+            "--members": members,
+            "--epochs": epochs,
+            "--search": search,
+            "--fast": fast or None,
+        }
         given = [option for option, value in told.items() if value is not None]
         name = (name or ("dsm" if given or intervals else "lifemix")).lower()
         if name not in MODEL_NAMES:
             raise SettingError(f"--model must be one of {', '.join(MODEL_NAMES)}; got {name!r}.")
         if given and name != "dsm":
-            raise SettingError(f"{given[0]} is for networks; got --model {name}. Leave it out, or use --model dsm.")
+            raise SettingError(
+                f"{given[0]} is for networks; got --model {name}. Leave it out, or use --model dsm."
+            )
         if fast and search:
-            raise SettingError("--fast fits one network without a search; leave out --search, or --fast.")
+            raise SettingError(
+                "--fast fits one network without a search; leave out --search, or --fast."
+            )
         members = 1 if fast and members is None else members
-        return cls(name, settings, name == "dsm" and not fast and search is not False, members, epochs, jobs, seed)
+        return cls(
+            name,
+            settings,
+            name == "dsm" and not fast and search is not False,
+            members,
+            epochs,
+            jobs,
+            seed,
+        )
 
     @property
     def label(self) -> str:
@@ -88,7 +105,9 @@ class ModelChoice:
             chosen["batch_size"] = batch_size(len(y))
         return DeepSurvivalMachines(**chosen, random_state=self.seed)
 
-    def fit(self, screen: Screen, training: TrainingTable, rows: Any, settings: Mapping[str, Any]) -> Any:
+    def fit(
+        self, screen: Screen, training: TrainingTable, rows: Any, settings: Mapping[str, Any]
+    ) -> Any:
         """Return the model fitted to some rows of a table, with its progress on the screen."""
         X, y = training.X.iloc[rows], training.y[rows]
         model = self.make(y, settings)
@@ -104,7 +123,9 @@ class ModelChoice:
 def check_jobs(jobs: int) -> None:
     """Refuse a number of processes that is none."""
     if jobs == 0 or jobs < -1:
-        raise SettingError(f"--jobs must be a number of processes, or -1 for one per core; got {jobs}.")
+        raise SettingError(
+            f"--jobs must be a number of processes, or -1 for one per core; got {jobs}."
+        )
 
 
 def composition(model: Any) -> list[str]:

@@ -58,7 +58,9 @@ class SavedModel:
         """
         columns = [str(name) for name in getattr(self.model, "feature_names_in_", ())]
         if not columns:
-            raise InputError("the model was fitted to an array without column names; use it from Python.")
+            raise InputError(
+                "the model was fitted to an array without column names; use it from Python."
+            )
         given = list(table.frame.columns)
         absent = [name for name in columns if name not in given]
         if absent:
@@ -81,7 +83,11 @@ class SavedModel:
     def _refuse_numbers_as_text(self, frame: pd.DataFrame) -> None:
         """Refuse texts such as 15,7 in a column that held numbers in training."""
         numeric = {"numbers", "0 / 1"}
-        for name in [column["name"] for column in self.metadata.get("columns", ()) if column["kind"] in numeric]:
+        for name in [
+            column["name"]
+            for column in self.metadata.get("columns", ())
+            if column["kind"] in numeric
+        ]:
             values = frame.get(name, pd.Series(dtype=float)).dropna().head(50)
             texts = values[pd.to_numeric(values, errors="coerce").isna()].astype(str).tolist()
             if looks_like_numbers(texts).sum() > len(texts) / 2:
@@ -113,9 +119,9 @@ def open_outcomes(
             "the model file does not name the columns of the outcome (it was made in Python). Add --time and --event."
         )
     table = read_table(data, options)
-    TableOptions(options.time, options.event, entry=options.entry, upper=options.upper, id=given.id).resolve(
-        list(table.frame.columns)
-    )
+    TableOptions(
+        options.time, options.event, entry=options.entry, upper=options.upper, id=given.id
+    ).resolve(list(table.frame.columns))
     learn_codes = given.censored or (given.event and given.event != saved.options.event)
     codes = None if learn_codes else saved.codes
     table, options = visits_as_intervals(table, options, codes)
@@ -123,7 +129,9 @@ def open_outcomes(
     X = saved.covariates(table, screen, options.apart)
     screen.say(f"[bold]{escape(str(table))}[/]")
     if saved.model.training_summary_.matches(as_target(y)):
-        screen.warn("these look like the training rows of the model: its quality on other rows will be lower.")
+        screen.warn(
+            "these look like the training rows of the model: its quality on other rows will be lower."
+        )
     complete = (X if rows.all() else X[rows]).reset_index(drop=True)
     return replace(saved, options=options), TableData(complete), y
 

@@ -9,7 +9,18 @@ import typer
 
 from ..errors import SettingError
 
-__all__ = ["Data", "Fast", "FromDisk", "Jobs", "Model", "Page", "Seed", "Times", "parse_numbers", "split_names"]
+__all__ = [
+    "Data",
+    "Fast",
+    "FromDisk",
+    "Jobs",
+    "Model",
+    "Page",
+    "Seed",
+    "Times",
+    "parse_numbers",
+    "split_names",
+]
 
 Data = Annotated[
     Path,
@@ -18,14 +29,28 @@ Data = Annotated[
         show_default=False,
     ),
 ]
-Model = Annotated[Path, typer.Argument(help="A model file written by lifemix fit: .safetensors.", show_default=False)]
+Model = Annotated[
+    Path,
+    typer.Argument(help="A model file written by lifemix fit: .safetensors.", show_default=False),
+]
 Page = Annotated[Path, typer.Option("--output", "-o", help="Where to write the page: .html.")]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes to use; -1: one per core. The result is the same.")]
-Fast = Annotated[bool, typer.Option("--fast", help="One network with default settings: quick, and less accurate.")]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs", "-j", help="Processes to use; -1: one per core. The result is the same."
+    ),
+]
+Fast = Annotated[
+    bool,
+    typer.Option("--fast", help="One network with default settings: quick, and less accurate."),
+]
 FromDisk = Annotated[
     bool,
-    typer.Option("--from-disk", help="Read the table in blocks: a Parquet, Feather or CSV file, or a folder of them."),
+    typer.Option(
+        "--from-disk",
+        help="Read the table in blocks: a Parquet, Feather or CSV file, or a folder of them.",
+    ),
 ]
 Times = Annotated[
     list[str] | None,
@@ -43,7 +68,9 @@ def parse_numbers(texts: list[str] | None, option: str, low: float, high: float)
         try:
             number = float(part)
         except ValueError:
-            raise SettingError(f"{option} must be numbers, such as {option} 1,2,5; got {part!r}.") from None
+            raise SettingError(
+                f"{option} must be numbers, such as {option} 1,2,5; got {part!r}."
+            ) from None
         if not low <= number <= high:
             raise SettingError(f"{option} must lie between {low:g} and {high:g}; got {part}.")
         numbers.add(number)

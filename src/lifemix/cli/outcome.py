@@ -42,8 +42,33 @@ _CENSORED_WORDS = {
     "survived",
 }
 _EVENT_PARTS = (
-    *("dead", "death", "died", "deceas", "event", "relaps", "recur", "progress", "fail", "yes", "true", "transplant"),
-    *("churn", "cancel", "default", "infarct", "stroke", "diagnos", "expired", "exitus", "mort", "décès", "tod"),
+    *(
+        "dead",
+        "death",
+        "died",
+        "deceas",
+        "event",
+        "relaps",
+        "recur",
+        "progress",
+        "fail",
+        "yes",
+        "true",
+        "transplant",
+    ),
+    *(
+        "churn",
+        "cancel",
+        "default",
+        "infarct",
+        "stroke",
+        "diagnos",
+        "expired",
+        "exitus",
+        "mort",
+        "décès",
+        "tod",
+    ),
 )
 
 
@@ -68,7 +93,9 @@ class EventCodes:
 
     def encode(self, values: pd.Series[Any], column: str) -> NDArray[np.int64]:
         """Return one code per row."""
-        code = dict.fromkeys(self.censored, 0) | {label: number for number, label in enumerate(self.types, 1)}
+        code = dict.fromkeys(self.censored, 0) | {
+            label: number for number, label in enumerate(self.types, 1)
+        }
         texts = values.map(_label_text)
         unknown = sorted(set(texts) - set(code))
         if unknown:
@@ -100,16 +127,27 @@ def read_target(
             "Complete them, or leave them out with --skip-incomplete."
         )
     if not rows.any():
-        raise TargetError(f"no row has both a time ({options.time!r}) and an event ({options.event!r}).")
-    if pd.api.types.is_float_dtype(event.dtype) and not (event[rows] == np.floor(event[rows])).all():
-        raise TargetError(f"the event column {options.event!r} has fractions; expected whole numbers or words.")
+        raise TargetError(
+            f"no row has both a time ({options.time!r}) and an event ({options.event!r})."
+        )
+    if (
+        pd.api.types.is_float_dtype(event.dtype)
+        and not (event[rows] == np.floor(event[rows])).all()
+    ):
+        raise TargetError(
+            f"the event column {options.event!r} has fractions; expected whole numbers or words."
+        )
     codes = codes or EventCodes.learn(event[rows], options.event, options.censored)
     _refuse_negative(time[rows], options.time)
     given = (
         time[rows],
         codes.encode(event[rows], options.event),
-        None if options.entry is None else read_times(frame, options.entry, "--entry", options)[rows],
-        None if options.upper is None else read_times(frame, options.upper, "--upper", options)[rows],
+        None
+        if options.entry is None
+        else read_times(frame, options.entry, "--entry", options)[rows],
+        None
+        if options.upper is None
+        else read_times(frame, options.upper, "--upper", options)[rows],
         None if options.id not in frame.columns else _subjects(frame, options.id)[rows],
     )
     try:
@@ -119,11 +157,15 @@ def read_target(
     return rows, y, codes
 
 
-def read_times(frame: pd.DataFrame, column: str, option: str, options: TableOptions) -> NDArray[np.float64]:
+def read_times(
+    frame: pd.DataFrame, column: str, option: str, options: TableOptions
+) -> NDArray[np.float64]:
     """Return a column of the outcome as numbers, NaN where missing; dates count from the origin."""
     values = frame[column]
     if pd.api.types.is_timedelta64_dtype(values.dtype):
-        raise TargetError(f"column {column!r} ({option}) holds durations; expected numbers. Divide them by a unit.")
+        raise TargetError(
+            f"column {column!r} ({option}) holds durations; expected numbers. Divide them by a unit."
+        )
     if holds_dates(values):
         return _time_since_origin(frame, column, option, options)
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
@@ -147,7 +189,11 @@ def holds_dates(values: pd.Series[Any]) -> bool:
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         return True
     texts = values.dropna().iloc[:50]
-    return len(texts) > 0 and not isinstance(texts.dtype, pd.CategoricalDtype) and len(_readings(texts)) > 0
+    return (
+        len(texts) > 0
+        and not isinstance(texts.dtype, pd.CategoricalDtype)
+        and len(_readings(texts)) > 0
+    )
 
 
 def to_dates(name: str, values: pd.Series[Any], order: str | None) -> pd.Series[Any]:
@@ -155,7 +201,9 @@ def to_dates(name: str, values: pd.Series[Any], order: str | None) -> pd.Series[
     if not pd.api.types.is_datetime64_any_dtype(values.dtype):
         readings = _readings(values)
         if not readings:
-            raise CovariateError(f"column {name!r} mixes dates of several formats, or has wrong ones. Correct them.")
+            raise CovariateError(
+                f"column {name!r} mixes dates of several formats, or has wrong ones. Correct them."
+            )
         if order is not None and len(readings) > 1:
             return readings[_DAY_FIRST if order == "dmy" else _MONTH_FIRST]
         values, *others = readings.values()
@@ -188,13 +236,19 @@ def _origin(frame: pd.DataFrame, options: TableOptions) -> Any:
     if is_date_text(column):
         return pd.Timestamp(column)
     if column not in frame:
-        raise CovariateError(f"the table has no column {column!r} (--origin), from which dates are counted.")
+        raise CovariateError(
+            f"the table has no column {column!r} (--origin), from which dates are counted."
+        )
     if not holds_dates(frame[column]):
-        raise SettingError(f"--origin must be a column of dates, or a date such as 2020-01-31; got {column!r}.")
+        raise SettingError(
+            f"--origin must be a column of dates, or a date such as 2020-01-31; got {column!r}."
+        )
     return to_dates(column, frame[column], options.date_order)
 
 
-def _time_since_origin(frame: pd.DataFrame, column: str, option: str, options: TableOptions) -> NDArray[np.float64]:
+def _time_since_origin(
+    frame: pd.DataFrame, column: str, option: str, options: TableOptions
+) -> NDArray[np.float64]:
     """Return a column of dates as times since the origin, NaN if missing."""
     if options.origin is None:
         raise TargetError(
@@ -203,12 +257,16 @@ def _time_since_origin(frame: pd.DataFrame, column: str, option: str, options: T
         )
     days = unit_days(options.time_unit or "days")
     if days is None:
-        raise SettingError(f"--unit must be one of {', '.join(DAYS)} to count dates; got {options.time_unit!r}.")
+        raise SettingError(
+            f"--unit must be one of {', '.join(DAYS)} to count dates; got {options.time_unit!r}."
+        )
     elapsed = to_dates(column, frame[column], options.date_order) - _origin(frame, options)
     return elapsed.dt.total_seconds().to_numpy(dtype=np.float64) / 86400 / days
 
 
-def dates_to_years(frame: pd.DataFrame, names: Sequence[str], options: TableOptions) -> tuple[pd.DataFrame, list[str]]:
+def dates_to_years(
+    frame: pd.DataFrame, names: Sequence[str], options: TableOptions
+) -> tuple[pd.DataFrame, list[str]]:
     """Return a table whose date columns are years before the origin, and the names of these columns.
 
     Without an origin they stay dates. So do columns with dates after the origin, unless ``--keep`` names them.
@@ -265,7 +323,9 @@ def _given(labels: list[str], column: str, censored: Sequence[str]) -> list[str]
     found = [label for label in labels if label in censored]
     absent = [label for label in censored if label not in labels]
     if absent:
-        raise TargetError(f"the event column {column!r} has no value {_some(absent)}; it has {_some(labels)}.")
+        raise TargetError(
+            f"the event column {column!r} has no value {_some(absent)}; it has {_some(labels)}."
+        )
     return found
 
 
@@ -281,9 +341,13 @@ def _guess(labels: list[str], column: str) -> list[str]:
             f"event types. {_ask(labels)}"
         )
     several = (
-        f"several of which may mean censored: {_some(found)}" if found else "none of which is known to mean censored"
+        f"several of which may mean censored: {_some(found)}"
+        if found
+        else "none of which is known to mean censored"
     )
-    raise TargetError(f"the event column {column!r} has the values {_some(labels)}, {several}. {_ask(found or labels)}")
+    raise TargetError(
+        f"the event column {column!r} has the values {_some(labels)}, {several}. {_ask(found or labels)}"
+    )
 
 
 def _ask(labels: Sequence[str]) -> str:

@@ -52,7 +52,9 @@ class Screen:
     def result(self, data: Any) -> None:
         """Write the result as JSON, with ``--json``."""
         if self.as_json:
-            sys.stdout.write(json.dumps(plain(data), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+            sys.stdout.write(
+                json.dumps(plain(data), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+            )
 
     def warn(self, message: str) -> None:
         """Show a warning, each only once."""
@@ -166,7 +168,9 @@ class Screen:
         table = Table(header_style="bold", box=None, padding=(0, 1))
         numbers = set(right)
         for place, name in enumerate(columns):
-            table.add_column(escape(name), justify="right" if place in numbers else "left", overflow="fold")
+            table.add_column(
+                escape(name), justify="right" if place in numbers else "left", overflow="fold"
+            )
         return table
 
 
@@ -210,11 +214,23 @@ def at_times(times: Iterable[float], unit: str) -> str:
 
 def settings_text(settings: Mapping[str, Any]) -> str:
     """Return the settings of a model in one line."""
-    words = {"primitive": "distribution", "k": "components", "hidden": "hidden layers", "n_members": "members"}
-    order = [*(name for name in words if name in settings), *(name for name in settings if name not in words)]
+    words = {
+        "primitive": "distribution",
+        "k": "components",
+        "hidden": "hidden layers",
+        "n_members": "members",
+    }
+    order = [
+        *(name for name in words if name in settings),
+        *(name for name in settings if name not in words),
+    ]
     shown = []
     for name in order:
         value = settings[name]
-        text = ("none (linear)" if not value else ", ".join(map(str, value))) if name == "hidden" else str(value)
+        text = (
+            ("none (linear)" if not value else ", ".join(map(str, value)))
+            if name == "hidden"
+            else str(value)
+        )
         shown.append(f"{words.get(name, name.replace('_', ' '))} {text}")
     return "; ".join(shown) or "defaults"

@@ -44,7 +44,9 @@ def check_table_path(path: Path) -> None:
             f"also compressed as {', '.join(_COMPRESSED)}. Save the table as CSV."
         )
     if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty; expected a line of column names and one line per subject.")
+        raise InputError(
+            f"{path.name} is empty; expected a line of column names and one line per subject."
+        )
 
 
 def table_suffix(path: Path) -> str:
@@ -57,12 +59,16 @@ def check_model_path(path: Path) -> None:
     """Refuse a file that cannot be a model, by its name."""
     _check_there(path)
     if path.suffix.lower() in _COMPRESSED or table_suffix(path) in _TABLES_READ:
-        raise InputError(f"{path.name} is a table; expected a model file here, and the table after it.")
+        raise InputError(
+            f"{path.name} is a table; expected a model file here, and the table after it."
+        )
 
 
 def _check_there(path: Path) -> None:
     if path == STANDARD_INPUT:
-        raise InputError("only a table can come from the standard input; expected the path of a file here.")
+        raise InputError(
+            "only a table can come from the standard input; expected the path of a file here."
+        )
     if path.is_dir():
         raise InputError(f"{path} is a folder; expected a file.")
     if not path.exists():
@@ -72,7 +78,9 @@ def _check_there(path: Path) -> None:
 def check_output(path: Path, suffixes: tuple[str, ...], inputs: tuple[Path, ...] = ()) -> None:
     """Refuse a file that could not, or must not, be written in the end."""
     if not path.name.lower().endswith(suffixes):
-        raise SettingError(f"the output's name must end in {' or '.join(suffixes)}; got {path.name!r}. Rename it.")
+        raise SettingError(
+            f"the output's name must end in {' or '.join(suffixes)}; got {path.name!r}. Rename it."
+        )
     if path.is_dir():
         raise SettingError(f"{path} is a folder; expected the name of a file.")
     folder = path.absolute().parent
@@ -82,4 +90,6 @@ def check_output(path: Path, suffixes: tuple[str, ...], inputs: tuple[Path, ...]
         raise SettingError(f"the folder {folder} cannot be written to. Write somewhere else.")
     for given in inputs:
         if path.exists() and given.exists() and path.samefile(given):
-            raise SettingError(f"{path} is the input; it would be overwritten. Choose another name for the output.")
+            raise SettingError(
+                f"{path} is the input; it would be overwritten. Choose another name for the output."
+            )

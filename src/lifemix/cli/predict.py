@@ -32,11 +32,15 @@ def predict(
     data: Data,
     table: FileOptions,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write: .csv, .tsv or .parquet. Default: the screen.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Where to write: .csv, .tsv or .parquet. Default: the screen."
+        ),
     ] = None,
     times: Times = None,
     quantiles: Annotated[
-        list[str] | None, typer.Option(help="Quantiles of the time besides the median, such as 0.1,0.9.")
+        list[str] | None,
+        typer.Option(help="Quantiles of the time besides the median, such as 0.1,0.9."),
     ] = None,
     escape_formulas: Annotated[
         bool,
@@ -64,7 +68,9 @@ def predict(
         check_output(output, TABLES, (model, data))
     if from_disk:
         if output is None or escape_formulas:
-            raise SettingError("--from-disk needs a file: add -o predictions.parquet, without --escape-formulas.")
+            raise SettingError(
+                "--from-disk needs a file: add -o predictions.parquet, without --escape-formulas."
+            )
         from .from_disk import predict_from_disk
 
         predict_from_disk(screen, model, data, table, at, levels, output)
@@ -84,7 +90,12 @@ def predict(
 
 
 def _predict_table(
-    screen: Screen, model: Path, data: Path, given: TableOptions, at: TimeList, quantiles: list[float]
+    screen: Screen,
+    model: Path,
+    data: Path,
+    given: TableOptions,
+    at: TimeList,
+    quantiles: list[float],
 ) -> pd.DataFrame:
     import pandas as pd
 
@@ -115,7 +126,9 @@ def _predict_table(
     with screen.bar("predicting", len(X)) as advance:
         for start in range(0, len(X), _BLOCK):
             block = X.iloc[start : start + _BLOCK]
-            blocks.append(predicted_columns(saved.model, block, times, saved.event_names, quantiles))
+            blocks.append(
+                predicted_columns(saved.model, block, times, saved.event_names, quantiles)
+            )
             advance(len(blocks[-1]))
     subjects = _subjects(table.frame, options)
     result = pd.concat([subjects, pd.concat(blocks, ignore_index=True)], axis=1)
@@ -132,7 +145,9 @@ def _subjects(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
     return pd.DataFrame({"row": range(1, len(frame) + 1)})
 
 
-def _warn_beyond(screen: Screen, saved: SavedModel, times: list[float], result: pd.DataFrame) -> None:
+def _warn_beyond(
+    screen: Screen, saved: SavedModel, times: list[float], result: pd.DataFrame
+) -> None:
     """Warn of predictions beyond the last time of the training data."""
     last = float(saved.model.training_target_.time.max())
     far = [t for t in times if t > last]
@@ -142,16 +157,26 @@ def _warn_beyond(screen: Screen, saved: SavedModel, times: list[float], result: 
         )
     beyond = int((result["median"] > last).sum()) if "median" in result else 0
     if beyond:
-        screen.warn(f"{beyond:,} of {len(result):,} medians lie beyond the last training time, {last:g}: extrapolated.")
+        screen.warn(
+            f"{beyond:,} of {len(result):,} medians lie beyond the last training time, {last:g}: extrapolated."
+        )
 
 
 def _without_formulas(result: pd.DataFrame) -> pd.DataFrame:
     """Return a table in which no text, names of columns included, begins like a formula of a spreadsheet."""
 
     def plain(value: Any) -> Any:
-        return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+        return (
+            f"'{value}"
+            if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+            else value
+        )
 
-    texts = {name: result[name].map(plain) for name in result.columns if result[name].dtype.kind not in "fi"}
+    texts = {
+        name: result[name].map(plain)
+        for name in result.columns
+        if result[name].dtype.kind not in "fi"
+    }
     return result.assign(**texts).rename(columns=plain)
 
 
@@ -165,7 +190,9 @@ def _show(screen: Screen, result: pd.DataFrame) -> None:
     for title, part in ({"": names} if len(names) <= _MOST_COLUMNS else parts).items():
         _show_part(screen, title, result[[first, *part]])
     if len(result) > _SHOWN:
-        screen.say(f"  ... {len(result) - _SHOWN:,} more rows; -o predictions.csv writes all of them.")
+        screen.say(
+            f"  ... {len(result) - _SHOWN:,} more rows; -o predictions.csv writes all of them."
+        )
 
 
 def _show_part(screen: Screen, title: str, result: pd.DataFrame) -> None:
@@ -175,7 +202,9 @@ def _show_part(screen: Screen, title: str, result: pd.DataFrame) -> None:
         screen.show(f"\n[bold]{escape(title)}[/]")
         heads = [name.removeprefix(f"{title}_") for name in result.columns[1:]]
     else:
-        heads = ["\n".join(name.rsplit("_", 1)) for name in result.columns[1:]]  # narrow, so that many columns fit
+        heads = [
+            "\n".join(name.rsplit("_", 1)) for name in result.columns[1:]
+        ]  # narrow, so that many columns fit
     table = screen.table(result.columns[0], *heads, right=range(1, len(result.columns)))
     for row in result.head(_SHOWN).itertuples(index=False):
         values = zip(result.columns[1:], row[1:], strict=True)

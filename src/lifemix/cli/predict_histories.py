@@ -42,18 +42,26 @@ def predict_histories(
     check_columns(columns, [("--id", str(options.id)), ("--visit", str(options.visit))])
     absent = [name for name in (*fixed, *changing) if name not in columns]
     if absent:
-        raise CovariateError(f"{table.name} lacks {', '.join(map(repr, absent))}, which the model needs.")
+        raise CovariateError(
+            f"{table.name} lacks {', '.join(map(repr, absent))}, which the model needs."
+        )
     frame = table.frame
     labels = {name: frame[name].astype("category") for name in options.categorical if name in frame}
     X = histories_of(frame.assign(**labels), options, fixed, changing, None)
     X, landmark = _until(screen, X, options)
     distribution: Any = saved.model.predict_distribution(X).given(landmark)
     histories = X.parts["visits"]
-    found = {str(options.id): histories.subjects, "landmark": landmark, "visits": histories.n_visits}
+    found = {
+        str(options.id): histories.subjects,
+        "landmark": landmark,
+        "visits": histories.n_visits,
+    }
     survival = distribution.survival(times)
     found |= {f"survival_{t:.10g}": survival[:, i] for i, t in enumerate(times)}
     if saved.model.n_events_ > 1:
-        for name, incidence in zip(saved.event_names, distribution.cumulative_incidences(times), strict=True):
+        for name, incidence in zip(
+            saved.event_names, distribution.cumulative_incidences(times), strict=True
+        ):
             word = "_".join(name.removeprefix("event ").split())
             found |= {f"incidence_{word}_{t:.10g}": incidence[:, i] for i, t in enumerate(times)}
     return pd.DataFrame({**found, "median": distribution.median()})
@@ -69,9 +77,15 @@ def _until(screen: Screen, X: Sources, options: TableOptions) -> tuple[Sources, 
         landmark = np.full(len(X), point)
     known = (histories.first_times <= landmark) & (landmark >= 0)
     if not known.any():
-        raise SettingError(f"no subject has a visit by {landmark[0]:g}. Give a later time with --at.")
+        raise SettingError(
+            f"no subject has a visit by {landmark[0]:g}. Give a later time with --at."
+        )
     if not known.all():
-        screen.warn(f"{int((~known).sum())} of {len(X)} subjects have no visit by then and are left out.")
+        screen.warn(
+            f"{int((~known).sum())} of {len(X)} subjects have no visit by then and are left out."
+        )
     rows = np.flatnonzero(known)
     part = X.take(rows)
-    return Sources(part.parts | {"visits": part.parts["visits"].until(landmark[rows])}), landmark[rows]
+    return Sources(part.parts | {"visits": part.parts["visits"].until(landmark[rows])}), landmark[
+        rows
+    ]

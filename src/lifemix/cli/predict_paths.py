@@ -46,19 +46,32 @@ def predict_subjects(
 
 
 def _along(
-    screen: Screen, saved: SavedModel, frame: pd.DataFrame, X: pd.DataFrame, options: TableOptions, times: list[float]
+    screen: Screen,
+    saved: SavedModel,
+    frame: pd.DataFrame,
+    X: pd.DataFrame,
+    options: TableOptions,
+    times: list[float],
 ) -> pd.DataFrame:
     """Return one row per subject: survival and incidences along its rows."""
     start, stop = _interval(frame, options)
     subject = frame[options.id]
     place = X, start, stop, subject, times
     number, count = first_appearance(subject_codes(subject))
-    beyond = "the last row is kept" if options.extend else "empty, unless --extend keeps the last row"
-    screen.say(f"Along the rows of {count:,} subjects, from the first start of each; beyond the last stop {beyond}.")
+    beyond = (
+        "the last row is kept" if options.extend else "empty, unless --extend keeps the last row"
+    )
+    screen.say(
+        f"Along the rows of {count:,} subjects, from the first start of each; beyond the last stop {beyond}."
+    )
     columns: dict[str, Any] = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LifemixWarning)  # that curves end with their rows has been said
-        columns |= _named("survival", times, saved.model.predict_path(*place, extend=options.extend))
+        warnings.simplefilter(
+            "ignore", LifemixWarning
+        )  # that curves end with their rows has been said
+        columns |= _named(
+            "survival", times, saved.model.predict_path(*place, extend=options.extend)
+        )
         for event, name in _several(saved):
             curve = saved.model.predict_path(*place, event=event, extend=options.extend)
             columns |= _named(name, times, curve)
@@ -87,11 +100,19 @@ def _at_landmark(
         start, stop = _interval(frame, options)
         rows = np.flatnonzero((start <= landmark) & (landmark < stop))
         if not len(rows):
-            raise SettingError(f"--landmark {landmark:g} lies in no row of the table. Use an earlier one.")
+            raise SettingError(
+                f"--landmark {landmark:g} lies in no row of the table. Use an earlier one."
+            )
     screen.say(f"Given survival to {landmark:g}, from the {len(rows):,} rows that hold there.")
     distribution = saved.model.predict_distribution(X.iloc[rows]).given(landmark)
-    who = frame[options.id].iloc[rows] if options.id in frame.columns else pd.Series(rows + 1, name="row")
-    columns = {str(who.name): who.to_numpy()} | _named("survival", times, distribution.survival(times))
+    who = (
+        frame[options.id].iloc[rows]
+        if options.id in frame.columns
+        else pd.Series(rows + 1, name="row")
+    )
+    columns = {str(who.name): who.to_numpy()} | _named(
+        "survival", times, distribution.survival(times)
+    )
     for event, name in _several(saved):
         columns |= _named(name, times, distribution.cumulative_incidence(times, event))
     columns["median"] = distribution.median()
@@ -113,4 +134,6 @@ def _named(name: str, times: list[float], values: Any) -> dict[str, Any]:
 
 def _interval(frame: pd.DataFrame, options: TableOptions) -> tuple[Any, Any]:
     start = read_times(frame, str(options.entry), "--start", options)
-    return np.where(np.isnan(start), 0.0, start), read_times(frame, str(options.time), "--time", options)
+    return np.where(np.isnan(start), 0.0, start), read_times(
+        frame, str(options.time), "--time", options
+    )

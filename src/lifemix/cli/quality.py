@@ -12,16 +12,31 @@ from rich.markup import escape
 
 from ..errors import LifemixError, LifemixWarning
 from ..estimators import DeepSurvivalMachines
-from ..metrics import aalen_johansen, concordance_antolini, evaluate, predicted_risks, registered_measures
+from ..metrics import (
+    aalen_johansen,
+    concordance_antolini,
+    evaluate,
+    predicted_risks,
+    registered_measures,
+)
 from ..preprocessing.reading import TableData
 from ..target import Target, as_target
 from .landmarks import add_landmark_measures
 from .output import Screen, at_times, shown_number
 
-__all__ = ["ModelQuality", "first_lines", "measure_models", "show_directions", "show_quality", "shown_measures"]
+__all__ = [
+    "ModelQuality",
+    "first_lines",
+    "measure_models",
+    "show_directions",
+    "show_quality",
+    "shown_measures",
+]
 
 _RESAMPLES = 200
-_MANY_ROWS = 5_000  # with more, intervals are narrow and slow to compute: a quarter of the resamples will do
+_MANY_ROWS = (
+    5_000  # with more, intervals are narrow and slow to compute: a quarter of the resamples will do
+)
 _WIDE = 0.15  # an interval of the concordance that says little
 
 ByEvent = dict[int, list[Any]]
@@ -89,8 +104,18 @@ def measure_models(
             quality.log_likelihood = model.log_likelihood(X, y) / len(X)
             quality.log_likelihood_without = _without_covariates(model.primitive, y_train, y)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LifemixWarning)  # a measure without a value is shown as such
-            _add_measures(quality, model, as_target(y_train), X, as_target(y), None if found else seed, landmarks)
+            warnings.simplefilter(
+                "ignore", LifemixWarning
+            )  # a measure without a value is shown as such
+            _add_measures(
+                quality,
+                model,
+                as_target(y_train),
+                X,
+                as_target(y),
+                None if found else seed,
+                landmarks,
+            )
         found.append(quality)
     return found
 
@@ -98,9 +123,9 @@ def measure_models(
 def _without_covariates(primitive: Any, y_train: Any, y: Any) -> float:
     """Return the log-likelihood per row of one distribution for all rows, fitted to the training rows."""
     nothing = [np.zeros((len(as_target(part)), 1)) for part in (y_train, y)]
-    model = DeepSurvivalMachines(primitive, k=1, hidden=(), n_members=1, preprocessor=None, max_epochs=0).fit(
-        nothing[0], y_train
-    )
+    model = DeepSurvivalMachines(
+        primitive, k=1, hidden=(), n_members=1, preprocessor=None, max_epochs=0
+    ).fit(nothing[0], y_train)
     return model.log_likelihood(nothing[1], y) / len(nothing[1])
 
 
@@ -123,11 +148,19 @@ def _add_measures(
     if target.truncated.any() or train.truncated.any():
         quality.without = "with late entry the weights for censoring do not apply, so there is no Brier score or C^td"
         times = np.unique(np.quantile(target.time, np.linspace(0, 1, 101)))
-        quality.antolini = concordance_antolini(target, model.predict_survival_function(X, times), times)
+        quality.antolini = concordance_antolini(
+            target, model.predict_survival_function(X, times), times
+        )
         return
     try:
         table = evaluate(
-            model, train, X, target, quality.horizons, n_bootstrap=resamples, random_state=0 if seed is None else seed
+            model,
+            train,
+            X,
+            target,
+            quality.horizons,
+            n_bootstrap=resamples,
+            random_state=0 if seed is None else seed,
         )
     except LifemixError as error:
         quality.without = str(error).rstrip(".")
@@ -174,7 +207,8 @@ class ShownMeasure(NamedTuple):
 def shown_measures(values: Mapping[str, ByEvent], event: int) -> list[ShownMeasure]:
     """Return the measures that were taken of an event type, in the order of their registration."""
     known = {
-        each.name: ShownMeasure(each.name, each.label, each.better, each.percent) for each in registered_measures()
+        each.name: ShownMeasure(each.name, each.label, each.better, each.percent)
+        for each in registered_measures()
     }
     every = known | {name: ShownMeasure(name, name) for name in values if name not in known}
     return [measure for measure in every.values() if event in values.get(measure.name, {})]
@@ -189,7 +223,11 @@ def show_directions(screen: Screen, measures: Sequence[ShownMeasure]) -> None:
 
 
 def show_quality(
-    screen: Screen, measured: Sequence[ModelQuality], names: Sequence[str], unit: str, which: str = ""
+    screen: Screen,
+    measured: Sequence[ModelQuality],
+    names: Sequence[str],
+    unit: str,
+    which: str = "",
 ) -> None:
     """Show the measures of some models on the same rows; ``names`` are those of the event types."""
     first = measured[0]
@@ -198,13 +236,17 @@ def show_quality(
         screen.show(f"  {escape(first.without)}.")
     measures: list[ShownMeasure] = []
     for event in sorted({event for lists in first.values.values() for event in lists}):
-        measures = _show_table(screen, measured, event, names[event - 1] if len(names) > 1 else "", unit)
+        measures = _show_table(
+            screen, measured, event, names[event - 1] if len(names) > 1 else "", unit
+        )
     show_directions(screen, measures)
     for line in _sentences(first, names, unit):
         screen.show(f"  {escape(line[0].upper() + line[1:])}")
     limits = [pair for pairs in first.intervals.get("concordance", {}).values() for pair in pairs]
     if any(high - low > _WIDE for low, high in limits):
-        screen.say("  The intervals are wide: these rows have few events. lifemix compare evaluates on all rows.")
+        screen.say(
+            "  The intervals are wide: these rows have few events. lifemix compare evaluates on all rows."
+        )
 
 
 def first_lines(quality: ModelQuality, names: Sequence[str]) -> Iterator[str]:
@@ -221,7 +263,11 @@ def _show_table(
     screen: Screen, measured: Sequence[ModelQuality], event: int, name: str, unit: str
 ) -> list[ShownMeasure]:
     first = measured[0]
-    heads = [first.model, *(["95 % interval"] if first.intervals else []), *(each.model for each in measured[1:])]
+    heads = [
+        first.model,
+        *(["95 % interval"] if first.intervals else []),
+        *(each.model for each in measured[1:]),
+    ]
     at = f"at ({unit})" if unit else "at"
     if name:
         screen.show(f"\n[bold]{escape(name)}[/]")

@@ -20,7 +20,14 @@ from ..files import atomic_write
 from .paths import STANDARD_INPUT, table_suffix
 from .table_options import TableOptions
 
-__all__ = ["TableFile", "csv_options", "looks_like_numbers", "mark_missing", "read_table", "write_table"]
+__all__ = [
+    "TableFile",
+    "csv_options",
+    "looks_like_numbers",
+    "mark_missing",
+    "read_table",
+    "write_table",
+]
 
 _EXTRAS = {"pyarrow", "openpyxl", "pyreadstat"}  # what lifemix[tables] installs
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:[.,' ]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?")
@@ -57,7 +64,9 @@ def read_table(path: Path, options: TableOptions) -> TableFile:
             "cp1252, latin-1 or utf-16. If it is no text file, correct its suffix."
         ) from None
     except pd.errors.EmptyDataError:
-        raise InputError(f"{name} is empty; expected a line of column names and one line per subject.") from None
+        raise InputError(
+            f"{name} is empty; expected a line of column names and one line per subject."
+        ) from None
     except Exception as error:  # each reader raises errors of its own kinds
         raise InputError(
             f"{name} cannot be read: {str(error).strip(' .')}. Correct the file, or save it again."
@@ -69,12 +78,23 @@ def csv_options(source: Source, options: TableOptions) -> dict[str, Any]:
     """Return the arguments of ``pandas.read_csv`` for a text file; the header decides the delimiter."""
     for option, mark in (("--decimal", options.decimal), ("--thousands", options.thousands)):
         if mark is not None and (len(mark) != 1 or mark not in _MARKS[option]):
-            raise InputError(f"{option} must be one of {' '.join(map(repr, _MARKS[option]))}; got {mark!r}.")
+            raise InputError(
+                f"{option} must be one of {' '.join(map(repr, _MARKS[option]))}; got {mark!r}."
+            )
     if options.thousands == (options.decimal or "."):
-        raise InputError(f"--decimal and --thousands are both {options.thousands!r}; give two different marks.")
+        raise InputError(
+            f"--decimal and --thousands are both {options.thousands!r}; give two different marks."
+        )
     encoding = options.encoding or "utf-8-sig"
-    as_line: dict[str, Any] = {"sep": "\x1f", "quoting": csv.QUOTE_NONE, "header": None, "dtype": str}
-    header = pd.read_csv(source, nrows=1, encoding=encoding, keep_default_na=False, **as_line).iat[0, 0]
+    as_line: dict[str, Any] = {
+        "sep": "\x1f",
+        "quoting": csv.QUOTE_NONE,
+        "header": None,
+        "dtype": str,
+    }
+    header = pd.read_csv(source, nrows=1, encoding=encoding, keep_default_na=False, **as_line).iat[
+        0, 0
+    ]
     if isinstance(source, BytesIO):
         source.seek(0)
     unquoted = re.sub(r'"[^"]*"', "", header)
@@ -97,7 +117,9 @@ def csv_options(source: Source, options: TableOptions) -> dict[str, Any]:
 
 def looks_like_numbers(texts: Sequence[str]) -> NDArray[np.bool_]:
     """Return which texts are numbers with any decimal mark, thousands separator, currency or percent sign."""
-    return np.array([_NUMBER.fullmatch(text.strip(_SIGNS)) is not None for text in texts], dtype=bool)
+    return np.array(
+        [_NUMBER.fullmatch(text.strip(_SIGNS)) is not None for text in texts], dtype=bool
+    )
 
 
 def mark_missing(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
@@ -117,7 +139,9 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
                 raise MissingExtraError("pyarrow", "tables", "writing Parquet") from None
         else:
             compression: Any = "gzip" if path.suffix.lower() == ".gz" else None
-            frame.to_csv(partial, sep="\t" if suffix == ".tsv" else ",", index=False, compression=compression)
+            frame.to_csv(
+                partial, sep="\t" if suffix == ".tsv" else ",", index=False, compression=compression
+            )
 
 
 def _missing_package(name: str, error: ImportError) -> Exception:
@@ -125,7 +149,9 @@ def _missing_package(name: str, error: ImportError) -> Exception:
     package = packages[0] if packages else str(error.name)
     if package in _EXTRAS:
         return MissingExtraError(package, "tables", f"reading {name}")
-    return InputError(f"reading {name} needs {package}, which is not installed. Run: pip install {package}")
+    return InputError(
+        f"reading {name} needs {package}, which is not installed. Run: pip install {package}"
+    )
 
 
 def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -141,20 +167,28 @@ def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
         raise InputError(f"{name} has no rows; expected one per subject.")
     names = [str(column).strip() for column in frame.columns]
     _refuse_duplicates(names)
-    unnamed = [column for column in names[1:] if column.startswith("Unnamed: ")]  # the first may be row names
+    unnamed = [
+        column for column in names[1:] if column.startswith("Unnamed: ")
+    ]  # the first may be row names
     if unnamed:
-        raise InputError(f"{name}: {len(unnamed)} columns have no name. Name every column in the first row.")
+        raise InputError(
+            f"{name}: {len(unnamed)} columns have no name. Name every column in the first row."
+        )
     frame.columns = pd.Index(names)
     for column in frame.select_dtypes(object):
         if frame[column].map(lambda value: isinstance(value, (list, dict, np.ndarray))).any():
-            raise InputError(f"{name}: {column!r} holds lists or objects; expected one value per cell. Flatten it.")
+            raise InputError(
+                f"{name}: {column!r} holds lists or objects; expected one value per cell. Flatten it."
+            )
     return frame
 
 
 def _refuse_duplicates(names: Sequence[str]) -> None:
     duplicates = sorted({name for name in names if name and names.count(name) > 1})
     if duplicates:
-        raise InputError(f"columns have the same name: {', '.join(map(repr, duplicates))}. Rename them.")
+        raise InputError(
+            f"columns have the same name: {', '.join(map(repr, duplicates))}. Rename them."
+        )
 
 
 def _read_text(source: Source, options: TableOptions) -> pd.DataFrame:
@@ -165,14 +199,18 @@ def _read_text(source: Source, options: TableOptions) -> pd.DataFrame:
 
 def _read_excel(source: Source, options: TableOptions) -> pd.DataFrame:
     engine: Any = _SPREADSHEET_ENGINES[table_suffix(Path(str(source)))]
-    frame = pd.read_excel(source, sheet_name=options.sheet or 0, engine=engine, na_values=list(options.missing))
+    frame = pd.read_excel(
+        source, sheet_name=options.sheet or 0, engine=engine, na_values=list(options.missing)
+    )
     return frame.dropna(how="all").dropna(axis=1, how="all").reset_index(drop=True)
 
 
 def _read_json(source: Source, options: TableOptions) -> pd.DataFrame:
     lines = isinstance(source, Path) and table_suffix(source) != ".json"
     encoding = options.encoding or "utf-8-sig"
-    frame = pd.read_json(source, lines=lines, dtype=False, convert_dates=False, precise_float=True, encoding=encoding)
+    frame = pd.read_json(
+        source, lines=lines, dtype=False, convert_dates=False, precise_float=True, encoding=encoding
+    )
     return mark_missing(frame.reset_index(drop=True), options)
 
 
@@ -188,12 +226,19 @@ def _read_statistics(source: Source, options: TableOptions) -> pd.DataFrame:
     return mark_missing(frame, options)
 
 
-def _read_typed(read: Callable[..., pd.DataFrame]) -> Callable[[Source, TableOptions], pd.DataFrame]:
+def _read_typed(
+    read: Callable[..., pd.DataFrame],
+) -> Callable[[Source, TableOptions], pd.DataFrame]:
     return lambda source, options: mark_missing(read(source), options)
 
 
 _SPREADSHEET_ENGINES = {".xlsx": "openpyxl", ".xls": "xlrd", ".ods": "odf"}
-_STATISTICS_READERS = {".dta": "read_dta", ".sav": "read_sav", ".sas7bdat": "read_sas7bdat", ".xpt": "read_xport"}
+_STATISTICS_READERS = {
+    ".dta": "read_dta",
+    ".sav": "read_sav",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
 _READERS: dict[str, Callable[[Source, TableOptions], pd.DataFrame]] = {
     **dict.fromkeys((".parquet", ".pq"), _read_typed(pd.read_parquet)),
     ".feather": _read_typed(pd.read_feather),

@@ -57,7 +57,11 @@ def marginal_curve(X: Any, y: Any) -> dict[str, Any]:
     target = as_target(y)
     if target.interval.any():
         return {}
-    return {"Kaplan-Meier" if target.n_events == 1 else "Aalen-Johansen": make_reference("curve", y).fit(X, y)}
+    return {
+        "Kaplan-Meier" if target.n_events == 1 else "Aalen-Johansen": make_reference(
+            "curve", y
+        ).fit(X, y)
+    }
 
 
 def fit_references(X: Any, y: Any, without: str = "") -> tuple[dict[str, Any], dict[str, str]]:
@@ -72,7 +76,9 @@ def fit_references(X: Any, y: Any, without: str = "") -> tuple[dict[str, Any], d
     fitted: dict[str, Any] = {}
     left_out: dict[str, str] = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LifemixWarning)  # about the same rows and columns as those of the model itself
+        warnings.simplefilter(
+            "ignore", LifemixWarning
+        )  # about the same rows and columns as those of the model itself
         if without != "cox" and not target.interval.any() and len(target) <= _MOST_ROWS:
             try:
                 fitted[MODEL_NAMES["cox"]] = make_reference("cox", y).fit(X, y)

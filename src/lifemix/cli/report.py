@@ -12,7 +12,13 @@ __all__ = ["report"]
 
 
 def report(
-    screen: Screen, model: Model, data: Data, output: Page, table: OutcomeOptions, times: Times = None, seed: Seed = 0
+    screen: Screen,
+    model: Model,
+    data: Data,
+    output: Page,
+    table: OutcomeOptions,
+    times: Times = None,
+    seed: Seed = 0,
 ) -> None:
     """Write a page about a model: data, settings, quality, calibration, curves.
 

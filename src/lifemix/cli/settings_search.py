@@ -32,7 +32,10 @@ def candidates(given: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
         chosen = network | {name: value for name, value in given.items() if name != "primitive"}
         if not chosen["hidden"]:
             chosen["dropout"] = 0.0
-        grid.setdefault(repr(chosen), {"primitive": primitives} | {name: [value] for name, value in chosen.items()})
+        grid.setdefault(
+            repr(chosen),
+            {"primitive": primitives} | {name: [value] for name, value in chosen.items()},
+        )
     return list(grid.values())
 
 
@@ -67,5 +70,8 @@ def choose_settings(
     ).fit(X, y)
     results = search.cv_results_
     order = np.argsort(results["rank_test_score"], kind="stable")
-    scores = [{"settings": results["params"][i], "log_likelihood": results["mean_test_score"][i]} for i in order]
+    scores = [
+        {"settings": results["params"][i], "log_likelihood": results["mean_test_score"][i]}
+        for i in order
+    ]
     return dict(search.best_params_), scores

@@ -31,7 +31,9 @@ def recognise_start_stop(frame: pd.DataFrame, options: TableOptions) -> TableOpt
     """
     if options.time is None or options.entry is not None or options.visit is not None:
         return options
-    stop = pd.to_numeric(frame[options.time], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    stop = pd.to_numeric(frame[options.time], errors="coerce").to_numpy(
+        dtype=np.float64, na_value=np.nan
+    )
     for name in frame.columns:
         if name in options.apart or name in options.keep or frame[name].dtype.kind not in "if":
             continue
@@ -71,20 +73,33 @@ def show_paths(screen: Screen, options: TableOptions, target: Target) -> None:
     """Say that the rows are intervals of paths, and what follows from it."""
     joined, counts = target.joined(), np.bincount(target.path_numbers)
     many = f"{len(target):,} intervals of {len(joined):,} subjects, up to {int(counts.max())} each"
-    columns: Sequence[str] = [escape(str(name)) for name in (options.entry, options.time, options.id)]
+    columns: Sequence[str] = [
+        escape(str(name)) for name in (options.entry, options.time, options.id)
+    ]
     until = "the next visit, the last one to" if options.visit else "its"
-    screen.say(f"  id     {columns[2]}: {many}; a row holds from its {columns[0]} to {until} {columns[1]}")
-    screen.say("         quality is measured at landmarks; predict follows the rows of each subject")
+    screen.say(
+        f"  id     {columns[2]}: {many}; a row holds from its {columns[0]} to {until} {columns[1]}"
+    )
+    screen.say(
+        "         quality is measured at landmarks; predict follows the rows of each subject"
+    )
 
 
-def say_paths_done(screen: Screen, data: Path, output: Path, held_out: dict[str, Any], rest: Path | None) -> None:
+def say_paths_done(
+    screen: Screen, data: Path, output: Path, held_out: dict[str, Any], rest: Path | None
+) -> None:
     """Say what was written and what can be done with it."""
-    how = "fitted to all rows" if held_out["refitted"] or not held_out["rows"] else "fitted without the held-out rows"
+    how = (
+        "fitted to all rows"
+        if held_out["refitted"] or not held_out["rows"]
+        else "fitted without the held-out rows"
+    )
     screen.say()
     screen.wrote(output, f" ({output.stat().st_size / 1e6:.1f} MB): {how}.")
     table = rest or f"NEW_ROWS{data.suffix}"
     screen.say(
-        f"Next: lifemix predict {output} {table} -o predictions.csv, along the rows of each subject;", markup=False
+        f"Next: lifemix predict {output} {table} -o predictions.csv, along the rows of each subject;",
+        markup=False,
     )
     screen.say("with --landmark S, given survival to S from the row that holds then.", markup=False)
     screen.say(f"And: lifemix evaluate {output} {table} --landmarks S1,S2 --window W", markup=False)

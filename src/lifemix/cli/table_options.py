@@ -35,10 +35,17 @@ _SHOWN = 30
 
 
 def _option(
-    group: str, text: str, *flags: str, default: Any = None, panel: str = _COLUMNS, remembered: bool = True
+    group: str,
+    text: str,
+    *flags: str,
+    default: Any = None,
+    panel: str = _COLUMNS,
+    remembered: bool = True,
 ) -> Any:
     option = typer.Option(*flags, help=text, rich_help_panel=panel)
-    return field(default=default, metadata={"group": group, "option": option, "remembered": remembered})
+    return field(
+        default=default, metadata={"group": group, "option": option, "remembered": remembered}
+    )
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,9 @@ class TableOptions:
     """What the user says about a table; a field is an option, its group tells which commands have it."""
 
     time: str | None = _option("outcome", "Column with the time of the event or of censoring.")
-    event: str | None = _option("outcome", "Column with the event: 0 censored, 1, 2, ... event types; or words.")
+    event: str | None = _option(
+        "outcome", "Column with the event: 0 censored, 1, 2, ... event types; or words."
+    )
     censored: tuple[str, ...] = _option(
         "outcome",
         "The value of the event column that means censored; may be repeated.",
@@ -65,25 +74,36 @@ class TableOptions:
         "--event; a row then holds until the next visit, or with --encoder the whole history is learned from.",
     )
     upper: str | None = _option(
-        "outcome", "Column with the upper end of the interval, where an event is known to lie between two times."
+        "outcome",
+        "Column with the upper end of the interval, where an event is known to lie between two times.",
     )
     origin: str | None = _option(
         "file",
         "Where the time begins, if --time holds dates: a column of dates, or one date such as 2020-01-31. Other "
         "columns of dates become years before it.",
     )
-    date_order: str | None = _option("file", "The order of dates such as 3/4/2020: dmy or mdy.", panel=_TABLE)
+    date_order: str | None = _option(
+        "file", "The order of dates such as 3/4/2020: dmy or mdy.", panel=_TABLE
+    )
     id: str | None = _option(
-        "file", "Column that identifies the subject; its rows stay together, and it is never a covariate.", "--id"
+        "file",
+        "Column that identifies the subject; its rows stay together, and it is never a covariate.",
+        "--id",
     )
     drop: tuple[str, ...] = _option(
         "covariates", "Columns to leave out: repeat the option, or separate by commas.", default=()
     )
     keep: tuple[str, ...] = _option(
-        "covariates", "Columns to use although they look like row numbers or identifiers.", default=()
+        "covariates",
+        "Columns to use although they look like row numbers or identifiers.",
+        default=(),
     )
-    categorical: tuple[str, ...] = _option("covariates", "Columns whose numbers are codes of categories.", default=())
-    time_unit: str = _option("labels", "The unit of the times, such as days; for labels only.", "--unit", default="")
+    categorical: tuple[str, ...] = _option(
+        "covariates", "Columns whose numbers are codes of categories.", default=()
+    )
+    time_unit: str = _option(
+        "labels", "The unit of the times, such as days; for labels only.", "--unit", default=""
+    )
     landmark: str | None = _option(
         "path",
         "Predict given survival to this time, such as 3y, from what is known then. --times count from the origin.",
@@ -101,19 +121,31 @@ class TableOptions:
         remembered=False,
     )
     missing: tuple[str, ...] = _option(
-        "file", "Another text that marks a missing value, such as ? or -9; may be repeated.", default=(), panel=_TABLE
+        "file",
+        "Another text that marks a missing value, such as ? or -9; may be repeated.",
+        default=(),
+        panel=_TABLE,
     )
     sheet: str | None = _option(
         "file", "The sheet of a spreadsheet. Default: the first.", panel=_TABLE, remembered=False
     )
     decimal: str | None = _option(
-        "file", "The decimal mark of a text file, such as a comma. Default: a point.", panel=_TABLE, remembered=False
+        "file",
+        "The decimal mark of a text file, such as a comma. Default: a point.",
+        panel=_TABLE,
+        remembered=False,
     )
     thousands: str | None = _option(
-        "file", "The thousands separator of a text file. Default: none.", panel=_TABLE, remembered=False
+        "file",
+        "The thousands separator of a text file. Default: none.",
+        panel=_TABLE,
+        remembered=False,
     )
     encoding: str | None = _option(
-        "file", "The encoding of a text file, such as cp1252. Default: UTF-8.", panel=_TABLE, remembered=False
+        "file",
+        "The encoding of a text file, such as cp1252. Default: UTF-8.",
+        panel=_TABLE,
+        remembered=False,
     )
     separate_rows: bool = _option(
         "outcome",
@@ -134,7 +166,12 @@ class TableOptions:
     @property
     def outcome(self) -> dict[str, str]:
         """The columns of the target, by option."""
-        named = {"--time": self.time, "--event": self.event, "--entry": self.entry, "--upper": self.upper}
+        named = {
+            "--time": self.time,
+            "--event": self.event,
+            "--entry": self.entry,
+            "--upper": self.upper,
+        }
         return {option: column for option, column in named.items() if column is not None}
 
     @property
@@ -151,7 +188,10 @@ class TableOptions:
 
     def resolve(self, columns: Sequence[str]) -> TableOptions:
         """Return the options for a table, lists with commas taken apart; refuse columns that it does not have."""
-        lists = {name: _split(getattr(self, name), set(columns)) for name in ("drop", "keep", "categorical")}
+        lists = {
+            name: _split(getattr(self, name), set(columns))
+            for name in ("drop", "keep", "categorical")
+        }
         options: TableOptions = replace(self, **lists)  # type: ignore[arg-type]
         named = [*options.outcome.items(), *([("--id", options.id)] if options.id else [])]
         named += [("--visit", options.visit)] if options.visit else []
@@ -166,8 +206,14 @@ class TableOptions:
 
     def to_state(self) -> dict[str, Any]:
         """Return what the model's file remembers, in JSON's types."""
-        kept = {each.name: getattr(self, each.name) for each in fields(self) if each.metadata["remembered"]}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}
+        kept = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.metadata["remembered"]
+        }
+        return {
+            name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()
+        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> TableOptions:
@@ -205,7 +251,8 @@ def option_parameters(hint: Any) -> list[inspect.Parameter] | None:
             inspect.Parameter.KEYWORD_ONLY,
             default=each.default if each.default != () else None,
             annotation=Annotated[
-                list[str] | None if types[each.name] == tuple[str, ...] else types[each.name], each.metadata["option"]
+                list[str] | None if types[each.name] == tuple[str, ...] else types[each.name],
+                each.metadata["option"],
             ],
         )
         for each in fields(TableOptions)
@@ -216,7 +263,9 @@ def option_parameters(hint: Any) -> list[inspect.Parameter] | None:
 def options_from(values: Mapping[str, Any]) -> TableOptions:
     """Return the options whose values typer or JSON has read, by the names of their fields; None is the default."""
     given: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if value is not None
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if value is not None
     }
     return TableOptions(**given)
 
@@ -234,7 +283,9 @@ def check_columns(columns: Sequence[str], named: Sequence[tuple[str, str]]) -> N
 
 
 def _split(names: Sequence[str], known: set[str]) -> tuple[str, ...]:
-    parts = [[name] if name in known else [part.strip() for part in name.split(",")] for name in names]
+    parts = [
+        [name] if name in known else [part.strip() for part in name.split(",")] for name in names
+    ]
     return tuple(dict.fromkeys(part for names in parts for part in names if part))
 
 
@@ -242,7 +293,9 @@ def _no_such_column(column: str, columns: Sequence[str], option: str) -> str:
     near = get_close_matches(column.lower(), [name.lower() for name in columns], n=1)
     meant = [name for name in columns if near and name.lower() == near[0]]
     hint = f" Did you mean {meant[0]!r}?" if meant else ""
-    shown = ", ".join(columns[:_SHOWN]) + (f", ... ({len(columns)} in all)" if len(columns) > _SHOWN else "")
+    shown = ", ".join(columns[:_SHOWN]) + (
+        f", ... ({len(columns)} in all)" if len(columns) > _SHOWN else ""
+    )
     return f"the table has no column {column!r} ({option}).{hint} It has: {shown}."
 
 
@@ -250,8 +303,14 @@ def _check_different(options: TableOptions) -> None:
     seen: dict[str, str] = {}
     for option, column in (options.outcome | ({"--id": options.id} if options.id else {})).items():
         if column in seen:
-            raise SettingError(f"{seen[column]} and {option} are the same column, {column!r}; give different ones.")
+            raise SettingError(
+                f"{seen[column]} and {option} are the same column, {column!r}; give different ones."
+            )
         seen[column] = option
-    both = [name for name in options.drop if name in options.keep or name in options.outcome.values()]
+    both = [
+        name for name in options.drop if name in options.keep or name in options.outcome.values()
+    ]
     if both:
-        raise SettingError(f"the column {both[0]!r} is both dropped and used. Leave out one of the two options.")
+        raise SettingError(
+            f"the column {both[0]!r} is both dropped and used. Leave out one of the two options."
+        )

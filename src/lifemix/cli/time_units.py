@@ -11,7 +11,15 @@ from ..errors import SettingError
 __all__ = ["DAYS", "TimeList", "unit_days"]
 
 DAYS = {"hours": 1 / 24, "days": 1.0, "weeks": 7.0, "months": 365.25 / 12, "years": 365.25}
-_SHORT = {"h": "hours", "d": "days", "w": "weeks", "wk": "weeks", "m": "months", "mo": "months", "mon": "months"}
+_SHORT = {
+    "h": "hours",
+    "d": "days",
+    "w": "weeks",
+    "wk": "weeks",
+    "m": "months",
+    "mo": "months",
+    "mon": "months",
+}
 _SHORT |= {"y": "years", "yr": "years", "yrs": "years", "a": "years"}
 _TIME = re.compile(r"([-+.\deE]*?[\d.])\s*([a-zA-Z]*)")
 
@@ -42,7 +50,9 @@ class TimeList:
         for number, given in self.values:
             days = unit_days(given) if given else None
             if days is not None and own is None:
-                what = f"is {unit!r}, which is none of {', '.join(DAYS)}" if unit else "is not known"
+                what = (
+                    f"is {unit!r}, which is none of {', '.join(DAYS)}" if unit else "is not known"
+                )
                 raise SettingError(
                     f"--times {number:g}{given} cannot be used: the unit of the model's times {what}. Give plain "
                     "numbers, or say the unit with --unit when you fit."
@@ -61,7 +71,9 @@ def _read(part: str, option: str) -> tuple[float, str]:
         ) from None
     unit = found[2] if found else ""
     if unit and unit_days(unit) is None:
-        raise SettingError(f"{option}: unknown unit {unit!r} in {part!r}; expected d, w, m or y ({', '.join(DAYS)}).")
+        raise SettingError(
+            f"{option}: unknown unit {unit!r} in {part!r}; expected d, w, m or y ({', '.join(DAYS)})."
+        )
     if not 0 <= number <= 1e300:
         raise SettingError(f"{option} must lie between 0 and 1e+300; got {part}.")
     return number, unit

@@ -32,7 +32,9 @@ _TIME_NAMES = set(
     "time t futime duration days months years week weeks os_months survival_time surv_time survival_in_days followup "
     "follow_up lenfol tte stop".split()
 )
-_EVENT_NAMES = set("event status death dead died cens censor os_status fstat arrest relapse e".split())
+_EVENT_NAMES = set(
+    "event status death dead died cens censor os_status fstat arrest relapse e".split()
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,9 @@ class TrainingTable:
         }
 
 
-def open_training_table(screen: Screen, path: Path, options: TableOptions, *, check: bool = True) -> TrainingTable:
+def open_training_table(
+    screen: Screen, path: Path, options: TableOptions, *, check: bool = True
+) -> TrainingTable:
     """Read a table to learn from and show how it was understood; ``check`` refuses what no model could be fitted to."""
     size = 0 if path == STANDARD_INPUT else path.stat().st_size
     if size > _MANY_BYTES:
@@ -89,7 +93,9 @@ def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
             "event and at least one covariate. A text file must have , ; | a tab or blanks between its columns."
         )
     if options.time is None or options.event is None:
-        raise SettingError(f"name the columns of the time and the event: --time and --event. {suggest_roles(names)}")
+        raise SettingError(
+            f"name the columns of the time and the event: --time and --event. {suggest_roles(names)}"
+        )
     options = options.resolve(names)
     if holds_dates(file.frame[options.time or ""]) and not options.time_unit:
         options = replace(options, time_unit="days")
@@ -101,7 +107,9 @@ def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
     aged, ages = dates_to_years(rows, names, options)
     frame = aged[names]
     if frame.shape[1] == 0:
-        raise CovariateError(f"no covariates are left besides {', '.join(options.apart)}. Add at least one column.")
+        raise CovariateError(
+            f"no covariates are left besides {', '.join(options.apart)}. Add at least one column."
+        )
     labels = {name: frame[name].astype("category") for name in options.categorical if name in frame}
     table = TableData(frame.assign(**labels).reset_index(drop=True))
     facts = [
@@ -112,7 +120,9 @@ def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
     ]
     used = table[[fact.name for fact in facts if fact.used and not fact.problem]]
     subjects = [fact.name for fact in facts if fact.kind == "repeated subjects" and not options.id]
-    return TrainingTable(used, y, codes, options, facts, rows, int((~complete).sum()), table[subjects])
+    return TrainingTable(
+        used, y, codes, options, facts, rows, int((~complete).sum()), table[subjects]
+    )
 
 
 def suggest_roles(names: Sequence[str]) -> str:
@@ -150,10 +160,18 @@ def show_outcome(screen: Screen, table: TrainingTable) -> None:
         f"  time   {escape(options.time or '')}: {target.time.min():g} to {target.time.max():g}{escape(unit)}, "
         f"median {np.median(target.time):g}"
     )
-    shares = [f"{escape(name)} {counts[i]:,} ({counts[i] / len(target):.0%})" for i, name in enumerate(codes.names, 1)]
+    shares = [
+        f"{escape(name)} {counts[i]:,} ({counts[i] / len(target):.0%})"
+        for i, name in enumerate(codes.names, 1)
+    ]
     labels = f" ({', '.join(map(repr, codes.censored))})" if codes.censored else ""
-    screen.say(f"  event  {escape(options.event or '')}: {', '.join(shares)}; censored{escape(labels)} {counts[0]:,}")
-    for what, some in (("with late entry", target.truncated), ("with an interval-censored event", target.interval)):
+    screen.say(
+        f"  event  {escape(options.event or '')}: {', '.join(shares)}; censored{escape(labels)} {counts[0]:,}"
+    )
+    for what, some in (
+        ("with late entry", target.truncated),
+        ("with an interval-censored event", target.interval),
+    ):
         if some.any():
             screen.say(f"         {int(some.sum()):,} rows {what}")
     if rows.path is not None:
@@ -166,7 +184,11 @@ def show_outcome(screen: Screen, table: TrainingTable) -> None:
 
 def _show_subjects(screen: Screen, column: str, target: Target) -> None:
     most = int(np.bincount(target.subject_numbers).max())
-    several = f"up to {most} rows each, which stay together in every split" if most > 1 else "one row each"
+    several = (
+        f"up to {most} rows each, which stay together in every split"
+        if most > 1
+        else "one row each"
+    )
     screen.say(f"  id     {escape(column)}: {target.n_subjects:,} subjects, {several}")
 
 
@@ -175,7 +197,16 @@ def show_columns(screen: Screen, facts: Sequence[ColumnFacts]) -> None:
     screen.say("\n[bold]Columns[/]")
     table = screen.table("name", "kind", "missing", "values", "use", right=(2,))
     for fact in facts:
-        missing = "" if not fact.missing else f"{fact.missing:.1%}" if fact.missing >= 0.001 else "<0.1%"
+        missing = (
+            "" if not fact.missing else f"{fact.missing:.1%}" if fact.missing >= 0.001 else "<0.1%"
+        )
         style = None if fact.used else "dim"
-        table.add_row(escape(fact.name), fact.kind, missing, escape(fact.values), escape(fact.action), style=style)
+        table.add_row(
+            escape(fact.name),
+            fact.kind,
+            missing,
+            escape(fact.values),
+            escape(fact.action),
+            style=style,
+        )
     screen.say(table)

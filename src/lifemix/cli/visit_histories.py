@@ -39,10 +39,16 @@ class VisitTable:
 
 
 def histories_of(
-    frame: pd.DataFrame, options: TableOptions, fixed: Sequence[str], changing: Sequence[str], subjects: Any
+    frame: pd.DataFrame,
+    options: TableOptions,
+    fixed: Sequence[str],
+    changing: Sequence[str],
+    subjects: Any,
 ) -> Sources:
     """Return the histories of subjects in a table of visits, with the fixed columns beside them."""
-    histories = Histories.from_long(frame, str(options.id), str(options.visit), list(changing), subjects)
+    histories = Histories.from_long(
+        frame, str(options.id), str(options.visit), list(changing), subjects
+    )
     parts: dict[str, Any] = {"visits": histories}
     if fixed:
         first = frame.groupby(options.id, sort=False)[list(fixed)].first()
@@ -62,8 +68,12 @@ def read_visits(screen: Screen, file: TableFile, options: TableOptions) -> Visit
     _refuse_several_outcomes(visits, options, int(first.sum()))
     names = [name for name in visits.columns if name not in options.apart]
     if not names:
-        raise CovariateError(f"no covariates are left besides {', '.join(options.apart)}. Add at least one column.")
-    labels = {name: visits[name].astype("category") for name in options.categorical if name in visits}
+        raise CovariateError(
+            f"no covariates are left besides {', '.join(options.apart)}. Add at least one column."
+        )
+    labels = {
+        name: visits[name].astype("category") for name in options.categorical if name in visits
+    }
     visits = visits.assign(**labels)
     several = visits.groupby(options.id, sort=False)[names].nunique(dropna=True).max() > 1
     changing = [name for name in names if several[name]]
@@ -73,7 +83,9 @@ def read_visits(screen: Screen, file: TableFile, options: TableOptions) -> Visit
             "per subject."
         )
     fixed = [name for name in names if name not in changing]
-    found = VisitTable(visits, visits[options.id].to_numpy()[first], y[first], codes, options, fixed, changing)
+    found = VisitTable(
+        visits, visits[options.id].to_numpy()[first], y[first], codes, options, fixed, changing
+    )
     _show(screen, found, len(visits))
     return found
 
@@ -91,7 +103,9 @@ def _refuse_several_outcomes(visits: pd.DataFrame, options: TableOptions, n_subj
 
 def _show(screen: Screen, table: VisitTable, n_visits: int) -> None:
     counts = np.bincount(table.y["event"], minlength=len(table.codes.types) + 1)
-    shares = ", ".join(f"{escape(name)} {counts[i]:,}" for i, name in enumerate(table.codes.names, 1))
+    shares = ", ".join(
+        f"{escape(name)} {counts[i]:,}" for i, name in enumerate(table.codes.names, 1)
+    )
     options = table.options
     screen.say(
         f"  visits {escape(str(options.visit))}: {n_visits:,} visits of {len(table.subjects):,} subjects "

@@ -39,24 +39,33 @@ def visits_as_intervals(
         return table, named
     event = str(options.event)
     known = codes or EventCodes.learn(frame[event], event, options.censored)
-    label = (known.censored or ("0" if all(one.isdecimal() for one in known.types) else "censored",))[0]
+    label = (
+        known.censored or ("0" if all(one.isdecimal() for one in known.types) else "censored",)
+    )[0]
     rows = _intervals(frame, options, visit, stop)
     last = rows[str(options.id)].ne(rows[str(options.id)].shift(-1)).to_numpy()
     happened = rows["event"].astype(object).where(last, label)
     return replace(table, frame=_renamed(rows, options).assign(**{event: happened})), named
 
 
-def visits_to_predict(screen: Screen, table: TableFile, options: TableOptions) -> tuple[TableFile, TableOptions]:
+def visits_to_predict(
+    screen: Screen, table: TableFile, options: TableOptions
+) -> tuple[TableFile, TableOptions]:
     """Return a table of visits as one of intervals; where it has no end of observation, the last visit holds on."""
     if options.visit is None or not {options.visit, options.id} <= set(table.frame.columns):
         return table, options
     frame, time = table.frame, str(options.time)
     if time not in frame.columns:
         frame = frame.assign(**{time: _NEVER})
-        screen.say(f"The table has no column {time!r}: the last visit of each subject holds on.", markup=False)
+        screen.say(
+            f"The table has no column {time!r}: the last visit of each subject holds on.",
+            markup=False,
+        )
     visit, stop = _times(frame, options)
     if not is_path(visit, stop, frame[str(options.id)]):
-        without = frame.drop(columns=str(options.event), errors="ignore").assign(**{str(options.event): 0})
+        without = frame.drop(columns=str(options.event), errors="ignore").assign(
+            **{str(options.event): 0}
+        )
         rows = _intervals(without, options, visit, stop)
         frame = _renamed(rows, options).drop(columns=str(options.event))
     return replace(table, frame=frame), replace(options, entry=options.visit)
@@ -110,4 +119,6 @@ def _complete(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
     """Return the rows with an outcome, where those without are to be left out."""
     if not options.skip_incomplete:
         return frame
-    return frame[frame[[str(options.time), str(options.event)]].notna().all(axis=1)].reset_index(drop=True)
+    return frame[frame[[str(options.time), str(options.event)]].notna().all(axis=1)].reset_index(
+        drop=True
+    )

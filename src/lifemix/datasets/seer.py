@@ -104,7 +104,9 @@ def load_seer(
     chosen = list(COVARIATES if covariates is None else covariates)
     _check_settings(layout, cvd, unknown, max_months, chosen)
     listing = layout == "listing" or (layout == "auto" and looks_like_listing(path))
-    records = _from_listing(path, columns, chosen) if listing else _from_ascii(path, positions, chosen)
+    records = (
+        _from_listing(path, columns, chosen) if listing else _from_ascii(path, positions, chosen)
+    )
     patients, notes = select(records, years, registries)
     X = pd.DataFrame({name: covariate(patients[name], name, numeric, unknown) for name in chosen})
     return Dataset(
@@ -121,7 +123,9 @@ def load_seer(
     )
 
 
-def _check_settings(layout: str, cvd: str, unknown: str, max_months: float, chosen: list[str]) -> None:
+def _check_settings(
+    layout: str, cvd: str, unknown: str, max_months: float, chosen: list[str]
+) -> None:
     for name, value, legal in (
         ("layout", layout, ("auto", "ascii", "listing")),
         ("cvd", cvd, ("narrow", "wide")),
@@ -131,9 +135,13 @@ def _check_settings(layout: str, cvd: str, unknown: str, max_months: float, chos
             raise SettingError(f"{name} must be one of {list(legal)}; got {value!r}.")
     if not max_months > 0:
         raise SettingError(f"max_months must be positive; got {max_months}.")
-    leaks = [name for name in chosen if (field := field_of(name)) and field.name in _AFTER_DIAGNOSIS]
+    leaks = [
+        name for name in chosen if (field := field_of(name)) and field.name in _AFTER_DIAGNOSIS
+    ]
     if leaks:
-        raise SettingError(f"covariates must be known at diagnosis; got the outcome {leaks}. Leave it out.")
+        raise SettingError(
+            f"covariates must be known at diagnosis; got the outcome {leaks}. Leave it out."
+        )
 
 
 def _from_ascii(
@@ -145,7 +153,9 @@ def _from_ascii(
 
 
 def _from_listing(
-    path: str | PathLike[str], columns: str | PathLike[str] | Sequence[str] | None, chosen: list[str]
+    path: str | PathLike[str],
+    columns: str | PathLike[str] | Sequence[str] | None,
+    chosen: list[str],
 ) -> pd.DataFrame:
     listing = read_listing(path, columns)
     found = find_columns(listing, dict.fromkeys((*_OUTCOME, *chosen)))

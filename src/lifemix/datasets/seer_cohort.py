@@ -32,15 +32,25 @@ def select(
 
     refuse(records["PUBCSNUM"].isna(), records["PUBCSNUM"], "the number of a patient")
     refuse(records["YEAR_DX"].isna(), records["YEAR_DX"], "a year")
-    kept = records.assign(_year=_numbers(records["YEAR_DX"], "YEAR_DX"), _months=_months(records["SRV_TIME_MON"]))
+    kept = records.assign(
+        _year=_numbers(records["YEAR_DX"], "YEAR_DX"), _months=_months(records["SRV_TIME_MON"])
+    )
     if years is not None:
-        kept = keep(kept, kept["_year"].between(*years), f"diagnosed outside of {years[0]}-{years[1]}")
+        kept = keep(
+            kept, kept["_year"].between(*years), f"diagnosed outside of {years[0]}-{years[1]}"
+        )
     if registries is not None and "REG" not in kept:
-        warn_user(f"the listing has no column {list(FIELDS['REG'].listing)}: records of all registries are kept.")
+        warn_user(
+            f"the listing has no column {list(FIELDS['REG'].listing)}: records of all registries are kept."
+        )
     elif registries is not None:
         kept = keep(kept, _in_registries(kept["REG"], registries), "of other registries")
     ordered = kept.assign(_order=_order(kept)).sort_values(["_year", "_order"], kind="stable")
-    kept = keep(kept, ~ordered["PUBCSNUM"].duplicated().reindex(kept.index), "later ones of the same patient")
+    kept = keep(
+        kept,
+        ~ordered["PUBCSNUM"].duplicated().reindex(kept.index),
+        "later ones of the same patient",
+    )
     kept = keep(kept, kept["_months"].notna(), "of unknown survival time")
     if kept.empty:
         raise CovariateError(f"no record is left: {', '.join(notes)}. Check years and registries.")
@@ -51,7 +61,9 @@ def _in_registries(registry: pd.Series[str], registries: Sequence[str]) -> pd.Se
     """Match a code (0000001535), or a label that begins with the name (Los Angeles - 1992+)."""
     codes = {REGISTRIES.get(name, name).lstrip("0") for name in registries}
     names = tuple(name.casefold() for name in registries)
-    return registry.map(lambda text: text.lstrip("0") in codes or text.casefold().startswith(names), "ignore").eq(True)
+    return registry.map(
+        lambda text: text.lstrip("0") in codes or text.casefold().startswith(names), "ignore"
+    ).eq(True)
 
 
 def _order(records: pd.DataFrame) -> pd.Series[float]:
@@ -63,7 +75,9 @@ def _order(records: pd.DataFrame) -> pd.Series[float]:
 
 
 def _months(text: pd.Series[str]) -> pd.Series[float]:
-    return _numbers(text.mask(text.isin([*_UNKNOWN_LABELS, *FIELDS["SRV_TIME_MON"].unknown])), "SRV_TIME_MON")
+    return _numbers(
+        text.mask(text.isin([*_UNKNOWN_LABELS, *FIELDS["SRV_TIME_MON"].unknown])), "SRV_TIME_MON"
+    )
 
 
 def outcome(patients: pd.DataFrame, cvd: str, max_months: float) -> NDArray[np.void]:
@@ -81,14 +95,18 @@ def outcome(patients: pd.DataFrame, cvd: str, max_months: float) -> NDArray[np.v
     return make_target(time.clip(upper=max_months), np.where(time > max_months, 0, event))
 
 
-def covariate(text: pd.Series[str], name: str, numeric: Sequence[str], unknown: str) -> pd.Series[Any]:
+def covariate(
+    text: pd.Series[str], name: str, numeric: Sequence[str], unknown: str
+) -> pd.Series[Any]:
     """Return one field as numbers or categories."""
     field = field_of(name)
     codes = field.unknown if field is not None else ()
     if unknown == "missing":
         text = text.mask(text.isin(_UNKNOWN_LABELS) | text.str.lstrip("0").isin(codes))
     if name in numeric or (field is not None and field.numeric and not _is_grouped(text)):
-        years = text.str.extract(r"^(\d+)\+? years$", expand=False)  # ages of a listing: "063 years", "90+ years"
+        years = text.str.extract(
+            r"^(\d+)\+? years$", expand=False
+        )  # ages of a listing: "063 years", "90+ years"
         return _numbers(years.fillna(text).mask(text.isin(_UNKNOWN_LABELS)), name)
     return text.astype("category")
 

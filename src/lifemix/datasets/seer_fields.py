@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["BREAST", "COVARIATES", "FIELDS", "HEART", "RECORD_LENGTH", "REGISTRIES", "VESSELS", "Field", "field_of"]
+__all__ = [
+    "BREAST",
+    "COVARIATES",
+    "FIELDS",
+    "HEART",
+    "RECORD_LENGTH",
+    "REGISTRIES",
+    "VESSELS",
+    "Field",
+    "field_of",
+]
 
 RECORD_LENGTH = 362  # of the ASCII releases 1973-2014 and 1973-2015
 
@@ -98,7 +108,12 @@ COVARIATES = (
     "MALIGCOUNT NO_SURG SS_SURG SURGPRIF SURGSITF SURGSITE NUMNODES"
 ).split()
 
-REGISTRIES = {"Alaska": "1529", "San Jose-Monterey": "1531", "Los Angeles": "1535", "Rural Georgia": "1537"}
+REGISTRIES = {
+    "Alaska": "1529",
+    "San Jose-Monterey": "1531",
+    "Los Angeles": "1535",
+    "Rural Georgia": "1537",
+}
 
 # Causes of death, as codes of the ASCII release and as labels of SEER*Stat.
 BREAST = ("26000", "Breast")

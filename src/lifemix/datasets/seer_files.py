@@ -24,7 +24,11 @@ _BLANK = ("", "Blank(s)")
 
 def _open(path: str | PathLike[str]) -> TextIO:
     path = Path(path)
-    return gzip.open(path, "rt", encoding="latin-1") if path.suffix == ".gz" else path.open(encoding="latin-1")
+    return (
+        gzip.open(path, "rt", encoding="latin-1")
+        if path.suffix == ".gz"
+        else path.open(encoding="latin-1")
+    )
 
 
 def _lines(path: str | PathLike[str]) -> list[str]:
@@ -33,7 +37,9 @@ def _lines(path: str | PathLike[str]) -> list[str]:
     while lines and not lines[-1].strip():
         lines.pop()
     if not lines:
-        raise CovariateError(f"{Path(path).name} holds no records; expected a SEER file with one record per line.")
+        raise CovariateError(
+            f"{Path(path).name} holds no records; expected a SEER file with one record per line."
+        )
     return lines
 
 
@@ -45,7 +51,9 @@ def looks_like_listing(path: str | PathLike[str]) -> bool:
 
 
 def read_ascii(
-    path: str | PathLike[str], positions: str | PathLike[str] | Positions | None, names: Iterable[str]
+    path: str | PathLike[str],
+    positions: str | PathLike[str] | Positions | None,
+    names: Iterable[str],
 ) -> pd.DataFrame:
     """Read fields of the fixed-width release.
 
@@ -82,7 +90,10 @@ def read_ascii(
         )
     text = pd.Series(lines, index=range(1, len(lines) + 1), dtype=object)
     return pd.DataFrame(
-        {name: _clean(text.str.slice(start - 1, start - 1 + width)) for name, (start, width) in wanted.items()}
+        {
+            name: _clean(text.str.slice(start - 1, start - 1 + width))
+            for name, (start, width) in wanted.items()
+        }
     )
 
 
@@ -97,7 +108,9 @@ def _places(positions: str | PathLike[str] | Positions | None, length: int) -> P
     if isinstance(positions, Mapping):
         return positions
     # @ 39  YEAR_DX   $char4.  /* Year of diagnosis */
-    found = re.findall(r"@\s*(\d+)\s+(\w+)\s+(?:\$char|\$)?(\d+)\.", Path(positions).read_text(encoding="latin-1"))
+    found = re.findall(
+        r"@\s*(\d+)\s+(\w+)\s+(?:\$char|\$)?(\d+)\.", Path(positions).read_text(encoding="latin-1")
+    )
     if not found:
         raise CovariateError(
             f"{Path(positions).name} must be a SAS program with lines such as '@ 39 YEAR_DX $char4.'; found none."
@@ -105,7 +118,9 @@ def _places(positions: str | PathLike[str] | Positions | None, length: int) -> P
     return {name.upper(): (int(start), int(width)) for start, name, width in found}
 
 
-def read_listing(path: str | PathLike[str], columns: str | PathLike[str] | Sequence[str] | None) -> pd.DataFrame:
+def read_listing(
+    path: str | PathLike[str], columns: str | PathLike[str] | Sequence[str] | None
+) -> pd.DataFrame:
     """Read a SEER*Stat case listing, tab or comma separated.
 
     Parameters
@@ -140,14 +155,18 @@ def read_listing(path: str | PathLike[str], columns: str | PathLike[str] | Seque
             f"every line must have {len(names)} fields, one per column; got {len(rows[uneven[0] - 1])} at line "
             f"{uneven[0]} ({len(uneven)} such lines). Check the delimiter and the names of the columns."
         )
-    frame = pd.DataFrame(rows[first:], columns=names, index=range(first + 1, len(rows) + 1), dtype=object)
+    frame = pd.DataFrame(
+        rows[first:], columns=names, index=range(first + 1, len(rows) + 1), dtype=object
+    )
     return frame.apply(_clean)
 
 
 def _column_names(columns: str | PathLike[str] | Sequence[str]) -> list[str]:
     if not isinstance(columns, (str, PathLike)):
         return list(columns)
-    names = re.findall(r"^Var\d+Name=(.*?)\s*$", Path(columns).read_text(encoding="latin-1"), flags=re.MULTILINE)
+    names = re.findall(
+        r"^Var\d+Name=(.*?)\s*$", Path(columns).read_text(encoding="latin-1"), flags=re.MULTILINE
+    )
     if not names:
         raise CovariateError(
             f"{Path(columns).name} must be a SEER*Stat dictionary with lines such as 'Var1Name=Sex'; found none."
@@ -160,7 +179,12 @@ def find_columns(frame: pd.DataFrame, names: Iterable[str]) -> dict[str, str]:
     found = {}
     for name in names:
         candidates = (*FIELDS[name].listing, name) if name in FIELDS else (name,)
-        matches = (str(column) for wanted in candidates for column in frame.columns if _same(str(column), wanted))
+        matches = (
+            str(column)
+            for wanted in candidates
+            for column in frame.columns
+            if _same(str(column), wanted)
+        )
         column = next(matches, None)
         if column is not None:
             found[name] = column

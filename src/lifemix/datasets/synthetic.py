@@ -88,7 +88,9 @@ def make_synthetic(
     if integer_times:
         time = np.rint(time)
     censored = rng.permutation(n) < n // 2
-    censoring = rng.integers(0, time.astype(np.int64) + 1) if integer_times else time * rng.random(n)
+    censoring = (
+        rng.integers(0, time.astype(np.int64) + 1) if integer_times else time * rng.random(n)
+    )
     return _dataset(
         pd.DataFrame(x, columns=list(_FEATURES)),
         time=np.where(censored, censoring, time),

@@ -64,7 +64,9 @@ class SyntheticTruth:
         """Return P(T_event > t | x), as if the other event did not exist."""
         rate, _ = self._rates(event)
         t = self._clip(times)
-        survival: Floats = np.exp(-rate * t) * np.expm1(rate * (t - LIMIT)) / np.expm1(-rate * LIMIT)
+        survival: Floats = (
+            np.exp(-rate * t) * np.expm1(rate * (t - LIMIT)) / np.expm1(-rate * LIMIT)
+        )
         return survival
 
     def cumulative_incidence(self, times: ArrayLike, event: int) -> Floats:

@@ -45,7 +45,10 @@ class AverageDistribution(SurvivalDistribution):
     """
 
     def __init__(
-        self, parts: Sequence[SurvivalDistribution], weights: Sequence[float] | Tensor, since: Tensor | None = None
+        self,
+        parts: Sequence[SurvivalDistribution],
+        weights: Sequence[float] | Tensor,
+        since: Tensor | None = None,
     ) -> None:
         super().__init__(since)
         self._parts = list(parts)
@@ -88,7 +91,9 @@ class AverageDistribution(SurvivalDistribution):
         log_weights = self._log_weights
         if self._since is not None:
             at = self._since_column()
-            log_weights = torch.log(self._shares()) - torch.cat([net._log_survival(at) for net in nets], dim=1)
+            log_weights = torch.log(self._shares()) - torch.cat(
+                [net._log_survival(at) for net in nets], dim=1
+            )
         return type(self)(nets, torch.log_softmax(log_weights, dim=1), self._since)
 
     def cumulative_incidences(self, t: ArrayLike) -> Floats:
@@ -125,11 +130,15 @@ class AverageDistribution(SurvivalDistribution):
         """
         n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
         ends = self._shares().cumsum(1).contiguous()
-        drawn = torch.searchsorted(ends, torch.as_tensor(rng.random((len(self), n)))).clamp(max=len(self._parts) - 1)
+        drawn = torch.searchsorted(ends, torch.as_tensor(rng.random((len(self), n)))).clamp(
+            max=len(self._parts) - 1
+        )
         draws = [part.sample(n, int(rng.integers(2**63))) for part in self._conditional()]
         if self.n_events == 1:
             return np.choose(drawn.numpy(), draws)
-        return np.choose(drawn.numpy(), [time for time, _ in draws]), np.choose(drawn.numpy(), [e for _, e in draws])
+        return np.choose(drawn.numpy(), [time for time, _ in draws]), np.choose(
+            drawn.numpy(), [e for _, e in draws]
+        )
 
     @property
     def _width(self) -> int:
@@ -137,14 +146,18 @@ class AverageDistribution(SurvivalDistribution):
 
     def _take(self, rows: Any) -> Self:
         since = None if self._since is None else self._since[rows]
-        return type(self)([part._take(rows) for part in self._parts], self._log_weights[rows], since)
+        return type(self)(
+            [part._take(rows) for part in self._parts], self._log_weights[rows], since
+        )
 
     def _with_since(self, since: Tensor) -> Self:
         return type(self)(self._parts, self._log_weights, since)
 
     def _conditional(self) -> list[Any]:
         """Return the parts, given survival to ``since``."""
-        return [part if self._since is None else part._with_since(self._since) for part in self._parts]
+        return [
+            part if self._since is None else part._with_since(self._since) for part in self._parts
+        ]
 
     @torch.no_grad()
     def _shares(self) -> Tensor:
@@ -152,10 +165,15 @@ class AverageDistribution(SurvivalDistribution):
         if self._since is None:
             return torch.exp(self._log_weights)
         at = self._since_column()
-        return torch.softmax(self._log_weights + torch.cat([part._log_survival(at) for part in self._parts], dim=1), 1)
+        return torch.softmax(
+            self._log_weights + torch.cat([part._log_survival(at) for part in self._parts], dim=1),
+            1,
+        )
 
     def _mixed(self, name: str, t: Tensor) -> Tensor:
-        values = torch.stack([getattr(part, name)(t) for part in self._parts])  # [parts, rows, times]
+        values = torch.stack(
+            [getattr(part, name)(t) for part in self._parts]
+        )  # [parts, rows, times]
         return torch.logsumexp(values + self._log_weights.T[..., None], dim=0)
 
     def _log_survival(self, t: Tensor) -> Tensor:

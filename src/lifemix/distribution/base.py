@@ -148,7 +148,9 @@ class SurvivalDistribution(ABC):
 
     def _cured(self) -> Tensor:
         """S at infinity, ``[rows, 1]``: by default where the largest numbers are."""
-        return torch.exp(self._log_survival(torch.full((len(self), 1), _LAST_TIME, dtype=torch.float64)))
+        return torch.exp(
+            self._log_survival(torch.full((len(self), 1), _LAST_TIME, dtype=torch.float64))
+        )
 
     # What a user asks.
 
@@ -212,7 +214,9 @@ class SurvivalDistribution(ABC):
         """
 
         def density(part: Self, times: Tensor) -> Tensor:
-            value = torch.exp(part._log_pdf(part._no_earlier(times)) - part._log_survival_at_since())
+            value = torch.exp(
+                part._log_pdf(part._no_earlier(times)) - part._log_survival_at_since()
+            )
             return part._zero_before(times, value)
 
         return self._by_time(t, density)
@@ -276,7 +280,9 @@ class SurvivalDistribution(ABC):
         """
 
         def share(part: Self) -> Tensor:
-            return torch.exp(torch.log(part._cured()) - part._log_survival_at_since()).clamp(max=1.0)
+            return torch.exp(torch.log(part._cured()) - part._log_survival_at_since()).clamp(
+                max=1.0
+            )
 
         return self._by_chunk(share, 1)[:, 0]
 
@@ -381,14 +387,20 @@ class SurvivalDistribution(ABC):
         """
         starts = check_times(s, "s")
         if len(starts) not in (1, len(self)) or (np.ndim(s) == 1 and len(starts) != len(self)):
-            raise InputError(f"s must be a number or one per row ({len(self)}); got shape {starts.shape}.")
+            raise InputError(
+                f"s must be a number or one per row ({len(self)}); got shape {starts.shape}."
+            )
         since = torch.as_tensor(starts, dtype=torch.float64).expand(len(self))
         return self._with_since(since if self._since is None else torch.maximum(since, self._since))
 
     # Shared by the methods above.
 
     def _since_column(self) -> Tensor:
-        return torch.zeros(len(self), 1, dtype=torch.float64) if self._since is None else self._since[:, None]
+        return (
+            torch.zeros(len(self), 1, dtype=torch.float64)
+            if self._since is None
+            else self._since[:, None]
+        )
 
     def _log_survival_at_since(self) -> Tensor:
         if self._since is None:
@@ -423,7 +435,9 @@ class SurvivalDistribution(ABC):
 
     def _by_time(self, t: ArrayLike, function: Callable[[Self, Tensor], Tensor]) -> Floats:
         times = torch.as_tensor(check_times(t, "t"))[None]
-        return self._by_chunk(lambda part: function(part, times.expand(len(part), -1)), times.shape[1])
+        return self._by_chunk(
+            lambda part: function(part, times.expand(len(part), -1)), times.shape[1]
+        )
 
     @torch.no_grad()
     def _by_chunk(self, function: Callable[[Self], Tensor], n_values: int) -> Floats:

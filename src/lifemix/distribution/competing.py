@@ -93,11 +93,17 @@ class CompetingDistribution(ComponentDistribution):
         own = self._mixtures.map(lambda values: values[:, :, event - 1])  # [members, rows, k]
         log_weights = own.log_weights
         if self._since is not None:
-            survived = self._by_event("log_survival", self._since_column())[..., 0]  # [members, rows, events]
+            survived = self._by_event("log_survival", self._since_column())[
+                ..., 0
+            ]  # [members, rows, events]
             log_member = torch.log_softmax(survived.sum(-1), dim=0) - survived[..., event - 1]
             log_weights = log_weights + log_member[..., None]
-        flat = Mixture(log_weights, own.components).map(lambda values: values.transpose(0, 1).flatten(1))
-        return MixtureDistribution(Mixture(torch.log_softmax(flat.log_weights, dim=-1), flat.components), self._since)
+        flat = Mixture(log_weights, own.components).map(
+            lambda values: values.transpose(0, 1).flatten(1)
+        )
+        return MixtureDistribution(
+            Mixture(torch.log_softmax(flat.log_weights, dim=-1), flat.components), self._since
+        )
 
     @torch.no_grad()
     def cumulative_incidences(self, t: ArrayLike) -> Floats:
@@ -151,19 +157,28 @@ class CompetingDistribution(ComponentDistribution):
             )
         check_times(times.ravel(), "t")
         if self._since is not None or not (times > 0).any():
-            return np.stack([self.cumulative_incidence(own, event) for event, own in enumerate(times, 1)])
+            return np.stack(
+                [self.cumulative_incidence(own, event) for event, own in enumerate(times, 1)]
+            )
         later = np.where(times > 0, times, times[times > 0].min())
         result = np.empty((self.n_events, len(self), times.shape[1]))
         members = len(self._mixtures.log_weights)
         size = self._rows_at_once(times.shape[1])
         for start in range(0, len(self), size):
             part = self._take(slice(start, start + size))
-            found = incidences_at(later, part._by_member_and_row()).unflatten(1, (members, len(part))).mean(1)
+            found = (
+                incidences_at(later, part._by_member_and_row())
+                .unflatten(1, (members, len(part)))
+                .mean(1)
+            )
             result[:, start : start + size] = found.numpy()
         return np.where(times[:, None] > 0, result, 0.0)
 
     def _rows_at_once(self, n_times: int) -> int:
-        return max(1, _CHUNK // ((n_times + _MORE_POINTS) * self.n_events * len(self._mixtures.log_weights)))
+        return max(
+            1,
+            _CHUNK // ((n_times + _MORE_POINTS) * self.n_events * len(self._mixtures.log_weights)),
+        )
 
     @torch.no_grad()
     def survival(self, t: ArrayLike) -> Floats:  # noqa: D102, inherited
@@ -206,14 +221,16 @@ class CompetingDistribution(ComponentDistribution):
         else:
             survived = self._by_event("log_survival", self._since_column())[..., 0].sum(-1)
             share = torch.softmax(survived, dim=0).T
-        drawn = torch.searchsorted(share.cumsum(-1), torch.as_tensor(rng.random((len(self), n)))).clamp(max=members - 1)
+        drawn = torch.searchsorted(
+            share.cumsum(-1), torch.as_tensor(rng.random((len(self), n)))
+        ).clamp(max=members - 1)
         rows = torch.arange(len(self))[:, None]
         chosen = self._mixtures.map(lambda values: values[drawn, rows])  # [rows, n, events, k]
         since = None if self._since is None else self._since.repeat_interleave(n)
         latent = [
-            MixtureDistribution(chosen.map(lambda values, e=event: values[:, :, e].flatten(0, 1)), since).sample(
-                1, int(rng.integers(2**63))
-            )
+            MixtureDistribution(
+                chosen.map(lambda values, e=event: values[:, :, e].flatten(0, 1)), since
+            ).sample(1, int(rng.integers(2**63)))
             for event in range(self.n_events)
         ]
         times = np.concatenate(latent, axis=1).reshape(len(self), n, self.n_events)
@@ -232,7 +249,9 @@ class CompetingDistribution(ComponentDistribution):
 
     def _by_event(self, name: str, t: Tensor) -> Tensor:
         """Return a log function of every member and event type by itself, ``[members, rows, events, times]``."""
-        mixtures = self._mixtures.map(lambda values: values[:, :, :, None])  # [members, rows, events, 1, k]
+        mixtures = self._mixtures.map(
+            lambda values: values[:, :, :, None]
+        )  # [members, rows, events, 1, k]
         result: Tensor = getattr(mixtures, name)(t[None, :, None])
         return result
 
@@ -260,7 +279,9 @@ class CompetingDistribution(ComponentDistribution):
         # latest component of any one event. The average of the members lies between the earliest and the latest.
         components = self._mixtures.components.map(lambda values: values[:, :, :, None])
         levels = log_s[None, :, None, :, None]
-        early = torch.log(components.inverse_log_survival(levels / self.n_events)).amin(dim=(0, 2, 4))
+        early = torch.log(components.inverse_log_survival(levels / self.n_events)).amin(
+            dim=(0, 2, 4)
+        )
         late = torch.log(components.inverse_log_survival(levels)).amax(-1).amin(2).amax(0)
         return early - 1e-6, late + 1e-6
 
@@ -281,7 +302,11 @@ class CompetingDistribution(ComponentDistribution):
         found = found.unflatten(1, (members, n_rows)).mean(1) if members > 1 else found
         if len(later) < len(distinct):
             found = torch.nn.functional.pad(found, (1, 0))  # at the origin
-        return found if np.array_equal(place, np.arange(len(times))) else found[..., torch.from_numpy(place)]
+        return (
+            found
+            if np.array_equal(place, np.arange(len(times)))
+            else found[..., torch.from_numpy(place)]
+        )
 
     def _adaptive_incidences(self, times: Tensor) -> Tensor:
         """Return ``[events, rows, times]``, given survival to ``since``, every member integrated by itself.
@@ -291,7 +316,9 @@ class CompetingDistribution(ComponentDistribution):
         """
         members, n_rows, n_events, _ = self._mixtures.log_weights.shape
         mixtures = self._by_member_and_row()
-        scales = Scales.of(mixtures.components.map(lambda values: values.transpose(0, 1).flatten(1)))
+        scales = Scales.of(
+            mixtures.components.map(lambda values: values.transpose(0, 1).flatten(1))
+        )
         since = torch.log(self._since_column()).clamp(min=_ORIGIN).repeat(members, 1)
         base = self._log_survival_at_since()[:, 0].repeat(members)
         log_t = torch.log(self._no_earlier(times[None].expand(n_rows, -1))).clamp(min=_ORIGIN)
@@ -310,16 +337,24 @@ class CompetingDistribution(ComponentDistribution):
         return self._mixtures.components.map(lambda values: values.transpose(0, 1).flatten(1))
 
     def _log_survival_at(self, x: Tensor) -> Tensor:
-        mixtures = self._mixtures.map(lambda values: values[:, :, :, None])  # [members, rows, events, 1, k]
+        mixtures = self._mixtures.map(
+            lambda values: values[:, :, :, None]
+        )  # [members, rows, events, 1, k]
         of_components = mixtures.components.log_survival_and_slope(x[None, :, None, :, None])[0]
         return self._average(mixtures.log_mix(of_components).sum(2))
 
     def _cured(self) -> Tensor:
-        return self._mixtures.expect(self._mixtures.components.cure_fraction()).prod(2).mean(0)[:, None]
+        return (
+            self._mixtures.expect(self._mixtures.components.cure_fraction())
+            .prod(2)
+            .mean(0)[:, None]
+        )
 
     def _by_member_and_event(self) -> tuple[Mixture, int]:
         joined = self._mixtures.map(lambda values: values.transpose(1, 2).flatten(0, 1))
         return joined, len(self._mixtures.log_weights)
 
     def _tail_index(self) -> Tensor:
-        return self._mixtures.components.tail_index().amin(-1).sum(-1).amin(0)[:, None]  # of the slowest member
+        return (
+            self._mixtures.components.tail_index().amin(-1).sum(-1).amin(0)[:, None]
+        )  # of the slowest member

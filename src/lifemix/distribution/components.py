@@ -23,7 +23,9 @@ _SEARCH_STEPS = 200
 _HALVINGS = 8  # of the bracket around the median
 _FAR = 300.0  # log times, on either side, up to which neither t nor S leaves the numbers before it matters
 _FIRST, _LAST = -744.0, 709.0  # log times that are numbers
-_LOG_EARLY = -4.6  # log cumulative hazard up to which its digits are those of the distribution function
+_LOG_EARLY = (
+    -4.6
+)  # log cumulative hazard up to which its digits are those of the distribution function
 
 
 class ComponentDistribution(SurvivalDistribution):
@@ -60,7 +62,9 @@ class ComponentDistribution(SurvivalDistribution):
         if bool(finite.any()):
             part = self._take(finite)
             scales = Scales.of(part._all_components(), _LATEST)
-            result[finite] = part._since_column() + part._integral(scales, part._way_out(index[finite]))[:, -1:]
+            result[finite] = (
+                part._since_column() + part._integral(scales, part._way_out(index[finite]))[:, -1:]
+            )
         return result
 
     def _way_out(self, index: Tensor) -> Tensor:
@@ -103,7 +107,10 @@ class ComponentDistribution(SurvivalDistribution):
 
     def _middle(self, curve: _Curves) -> Tensor:
         """Return log times at which half of those alive at ``since`` are left, or a little before, ``[rows]``."""
-        low, high = (end[:, 0].clamp(_FIRST, _LAST) for end in self._bracket(self._log_survival_at_since() - np.log(2)))
+        low, high = (
+            end[:, 0].clamp(_FIRST, _LAST)
+            for end in self._bracket(self._log_survival_at_since() - np.log(2))
+        )
         rows = torch.arange(len(self))
         for _ in range(_HALVINGS):
             x = (low + high) / 2
@@ -116,7 +123,9 @@ class ComponentDistribution(SurvivalDistribution):
 
         def hazard(rows: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
             value, slope = curve.log_hazard_and_slope(rows, x)
-            early = (value < _LOG_EARLY).nonzero()[:, 0]  # by the distribution function, which keeps the digits
+            early = (value < _LOG_EARLY).nonzero()[
+                :, 0
+            ]  # by the distribution function, which keeps the digits
             if len(early):
                 value[early], slope[early] = self._log_hazard_and_slope(rows[early], x[early])
             return value, slope
@@ -145,7 +154,8 @@ class _Curves:
     def log_hazard_and_slope(self, rows: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return ``log H`` and its slope, each at its own log time, ``[p]``."""
         log_survival, hazard = (
-            self._together(part[:, 0]).sum(1) for part in self._net.log_survival_and_hazard(rows, x[None])
+            self._together(part[:, 0]).sum(1)
+            for part in self._net.log_survival_and_hazard(rows, x[None])
         )
         total = _log_mean(log_survival)
         slope = (torch.exp(log_survival - total) * hazard).mean(0) / -total

@@ -33,7 +33,12 @@ def lobatto(inner: int) -> tuple[Floats, Floats]:
 def integrals(ends: Floats) -> Floats:
     """Return weights of integrals from 0 to ends, which count as 0 or 1 outside, of polynomials through the nodes."""
     places = gauss(OWN_NODES)[0]
-    basis = np.linalg.inv(legendre.legvander(2 * places - 1, OWN_NODES - 1))  # coefficients of each node's polynomial
+    basis = np.linalg.inv(
+        legendre.legvander(2 * places - 1, OWN_NODES - 1)
+    )  # coefficients of each node's polynomial
     at = 2 * ends.clip(0, 1) - 1
-    sums = [legendre.legval(at, legendre.legint(np.eye(OWN_NODES)[n], lbnd=-1)) for n in range(OWN_NODES)]
+    sums = [
+        legendre.legval(at, legendre.legint(np.eye(OWN_NODES)[n], lbnd=-1))
+        for n in range(OWN_NODES)
+    ]
     return np.stack(sums, axis=-1) @ basis / 2

@@ -51,7 +51,12 @@ class GridDistribution(SurvivalDistribution):
     """
 
     def __init__(
-        self, times: Tensor, incidences: Tensor, nets: Tensor, tail: SurvivalDistribution, since: Tensor | None = None
+        self,
+        times: Tensor,
+        incidences: Tensor,
+        nets: Tensor,
+        tail: SurvivalDistribution,
+        since: Tensor | None = None,
     ) -> None:
         super().__init__(since)
         self._times = times
@@ -88,17 +93,25 @@ class GridDistribution(SurvivalDistribution):
         GridDistribution
             One per row.
         """
-        known = torch.as_tensor(np.ascontiguousarray(np.moveaxis(incidences, 0, 1)), dtype=torch.float64)
+        known = torch.as_tensor(
+            np.ascontiguousarray(np.moveaxis(incidences, 0, 1)), dtype=torch.float64
+        )
         known = torch.cat([torch.zeros_like(known[..., :1]), known], dim=-1).cummax(-1).values
         if nets is None:
             left = (1.0 - known.sum(1, keepdim=True)).clamp(min=0.0)[..., :-1]
             hazards = (torch.diff(known) / left).nan_to_num(0.0).clamp(max=1.0)
             net = torch.cat([torch.ones_like(known[..., :1]), (1.0 - hazards).cumprod(-1)], dim=-1)
         else:
-            net = torch.as_tensor(np.ascontiguousarray(np.moveaxis(nets, 0, 1)), dtype=torch.float64)
+            net = torch.as_tensor(
+                np.ascontiguousarray(np.moveaxis(nets, 0, 1)), dtype=torch.float64
+            )
             net = torch.cat([torch.ones_like(net[..., :1]), net], dim=-1).cummin(-1).values
-        grid = torch.cat([torch.zeros(1, dtype=torch.float64), torch.as_tensor(times, dtype=torch.float64)])
-        return cls(grid, known, net, _constant_hazards(grid[-1], net[..., -1]) if tail is None else tail)
+        grid = torch.cat(
+            [torch.zeros(1, dtype=torch.float64), torch.as_tensor(times, dtype=torch.float64)]
+        )
+        return cls(
+            grid, known, net, _constant_hazards(grid[-1], net[..., -1]) if tail is None else tail
+        )
 
     def __len__(self) -> int:
         return self._incidences.shape[0]
@@ -148,8 +161,12 @@ class GridDistribution(SurvivalDistribution):
         last = float(self._times[-1])
         inside = np.minimum(times, last)
         since = self._since_column()
-        at = torch.maximum(torch.as_tensor(inside)[None].expand(len(self), -1), since.clamp(max=last))
-        known = self._at(self._incidences, at[:, None]) - self._at(self._incidences, since.clamp(max=last)[:, None])
+        at = torch.maximum(
+            torch.as_tensor(inside)[None].expand(len(self), -1), since.clamp(max=last)
+        )
+        known = self._at(self._incidences, at[:, None]) - self._at(
+            self._incidences, since.clamp(max=last)[:, None]
+        )
         left = torch.exp(self._log_survival_at_since())[:, None]
         found = known / left
         late = times > last
@@ -157,7 +174,9 @@ class GridDistribution(SurvivalDistribution):
             begin = since.clamp(min=last)
             tail = self._tail.given(begin[:, 0].numpy())
             beyond = torch.as_tensor(np.moveaxis(tail.cumulative_incidences(times[late]), 0, 1))
-            found[..., torch.as_tensor(late)] += beyond * torch.exp(self._log_survival(begin))[:, None] / left
+            found[..., torch.as_tensor(late)] += (
+                beyond * torch.exp(self._log_survival(begin))[:, None] / left
+            )
         return np.moveaxis(found.numpy(), 1, 0)
 
     @torch.no_grad()
@@ -177,11 +196,16 @@ class GridDistribution(SurvivalDistribution):
             Times, and event types.
         """
         n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
-        log_s = -torch.as_tensor(rng.standard_exponential((len(self), n))) + self._log_survival_at_since()
+        log_s = (
+            -torch.as_tensor(rng.standard_exponential((len(self), n)))
+            + self._log_survival_at_since()
+        )
         times = self._no_earlier(self._invert(log_s))
         if self.n_events == 1:
             return times.numpy()
-        inside = torch.searchsorted(self._times, times.contiguous(), side="left").clamp(1, len(self._times) - 1)
+        inside = torch.searchsorted(self._times, times.contiguous(), side="left").clamp(
+            1, len(self._times) - 1
+        )
         mass = torch.diff(self._incidences, dim=-1)  # [rows, events, panels]
         share = mass.gather(2, (inside - 1)[:, None].expand(-1, self.n_events, -1)).cumsum(1)
         drawn = torch.as_tensor(rng.random((len(self), 1, n))) * share[:, -1:]
@@ -200,16 +224,22 @@ class GridDistribution(SurvivalDistribution):
 
     def _take(self, rows: Any) -> Self:
         since = None if self._since is None else self._since[rows]
-        return type(self)(self._times, self._incidences[rows], self._nets[rows], self._tail._take(rows), since)
+        return type(self)(
+            self._times, self._incidences[rows], self._nets[rows], self._tail._take(rows), since
+        )
 
     def _with_since(self, since: Tensor) -> Self:
         return type(self)(self._times, self._incidences, self._nets, self._tail, since)
 
     def _at(self, values: Tensor, t: Tensor) -> Tensor:
         """Interpolate ``values``, ``[..., grid]``, at times up to the last one, ``[..., times]``."""
-        right = torch.searchsorted(self._times, t.contiguous(), side="right").clamp(1, len(self._times) - 1)
+        right = torch.searchsorted(self._times, t.contiguous(), side="right").clamp(
+            1, len(self._times) - 1
+        )
         right = right.expand(*values.shape[:-1], right.shape[-1])
-        share = ((t - self._times[right - 1]) / (self._times[right] - self._times[right - 1])).clamp(0.0, 1.0)
+        share = (
+            (t - self._times[right - 1]) / (self._times[right] - self._times[right - 1])
+        ).clamp(0.0, 1.0)
         return torch.lerp(values.gather(-1, right - 1), values.gather(-1, right), share)
 
     def _beyond(self, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -222,7 +252,11 @@ class GridDistribution(SurvivalDistribution):
     def _log_survival(self, t: Tensor) -> Tensor:
         late, at, end = self._beyond(t)
         inside = torch.log(self._at(self._curve, t))
-        return torch.where(late, end + self._tail._log_survival(at), inside) if bool(late.any()) else inside
+        return (
+            torch.where(late, end + self._tail._log_survival(at), inside)
+            if bool(late.any())
+            else inside
+        )
 
     def _log_cdf(self, t: Tensor) -> Tensor:
         late = t > self._times[-1]
@@ -231,7 +265,9 @@ class GridDistribution(SurvivalDistribution):
 
     def _log_pdf(self, t: Tensor) -> Tensor:
         late, at, end = self._beyond(t)
-        right = torch.searchsorted(self._times, t.contiguous(), side="right").clamp(1, len(self._times) - 1)
+        right = torch.searchsorted(self._times, t.contiguous(), side="right").clamp(
+            1, len(self._times) - 1
+        )
         slope = -torch.diff(self._curve, dim=1) / torch.diff(self._times)
         inside = torch.log(slope.gather(1, right - 1))
         return torch.where(late, end + self._tail._log_pdf(at), inside)
@@ -242,9 +278,9 @@ class GridDistribution(SurvivalDistribution):
     def _invert(self, log_s: Tensor) -> Tensor:
         level = torch.exp(log_s)
         falling = self._curve.flip(1).contiguous()  # ascending
-        place = (falling.shape[1] - torch.searchsorted(falling, level.contiguous(), side="right")).clamp(
-            1, falling.shape[1] - 1
-        )
+        place = (
+            falling.shape[1] - torch.searchsorted(falling, level.contiguous(), side="right")
+        ).clamp(1, falling.shape[1] - 1)
         before, after = self._curve.gather(1, place - 1), self._curve.gather(1, place)
         share = ((before - level) / (before - after)).nan_to_num(1.0).clamp(0.0, 1.0)
         inside = torch.lerp(self._times[place - 1], self._times[place], share)
@@ -264,7 +300,9 @@ class GridDistribution(SurvivalDistribution):
         """Return the integral of S from 0 to t, ``[rows, times]``."""
         last = self._times[-1]
         early = t.clamp(max=float(last))
-        right = torch.searchsorted(self._times, early.contiguous(), side="right").clamp(1, len(self._times) - 1)
+        right = torch.searchsorted(self._times, early.contiguous(), side="right").clamp(
+            1, len(self._times) - 1
+        )
         begin = self._times[right - 1]
         mean_height = (self._curve.gather(1, right - 1) + self._at(self._curve, early)) / 2
         inside = self._areas.gather(1, right - 1) + (early - begin) * mean_height
@@ -277,7 +315,9 @@ class GridDistribution(SurvivalDistribution):
         if self._since is None:
             return self._area(t)
         since = self._since_column()
-        gained = (self._area(torch.maximum(t, since)) - self._area(since)) / torch.exp(self._log_survival(since))
+        gained = (self._area(torch.maximum(t, since)) - self._area(since)) / torch.exp(
+            self._log_survival(since)
+        )
         return torch.minimum(t, since) + gained
 
     def _mean(self) -> Tensor:

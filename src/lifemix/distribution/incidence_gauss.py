@@ -32,7 +32,19 @@ _LARGEST_EXPONENT = 600.0  # of numbers that do not overflow
 
 # Nodes between two times, and the largest product of shape and distance in log time that they are enough for
 WIDTHS = {
-    **{0: 0.005, 1: 0.125, 2: 0.38, 3: 0.7, 4: 1.05, 5: 1.42, 6: 1.78, 7: 2.14, 8: 2.48, 9: 2.83, 10: 3.18},
+    **{
+        0: 0.005,
+        1: 0.125,
+        2: 0.38,
+        3: 0.7,
+        4: 1.05,
+        5: 1.42,
+        6: 1.78,
+        7: 2.14,
+        8: 2.48,
+        9: 2.83,
+        10: 3.18,
+    },
     **{12: 3.85, 14: 4.5, 16: 5.2, 18: 5.85, 20: 6.5},
 }
 _MOST_WIDTH = max(WIDTHS.values())
@@ -68,7 +80,9 @@ def _between(width: float, shape: float) -> tuple[Floats, Floats]:
     """Return nodes and weights of an interval from 0, both ends included; a wide one is cut into several."""
     pieces = max(1, int(np.ceil(width * shape / _MOST_WIDTH)))
     part = width / pieces
-    places, weights = lobatto(next((n for n, most in WIDTHS.items() if part * shape <= most), max(WIDTHS)))
+    places, weights = lobatto(
+        next((n for n, most in WIDTHS.items() if part * shape <= most), max(WIDTHS))
+    )
     last = len(places) - 1
     nodes, sums = np.zeros(pieces * last + 1), np.zeros(pieces * last + 1)
     for piece in range(pieces):
@@ -126,7 +140,9 @@ class GaussRule:
         step = max(1, size // 3)
         ends = [*range(min(step, len(times)) - 1, len(times) - 1, step), len(times) - 1]
         self._parts = [_Part(log_times[: ends[0] + 1], level, level.nodes)]
-        self._parts += [_Part(log_times[a : b + 1], level) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._parts += [
+            _Part(log_times[a : b + 1], level) for a, b in zip(ends[:-1], ends[1:], strict=True)
+        ]
         self._ends = np.r_[0, np.array(ends) + 1]
         self._first = float(log_times[0])
 
@@ -146,7 +162,9 @@ class GaussRule:
             at = slice(start, start + size)
             curve = curves[at]
             for part, first, end in zip(self._parts, self._ends[:-1], self._ends[1:], strict=True):
-                added[:, first:end, at], survival[first:end, at] = part.rates(curve, self._first, space)
+                added[:, first:end, at], survival[first:end, at] = part.rates(
+                    curve, self._first, space
+                )
         return _divided(added, survival)
 
 

@@ -26,20 +26,28 @@ _GROWTH, _EARLY_PANELS = 1.12, 34  # panels before the first time, each wider th
 _UNIT = 3.45  # widths of components, as they are measured, over the unit in which the cube of a panel counts
 _ORIGIN = -1e5  # stands for the logarithm of 0
 _TINY = 1e-300
-_AT_ONCE = 1 << 18  # numbers in the largest temporary array: small enough for the cache, large enough for the calls
+_AT_ONCE = (
+    1 << 18
+)  # numbers in the largest temporary array: small enough for the cache, large enough for the calls
 
 
 def net_survivals(mixtures: Mixture, log_times: Tensor, space: Tensor | None = None) -> Tensor:
     """Return S of each event type by itself, ``[events, rows, times]``; mixtures: ``[events, rows, k]``."""
     flat = mixtures.map(lambda values: values.flatten(0, 1)[..., None])  # [events x rows, k, 1]
-    curves = flat.components.survival_curve(log_times, None if space is None else space[: len(flat.log_weights)])
+    curves = flat.components.survival_curve(
+        log_times, None if space is None else space[: len(flat.log_weights)]
+    )
     return _mixed(mixtures, curves).clamp_(max=1.0)
 
 
-def _survivals_and_densities(mixtures: Mixture, log_times: Tensor, space: Tensor) -> tuple[Tensor, Tensor]:
+def _survivals_and_densities(
+    mixtures: Mixture, log_times: Tensor, space: Tensor
+) -> tuple[Tensor, Tensor]:
     """Return S and the density of log time of each event type by itself, ``[events, rows, times]``."""
     flat = mixtures.map(lambda values: values.flatten(0, 1)[..., None])
-    survival, density = flat.components.survival_and_density_curve(log_times, space[: len(flat.log_weights)])
+    survival, density = flat.components.survival_and_density_curve(
+        log_times, space[: len(flat.log_weights)]
+    )
     return _mixed(mixtures, survival).clamp_(max=1.0), _mixed(mixtures, density)
 
 
@@ -84,7 +92,9 @@ class IncidenceGrid:
         beginnings = np.r_[early[-1], at[:-1]]
         counts = np.clip(np.ceil((at - beginnings) / _WIDEST), 1, _MOST_PANELS).astype(np.int64)
         last = counts.cumsum()
-        within = np.arange(1, last[-1] + 1) - np.repeat(last - counts, counts)  # 1, 2, ... in each interval
+        within = np.arange(1, last[-1] + 1) - np.repeat(
+            last - counts, counts
+        )  # 1, 2, ... in each interval
         low, high, count = (np.repeat(part, counts) for part in (beginnings, at, counts))
         inner = np.where(within == count, high, low + (high - low) * within / count)
         self.ends = torch.from_numpy(np.r_[early, inner])
@@ -97,13 +107,17 @@ class IncidenceGrid:
         panels = Panels.empty(events, rows, n_points)
         size = max(1, _AT_ONCE // (n_points * events * k))
         space = torch.empty(min(rows, size) * events, k, n_points, dtype=torch.float64)
-        scales = Scales.of(mixtures.components.map(lambda values: values.transpose(0, 1).flatten(1)))
+        scales = Scales.of(
+            mixtures.components.map(lambda values: values.transpose(0, 1).flatten(1))
+        )
         narrow = (_UNIT / scales.width.amin(1, keepdim=True)) ** 3
         cubes = self.ends.diff() ** 3
         for start in range(0, rows, size):
             at = slice(start, start + size)
             part = mixtures.map(lambda values: values[:, at])  # noqa: B023
-            divide(*_survivals_and_densities(part, self.ends, space), narrow[at] * cubes, panels[at])
+            divide(
+                *_survivals_and_densities(part, self.ends, space), narrow[at] * cubes, panels[at]
+            )
         self._look_again(mixtures, scales, panels)
         return panels.parts.cumsum_(2)[:, :, self.place]
 
@@ -118,7 +132,9 @@ class IncidenceGrid:
         left = found.rough[rows, panels] | ~scales.resolved(rows, lower, upper, share)
         rows, panels, lower, upper = (part[left] for part in (rows, panels, lower, upper))
         base = torch.zeros(mixtures.log_weights.shape[1], dtype=torch.float64)
-        values = adaptive_incidence(NetCurves(mixtures), scales, base, rows, lower, upper).T  # [events, panels]
+        values = adaptive_incidence(
+            NetCurves(mixtures), scales, base, rows, lower, upper
+        ).T  # [events, panels]
         parts = found.parts[:, rows, panels]
         mass, total = parts.sum(0), values.sum(0)
         found.parts[:, rows, panels] = torch.where(

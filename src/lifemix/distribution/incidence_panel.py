@@ -17,9 +17,15 @@ __all__ = ["LARGEST_CUBE", "Panels", "divide", "product_of"]
 
 _LARGEST_RISE = 1.0  # of the cumulative hazard in one panel
 _CERTAIN = 1e-8  # an error of one panel, at most, that needs no further look
-_LARGEST_BEND = 1e-6  # of the bend of the share times mass and rise: the error of the parabola is far smaller
-_LARGEST_WORK = 5e-8  # of the mass times the rise: whatever the share does, the error is below a fifth of it
-LARGEST_CUBE = 1e-4  # of mass times rise times the cube of the width, in units of the narrowest component
+_LARGEST_BEND = (
+    1e-6  # of the bend of the share times mass and rise: the error of the parabola is far smaller
+)
+_LARGEST_WORK = (
+    5e-8  # of the mass times the rise: whatever the share does, the error is below a fifth of it
+)
+LARGEST_CUBE = (
+    1e-4  # of mass times rise times the cube of the width, in units of the narrowest component
+)
 _TINY = 1e-300  # in place of 0 under a fraction or a logarithm
 
 
@@ -84,7 +90,9 @@ def divide(survival: Tensor, density: Tensor, cubes: Tensor, out: Panels) -> Non
 def _from_origin(hazards: Tensor, mass: Tensor, out: Panels) -> None:
     """Write the first panel; the share at its beginning is not known."""
     rise = hazards.sum(0)
-    _write(hazards[:-1, :, None] / rise.clamp(min=_TINY)[:, None], mass[:, None], out.parts[..., :1])
+    _write(
+        hazards[:-1, :, None] / rise.clamp(min=_TINY)[:, None], mass[:, None], out.parts[..., :1]
+    )
     out.work[:, 0] = mass * rise
     out.rough[:, 0] = (mass > _CERTAIN) & (out.work[:, 0] > _LARGEST_WORK)
     out.wide[:, 0] = False

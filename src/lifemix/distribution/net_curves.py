@@ -16,7 +16,9 @@ class NetCurves:
     """
 
     def __init__(self, mixtures: Mixture) -> None:
-        self._mixtures = mixtures.map(lambda values: values.transpose(1, 2).contiguous())  # [events, k, rows]
+        self._mixtures = mixtures.map(
+            lambda values: values.transpose(1, 2).contiguous()
+        )  # [events, k, rows]
         self._weights = self._mixtures.log_weights.exp()
 
     def __len__(self) -> int:
@@ -24,7 +26,9 @@ class NetCurves:
 
     def survival(self, rows: Tensor, log_t: Tensor) -> Tensor:
         """Return ``S_m``, ``[events, nodes, p]``, at the log times ``[nodes, p]`` of the rows ``[p]``."""
-        components = self._mixtures.components.map(lambda values: values[:, :, rows][:, :, None])  # [events, k, 1, p]
+        components = self._mixtures.components.map(
+            lambda values: values[:, :, rows][:, :, None]
+        )  # [events, k, 1, p]
         curves = components.survival_curve(log_t)
         return curves.mul_(self._weights[:, :, rows][:, :, None]).sum(1).clamp_(max=1.0)
 

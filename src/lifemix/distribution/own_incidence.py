@@ -31,8 +31,12 @@ class OwnRule:
         pieces = int(np.ceil(width * shape / OWN_WIDTH))  # none where all times are one
         between = list(itertools.pairwise(np.linspace(first, first + width, pieces + 1)))
         inner = [low + (high - low) * gauss(OWN_NODES)[0] for low, high in between]
-        parts = [integrals((log_times - low) / (high - low)) * (high - low) for low, high in between]
-        self._weights = torch.from_numpy(np.concatenate([np.zeros((*times.shape, 0)), *parts], axis=2))
+        parts = [
+            integrals((log_times - low) / (high - low)) * (high - low) for low, high in between
+        ]
+        self._weights = torch.from_numpy(
+            np.concatenate([np.zeros((*times.shape, 0)), *parts], axis=2)
+        )
         self._after = torch.from_numpy(np.concatenate([np.zeros(0), *inner]))[:, None]
         self._before, self._first = torch.from_numpy(np.log(own))[:, None], first
         self._early = torch.from_numpy(weights / own)
@@ -49,7 +53,9 @@ class OwnRule:
             curve = curves[at]
             power = curve.shape.amin((0, 1)).mul_(1 / LOWEST_POWER)
             before = self._before / power + self._first
-            rates = curve.all_rates(torch.cat([before, self._after.expand(-1, before.shape[1])]), space)
+            rates = curve.all_rates(
+                torch.cat([before, self._after.expand(-1, before.shape[1])]), space
+            )
             early = torch.matmul(self._early, rates[:, : len(before)]) / power  # [events, rows]
             result[..., at] = torch.bmm(self._weights, rates[:, len(before) :]).add_(early[:, None])
         return result

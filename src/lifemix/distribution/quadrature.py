@@ -40,7 +40,9 @@ def integrate(
     return result
 
 
-def _in_parts(rule: Rule, rows: Tensor, lower: Tensor, upper: Tensor, at_once: int) -> tuple[Tensor, Tensor]:
+def _in_parts(
+    rule: Rule, rows: Tensor, lower: Tensor, upper: Tensor, at_once: int
+) -> tuple[Tensor, Tensor]:
     chunks = max(1, -(-len(rows) // at_once))
     split = (part.tensor_split(chunks) for part in (rows, lower, upper))
     values, done = zip(*(rule(*part) for part in zip(*split, strict=True)), strict=True)
@@ -55,14 +57,18 @@ class Kronrod:
             return [sign * value for value in values[:-1]] + values[::-1]
 
         self.points = torch.tensor(mirrored(points, -1.0), dtype=torch.float64)
-        self.weights = torch.tensor([mirrored(fine, 1.0), mirrored(coarse, 1.0)], dtype=torch.float64)
+        self.weights = torch.tensor(
+            [mirrored(fine, 1.0), mirrored(coarse, 1.0)], dtype=torch.float64
+        )
 
     def nodes(self, lower: Tensor, upper: Tensor) -> Tensor:
         """Return where the rules look at panels ``[p]``, ``[points, p]``."""
         half = (upper - lower) / 2
         return lower + half * (self.points[:, None] + 1)
 
-    def fine_and_coarse(self, values: Tensor, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+    def fine_and_coarse(
+        self, values: Tensor, lower: Tensor, upper: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Return the integrals by Kronrod's rule and by Gauss's; values: ``[..., points, p]``."""
         fine, coarse = torch.einsum("...np,rn->r...p", values, self.weights) * ((upper - lower) / 2)
         return fine, coarse
@@ -94,5 +100,14 @@ FIFTEEN = Kronrod(
         0.2044329400752989,
         0.2094821410847278,
     ],
-    [0.0, 0.1294849661688697, 0.0, 0.2797053914892767, 0.0, 0.3818300505051189, 0.0, 0.4179591836734694],
+    [
+        0.0,
+        0.1294849661688697,
+        0.0,
+        0.2797053914892767,
+        0.0,
+        0.3818300505051189,
+        0.0,
+        0.4179591836734694,
+    ],
 )

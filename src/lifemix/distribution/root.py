@@ -33,7 +33,9 @@ def invert(curve: Curve, log_s: Tensor, low: Tensor, high: Tensor) -> Tensor:
     inside = (log_s < 0) & (log_s > -torch.inf)
     rows = inside.nonzero()[:, 0]
     goal = torch.log(-log_s[inside])
-    search = _Search(curve, rows, goal, low[inside].clamp(_FIRST, _LAST), high[inside].clamp(_FIRST, _LAST))
+    search = _Search(
+        curve, rows, goal, low[inside].clamp(_FIRST, _LAST), high[inside].clamp(_FIRST, _LAST)
+    )
     search.run()
     x = search.x
     lost = (~(search.low_seen & search.high_seen)).nonzero()[:, 0]
@@ -86,7 +88,9 @@ class _Search:
         closed = (high - low <= tolerance) | (gap == 0)
         # A little beyond where Newton's step leads, so that the bracket closes from the other side, too
         ahead = x + step + torch.sign(step) * tolerance / 2
-        good = (ahead > low) & (ahead < high) & ((ahead - x).abs() <= self.previous[at] / 2)  # false for NaN, too
+        good = (
+            (ahead > low) & (ahead < high) & ((ahead - x).abs() <= self.previous[at] / 2)
+        )  # false for NaN, too
         good &= torch.tensor(newton)
         following = torch.where(good, ahead, (low + high) / 2)
         at_end = torch.where(torch.isfinite(step), x + step, x).clamp(low, high)

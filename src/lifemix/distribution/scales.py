@@ -15,7 +15,11 @@ from ..primitives import Primitive
 
 __all__ = ["Scales"]
 
-_BEGIN, _EARLY, _LATE = 1e-9, 0.2, 2.0  # cumulative hazards: hardly anything has happened, the bulk of it
+_BEGIN, _EARLY, _LATE = (
+    1e-9,
+    0.2,
+    2.0,
+)  # cumulative hazards: hardly anything has happened, the bulk of it
 _END = 25.0  # next to nobody is left
 _FIRST, _LAST = -744.0, 709.0  # log times that are numbers
 _NEVER = 1e300
@@ -58,7 +62,9 @@ class Scales:
         """Return the same components, each of which has something to show for ever: for those who outlived them."""
         return Scales(self.first, torch.full_like(self.last, torch.inf), self.width)
 
-    def resolved(self, rows: Tensor, lower: Tensor, upper: Tensor, share: Tensor | None = None) -> Tensor:
+    def resolved(
+        self, rows: Tensor, lower: Tensor, upper: Tensor, share: Tensor | None = None
+    ) -> Tensor:
         """Tell which panels ``[p]`` are narrow enough, by a share ``[p]``, for every component that they touch."""
         width = upper - lower if share is None else (upper - lower) / share
         lower, upper, width = lower[:, None], upper[:, None], width[:, None]

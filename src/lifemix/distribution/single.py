@@ -144,7 +144,9 @@ class MixtureDistribution(ComponentDistribution):
         weights = torch.as_tensor(self.weights)
         uniform = torch.as_tensor(rng.random((len(self), n)))
         k = torch.searchsorted(weights.cumsum(-1), uniform).clamp(max=self._width - 1)
-        drawn = self._mixture.components.map(lambda p: torch.broadcast_to(p, weights.shape).gather(1, k))
+        drawn = self._mixture.components.map(
+            lambda p: torch.broadcast_to(p, weights.shape).gather(1, k)
+        )
         log_s = -torch.as_tensor(rng.standard_exponential((len(self), n)))
         if self._since is not None:
             log_s = log_s + drawn.log_survival(self._since_column())
@@ -194,13 +196,17 @@ class MixtureDistribution(ComponentDistribution):
     def _mix(self, log_times: Tensor, result: Tensor) -> None:
         """Write the curves into the result, a few rows at a time, so that what lies between stays in the cache."""
         weights = self._mixture.log_weights.exp()[:, None]
-        components = self._mixture.components.map(lambda parameter: parameter[..., None])  # [rows, k, 1]
+        components = self._mixture.components.map(
+            lambda parameter: parameter[..., None]
+        )  # [rows, k, 1]
         size = max(1, _FAST_CHUNK // max(1, len(log_times) * self._width))
         space = torch.empty(min(size, len(self)), self._width, len(log_times), dtype=torch.float64)
         for start in range(0, len(self), size):
             rows = slice(start, start + size)
             own = result[rows]
-            here = components if size >= len(self) else components.map(lambda parameter: parameter[rows])  # noqa: B023
+            here = components
+            if size < len(self):
+                here = components.map(lambda parameter: parameter[rows])  # noqa: B023
             curves = here.survival_curve(log_times, space[: len(own)])
             torch.bmm(weights[rows], curves, out=own[:, None])
             own.clamp_(max=1.0)

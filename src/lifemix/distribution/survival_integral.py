@@ -12,7 +12,9 @@ from .scales import Scales
 
 __all__ = ["integrate_survival"]
 
-_TOLERANCE = 1e-9  # difference of the two rules in one panel, relative to the integral up to its end
+_TOLERANCE = (
+    1e-9  # difference of the two rules in one panel, relative to the integral up to its end
+)
 _CERTAIN = 1e-11  # an error of one panel, at most, that needs no further look
 _ROUNDING = 1e-13  # of one panel, relative to itself
 _LEAST_LEFT = 1e-3  # of S at the end of a panel, relative to its beginning
@@ -20,7 +22,11 @@ _AT_ONCE = 1 << 11  # panels evaluated together
 
 
 def integrate_survival(
-    integrand: Callable[[Tensor, Tensor], Tensor], scales: Scales, start: Tensor, middle: Tensor, ends: Tensor
+    integrand: Callable[[Tensor, Tensor], Tensor],
+    scales: Scales,
+    start: Tensor,
+    middle: Tensor,
+    ends: Tensor,
 ) -> Tensor:
     """Return the integral of S from ``start`` to each of the ``ends``, ``[rows, ends]``.
 
@@ -38,7 +44,9 @@ def integrate_survival(
         least, most = last * shrink, first * torch.expm1(upper - lower)
         halfway = torch.minimum(upper, middle[rows])  # up to there S is above a half
         known = torch.exp(halfway) * -torch.expm1(start[rows] - halfway)
-        known = torch.fmax(known, -last * torch.expm1(start[rows] - upper))  # S was above its value at the end
+        known = torch.fmax(
+            known, -last * torch.expm1(start[rows] - upper)
+        )  # S was above its value at the end
         allowed = _TOLERANCE * known / 2
         good = most - least <= _CERTAIN * known
         gentle = least >= _LEAST_LEFT * most
@@ -46,7 +54,9 @@ def integrate_survival(
         value = (most + least) / 2
         if len(at):
             low, high = lower[at], upper[at]
-            fine, coarse = FIFTEEN.fine_and_coarse(integrand(rows[at], FIFTEEN.nodes(low, high)), low, high)
+            fine, coarse = FIFTEEN.fine_and_coarse(
+                integrand(rows[at], FIFTEEN.nodes(low, high)), low, high
+            )
             value[at] = fine
             error = (fine - coarse).abs()
             good[at] = (error <= allowed[at]) | (error <= _ROUNDING * fine) | torch.isinf(fine)

@@ -40,7 +40,9 @@ class WeibullRates:
         return cls(log_weights, shape, -shape * log_scale)
 
     def __getitem__(self, rows: Any) -> WeibullRates:
-        return WeibullRates(self.log_weights[..., rows], self.shape[..., rows], self.offset[..., rows])
+        return WeibullRates(
+            self.log_weights[..., rows], self.shape[..., rows], self.offset[..., rows]
+        )
 
     def rates(self, log_t: Tensor, n_times: int, space: Tensor) -> tuple[Tensor, Tensor]:
         """Return the rates at which events other than the last come first, and survival at the last ``n_times``.

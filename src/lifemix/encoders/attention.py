@@ -77,7 +77,9 @@ class Attention(SequenceEncoder):
         """Raise a ``SettingError`` where a setting cannot be used."""
         super().check()
         if int(self.hidden) % int(self.heads):
-            raise SettingError(f"heads must divide hidden; got heads={self.heads} and hidden={self.hidden}.")
+            raise SettingError(
+                f"heads must divide hidden; got heads={self.heads} and hidden={self.hidden}."
+            )
 
     def _network(self, blocks: Sequence[Block]) -> nn.Module:
         of_visits = {
@@ -85,7 +87,13 @@ class Attention(SequenceEncoder):
             for place, block in enumerate(blocks)
             if block.kind == "visits"
         }
-        return Joined(blocks, nn.ModuleDict(of_visits), int(self.hidden), int(self.hidden), float(self.dropout))
+        return Joined(
+            blocks,
+            nn.ModuleDict(of_visits),
+            int(self.hidden),
+            int(self.hidden),
+            float(self.dropout),
+        )
 
 
 class _Token(nn.Module):
@@ -100,7 +108,9 @@ class _Token(nn.Module):
     def forward(self, visits: VisitTensors) -> Tensor:
         """Return ``[rows, hidden]``; the token itself is always there to attend to, also without visits."""
         states = torch.cat([self.now(visits.now)[:, None], self.embed(visits.steps)], dim=1)
-        present = nn.functional.pad(visits.present, (1, 0), value=True)[:, None, None]  # [rows, 1, 1, places]
+        present = nn.functional.pad(visits.present, (1, 0), value=True)[
+            :, None, None
+        ]  # [rows, 1, 1, places]
         for layer in self.layers:
             states = layer(states, present)
         return states[:, 0]
@@ -119,7 +129,9 @@ class _Layer(nn.Module):
     def forward(self, states: Tensor, present: Tensor) -> Tensor:
         """Return the new states ``[rows, places, hidden]``."""
         rows, places, hidden = states.shape
-        parts = self.project(self.before(states)).view(rows, places, 3, self.heads, hidden // self.heads)
+        parts = self.project(self.before(states)).view(
+            rows, places, 3, self.heads, hidden // self.heads
+        )
         query, key, value = parts.permute(2, 0, 3, 1, 4)  # [rows, heads, places, hidden of a head]
         seen = scaled_dot_product_attention(query, key, value, attn_mask=present)
         states = states + self.merge(seen.transpose(1, 2).reshape(rows, places, hidden))

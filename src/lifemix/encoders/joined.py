@@ -22,7 +22,12 @@ class Joined(nn.Module):
     starts_anew = True  # members of an ensemble draw weights of their own
 
     def __init__(
-        self, blocks: Sequence[Block], summarise: nn.ModuleDict, n_summary: int, width: int, dropout: float
+        self,
+        blocks: Sequence[Block],
+        summarise: nn.ModuleDict,
+        n_summary: int,
+        width: int,
+        dropout: float,
     ) -> None:
         super().__init__()
         self.blocks, self.width = tuple(blocks), width

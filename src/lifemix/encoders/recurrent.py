@@ -78,7 +78,13 @@ class Recurrent(SequenceEncoder):
             for place, block in enumerate(blocks)
             if block.kind == "visits"
         }
-        return Joined(blocks, nn.ModuleDict(of_visits), int(self.hidden), int(self.hidden), float(self.dropout))
+        return Joined(
+            blocks,
+            nn.ModuleDict(of_visits),
+            int(self.hidden),
+            int(self.hidden),
+            float(self.dropout),
+        )
 
 
 class _LastState(nn.Module):

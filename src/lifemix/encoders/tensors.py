@@ -96,7 +96,11 @@ def unpack(blocks: Sequence[Block], x: Tensor) -> dict[str, Tensor | VisitTensor
     """
     found: dict[str, Tensor | VisitTensors] = {}
     for block, part in zip(blocks, x.split([block.width for block in blocks], dim=1), strict=True):
-        found[block.name] = _visits(block, part) if block.kind == "visits" else part.reshape(len(part), *block.shape)
+        found[block.name] = (
+            _visits(block, part)
+            if block.kind == "visits"
+            else part.reshape(len(part), *block.shape)
+        )
     return found
 
 
@@ -144,5 +148,7 @@ class Unpacked(nn.Module):
             What the module gives.
         """
         sources = unpack(self.blocks, x)
-        features: Tensor = self.module(next(iter(sources.values())) if len(sources) == 1 else sources)
+        features: Tensor = self.module(
+            next(iter(sources.values())) if len(sources) == 1 else sources
+        )
         return features

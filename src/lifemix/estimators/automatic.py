@@ -51,7 +51,9 @@ _USUAL_RATE = 1e-3  # with a batch size that the user gave
 _SEQUENCE_MEMBERS = 8  # at most, of our own encoders of histories, whose members train one by one
 
 
-def choose(n_rows: int, hidden: Sequence[int] | None = None, encoder: bool = False) -> dict[str, Any]:
+def choose(
+    n_rows: int, hidden: Sequence[int] | None = None, encoder: bool = False
+) -> dict[str, Any]:
     """Return the settings for a number of training rows.
 
     hidden: the widths of layers that the user gave; narrow ones have no units to spare for dropout.
@@ -59,7 +61,9 @@ def choose(n_rows: int, hidden: Sequence[int] | None = None, encoder: bool = Fal
     """
     widths = _HIDDEN if hidden is None else tuple(hidden)
     wide = not encoder and len(widths) > 0 and min(widths) >= _WIDE
-    members, dropout, batch_size, learning_rate, patience = next(row[1:] for row in _BY_ROWS if n_rows <= row[0])
+    members, dropout, batch_size, learning_rate, patience = next(
+        row[1:] for row in _BY_ROWS if n_rows <= row[0]
+    )
     return {
         "hidden": widths,
         "activation": _ACTIVATION if hidden is None else _OWN_LAYERS_ACTIVATION,
@@ -80,7 +84,9 @@ def resolved(estimator: Any, n_rows: int, target: Target | None = None) -> Any:
     if all(getattr(estimator, name) is not None for name in AUTOMATIC):
         return estimator
     chosen = choose(n_rows, estimator.hidden, estimator.encoder is not None)
-    if isinstance(estimator.encoder, SequenceEncoder):  # ours: the same rule, though members train one by one
+    if isinstance(
+        estimator.encoder, SequenceEncoder
+    ):  # ours: the same rule, though members train one by one
         chosen["n_members"] = min(choose(n_rows)["n_members"], _SEQUENCE_MEMBERS)
     if estimator.batch_size is not None:
         chosen["learning_rate"] = _USUAL_RATE
@@ -108,8 +114,12 @@ def used(estimator: Any) -> dict[str, Any]:
         "hidden": [int(width) for width in estimator.hidden],
         "activation": resolve_activation(estimator.activation).name,
     }
-    settings |= {name: int(getattr(estimator, name)) for name in ("n_members", "batch_size", "patience")}
-    settings |= {name: float(getattr(estimator, name)) for name in ("dropout", "learning_rate", "rounding")}
+    settings |= {
+        name: int(getattr(estimator, name)) for name in ("n_members", "batch_size", "patience")
+    }
+    settings |= {
+        name: float(getattr(estimator, name)) for name in ("dropout", "learning_rate", "rounding")
+    }
     return {name: settings[name] for name in AUTOMATIC}
 
 
@@ -118,10 +128,16 @@ def check_used(settings: Any, n_members: int) -> None:
     if not isinstance(settings, dict) or set(settings) != set(AUTOMATIC):
         raise ValueError(f"settings_ must have {AUTOMATIC}; got {settings!r:.100}")
     hidden, activation = settings["hidden"], settings["activation"]
-    if not isinstance(hidden, list) or not all(type(width) is int and 0 < width < 2**31 for width in hidden):
+    if not isinstance(hidden, list) or not all(
+        type(width) is int and 0 < width < 2**31 for width in hidden
+    ):
         raise ValueError(f"hidden of settings_ must be widths; got {hidden!r:.100}")
     if not isinstance(activation, str):
         raise ValueError(f"activation of settings_ must be a name; got {activation!r:.100}")
     numbers = [settings[name] for name in AUTOMATIC[2:]]
-    if settings["n_members"] != n_members or not all(type(value) in (int, float) for value in numbers):
-        raise ValueError(f"settings_ must be numbers, with {n_members} members; got {settings!r:.200}")
+    if settings["n_members"] != n_members or not all(
+        type(value) in (int, float) for value in numbers
+    ):
+        raise ValueError(
+            f"settings_ must be numbers, with {n_members} members; got {settings!r:.200}"
+        )

@@ -160,7 +160,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     """
 
     _rules = RULES
-    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"groups": True}  # for scikit-learn: wanted if given
+    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {
+        "groups": True
+    }  # for scikit-learn: wanted if given
     _needs_columns = False
     _saves_event_times = False
 
@@ -295,9 +297,21 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             "dropout": 0.5,
             "preprocessor": TabularPreprocessor(numbers="piecewise", bins=8),
         }
-        several: dict[str, Any] = {"primitive": "weibull", "hidden": (50, 50), "activation": "tanh", "dropout": 0.1}
+        several: dict[str, Any] = {
+            "primitive": "weibull",
+            "hidden": (50, 50),
+            "activation": "tanh",
+            "dropout": 0.1,
+        }
         chosen = several if competing else one
-        shared = {"k": 4, "n_members": 8, "batch_size": 128, "learning_rate": 1e-3, "patience": 10, "rounding": 0.0}
+        shared = {
+            "k": 4,
+            "n_members": 8,
+            "batch_size": 128,
+            "learning_rate": 1e-3,
+            "patience": 10,
+            "rounding": 0.0,
+        }
         return cls(**(shared | chosen | settings))
 
     def fit(
@@ -337,29 +351,43 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
         """
         if isinstance(X, TableSource):
-            _refuse_beside_source(y=y, sample_weight=sample_weight, validation_data=validation_data, groups=groups)
+            _refuse_beside_source(
+                y=y, sample_weight=sample_weight, validation_data=validation_data, groups=groups
+            )
             with source_plan(self, X) as (rows, plan, ranks):
-                trained = train_plan(plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose), ranks)
+                trained = train_plan(
+                    plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose), ranks
+                )
                 return self._learn(rows, plan, *trained)
         y = cast(TargetLike, y)
         grouped = y if groups is None else as_target(y).grouped(groups)
         rows, plan = make_plan(self, X, grouped, sample_weight, validation_data)
-        fits, architectures = train_plan(plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose))
+        fits, architectures = train_plan(
+            plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose)
+        )
         self._learn(rows, plan, fits, architectures)
         target = as_target(y)  # score gets these subjects, not the groups
         self._learn_subjects(target, check_weight(sample_weight, len(target)))
         return self
 
-    def _learn(self, X: TableLike, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]) -> Self:
+    def _learn(
+        self, X: TableLike, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]
+    ) -> Self:
         """Take over what was planned and trained."""
-        parameters = torch.stack([fit.parameters for fit in fits if fit.parameters is not None]).cpu()
-        self._learn_network(FittedNetwork(architectures, parameters, plan.scale, plan.data.x.device))
+        parameters = torch.stack(
+            [fit.parameters for fit in fits if fit.parameters is not None]
+        ).cpu()
+        self._learn_network(
+            FittedNetwork(architectures, parameters, plan.scale, plan.data.x.device)
+        )
         self.preprocessor_ = plan.preprocessor
         self._learn_columns(X)
         self._learn_target(plan.sample.training_target)
         self.best_epoch_ = [fit.best_epoch for fit in fits]
         self.settings_ = plan.settings
-        self.history_ = [record for member, fit in enumerate(fits) for record in fit.records(member)]
+        self.history_ = [
+            record for member, fit in enumerate(fits) for record in fit.records(member)
+        ]
         return self
 
     def _learn_network(self, network: FittedNetwork) -> None:
@@ -375,7 +403,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         del arguments["checkpoint"], arguments["callbacks"]  # they belong to a session
         arguments |= {"primitive": primitive_names(self.primitive), "device": str(self.device)}
         for name in ("encoder", "activation"):
-            if arguments[name] is not None and not isinstance(arguments[name], (str, SequenceEncoder)):
+            if arguments[name] is not None and not isinstance(
+                arguments[name], (str, SequenceEncoder)
+            ):
                 arguments[name] = UserCode(name, arguments[name])
         if not isinstance(self.optimizer, str):
             del arguments["optimizer"]
@@ -401,7 +431,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             raise ValueError(f"{len(self.best_epoch_)} best epochs for {n_members} members")
         if len(state["modules"]) != (0 if self.encoder is None else n_members):
             raise ValueError(f"{len(state['modules'])} modules for {n_members} members")
-        example = torch.zeros(1).expand(2, self._n_inputs)  # takes no memory, whatever the file says
+        example = torch.zeros(1).expand(
+            2, self._n_inputs
+        )  # takes no memory, whatever the file says
         filled = with_used(self)
 
         def make_architecture() -> Architecture:
@@ -435,10 +467,14 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def predict_survival_function(self, X: TableLike, times: ArrayLike) -> Floats: ...
 
     @overload
-    def predict_survival_function(self, X: TableLike, times: None = None) -> NDArray[np.object_]: ...
+    def predict_survival_function(
+        self, X: TableLike, times: None = None
+    ) -> NDArray[np.object_]: ...
 
     @overload
-    def predict_survival_function(self, X: TableLike, times: None = None, *, return_array: Literal[True]) -> Floats: ...
+    def predict_survival_function(
+        self, X: TableLike, times: None = None, *, return_array: Literal[True]
+    ) -> Floats: ...
 
     @overload
     def predict_survival_function(
@@ -446,7 +482,12 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     ) -> tuple[Floats, Floats]: ...
 
     def predict_survival_function(
-        self, X: TableLike, times: ArrayLike | None = None, return_std: bool = False, *, return_array: bool = False
+        self,
+        X: TableLike,
+        times: ArrayLike | None = None,
+        return_std: bool = False,
+        *,
+        return_array: bool = False,
     ) -> Floats | NDArray[np.object_] | tuple[Floats, Floats]:
         """Return ``P(T > t | x)``, T the time of the first event of any type.
 
@@ -479,9 +520,13 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         if not return_std:
             return super().predict_survival_function(X, times)
         if times is None:
-            raise InputError("return_std needs times; got times=None. Give the times at which to predict.")
+            raise InputError(
+                "return_std needs times; got times=None. Give the times at which to predict."
+            )
         at, matrix = check_times(times, warn_unsorted=True), self.preprocess(X)
-        members = np.stack([member.distribution(matrix).survival(at) for member in self.network_.members()])
+        members = np.stack(
+            [member.distribution(matrix).survival(at) for member in self.network_.members()]
+        )
         return members.mean(0), members.std(0)
 
     def _survival_curves(self, x: Floats) -> Callable[[Floats], Floats]:
@@ -499,9 +544,13 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
         return self.network_.distribution(x).net(event).survival(times)
 
-    def _conditional(self, x: Floats, since: Floats, times: Floats, event: int | None) -> tuple[Floats, Floats | None]:
+    def _conditional(
+        self, x: Floats, since: Floats, times: Floats, event: int | None
+    ) -> tuple[Floats, Floats | None]:
         given = self.network_.distribution(x).given(since)
-        return given.survival(times), None if event is None else given.cumulative_incidence(times, event)
+        return given.survival(times), None if event is None else given.cumulative_incidence(
+            times, event
+        )
 
     def _risk(self, x: Floats) -> Floats:
         return -self.network_.distribution(x).rmst(self.last_event_time_)
@@ -539,11 +588,18 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         """
         check_is_fitted(self, "n_events_")
         width, members = self.network_.width, len(self.network_)
-        names = [f"dsm{i}" if members == 1 else f"dsm{m}_{i}" for m in range(members) for i in range(width)]
+        names = [
+            f"dsm{i}" if members == 1 else f"dsm{m}_{i}"
+            for m in range(members)
+            for i in range(width)
+        ]
         return np.array(names, dtype=object)
 
     def log_likelihood(
-        self, X: TableLike | TableSource, y: TargetLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: TableLike | TableSource,
+        y: TargetLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the sum over rows of the exact, undiscounted log-likelihood, in the user's unit of time.
 
@@ -564,10 +620,14 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         """
         if isinstance(X, TableSource):
             _refuse_beside_source(y=y, sample_weight=sample_weight)
-            return sum(self.log_likelihood(block.frame, block.outcome, block.weight) for block in X.read())
+            return sum(
+                self.log_likelihood(block.frame, block.outcome, block.weight) for block in X.read()
+            )
         matrix, target = self.preprocess(X), read_target(X, cast(TargetLike, y))
         refuse_unknown_types(target.event, self.n_events_, "y")
-        return self.network_.log_likelihood(matrix, target, check_weight(sample_weight, len(target)))
+        return self.network_.log_likelihood(
+            matrix, target, check_weight(sample_weight, len(target))
+        )
 
     def score(self, X: TableLike, y: TargetLike) -> float:
         """Return the mean concordance C^td at the quartiles of the training event times, over event types.
@@ -598,7 +658,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         distribution, train = self.network_.distribution(matrix), self.training_target_
         if self.n_events_ <= _FEW_EVENTS:
             return mean_concordance(distribution.cumulative_incidence, train, target)
-        horizons = np.stack([event_quantiles(train, event=event) for event in range(1, self.n_events_ + 1)])
+        horizons = np.stack(
+            [event_quantiles(train, event=event) for event in range(1, self.n_events_ + 1)]
+        )
         found = cast(CompetingDistribution, distribution).own_incidences(horizons)
         return mean_concordance(lambda _, event: found[event - 1], train, target)
 

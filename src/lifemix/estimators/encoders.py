@@ -33,7 +33,9 @@ def check_encoder_inputs(encoder: Any, X: Any) -> None:
         )
 
 
-def make_encoder(encoder: Any, example: Tensor, blocks: Sequence[Block] | None) -> tuple[nn.Module, int]:
+def make_encoder(
+    encoder: Any, example: Tensor, blocks: Sequence[Block] | None
+) -> tuple[nn.Module, int]:
     """Return the network of an encoder and its number of output features.
 
     blocks: where each source stands in a row of the inputs; None where X is a table.
@@ -67,7 +69,12 @@ def copy_encoder(encoder: nn.Module, example: Tensor) -> tuple[nn.Module, int]:
             f"got {type(error).__name__}: {error}. Change its first layer (nn.LazyLinear finds the number by itself)."
         ) from error
     shape = tuple(features.shape) if isinstance(features, Tensor) else type(features).__name__
-    if not isinstance(features, Tensor) or features.dim() != 2 or len(features) != len(example) or not features.numel():
+    if (
+        not isinstance(features, Tensor)
+        or features.dim() != 2
+        or len(features) != len(example)
+        or not features.numel()
+    ):
         raise SettingError(
             f"encoder must give one row of features per row, shape [{len(example)}, width]; got {shape}. "
             "Flatten its output, or pick the part of it to use."

@@ -42,7 +42,9 @@ __all__ = ["Planned", "check_finite", "group", "train_fleet", "train_plan"]
 
 _ENOUGH = 8  # models in a fleet: with more of them a step is hardly cheaper for each
 _WIDER = 1.25  # the most inputs of a model in a fleet, over the fewest
-_BYTES_TOGETHER = 2**28  # inputs of several folds are put side by side as long as they are smaller than this
+_BYTES_TOGETHER = (
+    2**28
+)  # inputs of several folds are put side by side as long as they are smaller than this
 
 
 def train_plan(
@@ -74,10 +76,14 @@ def _train(
     for number, fleet in enumerate(_fleets_of(plan, ranks)):
         hooks = [*callbacks]
         if folder is not None:
-            checkpoint = Checkpoint(folder / f"lifemix-checkpoint-{number}.safetensors", fleet, writes=ranks.rank == 0)
+            checkpoint = Checkpoint(
+                folder / f"lifemix-checkpoint-{number}.safetensors", fleet, writes=ranks.rank == 0
+            )
             checkpoint.restore(fleet)
             checkpoints.append(checkpoint)
-            hooks.insert(0, checkpoint)  # a callback of the user's that fails does not lose the epoch
+            hooks.insert(
+                0, checkpoint
+            )  # a callback of the user's that fails does not lose the epoch
         with progress_bar(verbose) as bar:
             fits += fleet.train([*hooks, bar])
         architectures.append(fleet.architecture)
@@ -135,10 +141,21 @@ def group(planned: Sequence[Planned], max_fleet: int) -> list[list[Planned]]:
     for one in planned:
         plan = one.plan
         large = plan.data.x.numel() * 4 > _BYTES_TOGETHER
-        alone = one.key if trains_alone(plan.config.optimizer) or plan.architecture.module is not None else None
-        steps = tuple(sorted({steps_per_epoch(len(job.train_rows), plan.config.batch_size) for job in plan.jobs}))
+        alone = (
+            one.key
+            if trains_alone(plan.config.optimizer) or plan.architecture.module is not None
+            else None
+        )
+        steps = tuple(
+            sorted(
+                {steps_per_epoch(len(job.train_rows), plan.config.batch_size) for job in plan.jobs}
+            )
+        )
         held_out = bool(len(plan.jobs[0].validation_rows))
-        kinds = tuple(getattr(plan.data.observed, name) is None for name in ("interval", "truncated", "at_origin"))
+        kinds = tuple(
+            getattr(plan.data.observed, name) is None
+            for name in ("interval", "truncated", "at_origin")
+        )
         place = (str(plan.data.x.device), one.key[1] if large else None)
         key = (_joined(plan.architecture), plan.config, steps, held_out, kinds, place, alone)
         alike.setdefault(key, []).append(one)
@@ -186,7 +203,9 @@ def _rate(one: Planned) -> float:
 
 
 def _parts(members: list[Planned], parts: int) -> list[list[Planned]]:
-    return [members[i * len(members) // parts : (i + 1) * len(members) // parts] for i in range(parts)]
+    return [
+        members[i * len(members) // parts : (i + 1) * len(members) // parts] for i in range(parts)
+    ]
 
 
 def train_fleet(plans: Sequence[Plan]) -> list[tuple[list[Fit], tuple[Architecture, ...]]]:
@@ -196,8 +215,12 @@ def train_fleet(plans: Sequence[Plan]) -> list[tuple[list[Fit], tuple[Architectu
         trained = [(fleet.train(), fleet.architecture) for fleet in _fleets_of(first)]
         architectures = tuple(architecture for _, architecture in trained)
         fits = [fit for found, _ in trained for fit in found]
-        return [(fits, architectures if first.architecture.module is not None else architectures[:1])]
-    widest = max((plan.architecture for plan in plans), key=lambda architecture: architecture.n_inputs)
+        return [
+            (fits, architectures if first.architecture.module is not None else architectures[:1])
+        ]
+    widest = max(
+        (plan.architecture for plan in plans), key=lambda architecture: architecture.n_inputs
+    )
     data, starts = _side_by_side([plan.data for plan in plans], widest.n_inputs)
     jobs = [
         replace(
@@ -210,7 +233,10 @@ def train_fleet(plans: Sequence[Plan]) -> list[tuple[list[Fit], tuple[Architectu
         for job in plan.jobs
     ]
     done = iter(Fleet(widest, data, jobs, first.config).train())
-    return [([_own(next(done), widest, plan) for _ in plan.jobs], (plan.architecture,)) for plan in plans]
+    return [
+        ([_own(next(done), widest, plan) for _ in plan.jobs], (plan.architecture,))
+        for plan in plans
+    ]
 
 
 def _own(fit: Fit, widest: Architecture, plan: Plan) -> Fit:
@@ -237,5 +263,7 @@ def _side_by_side(parts: Sequence[Data], n_inputs: int) -> tuple[Data, list[int]
         values = [getattr(part.observed, field.name) for part in different]
         joined[field.name] = None if values[0] is None else torch.cat(values)
     observed = Observations(**joined)  # type: ignore[arg-type]
-    x = torch.cat([torch.nn.functional.pad(part.x, (0, n_inputs - part.x.shape[1])) for part in different])
+    x = torch.cat(
+        [torch.nn.functional.pad(part.x, (0, n_inputs - part.x.shape[1])) for part in different]
+    )
     return Data(x, observed), [begins[id(part)] for part in parts]

@@ -51,21 +51,29 @@ def training_rows(
     if len(rows) < len(target):
         X, target, weight = _safe_indexing(X, rows), target.take(rows), weight[rows]
     if len(target) < 2:
-        raise InputError(f"a model needs at least 2 rows, better hundreds; got n_samples = {len(target)}.")
+        raise InputError(
+            f"a model needs at least 2 rows, better hundreds; got n_samples = {len(target)}."
+        )
     _check_t_max(target, t_max)
     return X, target, weight
 
 
-def validation_rows(validation_data: Any, training: Target, t_max: float | None) -> tuple[Any, Target]:
+def validation_rows(
+    validation_data: Any, training: Target, t_max: float | None
+) -> tuple[Any, Target]:
     """Return the table and the target that the user gave to stop early on; no subject of training may be in it."""
     if not isinstance(validation_data, (tuple, list)) or len(validation_data) != 2:
-        raise InputError(f"validation_data must be a pair (X, y); got {type(validation_data).__name__}.")
+        raise InputError(
+            f"validation_data must be a pair (X, y); got {type(validation_data).__name__}."
+        )
     X, y = as_input(validation_data[0]), validation_data[1]
     target = read_target(X, y, "validation_data: ")
     refuse_unknown_types(target.event, training.n_events, "validation_data")
     _check_other_subjects(target, training)
     if not ((target.time > 0) | (target.event > 0)).any():
-        raise TargetError("validation_data has no row that says anything: all are censored at time 0. Give other rows.")
+        raise TargetError(
+            "validation_data has no row that says anything: all are censored at time 0. Give other rows."
+        )
     _check_t_max(target, t_max)
     return X, target
 
@@ -84,7 +92,9 @@ def _check_other_subjects(target: Target, training: Target) -> None:
 def read_target(X: TableLike, y: TargetLike, where: str = "") -> Target:
     """Return the target of a table; both must have the same rows."""
     if y is None:
-        raise TargetError("fit requires y to be passed, but the target y is None. Use make_target(time, event).")
+        raise TargetError(
+            "fit requires y to be passed, but the target y is None. Use make_target(time, event)."
+        )
     target = as_target(y)
     check_same_rows(shape_of(as_input(X))[0], len(target), where)
     return target
@@ -102,7 +112,9 @@ def _check_t_max(target: Target, t_max: float | None) -> None:
     """Refuse a limit that lies before some time."""
     last = float(np.fmax(target.time, target.upper).max())
     if t_max is not None and last >= t_max:
-        raise SettingError(f"t_max must lie beyond every time; got {t_max}, the last time is {last}. Raise it.")
+        raise SettingError(
+            f"t_max must lie beyond every time; got {t_max}, the last time is {last}. Raise it."
+        )
 
 
 def in_units(t_max: float | None, unit: float) -> float | None:
@@ -127,6 +139,8 @@ def single_precision(matrix: NDArray[np.floating[Any]]) -> Tensor:
     if matrix.dtype == np.float32 and matrix.flags.c_contiguous:
         return torch.from_numpy(matrix)
     result = np.empty(matrix.shape, dtype=np.float32)
-    for start in range(0, len(matrix), _ROWS_AT_ONCE):  # the columns of so many rows fit into a cache
+    for start in range(
+        0, len(matrix), _ROWS_AT_ONCE
+    ):  # the columns of so many rows fit into a cache
         result[start : start + _ROWS_AT_ONCE] = matrix[start : start + _ROWS_AT_ONCE]
     return torch.from_numpy(result)

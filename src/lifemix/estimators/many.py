@@ -48,7 +48,9 @@ def fit_many(requests: Sequence[FitRequest], max_fleet: int = 32) -> Iterator[Fi
     for number, one in enumerate(requests):
         place = (id(one.X), id(one.y), id(one.validation_data), id(one.sample_weight))
         memo = memos.setdefault(place, Memo())
-        kept, plan = make_plan(one.model, one.X, one.y, one.sample_weight, one.validation_data, memo)
+        kept, plan = make_plan(
+            one.model, one.X, one.y, one.sample_weight, one.validation_data, memo
+        )
         planned.append(Planned((number, list(memos).index(place)), one.model, kept, plan, None))
     for fleet in group(planned, max_fleet):
         start = time.process_time()

@@ -26,7 +26,9 @@ __all__ = ["FittedNetwork", "check_layout"]
 
 Floats = NDArray[np.float64]
 _ROWS_AT_ONCE = 1 << 13  # rows of all members together that pass the network at once
-_LIKELIHOOD_ROWS_AT_ONCE = 1 << 12  # an interval under competing risks takes a hundred numbers per row
+_LIKELIHOOD_ROWS_AT_ONCE = (
+    1 << 12
+)  # an interval under competing risks takes a hundred numbers per row
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +81,22 @@ class FittedNetwork:
             Parameters, their shapes by name, the time scale, and for each module of a user its buffers and frozen
             parameters.
         """
-        modules = [member.module_state() for member in self.architectures if member.module is not None]
+        modules = [
+            member.module_state() for member in self.architectures if member.module is not None
+        ]
         return {
             "parameters": self.parameters,
-            "layout": {name: list(shape) for name, shape in self.architectures[0].layout.shapes.items()},
+            "layout": {
+                name: list(shape) for name, shape in self.architectures[0].layout.shapes.items()
+            },
             "scale": self.scale,
             "modules": modules,
         }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any], make_architecture: Callable[[], Architecture]) -> FittedNetwork:
+    def from_state(
+        cls, state: Mapping[str, Any], make_architecture: Callable[[], Architecture]
+    ) -> FittedNetwork:
         """Return the network of a model file; ``ValueError`` if its numbers do not fit the architecture.
 
         Parameters
@@ -107,8 +115,14 @@ class FittedNetwork:
         check_layout(state["layout"], architecture)
         n_parameters = architecture.layout.size
         if parameters.dtype != torch.float32 or parameters.shape != (len(parameters), n_parameters):
-            raise ValueError(f"parameters must have shape [n_members, {n_parameters}]; got {tuple(parameters.shape)}")
-        if not len(parameters) or not parameters.isfinite().all() or not isinstance(state["scale"], TimeScale):
+            raise ValueError(
+                f"parameters must have shape [n_members, {n_parameters}]; got {tuple(parameters.shape)}"
+            )
+        if (
+            not len(parameters)
+            or not parameters.isfinite().all()
+            or not isinstance(state["scale"], TimeScale)
+        ):
             raise ValueError("finite parameters and a time scale expected")
         architectures = [architecture, *(make_architecture() for _ in modules[1:])]
         for member, tensors in zip(architectures, modules, strict=False):
@@ -148,7 +162,9 @@ class FittedNetwork:
         float array of shape (n_rows, n_members * width)
             The output of the encoder.
         """
-        parts = self._apply(matrix, lambda architecture, parameters, x: architecture.represent(parameters, x))
+        parts = self._apply(
+            matrix, lambda architecture, parameters, x: architecture.represent(parameters, x)
+        )
         return parts.transpose(0, 1).flatten(1).double().numpy()
 
     def mixtures(self, matrix: Floats) -> Mixture:
@@ -190,11 +206,15 @@ class FittedNetwork:
             As ``model.predict_distribution``.
         """
         mixtures = self.mixtures(matrix)
-        mixtures = Mixture(mixtures.log_weights, mixtures.components.rescaled(np.log(self.scale.unit)))
+        mixtures = Mixture(
+            mixtures.log_weights, mixtures.components.rescaled(np.log(self.scale.unit))
+        )
         if self.architectures[0].n_events > 1:
             return CompetingDistribution(mixtures)
         side_by_side = mixtures.map(lambda values: values[:, :, 0].transpose(0, 1).flatten(1))
-        return MixtureDistribution(Mixture(side_by_side.log_weights - np.log(len(self)), side_by_side.components))
+        return MixtureDistribution(
+            Mixture(side_by_side.log_weights - np.log(len(self)), side_by_side.components)
+        )
 
     def log_likelihood(self, matrix: Floats, target: Target, weight: Floats) -> float:
         """Return the weighted sum over rows of the log-likelihood of the averaged joint distribution.
@@ -215,13 +235,19 @@ class FittedNetwork:
         """
         size = max(1, _LIKELIHOOD_ROWS_AT_ONCE // len(self))
         parts = [slice(start, start + size) for start in range(0, len(target), size)]
-        return sum(self._log_likelihood(matrix[rows], target.take(rows), weight[rows]) for rows in parts)
+        return sum(
+            self._log_likelihood(matrix[rows], target.take(rows), weight[rows]) for rows in parts
+        )
 
     @torch.no_grad()
     def _log_likelihood(self, matrix: Floats, target: Target, weight: Floats) -> float:
         mixtures, observed = self.mixtures(matrix), self.scale.observe(target, weight)
-        by_member = contributions(mixtures, observed.take(torch.arange(len(target)).expand(len(self), -1))).total()
-        share = torch.zeros_like(by_member)  # log S(entry): a member counts as far as it lets the row come under view
+        by_member = contributions(
+            mixtures, observed.take(torch.arange(len(target)).expand(len(self), -1))
+        ).total()
+        share = torch.zeros_like(
+            by_member
+        )  # log S(entry): a member counts as far as it lets the row come under view
         if observed.entry is not None and observed.truncated is not None:
             entry = observed.entry[:, None].expand(mixtures.log_weights.shape[1:3])
             share = torch.where(observed.truncated, mixtures.log_survival(entry).sum(-1), 0.0)
@@ -229,7 +255,9 @@ class FittedNetwork:
         return float((observed.weight * rows).sum())
 
     @torch.no_grad()
-    def _apply(self, matrix: Floats, function: Callable[[Architecture, dict[str, Tensor], Tensor], Tensor]) -> Tensor:
+    def _apply(
+        self, matrix: Floats, function: Callable[[Architecture, dict[str, Tensor], Tensor], Tensor]
+    ) -> Tensor:
         """Apply a function of the network to all rows; return the results, ``[members, rows, ...]``."""
         x, device = single_precision(matrix), self._device()
         results = []
@@ -265,7 +293,9 @@ class FittedNetwork:
 
 def _refuse_degenerate(components: Primitive) -> None:
     """Refuse rows so far away that a component has left the range of numbers; an unbounded shift has no end."""
-    outside = [~(parameter.abs() < LARGEST_LOG) for parameter in components.parameters]  # true for NaN, too
+    outside = [
+        ~(parameter.abs() < LARGEST_LOG) for parameter in components.parameters
+    ]  # true for NaN, too
     rows = torch.stack(outside).sum(dim=(0, 1, 3, 4)).nonzero()[:, 0]
     if len(rows):
         raise CovariateError(
@@ -295,7 +325,11 @@ def _fill_module(architecture: Architecture, tensors: Mapping[str, Tensor]) -> N
         )
     for name, buffer in buffers.items():
         values = tensors[name]
-        if values.dtype != buffer.dtype or values.shape != buffer.shape or not values.isfinite().all():
+        if (
+            values.dtype != buffer.dtype
+            or values.shape != buffer.shape
+            or not values.isfinite().all()
+        ):
             raise ModelFileError(
                 f"{name} of the encoder must be finite numbers of shape {tuple(buffer.shape)}; the file has "
                 f"{tuple(values.shape)}. Give a module of the shape that was saved."

@@ -49,7 +49,14 @@ __all__ = [
     "source_plan",
 ]
 
-OWN_SETTINGS = ("learning_rate", "discount", "prior_strength", "head_prior", "dropout", "weight_decay")
+OWN_SETTINGS = (
+    "learning_rate",
+    "discount",
+    "prior_strength",
+    "head_prior",
+    "dropout",
+    "weight_decay",
+)
 """The options that may differ between models that train together."""
 
 Value = TypeVar("Value")
@@ -69,7 +76,12 @@ class Sample:
     def with_held_out(self, matrix: NDArray[np.float32], target: Target) -> Sample:
         """Put given rows to hold out behind the others."""
         weight = np.concatenate([self.weight, np.ones(len(target))])
-        return Sample(np.concatenate([self.matrix, matrix]), self.target.followed_by(target), weight, len(target))
+        return Sample(
+            np.concatenate([self.matrix, matrix]),
+            self.target.followed_by(target),
+            weight,
+            len(target),
+        )
 
     @property
     def training_target(self) -> Target:
@@ -148,17 +160,28 @@ def make_plan(
     X, target, weight = training_rows(X, y, sample_weight, estimator.t_max)
     check_path_settings(estimator, target)
     estimator = resolved(estimator, len(target.joined()), target)
-    weight = weight / weight.mean()  # the loss does not depend on their scale, single precision does
+    weight = (
+        weight / weight.mean()
+    )  # the loss does not depend on their scale, single precision does
     check_rounding(estimator.rounding, target)
     intervals = estimator.rounding > 0 or bool(target.interval.any())
     _check_t_max(estimator, target, intervals)
     check_encoder_inputs(estimator.encoder, X)
-    longest, sequences = getattr(estimator.encoder, "max_visits", None), isinstance(estimator.encoder, SequenceEncoder)
-    option = estimator.preprocessor if isinstance(estimator.preprocessor, str) else joblib.hash(estimator.preprocessor)
+    longest, sequences = (
+        getattr(estimator.encoder, "max_visits", None),
+        isinstance(estimator.encoder, SequenceEncoder),
+    )
+    option = (
+        estimator.preprocessor
+        if isinstance(estimator.preprocessor, str)
+        else joblib.hash(estimator.preprocessor)
+    )
     option = option if estimator.encoder is None else (option, longest, sequences)
 
     def read() -> tuple[Any, Sample]:
-        preprocessor = learn_preprocessor(estimator.preprocessor, X, max_visits=longest, sequences=sequences)
+        preprocessor = learn_preprocessor(
+            estimator.preprocessor, X, max_visits=longest, sequences=sequences
+        )
         sample = Sample(_inputs(preprocessor, X), target, weight)
         if validation_data is not None:
             X_held, held = validation_rows(validation_data, target, estimator.t_max)
@@ -168,7 +191,9 @@ def make_plan(
     preprocessor, sample = memo.get(("sample", option), read)
     scale = memo.get("scale", lambda: TimeScale.learn(target))
     scale.check(sample.target)
-    architecture = architecture_of(estimator, torch.from_numpy(sample.matrix[:2]), target.n_events, preprocessor)
+    architecture = architecture_of(
+        estimator, torch.from_numpy(sample.matrix[:2]), target.n_events, preprocessor
+    )
     check_memory(estimator, architecture.n_inputs, architecture.layout.size)
     settled = _is_settled(estimator, architecture, sample, intervals)
     device = choose_device(estimator.device, _multiplications(estimator, architecture))
@@ -179,14 +204,26 @@ def make_plan(
         return Data(torch.from_numpy(sample.matrix), observed).to(device)
 
     config = train_config(estimator, scale, settled)
-    jobs = _jobs(estimator, architecture, sample, scale, 0.0 if settled else estimator.validation_fraction, memo)
+    jobs = _jobs(
+        estimator,
+        architecture,
+        sample,
+        scale,
+        0.0 if settled else estimator.validation_fraction,
+        memo,
+    )
     data = memo.get(("data", option, str(device), estimator.rounding), load)
     settings = used(estimator)
     return X, Plan(preprocessor, sample, scale, architecture, data, jobs, config, settings)
 
 
 def _check_t_max(estimator: Any, target: Target, intervals: bool) -> None:
-    if estimator.t_max is not None and target.n_events > 1 and intervals and estimator.objective == "exact":
+    if (
+        estimator.t_max is not None
+        and target.n_events > 1
+        and intervals
+        and estimator.objective == "exact"
+    ):
         raise SettingError(
             "t_max cannot go with intervals under competing risks in the exact likelihood; got both. "
             "Leave t_max (or rounding) out, or use objective='elbo'."
@@ -203,22 +240,35 @@ def source_plan(estimator: Any, source: TableSource) -> Iterator[tuple[Any, Plan
     _check_source(estimator, source)
     ranks = Ranks.current(str(estimator.device))
     root = int(ranks.from_first(root_seed(estimator.random_state)))
-    rules = estimator.preprocessor if isinstance(estimator.preprocessor, TabularPreprocessor) else TabularPreprocessor()
+    rules = (
+        estimator.preprocessor
+        if isinstance(estimator.preprocessor, TabularPreprocessor)
+        else TabularPreprocessor()
+    )
     scan = scan_table(source, float(estimator.validation_fraction), int(rules.max_levels), root)
-    X, target, weight = training_rows(scan.frame, scan.target, scan.weight / scan.mean_weight, estimator.t_max)
+    X, target, weight = training_rows(
+        scan.frame, scan.target, scan.weight / scan.mean_weight, estimator.t_max
+    )
     check_path_settings(estimator, target)
     estimator = resolved(estimator, round(scan.n_rows * prior_share(target)), target)
     check_rounding(estimator.rounding, target)
     _check_t_max(estimator, target, estimator.rounding > 0 or bool(target.interval.any()))
-    preprocessor, scale = scan.statistics.fitted(estimator.preprocessor, scan.frame), TimeScale.learn(target)
+    preprocessor, scale = (
+        scan.statistics.fitted(estimator.preprocessor, scan.frame),
+        TimeScale.learn(target),
+    )
     scale.check(target)
     example = _inputs(preprocessor, X[:2])
     architecture = architecture_of(estimator, torch.from_numpy(example), target.n_events)
     check_memory(estimator, architecture.n_inputs, architecture.layout.size)
-    encode = _SourceEncoder.for_rows(preprocessor, scale, estimator.rounding, scan.mean_weight, target)
+    encode = _SourceEncoder.for_rows(
+        preprocessor, scale, estimator.rounding, scan.mean_weight, target
+    )
     usable = np.flatnonzero((target.time > 0) | (target.event > 0))
     informative = events_in_steps(target.take(usable), estimator.rounding)
-    begin = warm_start(architecture.family, scale.observe(informative, weight[usable]), architecture.n_events)
+    begin = warm_start(
+        architecture.family, scale.observe(informative, weight[usable]), architecture.n_events
+    )
     settings: dict[str, Any] = {name: float(getattr(estimator, name)) for name in OWN_SETTINGS}
     for name in ("prior_strength", "head_prior"):
         settings[name] *= prior_share(target)
@@ -227,7 +277,9 @@ def source_plan(estimator: Any, source: TableSource) -> Iterator[tuple[Any, Plan
             f"too few rows to hold any out: {scan.n_train}. Training runs for max_epochs on all rows; set "
             "validation_fraction=0 to choose this."
         )
-    train_rows, validation_rows = torch.arange(scan.n_train + scan.n_held_out).split([scan.n_train, scan.n_held_out])
+    train_rows, validation_rows = torch.arange(scan.n_train + scan.n_held_out).split(
+        [scan.n_train, scan.n_held_out]
+    )
     seeds = member_seeds(root, estimator.n_members)
     jobs = [Job(train_rows, validation_rows, begin, seed, **settings) for seed in seeds]
     device = choose_device(estimator.device, _multiplications(estimator, architecture))
@@ -240,7 +292,11 @@ def source_plan(estimator: Any, source: TableSource) -> Iterator[tuple[Any, Plan
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         data = Data(tensors.pop("x"), Observations(**tensors), mapped=True).to(device)
         config, sample = train_config(estimator, scale), Sample(example[:0], target, weight)
-        yield X, Plan(preprocessor, sample, scale, architecture, data, jobs, config, used(estimator)), ranks
+        yield (
+            X,
+            Plan(preprocessor, sample, scale, architecture, data, jobs, config, used(estimator)),
+            ranks,
+        )
 
 
 @dataclass(frozen=True)
@@ -256,13 +312,22 @@ class _SourceEncoder:
     has_origin: bool
 
     @classmethod
-    def for_rows(cls, preprocessor: Any, scale: TimeScale, rounding: float, mean_weight: float, target: Target) -> Self:
+    def for_rows(
+        cls,
+        preprocessor: Any,
+        scale: TimeScale,
+        rounding: float,
+        mean_weight: float,
+        target: Target,
+    ) -> Self:
         """Return the encoder of a table; ``target`` has a row of every kind."""
         target = events_in_steps(target, rounding)
         at_origin = target.time == 0
         intervals = bool(target.interval.any() or (at_origin & (target.event > 0)).any())
         entries = bool(target.truncated.any())
-        return cls(preprocessor, scale, rounding, mean_weight, intervals, entries, bool(at_origin.any()))
+        return cls(
+            preprocessor, scale, rounding, mean_weight, intervals, entries, bool(at_origin.any())
+        )
 
     def __call__(self, block: RowBlock) -> dict[str, NDArray[Any]]:
         target = events_in_steps(block.outcome, self.rounding)
@@ -274,7 +339,11 @@ class _SourceEncoder:
             observations = replace(observations, truncated=absent, entry=observations.time)
         if self.has_origin and observations.at_origin is None:
             observations = replace(observations, at_origin=absent)
-        arrays = {name: tensor.numpy() for name, tensor in vars(observations).items() if tensor is not None}
+        arrays = {
+            name: tensor.numpy()
+            for name, tensor in vars(observations).items()
+            if tensor is not None
+        }
         return {"x": _inputs(self.preprocessor, block.frame), **arrays}
 
 
@@ -285,7 +354,11 @@ def _check_source(estimator: Any, source: TableSource) -> None:
     if estimator.encoder is not None:
         raise SettingError("encoder= needs a table in memory; got a TableSource. Use hidden=(...).")
     preprocessor = estimator.preprocessor
-    if preprocessor is not None and preprocessor != "auto" and not isinstance(preprocessor, TabularPreprocessor):
+    if (
+        preprocessor is not None
+        and preprocessor != "auto"
+        and not isinstance(preprocessor, TabularPreprocessor)
+    ):
         raise SettingError(
             f"preprocessor must be 'auto', None or a TabularPreprocessor with a TableSource; got "
             f"{type(preprocessor).__name__}. Others need the whole table in memory."
@@ -312,11 +385,18 @@ def member_seeds(root: int, n_members: int) -> list[int]:
 
 def _inputs(preprocessor: Any, X: Any) -> NDArray[np.float32]:
     """Return the inputs of the network, one row after the other in memory."""
-    return single_precision(apply_preprocessor(preprocessor, X, columns_required=False, single=True)).numpy()
+    return single_precision(
+        apply_preprocessor(preprocessor, X, columns_required=False, single=True)
+    ).numpy()
 
 
 def _jobs(
-    estimator: Any, architecture: Architecture, sample: Sample, scale: TimeScale, fraction: float, memo: Memo
+    estimator: Any,
+    architecture: Architecture,
+    sample: Sample,
+    scale: TimeScale,
+    fraction: float,
+    memo: Memo,
 ) -> list[Job]:
     """Return one job per member, each with a random seed and rows to hold out of its own, unless these were given."""
 
@@ -333,7 +413,9 @@ def _jobs(
         settings[name] *= prior_share(sample.target)
     jobs = []
     for seed in member_seeds(root, estimator.n_members):
-        train, held_out = memo.get(("split", seed, fraction), partial(_split, sample, fraction, seed))
+        train, held_out = memo.get(
+            ("split", seed, fraction), partial(_split, sample, fraction, seed)
+        )
         jobs.append(Job(train, held_out, begin, seed, **settings))
     return jobs
 
@@ -350,19 +432,27 @@ def _split(sample: Sample, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
     return torch.as_tensor(train), torch.as_tensor(held_out)
 
 
-def architecture_of(estimator: Any, example: Tensor, n_events: int, preprocessor: Any = None) -> Architecture:
+def architecture_of(
+    estimator: Any, example: Tensor, n_events: int, preprocessor: Any = None
+) -> Architecture:
     """Return the shape of an estimator's model for inputs like ``example``, ``[rows, inputs]``.
 
     preprocessor: what gives the inputs; one of histories knows where each source stands in a row.
     """
     module, width = None, 0
     if estimator.encoder is not None:
-        module, width = make_encoder(estimator.encoder, example, getattr(preprocessor, "blocks_", None))
-    families = choose_families(estimator.primitive, int(estimator.k), n_events, bool(estimator.cure))
+        module, width = make_encoder(
+            estimator.encoder, example, getattr(preprocessor, "blocks_", None)
+        )
+    families = choose_families(
+        estimator.primitive, int(estimator.k), n_events, bool(estimator.cure)
+    )
     return Architecture(
         n_inputs=example.shape[1],
         hidden=() if module is not None else tuple(int(width) for width in estimator.hidden),
-        k=components_per_event(estimator.primitive, int(estimator.k), n_events, bool(estimator.cure)),
+        k=components_per_event(
+            estimator.primitive, int(estimator.k), n_events, bool(estimator.cure)
+        ),
         n_events=n_events,
         primitive=families,
         activation=estimator.activation,
@@ -373,8 +463,15 @@ def architecture_of(estimator: Any, example: Tensor, n_events: int, preprocessor
     )
 
 
-def _is_settled(estimator: Any, architecture: Architecture, sample: Sample, intervals: bool) -> bool:
+def _is_settled(
+    estimator: Any, architecture: Architecture, sample: Sample, intervals: bool
+) -> bool:
     """Tell whether the warm start is the maximum already: one component, and inputs that do not vary."""
-    plain = architecture.k == 1 and estimator.discount == 1 and estimator.t_max is None and estimator.encoder is None
+    plain = (
+        architecture.k == 1
+        and estimator.discount == 1
+        and estimator.t_max is None
+        and estimator.encoder is None
+    )
     apart = sample.target.n_events == 1 or not intervals
     return plain and apart and not sample.varies

@@ -51,7 +51,12 @@ class _Test:
     @classmethod
     def of(cls, preprocessor: Any, X: TableLike, target: Target) -> _Test:
         """Preprocess the held-out table with the statistics of the training rows."""
-        return cls(X, target.to_array(), apply_preprocessor(preprocessor, X, columns_required=False), target)
+        return cls(
+            X,
+            target.to_array(),
+            apply_preprocessor(preprocessor, X, columns_required=False),
+            target,
+        )
 
 
 def _check_estimator(estimator: Any) -> None:
@@ -64,8 +69,14 @@ def _check_estimator(estimator: Any) -> None:
 
 def _check_cv(cv: Any) -> None:
     folds = not isinstance(cv, bool) and isinstance(cv, Integral) and int(cv) >= 2
-    if not folds and cv is not None and (isinstance(cv, str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__"))):
-        raise SettingError(f"cv must be a number of folds from 2 on, a splitter or pairs of row numbers; got {cv!r}.")
+    if (
+        not folds
+        and cv is not None
+        and (isinstance(cv, str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")))
+    ):
+        raise SettingError(
+            f"cv must be a number of folds from 2 on, a splitter or pairs of row numbers; got {cv!r}."
+        )
 
 
 class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -126,7 +137,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     """
 
-    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"groups": True}  # for scikit-learn: wanted if given
+    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {
+        "groups": True
+    }  # for scikit-learn: wanted if given
     _rules: ClassVar[Mapping[str, Rule]] = {
         "estimator": Check(_check_estimator),
         "n_iter": Whole(1, optional=True),
@@ -164,7 +177,11 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     def fit(
-        self, X: TableLike, y: TargetLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+        self,
+        X: TableLike,
+        y: TargetLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Score every candidate on every fold, and fit the best on all rows.
 
@@ -204,7 +221,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.best_params_ = candidates[self.best_index_]
         if self.refit:
             start = time.perf_counter()
-            self.best_estimator_ = self._model(self.best_params_).fit(X, named, sample_weight, groups=groups)
+            self.best_estimator_ = self._model(self.best_params_).fit(
+                X, named, sample_weight, groups=groups
+            )
             self.refit_time_ = time.perf_counter() - start
         return self
 
@@ -212,7 +231,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         try:
             if self.n_iter is None:
                 return list(ParameterGrid(self.param_grid))
-            return list(ParameterSampler(self.param_grid, self.n_iter, random_state=self.random_state))
+            return list(
+                ParameterSampler(self.param_grid, self.n_iter, random_state=self.random_state)
+            )
         except (TypeError, ValueError) as error:
             raise SettingError(
                 f"param_grid must hold lists of values by name, as in {{'k': [2, 4]}}; got {self.param_grid!r}: {error}"
@@ -228,8 +249,14 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         model._check_settings()
         return model
 
-    def _folds(self, X: TableLike, target: Target) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        splitter = EventStratifiedKFold(int(self.cv)) if isinstance(self.cv, Integral) else check_cv(self.cv)
+    def _folds(
+        self, X: TableLike, target: Target
+    ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        splitter = (
+            EventStratifiedKFold(int(self.cv))
+            if isinstance(self.cv, Integral)
+            else check_cv(self.cv)
+        )
         parts = splitter.split(X, target.to_array(), target.subject)
         return [(np.asarray(train), np.asarray(test)) for train, test in parts]
 
@@ -250,10 +277,14 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 key = ("test", id(plan.preprocessor))
                 if key not in memo.known:
                     memo.known[key] = _Test.of(plan.preprocessor, _safe_indexing(X, test), held_out)
-                columns = _safe_indexing(kept, [0])  # one row has the names and kinds of the columns
+                columns = _safe_indexing(
+                    kept, [0]
+                )  # one row has the names and kinds of the columns
                 yield Planned((number, fold), model, columns, plan, memo.known[key])
 
-    def _scores(self, planned: list[Planned], score: Callable[..., float]) -> dict[tuple[int, int], dict[str, float]]:
+    def _scores(
+        self, planned: list[Planned], score: Callable[..., float]
+    ) -> dict[tuple[int, int], dict[str, float]]:
         """Return scores and times by candidate and fold."""
         scores: dict[tuple[int, int], dict[str, float]] = {}
         with task_bar(bool(self.verbose), len(planned), "cross-validation") as show:
@@ -281,7 +312,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _best(self) -> DeepSurvivalMachines:
         check_is_fitted(self, "cv_results_")
         if not hasattr(self, "best_estimator_"):
-            raise SettingError("refit=False: no model was fitted on all rows. Use refit=True, or fit best_params_.")
+            raise SettingError(
+                "refit=False: no model was fitted on all rows. Use refit=True, or fit best_params_."
+            )
         return self.best_estimator_
 
     def predict(self, X: TableLike) -> Any:
@@ -316,7 +349,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._best().predict_distribution(X)
 
-    def predict_survival_function(self, X: TableLike, times: Any = None, return_std: bool = False) -> Any:
+    def predict_survival_function(
+        self, X: TableLike, times: Any = None, return_std: bool = False
+    ) -> Any:
         """Return the best estimator's survival curves.
 
         Parameters
@@ -444,7 +479,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return _scorer(self.scoring)(model, _Test.of(model.preprocessor_, X, as_target(y)))
 
 
-def _train_and_score(fleet: list[Planned], score: Callable[..., float]) -> dict[tuple[int, int], dict[str, float]]:
+def _train_and_score(
+    fleet: list[Planned], score: Callable[..., float]
+) -> dict[tuple[int, int], dict[str, float]]:
     """Train one fleet and score its models on their folds."""
     start = time.perf_counter()
     fits = train_fleet([planned.plan for planned in fleet])
@@ -454,7 +491,9 @@ def _train_and_score(fleet: list[Planned], score: Callable[..., float]) -> dict[
         start = time.perf_counter()
         try:
             check_finite(own)
-            value = score(planned.model._learn(planned.X, planned.plan, own, architectures), planned.test)
+            value = score(
+                planned.model._learn(planned.X, planned.plan, own, architectures), planned.test
+            )
         except LifemixError as error:
             warn_user(f"a candidate scores NaN: {error} Settings: {planned.model}")
             value = np.nan
@@ -499,7 +538,9 @@ def _check_folds(target: Target, folds: Sequence[Any]) -> None:
 
 def _check_scores(means: NDArray[np.float64]) -> None:
     if np.isnan(means).all():
-        raise SettingError("no candidate has a score: all are NaN on some fold. See the warnings; use other folds.")
+        raise SettingError(
+            "no candidate has a score: all are NaN on some fold. See the warnings; use other folds."
+        )
 
 
 def _concordance(model: DeepSurvivalMachines, test: _Test) -> float:
@@ -507,7 +548,9 @@ def _concordance(model: DeepSurvivalMachines, test: _Test) -> float:
 
 
 def _log_likelihood(model: DeepSurvivalMachines, test: _Test) -> float:
-    return model.network_.log_likelihood(test.matrix, test.target, np.ones(len(test.target))) / len(test.target)
+    return model.network_.log_likelihood(test.matrix, test.target, np.ones(len(test.target))) / len(
+        test.target
+    )
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,9 @@ def check_combinations(estimator: Any) -> None:
         )
     if estimator.checkpoint is not None:
         if not isinstance(estimator.checkpoint, (str, os.PathLike)):
-            raise SettingError(f"checkpoint must be a folder or None; got {estimator.checkpoint!r}.")
+            raise SettingError(
+                f"checkpoint must be a folder or None; got {estimator.checkpoint!r}."
+            )
         if estimator.random_state is None:
             raise SettingError(
                 "checkpoint needs a random seed; got random_state=None. Set random_state to a number: a fit "
@@ -91,7 +93,11 @@ def check_combinations(estimator: Any) -> None:
 def check_memory(estimator: Any, n_inputs: int, n_weights: int) -> None:
     """Refuse a model whose weights alone are more than the memory of the machine."""
     needed = n_weights * int(estimator.n_members) * _BYTES_PER_WEIGHT
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 2**44
+    memory = (
+        os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if hasattr(os, "sysconf")
+        else 2**44
+    )
     if needed > memory:
         raise SettingError(
             f"k={estimator.k}, hidden={tuple(estimator.hidden)} and n_members={estimator.n_members} with {n_inputs} "
@@ -107,12 +113,16 @@ def choose_device(device: str | torch.device, multiplications: float = np.inf) -
     is a hundredth of what one core takes for the limit.
     """
     if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() and multiplications >= _WORTH_A_GPU else "cpu")
+        return torch.device(
+            "cuda" if torch.cuda.is_available() and multiplications >= _WORTH_A_GPU else "cpu"
+        )
     try:
         chosen = torch.device(device)
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError, TypeError, ValueError, OverflowError) as error:
-        raise SettingError(f"device {device!r} cannot be used: {error}. Try 'auto' or 'cpu'.") from None
+        raise SettingError(
+            f"device {device!r} cannot be used: {error}. Try 'auto' or 'cpu'."
+        ) from None
     return chosen
 
 

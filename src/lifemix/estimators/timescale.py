@@ -30,15 +30,23 @@ class TimeScale:
 
     def __post_init__(self) -> None:
         if not (0 < self.unit < np.inf and 0 < self.first_event < np.inf):
-            raise ValueError(f"the unit of time and the first event time must be above 0; got {self}")
+            raise ValueError(
+                f"the unit of time and the first event time must be above 0; got {self}"
+            )
 
     @classmethod
     def learn(cls, target: Target) -> TimeScale:
         """Take the median of the positive event times, intervals at their middles, and the smallest exact one."""
-        times = np.where(target.interval, (target.time + np.where(target.interval, target.upper, 0)) / 2, target.time)
+        times = np.where(
+            target.interval,
+            (target.time + np.where(target.interval, target.upper, 0)) / 2,
+            target.time,
+        )
         positive = times[(target.event > 0) & (times > 0)]
         if len(positive) == 0:
-            raise TargetError("all events happened at time 0; got no positive event time. Measure time more finely.")
+            raise TargetError(
+                "all events happened at time 0; got no positive event time. Measure time more finely."
+            )
         exact = target.time[(target.event > 0) & (target.time > 0) & ~target.interval]
         first = exact.min() if len(exact) else positive.min()
         return cls(float(np.quantile(positive, 0.5, method="lower")), float(first))
@@ -55,14 +63,19 @@ class TimeScale:
             )
         count = int((far > _FAR).sum())
         if count:
-            which = f"one time, {time:g}, is" if count == 1 else f"{count} times, up to {time:g}, are"
+            which = (
+                f"one time, {time:g}, is" if count == 1 else f"{count} times, up to {time:g}, are"
+            )
             warn_user(
                 f"{which} more than {_FAR:g} times the median event time, {self.unit:g}, and will rule the fit. "
                 "Check for a code for unknown, and for different units of time."
             )
 
     def observe(
-        self, target: Target, weight: NDArray[np.float64] | None = None, dtype: torch.dtype = torch.float64
+        self,
+        target: Target,
+        weight: NDArray[np.float64] | None = None,
+        dtype: torch.dtype = torch.float64,
     ) -> Observations:
         """Return the target as tensors in the model's unit."""
         return Observations.from_target(target, self.unit, self.first_event, weight, dtype)

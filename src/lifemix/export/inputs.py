@@ -35,14 +35,22 @@ class _Columns(nn.Module):
         super().__init__()
         fills = [column.fill if column.kind == "numeric" else 0.0 for column in columns]
         self.register_buffer("fill", torch.tensor(fills, dtype=torch.float64))
-        pieces = [(place, *piece) for place, column in enumerate(columns) for piece in _pieces(column)]
-        self.register_buffer("source", torch.tensor([piece[0] for piece in pieces], dtype=torch.int64))
+        pieces = [
+            (place, *piece) for place, column in enumerate(columns) for piece in _pieces(column)
+        ]
+        self.register_buffer(
+            "source", torch.tensor([piece[0] for piece in pieces], dtype=torch.int64)
+        )
         for name, place in {"low": 1, "high": 2, "start": 3, "width": 4, "middle": 5}.items():
-            self.register_buffer(name, torch.tensor([piece[place] for piece in pieces], dtype=torch.float64))
+            self.register_buffer(
+                name, torch.tensor([piece[place] for piece in pieces], dtype=torch.float64)
+            )
         order, done = [], 0
         for place, column in enumerate(columns):
             width = len(_pieces(column))
-            order += list(range(done, done + width)) + ([len(pieces) + place] if column.indicator else [])
+            order += list(range(done, done + width)) + (
+                [len(pieces) + place] if column.indicator else []
+            )
             done += width
         self.register_buffer("order", torch.tensor(order, dtype=torch.int64))
 
@@ -78,7 +86,11 @@ def preparation(preprocessor: Any, inputs: str, n_inputs: int) -> tuple[nn.Modul
         return nn.Identity(), "matrix", _names_of_matrix(preprocessor, n_inputs)
     if isinstance(preprocessor, Passthrough):
         return nn.Identity(), "table", list(preprocessor.names)
-    return _Columns(preprocessor.columns_), "table", [column.name for column in preprocessor.columns_]
+    return (
+        _Columns(preprocessor.columns_),
+        "table",
+        [column.name for column in preprocessor.columns_],
+    )
 
 
 def _obstacle(preprocessor: Any) -> str:

@@ -46,7 +46,11 @@ def _kinds(architecture: Architecture) -> list[_Kind]:
         _Kind(
             family,
             joined.trained_places(family) + joined.fixed_places(family),
-            [column for column in range(n_columns) if kinds[column] == place and not closed[column]],
+            [
+                column
+                for column in range(n_columns)
+                if kinds[column] == place and not closed[column]
+            ],
         )
         for place, family in enumerate(joined.families)
     ]
@@ -67,7 +71,9 @@ class _Program(nn.Module):
     log_times: Tensor
     owners: Tensor  # [events, columns of all events]: 1 where a column belongs to the event
 
-    def __init__(self, network: FittedNetwork, times: NDArray[np.float64], prepare: nn.Module) -> None:
+    def __init__(
+        self, network: FittedNetwork, times: NDArray[np.float64], prepare: nn.Module
+    ) -> None:
         super().__init__()
         self.prepare = prepare
         self.architectures = network.architectures
@@ -95,7 +101,10 @@ class _Program(nn.Module):
                 features = architecture.represent(parameters, x.expand(flat.shape[0], -1, -1))
             parts.append(torch.stack(architecture.gate_and_parameters(parameters, features)))
         every = torch.cat(parts, dim=1).flatten(3).permute(2, 1, 0, 3).double().contiguous()
-        log_weights, values = every[:, :, 0], every[:, :, 1:]  # [rows, members, (parameters,) columns]
+        log_weights, values = (
+            every[:, :, 0],
+            every[:, :, 1:],
+        )  # [rows, members, (parameters,) columns]
         inside = values.abs() < LARGEST_LOG
         weights = torch.exp(log_weights)[:, :, None] * self.owners
         safe = torch.where(inside, values, 0.0)[..., None]
@@ -106,7 +115,9 @@ class _Program(nn.Module):
         if len(self.kinds) > 1:
             columns = torch.tensor(kind.columns)
             weights, values = weights.index_select(3, columns), values.index_select(3, columns)
-        primitive = kind.family(*(values[:, :, place] for place in kind.parameters)).rescaled(self.log_unit)
+        primitive = kind.family(*(values[:, :, place] for place in kind.parameters)).rescaled(
+            self.log_unit
+        )
         return _Components(primitive, weights)
 
     def by_event(self, components: list[_Components], x: Tensor) -> Tensor:
@@ -126,7 +137,11 @@ class SurvivalProgram(_Program):
     """``S(t) = mean over members of prod_j S_j(t)``; with ``risk``, one minus that."""
 
     def __init__(
-        self, network: FittedNetwork, times: NDArray[np.float64], prepare: nn.Module, risk: bool = False
+        self,
+        network: FittedNetwork,
+        times: NDArray[np.float64],
+        prepare: nn.Module,
+        risk: bool = False,
     ) -> None:
         super().__init__(network, times, prepare)
         self.risk = risk
@@ -147,7 +162,9 @@ class IncidenceProgram(_Program):
     nodes: Tensor
     rule: Tensor
 
-    def __init__(self, network: FittedNetwork, times: NDArray[np.float64], prepare: nn.Module, event: int) -> None:
+    def __init__(
+        self, network: FittedNetwork, times: NDArray[np.float64], prepare: nn.Module, event: int
+    ) -> None:
         super().__init__(network, times, prepare)
         self.place = event - 1
         self.register_buffer("nodes", (_NODES + 1) / 2)
@@ -156,16 +173,24 @@ class IncidenceProgram(_Program):
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the probabilities, ``[rows, times]``."""
         components, usable = self.components(inputs)
-        low, high, ends = self.panels(components)  # [rows, members, panels], and [rows, members, times]
+        low, high, ends = self.panels(
+            components
+        )  # [rows, members, panels], and [rows, members, times]
         width = (high - low)[..., None]
-        x = (low[..., None] + width * self.nodes).flatten(2)[:, :, None]  # [rows, members, 1, points]
+        x = (low[..., None] + width * self.nodes).flatten(2)[
+            :, :, None
+        ]  # [rows, members, 1, points]
         survival, density = self.by_event(components, x), self.densities(components, x)
         n_events = survival.shape[2]
-        others = [survival[:, :, [j for j in range(n_events) if j != m]].prod(2) for m in range(n_events)]
+        others = [
+            survival[:, :, [j for j in range(n_events) if j != m]].prod(2) for m in range(n_events)
+        ]
         parts = density * torch.stack(others, dim=2)  # [rows, members, events, points]
         parts = (parts.unflatten(-1, (-1, len(self.nodes))) @ self.rule) * width[:, :, None, :, 0]
         found = parts.sum(2)
-        share = torch.where(found > 0, parts[:, :, self.place] / torch.where(found > 0, found, 1.0), 1 / n_events)
+        share = torch.where(
+            found > 0, parts[:, :, self.place] / torch.where(found > 0, found, 1.0), 1 / n_events
+        )
         edges = torch.cat([low, high[..., -1:]], dim=-1)[:, :, None]
         left = self.by_event(components, edges).prod(2)
         mass = (left[..., :-1] - left[..., 1:]) * share  # [rows, members, panels]

@@ -93,7 +93,9 @@ def export_survival(
     at = check_times(times)
     event = None if event is None else check_event(event, model.n_events_)
     network = model.network_
-    prepare, kind, names = preparation(model.preprocessor_, inputs, network.architectures[0].n_inputs)
+    prepare, kind, names = preparation(
+        model.preprocessor_, inputs, network.architectures[0].n_inputs
+    )
     program: nn.Module
     if event is None or model.n_events_ == 1:
         program = SurvivalProgram(network, at, prepare, risk=event is not None)
@@ -105,7 +107,13 @@ def export_survival(
             program.eval(), (example,), dynamic_shapes=({0: torch.export.Dim("rows", min=1)},)
         )
     if path is not None:
-        about = {"lifemix": lifemix.__version__, "inputs": kind, "names": names, "times": at.tolist(), "event": event}
+        about = {
+            "lifemix": lifemix.__version__,
+            "inputs": kind,
+            "names": names,
+            "times": at.tolist(),
+            "event": event,
+        }
         with atomic_write(Path(path)) as partial, open(partial, "wb") as file:
             torch.export.save(exported, file, extra_files={"lifemix.json": json.dumps(about)})
     return exported

@@ -38,6 +38,9 @@ def as_input(X: Any) -> Any:
     """
     if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are mappings
         return Sources(X)
-    if not isinstance(X, (Histories, Sources, ArrayRows, pd.DataFrame)) and len(getattr(X, "shape", ())) > 2:
+    if (
+        not isinstance(X, (Histories, Sources, ArrayRows, pd.DataFrame))
+        and len(getattr(X, "shape", ())) > 2
+    ):
         return ArrayRows(X)
     return X

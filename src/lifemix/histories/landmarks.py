@@ -62,9 +62,13 @@ def draw_landmarks(
     target = as_target(y)
     check_same_rows(len(histories), len(target), "landmarks: ")
     if times is not None and n_per_subject is not None:
-        raise SettingError("times and n_per_subject exclude each other; got both. Leave one of them out.")
+        raise SettingError(
+            "times and n_per_subject exclude each other; got both. Leave one of them out."
+        )
     if between is not None and n_per_subject is None:
-        raise SettingError("between is the interval that n_per_subject landmarks are drawn from; got it alone.")
+        raise SettingError(
+            "between is the interval that n_per_subject landmarks are drawn from; got it alone."
+        )
     if times is not None:
         at = np.sort(check_times(times))
         rows, points = np.repeat(np.arange(len(target)), len(at)), np.tile(at, len(target))
@@ -73,15 +77,23 @@ def draw_landmarks(
     else:
         long = histories.to_long()
         rows, points = long["row"].to_numpy(dtype=np.intp), long["time"].to_numpy()
-        different = np.append(True, (np.diff(rows) != 0) | (np.diff(points) != 0)) if len(rows) else slice(0)
+        different = (
+            np.append(True, (np.diff(rows) != 0) | (np.diff(points) != 0))
+            if len(rows)
+            else slice(0)
+        )
         rows, points = rows[different], points[different]
     return _rows_at_risk(histories, target, rows, points)
 
 
-def _drawn(histories: Histories, target: Target, number: int, between: Any, random_state: Any) -> tuple[Rows, Floats]:
+def _drawn(
+    histories: Histories, target: Target, number: int, between: Any, random_state: Any
+) -> tuple[Rows, Floats]:
     number = Whole(1)("n_per_subject", number)
     first = float(np.nanmin(histories.first_times, initial=np.inf))
-    low, high = (max(first, 0.0), float(np.quantile(target.time, _LATEST))) if between is None else between
+    low, high = (
+        (max(first, 0.0), float(np.quantile(target.time, _LATEST))) if between is None else between
+    )
     if not (np.isfinite([low, high]).all() and 0 <= low < high):
         raise InputError(f"between must be two ascending times from 0 on; got {(low, high)}.")
     draws = np.random.default_rng(random_state).uniform(low, high, (len(target), number))
@@ -90,7 +102,12 @@ def _drawn(histories: Histories, target: Target, number: int, between: Any, rand
 
 def _rows_at_risk(histories: Histories, target: Target, rows: Rows, points: Floats) -> Landmarks:
     first = histories.first_times[rows]
-    kept = (points >= 0) & (points < target.time[rows]) & (points >= target.entry[rows]) & (first <= points)
+    kept = (
+        (points >= 0)
+        & (points < target.time[rows])
+        & (points >= target.entry[rows])
+        & (first <= points)
+    )
     rows, points = rows[kept], points[kept]
     if not len(rows):
         raise InputError(

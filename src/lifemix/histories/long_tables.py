@@ -16,18 +16,30 @@ from .visits import Visits
 __all__ = ["long_table", "visits_of_array"]
 
 
-def long_table(frame: Any, subject: str, time: str, columns: Sequence[str] | None) -> tuple[Visits, pd.Index[Any]]:
+def long_table(
+    frame: Any, subject: str, time: str, columns: Sequence[str] | None
+) -> tuple[Visits, pd.Index[Any]]:
     """Return the visits and the identifiers of the subjects, in the order of their first rows."""
     table = as_pandas(frame)
     if not isinstance(table, pd.DataFrame):
-        raise CovariateError(f"the visits must be a DataFrame, one row per visit; got {type(frame).__name__}.")
+        raise CovariateError(
+            f"the visits must be a DataFrame, one row per visit; got {type(frame).__name__}."
+        )
     named = [subject, time, *(columns or ())]
     absent = [name for name in named if name not in table.columns]
     if absent:
-        raise CovariateError(f"the table of visits has no column {absent[0]!r}; it has {list(table.columns)[:20]}.")
-    chosen = [name for name in table.columns if name not in (subject, time)] if columns is None else list(columns)
+        raise CovariateError(
+            f"the table of visits has no column {absent[0]!r}; it has {list(table.columns)[:20]}."
+        )
+    chosen = (
+        [name for name in table.columns if name not in (subject, time)]
+        if columns is None
+        else list(columns)
+    )
     if not chosen:
-        raise CovariateError(f"the table of visits needs a column of measurements beside {subject!r} and {time!r}.")
+        raise CovariateError(
+            f"the table of visits needs a column of measurements beside {subject!r} and {time!r}."
+        )
     ids, times = table[subject], _times(table[time], time)
     if ids.isna().any():
         row = int(np.flatnonzero(ids.isna())[0])
@@ -67,14 +79,22 @@ def visits_of_array(values: ArrayLike, times: ArrayLike | None, columns: Any) ->
             "another rank needs an encoder of your own (nn.Module)."
         )
     n, steps, width = array.shape
-    at = np.arange(steps, dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)
+    at = (
+        np.arange(steps, dtype=np.float64) if times is None else np.asarray(times, dtype=np.float64)
+    )
     if at.shape not in ((steps,), (n, steps)) or not np.isfinite(at).all():
-        raise CovariateError(f"times must be finite, of shape ({steps},) or ({n}, {steps}); got shape {at.shape}.")
+        raise CovariateError(
+            f"times must be finite, of shape ({steps},) or ({n}, {steps}); got shape {at.shape}."
+        )
     names = [f"x{i}" for i in range(width)] if columns is None else [str(name) for name in columns]
     if len(names) != width:
-        raise CovariateError(f"columns must name the {width} columns of the array; got {len(names)} names.")
+        raise CovariateError(
+            f"columns must name the {width} columns of the array; got {len(names)} names."
+        )
     at = np.broadcast_to(at, (n, steps))
     present = ~np.isnan(array).all(2)
     owner = np.nonzero(present)[0].astype(np.intp)
     order = np.lexsort([at[present], owner])
-    return Visits(pd.DataFrame(array[present][order], columns=names), at[present][order], owner[order]), n
+    return Visits(
+        pd.DataFrame(array[present][order], columns=names), at[present][order], owner[order]
+    ), n

@@ -49,8 +49,12 @@ class SelectableRows(ABC):
 
         """
         if axis != 0:
-            raise InputError(f"only rows can be taken, axis 0; got axis {axis}. Select columns when it is made.")
-        return self._taken(np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)])
+            raise InputError(
+                f"only rows can be taken, axis 0; got axis {axis}. Select columns when it is made."
+            )
+        return self._taken(
+            np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
+        )
 
     @abstractmethod
     def _taken(self, rows: NDArray[np.intp]) -> Self:

@@ -73,7 +73,12 @@ class Histories(SelectableRows):
     """
 
     def __init__(
-        self, visits: Visits, starts: Rows, stops: Rows, subjects: NDArray[Any], at: Floats | None = None
+        self,
+        visits: Visits,
+        starts: Rows,
+        stops: Rows,
+        subjects: NDArray[Any],
+        at: Floats | None = None,
     ) -> None:
         self._visits, self._starts, self._stops = visits, starts, stops
         self.subjects = subjects
@@ -135,10 +140,14 @@ class Histories(SelectableRows):
         starts = np.where(place >= 0, bounds[place], 0).astype(np.intp)
         stops = np.where(place >= 0, bounds[place + 1], 0).astype(np.intp)
         found = cls(visits, starts, stops, wanted.to_numpy())
-        return found if empty == "keep" else found._refuse_empty("have no row in the table of visits")
+        return (
+            found if empty == "keep" else found._refuse_empty("have no row in the table of visits")
+        )
 
     @classmethod
-    def from_array(cls, values: ArrayLike, times: ArrayLike | None = None, columns: Any = None) -> Histories:
+    def from_array(
+        cls, values: ArrayLike, times: ArrayLike | None = None, columns: Any = None
+    ) -> Histories:
         """Return the histories in an array of three dimensions; a step in which all values are missing is no visit.
 
         Parameters
@@ -170,10 +179,14 @@ class Histories(SelectableRows):
         counts = self.n_visits
         each = f"{counts.min()} to {counts.max()} each" if len(self) else "none"
         names = ", ".join(self.columns[:8]) + (", ..." if len(self.columns) > 8 else "")
-        return f"<Histories of {len(self)} subjects, {counts.sum()} visits ({each}), columns: {names}>"
+        return (
+            f"<Histories of {len(self)} subjects, {counts.sum()} visits ({each}), columns: {names}>"
+        )
 
     def _taken(self, rows: Rows) -> Self:
-        return type(self)(self._visits, self._starts[rows], self._stops[rows], self.subjects[rows], self.at[rows])
+        return type(self)(
+            self._visits, self._starts[rows], self._stops[rows], self.subjects[rows], self.at[rows]
+        )
 
     @property
     def n_visits(self) -> Rows:
@@ -257,7 +270,9 @@ class Histories(SelectableRows):
             One row per visit of each row.
         """
         counts = self.n_visits
-        places = np.arange(counts.sum()) + np.repeat(self._starts - (counts.cumsum() - counts), counts)
+        places = np.arange(counts.sum()) + np.repeat(
+            self._starts - (counts.cumsum() - counts), counts
+        )
         frame = self._visits.frame.iloc[places].reset_index(drop=True)
         frame.insert(0, "row", np.repeat(np.arange(len(self)), counts))
         frame.insert(1, "time", self._visits.times[places])
@@ -337,12 +352,18 @@ class Histories(SelectableRows):
         return self._visits.take(np.flatnonzero(used)), number[self._starts], number[self._stops]
 
     def __reduce__(self) -> Any:
-        return Histories, (*self.parts(), self.subjects, self.at)  # a pickle has no visits of others
+        return Histories, (
+            *self.parts(),
+            self.subjects,
+            self.at,
+        )  # a pickle has no visits of others
 
     def _refuse_empty(self, why: str) -> Histories:
         none = np.flatnonzero(self.n_visits == 0)
         if len(none):
-            shown = ", ".join(str(one) for one in self.subjects[none[:5]]) + (", ..." if len(none) > 5 else "")
+            shown = ", ".join(str(one) for one in self.subjects[none[:5]]) + (
+                ", ..." if len(none) > 5 else ""
+            )
             raise CovariateError(
                 f"every subject needs a visit; {len(none)} of {len(self)} {why}: {shown}. Leave them out "
                 "(empty='keep' and histories[histories.n_visits > 0]), or keep them with empty='keep'."

@@ -36,7 +36,9 @@ class ArrayRows(SelectableRows):
     def __init__(self, values: ArrayLike) -> None:
         self.values: NDArray[Any] = np.asarray(values)
         if self.values.ndim < 2:
-            raise CovariateError(f"an array must have rows and numbers in them; got shape {self.values.shape}.")
+            raise CovariateError(
+                f"an array must have rows and numbers in them; got shape {self.values.shape}."
+            )
         self.shape = len(self.values), int(np.prod(self.values.shape[1:]))
 
     def __repr__(self) -> str:
@@ -79,7 +81,9 @@ class Sources(SelectableRows):
                 f"all sources must have the same rows; got {lengths}. Select the rows of all together, or give "
                 "Histories.from_long the order of subjects."
             )
-        self.columns = [f"{name}.{column}" for name, part in self.parts.items() for column in _columns_of(part)]
+        self.columns = [
+            f"{name}.{column}" for name, part in self.parts.items() for column in _columns_of(part)
+        ]
         self.shape = next(iter(lengths.values())), len(self.columns)
 
     def __repr__(self) -> str:
@@ -101,7 +105,11 @@ def _as_source(name: str, part: Any) -> Any:
             f"source {name!r} must be a table, a Histories or an array of at least two dimensions; got "
             f"{type(part).__name__} of shape {array.shape}."
         )
-    return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])]) if array.ndim == 2 else ArrayRows(part)
+    return (
+        pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+        if array.ndim == 2
+        else ArrayRows(part)
+    )
 
 
 def _columns_of(part: Any) -> list[str]:

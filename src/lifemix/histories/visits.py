@@ -50,7 +50,9 @@ class Visits:
 
     def take(self, rows: Rows) -> Visits:
         """Return some visits, in ascending order."""
-        return Visits(self.frame.iloc[rows].reset_index(drop=True), self.times[rows], self.owner[rows])
+        return Visits(
+            self.frame.iloc[rows].reset_index(drop=True), self.times[rows], self.owner[rows]
+        )
 
 
 def positions_until(times: Floats, starts: Rows, stops: Rows, limits: Floats) -> Rows:

@@ -41,7 +41,9 @@ class Contributions:
 def check_objective(objective: object) -> None:
     """Refuse an objective that does not exist."""
     if objective not in OBJECTIVES:
-        raise SettingError(f"unknown objective; got {objective!r}, expected one of {list(OBJECTIVES)}.")
+        raise SettingError(
+            f"unknown objective; got {objective!r}, expected one of {list(OBJECTIVES)}."
+        )
 
 
 def contributions(
@@ -79,7 +81,9 @@ def joint_rows(observed: Observations, n_events: int, objective: str) -> tuple[T
     return rows if len(rows[0]) else ()
 
 
-def _component_values(mixtures: Mixture, observed: Observations, happened: Tensor, t_max: float | None) -> Tensor:
+def _component_values(
+    mixtures: Mixture, observed: Observations, happened: Tensor, t_max: float | None
+) -> Tensor:
     """Return ``log f_k``, ``log S_k`` or ``log P_k(interval)``, whichever the row calls for, ``[..., events, k]``."""
     components = mixtures.components
     time = observed.time[..., None, None]
@@ -91,7 +95,11 @@ def _component_values(mixtures: Mixture, observed: Observations, happened: Tenso
     values = torch.where(happened[..., None], components.log_pdf(time), survived)
     if observed.interval is None or observed.upper is None:
         return values
-    lower = time if observed.at_origin is None else torch.where(observed.at_origin[..., None, None], 0.0, time)
+    lower = (
+        time
+        if observed.at_origin is None
+        else torch.where(observed.at_origin[..., None, None], 0.0, time)
+    )
     within = components.log_interval(lower, observed.upper[..., None, None])
     return torch.where((happened & observed.interval[..., None])[..., None], within, values)
 
@@ -117,6 +125,8 @@ def _with_joint_intervals(
     lower = seen.time if seen.at_origin is None else torch.where(seen.at_origin, 0.0, seen.time)
     joint = log_incidence_between(picked, lower, seen.upper, seen.event)
     if seen.entry is not None and seen.truncated is not None:
-        at_entry = picked.log_survival(seen.entry[..., None].expand(picked.log_weights.shape[:-1])).sum(-1)
+        at_entry = picked.log_survival(
+            seen.entry[..., None].expand(picked.log_weights.shape[:-1])
+        ).sum(-1)
         joint = joint - torch.where(seen.truncated, at_entry, 0.0)
     return own.index_put(rows, joint), others.index_put(rows, torch.zeros_like(joint))

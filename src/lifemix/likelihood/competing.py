@@ -36,12 +36,18 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
     mixtures: ``[rows, events, components]``; lower (0: from the origin), upper and event (1..M): ``[rows]``.
     """
     with torch.no_grad():
-        log_time, log_width = nodes_between(common_edges(lower, upper), _own_edges(mixtures), upper.dtype)
+        log_time, log_width = nodes_between(
+            common_edges(lower, upper), _own_edges(mixtures), upper.dtype
+        )
         time, least = torch.exp(log_time), torch.finfo(upper.dtype).tiny  # [rows, nodes]
-        log_width = torch.where(time < least, -torch.inf, log_width)  # such times are 0 for the components
+        log_width = torch.where(
+            time < least, -torch.inf, log_width
+        )  # such times are 0 for the components
     at_nodes = mixtures.map(lambda values: values[:, None])  # [rows, 1, events, k]
     every = time.clamp_(min=least)[..., None].expand(*time.shape, mixtures.log_weights.shape[-2])
-    happened = (event[:, None] == torch.arange(1, every.shape[-1] + 1, device=event.device))[:, None]
+    happened = (event[:, None] == torch.arange(1, every.shape[-1] + 1, device=event.device))[
+        :, None
+    ]
     log_rate = torch.where(happened, at_nodes.log_pdf(every), at_nodes.log_survival(every)).sum(-1)
     return torch.logsumexp(log_rate + log_time + log_width, dim=-1)
 
@@ -50,8 +56,12 @@ def _own_edges(mixtures: Mixture) -> Tensor:
     """Return the log times at which panels of each row should end, in double precision, ``[rows, edges]``."""
     components = mixtures.components.map(lambda values: values.double()[..., None])
     (levels,) = _levels(mixtures.log_weights.device)
-    own = torch.log(components.inverse_log_survival(levels)).flatten(1)  # [rows, events x k x levels]
-    own = own.nan_to_num_(nan=torch.inf)  # beyond any interval: an extreme component may not know its quantiles
+    own = torch.log(components.inverse_log_survival(levels)).flatten(
+        1
+    )  # [rows, events x k x levels]
+    own = own.nan_to_num_(
+        nan=torch.inf
+    )  # beyond any interval: an extreme component may not know its quantiles
     kinks = mixtures.components.kinks()  # a rule is exact for smooth functions only
     return own if kinks is None else torch.cat([own, kinks.double().flatten(1)], dim=1)
 
@@ -75,7 +85,9 @@ def common_edges(lower: Tensor, upper: Tensor) -> Tensor:
     """Return the log times, from upper to lower, at which panels of any interval end: ``[rows, edges]``, in doubles."""
     start, end = torch.stack([lower, upper]).double().log_()[..., None]
     constant, span = _constants(upper.device), (end - start).clamp_(max=_FROM_ORIGIN[upper.dtype])
-    return torch.addcmul(end, span, torch.where(span > 5.0, constant.spread, constant.even), value=-1)
+    return torch.addcmul(
+        end, span, torch.where(span > 5.0, constant.spread, constant.even), value=-1
+    )
 
 
 def nodes_between(common: Tensor, own: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -85,7 +97,11 @@ def nodes_between(common: Tensor, own: Tensor, dtype: torch.dtype) -> tuple[Tens
     edges]``. Edges outside the interval make panels of no width at its ends, whose weights are nothing; none may be
     NaN. All is computed in doubles: a narrow interval keeps its width.
     """
-    edges = torch.cat([common, torch.clamp(own, common[:, -1:], common[:, :1])], dim=1).sort(dim=1).values
+    edges = (
+        torch.cat([common, torch.clamp(own, common[:, -1:], common[:, :1])], dim=1)
+        .sort(dim=1)
+        .values
+    )
     rule, first = _constants(edges.device), edges[:, :-1, None]
     width = edges[:, 1:, None] - first
     nodes = torch.addcmul(first, width, rule.places)

@@ -31,7 +31,10 @@ class Loss:
 
 
 def combined_loss(
-    terms: Contributions, weight: Tensor, discount: Tensor | float = 1.0, prior: Tensor | float = 0.0
+    terms: Contributions,
+    weight: Tensor,
+    discount: Tensor | float = 1.0,
+    prior: Tensor | float = 0.0,
 ) -> Loss:
     """``-(ELBO_U + discount * ELBO_C) / sum of weights + prior``, ``[models]``.
 

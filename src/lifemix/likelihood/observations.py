@@ -60,7 +60,9 @@ class Observations:
         at_origin = middle == 0
 
         def tensor(values: NDArray[Any]) -> Tensor:
-            return torch.as_tensor(_rounded(values / unit) if dtype == torch.float32 else values / unit).to(dtype)
+            return torch.as_tensor(
+                _rounded(values / unit) if dtype == torch.float32 else values / unit
+            ).to(dtype)
 
         safe_time = np.where(at_origin, unit, middle)
         optional: dict[str, Tensor] = {}
@@ -97,7 +99,9 @@ class Observations:
 
     def _map(self, function: Any) -> Self:
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        mapped: dict[str, Any] = {name: None if v is None else function(v) for name, v in values.items()}
+        mapped: dict[str, Any] = {
+            name: None if v is None else function(v) for name, v in values.items()
+        }
         return type(self)(**mapped)
 
 

@@ -9,14 +9,27 @@ from ..checks import check_times
 from ..errors import InputError
 from ..target import TargetLike
 from .concordance import order_key
-from .inputs import Floats, check_event, check_horizon, check_probabilities, observed, status, undefined
+from .inputs import (
+    Floats,
+    check_event,
+    check_horizon,
+    check_probabilities,
+    observed,
+    status,
+    undefined,
+)
 from .tree import compare
 
 __all__ = ["concordance_antolini"]
 
 
 def concordance_antolini(
-    y: TargetLike, survival: ArrayLike, times: ArrayLike, event: int | None = 1, *, horizon: float | None = None
+    y: TargetLike,
+    survival: ArrayLike,
+    times: ArrayLike,
+    event: int | None = 1,
+    *,
+    horizon: float | None = None,
 ) -> float:
     """Antolini's time-dependent concordance of predicted survival curves.
 
@@ -68,7 +81,9 @@ def concordance_antolini(
     grid = check_times(times)
     curves = check_probabilities(survival, "survival")
     if curves.shape != (len(target), len(grid)):
-        raise InputError(f"survival must have shape ({len(target)}, {len(grid)}), rows by times; got {curves.shape}.")
+        raise InputError(
+            f"survival must have shape ({len(target)}, {len(grid)}), rows by times; got {curves.shape}."
+        )
     if (np.diff(grid) <= 0).any():
         raise InputError("times must be strictly increasing, as the columns of survival.")
     kind = status(target, check_event(event), rivals_censored=True)
@@ -88,7 +103,9 @@ def concordance_antolini(
             concordant, comparable = concordant - absent[0], comparable - absent[1]
         agreeing, pairs = agreeing + concordant.sum(), pairs + comparable.sum()
     if not pairs > 0:
-        return undefined(f"no pair is comparable: {len(cases)} of {len(target)} rows have a counted event")
+        return undefined(
+            f"no pair is comparable: {len(cases)} of {len(target)} rows have a counted event"
+        )
     return float(agreeing / pairs)
 
 

@@ -81,11 +81,15 @@ def auc_td(
         if column and values.shape[1] > 1:
             order, ends = _by_risk(values[:, column], tolerance)
         if weights.defined[column]:
-            areas[column] = _area(weights, order, ends, float(horizon), float(weights.control[column]))
+            areas[column] = _area(
+                weights, order, ends, float(horizon), float(weights.control[column])
+            )
     return float(areas[0]) if np.ndim(horizons) == 0 else areas
 
 
-def _area(weights: HorizonWeights, order: Any, last_of_tie: Bools, horizon: float, control_weight: float) -> float:
+def _area(
+    weights: HorizonWeights, order: Any, last_of_tie: Bools, horizon: float, control_weight: float
+) -> float:
     time = weights.time[order]
     past = time <= horizon
     case = weights.case[order] * past
@@ -109,5 +113,7 @@ def _check_shape(risk: Any, n: int, width: int) -> Floats:
     if risk.ndim == 2 and risk.shape == (n, width):
         return check_risk(risk.reshape(-1), n * width).reshape(n, width)
     if risk.shape != (n,):
-        raise InputError(f"risk must have shape ({n},), or ({n}, {width}), one column per horizon; got {risk.shape}.")
+        raise InputError(
+            f"risk must have shape ({n},), or ({n}, {width}), one column per horizon; got {risk.shape}."
+        )
     return check_risk(risk, n)[:, None]

@@ -143,7 +143,9 @@ def integrated_brier_score(
     Choice("trapezoid", "step")("rule", rule)
     times = check_times(horizons, "horizons")
     if len(times) < 2 or (np.diff(times) <= 0).any():
-        raise SettingError(f"horizons must be at least two, strictly increasing; got {_shorten(times)}.")
+        raise SettingError(
+            f"horizons must be at least two, strictly increasing; got {_shorten(times)}."
+        )
     scores = np.asarray(brier_score(y_train, y_test, survival, times, event, compat=compat))
     if np.isnan(scores).any():
         return float("nan")
@@ -176,7 +178,9 @@ def _check_shape(survival: Floats, n: int, width: int) -> Floats:
     if survival.ndim == 1 and width == 1:
         survival = survival[:, None]
     if survival.shape != (n, width):
-        raise InputError(f"survival must have shape ({n}, {width}), subjects by horizons; got {survival.shape}.")
+        raise InputError(
+            f"survival must have shape ({n}, {width}), subjects by horizons; got {survival.shape}."
+        )
     return survival
 
 

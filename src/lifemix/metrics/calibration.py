@@ -51,7 +51,13 @@ class CalibrationCurve:
 
 
 def calibration_curve(
-    y: TargetLike, risk: ArrayLike, horizon: float, event: int | None = 1, *, bins: int = 10, level: float = 0.95
+    y: TargetLike,
+    risk: ArrayLike,
+    horizon: float,
+    event: int | None = 1,
+    *,
+    bins: int = 10,
+    level: float = 0.95,
 ) -> CalibrationCurve:
     """Predicted and observed risk at a horizon, by groups of predicted risk.
 
@@ -98,11 +104,15 @@ def calibration_curve(
     group = _quantile_groups(values, Whole(1)("bins", bins))
     estimates: list[tuple[Any, Any, Any]] = []
     for number in range(int(group.max()) + 1):
-        curve = aalen_johansen(target.take(group == number), code, level=level, variance="greenwood")
+        curve = aalen_johansen(
+            target.take(group == number), code, level=level, variance="greenwood"
+        )
         if time <= curve.time[-1]:
             estimates.append((curve.at(time), *curve.limits_at(time)))
         else:
-            reason = f"group {number} was followed up to {curve.time[-1]:g}, not to the horizon {time:g}"
+            reason = (
+                f"group {number} was followed up to {curve.time[-1]:g}, not to the horizon {time:g}"
+            )
             missing = undefined(reason)
             estimates.append((missing, missing, missing))
     count = np.bincount(group)
@@ -166,4 +176,6 @@ def integrated_calibration_index(
 
 def _quantile_groups(risk: Floats, bins: int) -> Ints:
     inner = np.unique(np.quantile(risk, np.arange(1, bins) / bins))
-    return np.unique(np.searchsorted(inner, risk, side="left"), return_inverse=True)[1].astype(np.int64)
+    return np.unique(np.searchsorted(inner, risk, side="left"), return_inverse=True)[1].astype(
+        np.int64
+    )

@@ -13,7 +13,9 @@ from .measures import Measure, register_measure
 __all__ = ["CALIBRATION_MEASURES"]
 
 
-def _observed_expected(y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int) -> Floats:
+def _observed_expected(
+    y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int
+) -> Floats:
     """Return the Aalen-Johansen estimate of the test rows over the mean predicted risk; NaN beyond the follow-up."""
     curve = aalen_johansen(y_test, event)
     reached = horizons <= curve.time[-1]
@@ -24,13 +26,22 @@ def _observed_expected(y_train: Target, y_test: Target, risk: Floats, horizons: 
 
 def _ici(y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int) -> Floats:
     at = zip(risk.T, horizons, strict=True)
-    return np.array([integrated_calibration_index(y_test, column, float(t), event) for column, t in at])
+    return np.array(
+        [integrated_calibration_index(y_test, column, float(t), event) for column, t in at]
+    )
 
 
 CALIBRATION_MEASURES = tuple(
     register_measure(measure)
     for measure in (
-        Measure("observed_expected", "observed / expected risk", None, "horizon", _observed_expected, standard=False),
+        Measure(
+            "observed_expected",
+            "observed / expected risk",
+            None,
+            "horizon",
+            _observed_expected,
+            standard=False,
+        ),
         Measure("ici", "ICI", "lower", "horizon", _ici, standard=False),
     )
 )

@@ -163,7 +163,9 @@ def concordance_td(
     Choice("censored", "wolbers")("competing", competing)
     Choice(None, "sksurv")("compat", compat)
     if compat and competing == "wolbers":
-        raise SettingError("compat='sksurv' knows no competing='wolbers'; use competing='censored', or compat=None.")
+        raise SettingError(
+            "compat='sksurv' knows no competing='wolbers'; use competing='censored', or compat=None."
+        )
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
     values = check_risk(risk, len(test))
     limit = np.inf if horizon is None else check_horizon(horizon)
@@ -193,7 +195,13 @@ def order_key(time: Floats, case: NDArray[np.bool_]) -> NDArray[np.uint64]:
 
 
 def _ratio(
-    target: Target, kind: Ints, risk: Floats, cases: Indices, weight: Floats, rival_weight: Floats, tolerance: float
+    target: Target,
+    kind: Ints,
+    risk: Floats,
+    cases: Indices,
+    weight: Floats,
+    rival_weight: Floats,
+    tolerance: float,
 ) -> float:
     """Return the concordant share of the comparable pairs of some cases, given by their row numbers.
 
@@ -208,14 +216,18 @@ def _ratio(
         after = key[cases[near]] + np.uint64(1)
         concordant[near] = compare(key, risk, after, case_risk[near], tolerance=tolerance)[0]
     if target.truncated.any():  # those who enter at or after the event were not at risk
-        late = np.flatnonzero(target.entry > 0)  # the others were there from the start, also for an event at time 0
+        late = np.flatnonzero(
+            target.entry > 0
+        )  # the others were there from the start, also for an event at time 0
         absent = compare(target.entry[late], risk[late], case_time, case_risk, tolerance=tolerance)
         concordant, comparable = concordant - absent[0], comparable - absent[1]
     agreeing, pairs = case_weight**2 @ concordant, case_weight**2 @ comparable
     rival = np.flatnonzero(kind == 2)
     if len(rival):  # one at the very time of the event has been counted among the later ones
         earlier = np.nextafter(-case_time, np.inf)
-        concordant, comparable = compare(-time[rival], risk[rival], earlier, case_risk, rival_weight[rival])
+        concordant, comparable = compare(
+            -time[rival], risk[rival], earlier, case_risk, rival_weight[rival]
+        )
         agreeing, pairs = agreeing + case_weight @ concordant, pairs + case_weight @ comparable
     if not pairs > 0:
         return undefined(

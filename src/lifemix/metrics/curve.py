@@ -121,7 +121,11 @@ def risk_table(target: Target, event: int | None) -> RiskTable:
 
 
 def limits(
-    estimate: Floats, standard_error: Floats, level: float, transform: str, bounds: tuple[float, float]
+    estimate: Floats,
+    standard_error: Floats,
+    level: float,
+    transform: str,
+    bounds: tuple[float, float],
 ) -> tuple[Floats, Floats]:
     """Return pointwise confidence limits, from a normal approximation on a transformed scale; all of shape (n_times,).
 
@@ -141,7 +145,9 @@ def limits(
 
 
 def _log_log(e: Floats, width: Floats) -> tuple[Floats, Floats]:
-    ratio = np.exp(np.minimum(width / -(e * np.log(e)), 700.0))  # beyond that the limits are 0 and 1 anyway
+    ratio = np.exp(
+        np.minimum(width / -(e * np.log(e)), 700.0)
+    )  # beyond that the limits are 0 and 1 anyway
     return e**ratio, e ** (1 / ratio)
 
 

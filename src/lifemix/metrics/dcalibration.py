@@ -35,7 +35,9 @@ class DCalibration:
     counts: Floats
 
 
-def d_calibration(y: TargetLike, survival: ArrayLike, event: int | None = None, *, bins: int = 10) -> DCalibration:
+def d_calibration(
+    y: TargetLike, survival: ArrayLike, event: int | None = None, *, bins: int = 10
+) -> DCalibration:
     """Pearson's test that predicted survival at the time of the event is uniform (D-calibration).
 
     A subject with an event counts in the bin that holds ``S_i(T_i)``. One censored at ``T_i`` would have had S uniform
@@ -80,9 +82,13 @@ def d_calibration(y: TargetLike, survival: ArrayLike, event: int | None = None, 
     """
     target = observed(y, "y", truncation=True)
     kind = status(target, check_event(event))
-    values = np.clip(check_probabilities(survival, "survival"), 0.0, 1.0)  # takes off what rounding may have added
+    values = np.clip(
+        check_probabilities(survival, "survival"), 0.0, 1.0
+    )  # takes off what rounding may have added
     if values.shape != (len(target),):
-        raise InputError(f"survival must have one value per row, ({len(target)},): S_i(T_i); got shape {values.shape}.")
+        raise InputError(
+            f"survival must have one value per row, ({len(target)},): S_i(T_i); got shape {values.shape}."
+        )
     Whole(2)("bins", bins)
     seen = kind == 1
     part = np.minimum((values * bins).astype(np.int64), bins - 1)
@@ -96,7 +102,9 @@ def _spread(survival: Floats, bins: int) -> Floats:
     """Return what the censored rows add to each bin; a row whose survival is 0 belongs to the lowest."""
     lower = np.arange(bins) / bins
     positive = survival[survival > 0]
-    inside = np.clip(positive[:, None] - lower, 0, 1 / bins)  # (n, bins): the length of [0, S] in each part
+    inside = np.clip(
+        positive[:, None] - lower, 0, 1 / bins
+    )  # (n, bins): the length of [0, S] in each part
     shares = (inside / positive[:, None]).sum(axis=0)
     shares[0] += np.sum(survival == 0)
     return np.asarray(shares)

@@ -97,7 +97,9 @@ def evaluate(
     [0.7, 0.7]
     """
     chosen = (
-        [m for m in registered_measures() if m.standard] if measures is None else list(map(measure_named, measures))
+        [m for m in registered_measures() if m.standard]
+        if measures is None
+        else list(map(measure_named, measures))
     )
     refuse_paths(y_test, "y_test")
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
@@ -105,8 +107,14 @@ def evaluate(
     Choice("censored", "wolbers")("competing", competing)
     Choice(None, "sksurv")("compat", compat)
     Whole(0)("n_bootstrap", n_bootstrap)
-    material = _Material(model, train, X_test, test, times, {"competing": competing, "compat": compat})
-    seed = random_state if isinstance(random_state, int) else int(np.random.default_rng(random_state).integers(2**63))
+    material = _Material(
+        model, train, X_test, test, times, {"competing": competing, "compat": compat}
+    )
+    seed = (
+        random_state
+        if isinstance(random_state, int)
+        else int(np.random.default_rng(random_state).integers(2**63))
+    )
     rows: list[tuple[Any, ...]] = []
     for event in range(1, material.n_events + 1):
         for measure in chosen:
@@ -119,7 +127,9 @@ def evaluate(
     return pd.DataFrame(rows, columns=columns)
 
 
-def mean_concordance(risk: Callable[[Floats, int], ArrayLike], y_train: TargetLike, y: TargetLike) -> float:
+def mean_concordance(
+    risk: Callable[[Floats, int], ArrayLike], y_train: TargetLike, y: TargetLike
+) -> float:
     """Return the mean C^td over event types and the quartiles of their training times: the ``score`` of every model.
 
     The intervals of paths are compared as ``concordance`` does it: at the time of each event up to the quartile, those
@@ -172,28 +182,43 @@ class _Material:
     options: dict[str, Any]
 
     def __post_init__(self) -> None:
-        self.n_events = max(self.train.n_events, self.test.n_events, int(getattr(self.model, "n_events_", 1)))
+        self.n_events = max(
+            self.train.n_events, self.test.n_events, int(getattr(self.model, "n_events_", 1))
+        )
         self.grid = np.linspace(0, self.times[-1], _GRID)
         # At 0 the risk is 0, whatever the model; models are asked for times in order.
         wanted, place = np.unique(np.concatenate([self.times, self.grid[1:]]), return_inverse=True)
         self.risks = predicted_risks(self.model, self.X, wanted, self.n_events)[:, :, place]
         self._own: Floats | None = None
 
-    def measured(self, measure: Measure, event: int) -> tuple[Callable[..., Any], Target, Floats, Floats]:
+    def measured(
+        self, measure: Measure, event: int
+    ) -> tuple[Callable[..., Any], Target, Floats, Floats]:
         """Return the measure as a function of test rows and predictions, both of these, and its horizons."""
         if measure.kind == "own_time":
             if self._own is None:
                 self._own = survival_at_own_time(self.model, self.X, self.test)
-            return lambda y, own: [measure.function(y, own)], self.test, self._own, np.array([np.nan])
+            return (
+                lambda y, own: [measure.function(y, own)],
+                self.test,
+                self._own,
+                np.array([np.nan]),
+            )
         options = {name: self.options[name] for name in measure.options}
         risk = self.risks[event - 1]
         if measure.kind == "horizon":
             at = self.times
-            function = lambda y, risk: measure.function(self.train, y, risk, at, event, **options)  # noqa: E731
-            return function, self.test, risk[:, : len(at)], at
+
+            def at_horizons(y: Target, risk: Floats) -> Any:
+                return measure.function(self.train, y, risk, at, event, **options)
+
+            return at_horizons, self.test, risk[:, : len(at)], at
         on_grid = np.hstack([np.zeros((len(risk), 1)), risk[:, len(self.times) :]])
-        function = lambda y, risk: [measure.function(self.train, y, risk, self.grid, event, **options)]  # noqa: E731
-        return function, self.test, on_grid, self.times[-1:]
+
+        def on_the_grid(y: Target, risk: Floats) -> Any:
+            return [measure.function(self.train, y, risk, self.grid, event, **options)]
+
+        return on_the_grid, self.test, on_grid, self.times[-1:]
 
 
 def _rows(
@@ -211,18 +236,31 @@ def _rows(
     if n_bootstrap:
         limits = list(_limits(function, test, prediction, values, n_bootstrap, seed))
     for place, horizon in enumerate(horizons):
-        yield measure.name, event, float(horizon), float(values[place]), *(float(limit[place]) for limit in limits)
+        yield (
+            measure.name,
+            event,
+            float(horizon),
+            float(values[place]),
+            *(float(limit[place]) for limit in limits),
+        )
 
 
 def _limits(
-    function: Callable[..., Any], test: Target, prediction: Floats, values: Floats, n_bootstrap: int, seed: int
+    function: Callable[..., Any],
+    test: Target,
+    prediction: Floats,
+    values: Floats,
+    n_bootstrap: int,
+    seed: int,
 ) -> tuple[Floats, Floats]:
     """Return the limits of the bootstrap interval; NaN where the measure itself has no value."""
     known = np.isfinite(values)
     lower, upper = np.full(values.shape, np.nan), np.full(values.shape, np.nan)
     if known.any() and n_bootstrap >= 2:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LifemixWarning)  # the measure itself has said what it cannot give
+            warnings.simplefilter(
+                "ignore", LifemixWarning
+            )  # the measure itself has said what it cannot give
             found = bootstrap(
                 lambda y, drawn: np.asarray(function(y, drawn), dtype=np.float64)[known],
                 test,

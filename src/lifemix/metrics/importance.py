@@ -132,7 +132,9 @@ def permutation_importance(
         for repeat in range(n_repeats):
             replicates[repeat, number] = score(_shuffled(X, columns, generator)) - base
     names = tuple(name for name, _ in groups)
-    return PermutationImportance(names, grid, base, replicates.mean(axis=0), replicates.std(axis=0), replicates)
+    return PermutationImportance(
+        names, grid, base, replicates.mean(axis=0), replicates.std(axis=0), replicates
+    )
 
 
 def _groups(X: Any, features: Sequence[Any] | None) -> list[tuple[str, list[int]]]:

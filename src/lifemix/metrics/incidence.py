@@ -76,24 +76,36 @@ def aalen_johansen(
     estimate = np.cumsum(before * table.events / table.at_risk)
     standard_error = np.sqrt(_variance(table, before, 1 - hazard, estimate, variance))
     lower, upper = limits(estimate, standard_error, level, transform, (0.0, 1.0))
-    return Curve(table.time, estimate, standard_error, lower, upper, table.at_risk, table.events, 0.0)
+    return Curve(
+        table.time, estimate, standard_error, lower, upper, table.at_risk, table.events, 0.0
+    )
 
 
-def _variance(table: RiskTable, before: Floats, kept: Floats, estimate: Floats, form: str) -> Floats:
+def _variance(
+    table: RiskTable, before: Floats, kept: Floats, estimate: Floats, form: str
+) -> Floats:
     """Return the variance of the incidence at each time, by the delta method over the jumps up to it.
 
     An error in the hazard of the event at s moves F(t) by S(s-) - (F(t) - F(s)) / (1 - dA(s)), one in the hazard
     of the others by -(F(t) - F(s)) / (1 - dA(s)). Both are ``offset - slope F(t)``, so that running sums serve every t.
     """
-    slope = np.divide(1.0, kept, out=np.zeros(len(kept)), where=kept > 0)  # nothing follows where all had an event
+    slope = np.divide(
+        1.0, kept, out=np.zeros(len(kept)), where=kept > 0
+    )  # nothing follows where all had an event
     own, other = before + estimate * slope, estimate * slope
     own_variance, other_variance, covariance = _jump_variances(table, form)
 
-    constant = np.cumsum(own_variance * own**2 + other_variance * other**2 + 2 * covariance * own * other)
-    linear = np.cumsum(slope * (own_variance * own + other_variance * other + covariance * (own + other)))
+    constant = np.cumsum(
+        own_variance * own**2 + other_variance * other**2 + 2 * covariance * own * other
+    )
+    linear = np.cumsum(
+        slope * (own_variance * own + other_variance * other + covariance * (own + other))
+    )
     square = np.cumsum(slope**2 * (own_variance + other_variance + 2 * covariance))
     total = constant - 2 * estimate * linear + estimate**2 * square
-    return np.where(total > _ROUNDING * constant, total, 0.0)  # what is left of the difference is rounding
+    return np.where(
+        total > _ROUNDING * constant, total, 0.0
+    )  # what is left of the difference is rounding
 
 
 def _jump_variances(table: RiskTable, form: str) -> tuple[Floats, Floats, Floats]:

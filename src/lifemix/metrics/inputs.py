@@ -88,7 +88,9 @@ def check_risk(risk: ArrayLike, n: int, name: str = "risk") -> Floats:
     """Return one finite number per row, shape (n,)."""
     values = _finite(risk, name)
     if values.shape != (n,):
-        raise InputError(f"{name} must have one value per row, shape ({n},); got shape {values.shape}.")
+        raise InputError(
+            f"{name} must have one value per row, shape ({n},); got shape {values.shape}."
+        )
     return values
 
 

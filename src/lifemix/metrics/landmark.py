@@ -30,9 +30,13 @@ __all__ = ["at_landmark", "evaluate_landmarks"]
 _Measure = Callable[[Target, Target, Floats, float, int | None], float]
 _MEASURES: dict[str, _Measure] = {
     "concordance": lambda train, test, risk, w, event: concordance_td(train, test, risk, w, event),
-    "brier": lambda train, test, risk, w, event: float(brier_score(train, test, 1 - risk, w, event)),
+    "brier": lambda train, test, risk, w, event: float(
+        brier_score(train, test, 1 - risk, w, event)
+    ),
     "auc": lambda train, test, risk, w, event: float(auc_td(train, test, risk, w, event)),
-    "calibration": lambda train, test, risk, w, event: integrated_calibration_index(test, risk, w, event),
+    "calibration": lambda train, test, risk, w, event: integrated_calibration_index(
+        test, risk, w, event
+    ),
 }
 
 
@@ -168,7 +172,9 @@ def evaluate_landmarks(
         counts = {"at_risk": len(own), "events": int(happened.sum())}
         predicted = _known(values[subjects, place], s)
         for name in measures:
-            found = _measure(_MEASURES[name], train, own, predicted, w, code, n_bootstrap, random_state)
+            found = _measure(
+                _MEASURES[name], train, own, predicted, w, code, n_bootstrap, random_state
+            )
             rows.append({**common, "metric": name, **found, **counts})
     return pd.DataFrame(rows)
 
@@ -189,7 +195,9 @@ def _measure(
     if np.isnan(value):
         return {"value": value, "lower": np.nan, "upper": np.nan}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LifemixWarning)  # the measure itself has said what it cannot give
+        warnings.simplefilter(
+            "ignore", LifemixWarning
+        )  # the measure itself has said what it cannot give
         drawn = bootstrap(
             lambda y, drawn: measure(train, y, drawn, w, event),
             test,

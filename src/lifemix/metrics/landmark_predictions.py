@@ -74,17 +74,30 @@ def landmark_risk(
     for place, s in enumerate(times.tolist()):
         rows = np.flatnonzero((target.entry <= s) & (target.time > s))
         if len(rows):
-            risk[subject[rows], place] = _conditional_risk(model, take_rows(X, rows), s, s + w, event)
+            risk[subject[rows], place] = _conditional_risk(
+                model, take_rows(X, rows), s, s + w, event
+            )
     return risk
 
 
-def _conditional_risk(model: FittedSurvivalModel, X: Any, s: float, end: float, event: int | None) -> Floats:
+def _conditional_risk(
+    model: FittedSurvivalModel, X: Any, s: float, end: float, event: int | None
+) -> Floats:
     """Return the risk of each row in (s, end], given survival to s."""
     if event is None and hasattr(model, "predict_distribution"):
-        return 1 - np.asarray(model.predict_distribution(X).given(s).survival([end]), dtype=np.float64)[:, 0]
+        return (
+            1
+            - np.asarray(model.predict_distribution(X).given(s).survival([end]), dtype=np.float64)[
+                :, 0
+            ]
+        )
     survival = np.asarray(model.predict_survival_function(X, [s, end]), dtype=np.float64)
     gained = survival[:, 0] - survival[:, 1]
     if event is not None and int(getattr(model, "n_events_", 1)) > 1:
-        incidence = np.asarray(model.predict_cumulative_incidence(X, [s, end], event=event), dtype=np.float64)
+        incidence = np.asarray(
+            model.predict_cumulative_incidence(X, [s, end], event=event), dtype=np.float64
+        )
         gained = incidence[:, 1] - incidence[:, 0]
-    return np.clip(np.divide(gained, survival[:, 0], out=np.ones(len(gained)), where=survival[:, 0] > 0), 0, 1)
+    return np.clip(
+        np.divide(gained, survival[:, 0], out=np.ones(len(gained)), where=survival[:, 0] > 0), 0, 1
+    )

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 __all__ = ["look_up"]
 
 
-def look_up(ordered: NDArray[Any], wanted: NDArray[Any], side: Literal["left", "right"]) -> NDArray[np.intp]:
+def look_up(
+    ordered: NDArray[Any], wanted: NDArray[Any], side: Literal["left", "right"]
+) -> NDArray[np.intp]:
     """Return ``searchsorted(ordered, wanted, side)``, in the shape of wanted; look-ups in order are much faster."""
     order = np.argsort(wanted)
     found = np.empty(len(wanted), dtype=np.intp)

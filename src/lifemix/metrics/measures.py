@@ -96,10 +96,14 @@ def register_measure(measure: Measure) -> Measure:
     True
     """
     if measure.kind not in ("horizon", "curve", "own_time"):
-        raise SettingError(f"kind must be one of 'horizon', 'curve', 'own_time'; got {measure.kind!r}.")
+        raise SettingError(
+            f"kind must be one of 'horizon', 'curve', 'own_time'; got {measure.kind!r}."
+        )
     known = _MEASURES.get(measure.name)
     if known is not None and known.function.__qualname__ != measure.function.__qualname__:
-        raise SettingError(f"a measure called {measure.name!r} exists already; choose another name.")
+        raise SettingError(
+            f"a measure called {measure.name!r} exists already; choose another name."
+        )
     _MEASURES[measure.name] = measure
     return measure
 

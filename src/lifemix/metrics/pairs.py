@@ -52,7 +52,9 @@ def later_and_lower(by_rank: NDArray[Any]) -> NDArray[Any]:
     levels = (n - 1).bit_length()
     size = 1 << levels
     dtype = np.int32 if levels < 31 else np.int64
-    points: NDArray[Any] = np.arange(size, dtype=dtype)  # what is added to fill the last level is latest and highest
+    points: NDArray[Any] = np.arange(
+        size, dtype=dtype
+    )  # what is added to fill the last level is latest and highest
     points[:n] = by_rank
     counts: NDArray[Any] = np.zeros(size, dtype=dtype)
     nth = np.arange(size // 2)
@@ -60,7 +62,9 @@ def later_and_lower(by_rank: NDArray[Any]) -> NDArray[Any]:
         half = 1 << level
         goes_right = (points & half) != 0
         left, right = np.flatnonzero(~goes_right), np.flatnonzero(goes_right)
-        before = left - nth - ((nth >> level) << level)  # right ones before this left one, within its node
+        before = (
+            left - nth - ((nth >> level) << level)
+        )  # right ones before this left one, within its node
         points = _side_by_side(points.take(left), points.take(right), half)
         counts = _side_by_side(counts.take(left) + before.astype(dtype), counts.take(right), half)
     return counts[:n]

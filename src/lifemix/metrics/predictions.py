@@ -23,7 +23,9 @@ Floats = NDArray[np.float64]
 _BLOCK = 256
 
 
-def predicted_risk(model: FittedSurvivalModel, X: TableLike, times: ArrayLike, event: int, n_events: int) -> Floats:
+def predicted_risk(
+    model: FittedSurvivalModel, X: TableLike, times: ArrayLike, event: int, n_events: int
+) -> Floats:
     """Return the predicted probability of an event by each time.
 
     Parameters
@@ -60,7 +62,9 @@ def predicted_risk(model: FittedSurvivalModel, X: TableLike, times: ArrayLike, e
     return _checked(model.predict_cumulative_incidence(X, times, event=event), X, times)
 
 
-def predicted_risks(model: FittedSurvivalModel, X: TableLike, times: ArrayLike, n_events: int) -> Floats:
+def predicted_risks(
+    model: FittedSurvivalModel, X: TableLike, times: ArrayLike, n_events: int
+) -> Floats:
     """Return the predicted probability of every event type by each time.
 
     Parameters
@@ -90,9 +94,15 @@ def predicted_risks(model: FittedSurvivalModel, X: TableLike, times: ArrayLike, 
     [[0.5 0.5]
      [0.  0.5]]
     """
-    if n_events > 1 and hasattr(model, "predict_cumulative_incidences"):  # all event types in one integration
-        return np.stack([_checked(risk, X, times) for risk in model.predict_cumulative_incidences(X, times)])
-    return np.stack([predicted_risk(model, X, times, event, n_events) for event in range(1, n_events + 1)])
+    if n_events > 1 and hasattr(
+        model, "predict_cumulative_incidences"
+    ):  # all event types in one integration
+        return np.stack(
+            [_checked(risk, X, times) for risk in model.predict_cumulative_incidences(X, times)]
+        )
+    return np.stack(
+        [predicted_risk(model, X, times, event, n_events) for event in range(1, n_events + 1)]
+    )
 
 
 def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: TargetLike) -> Floats:
@@ -123,14 +133,19 @@ def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: Targe
     """
     target = as_target(target)
     values = np.empty(len(target))
-    order = np.argsort(target.time, kind="stable")  # neighbours share times, so that a block has few distinct ones
+    order = np.argsort(
+        target.time, kind="stable"
+    )  # neighbours share times, so that a block has few distinct ones
     for first in range(0, len(target), _BLOCK):
         rows = order[first : first + _BLOCK]
         wanted = np.concatenate([target.time[rows], target.entry[rows]])
         times, place = np.unique(wanted, return_inverse=True)
         some = take_rows(X, rows)
         block = _checked(model.predict_survival_function(some, times), some, times)
-        own, entry = (block[np.arange(len(rows)), place[half]] for half in (slice(len(rows)), slice(len(rows), None)))
+        own, entry = (
+            block[np.arange(len(rows)), place[half]]
+            for half in (slice(len(rows)), slice(len(rows), None))
+        )
         values[rows] = np.divide(own, entry, out=np.zeros(len(rows)), where=entry > 0)
     if target.path is None:
         return values

@@ -113,11 +113,15 @@ def bootstrap(
         target = target.joined()  # one prediction per subject
     for array in arrays:
         if array.shape[:1] != (len(target),):
-            raise InputError(f"every prediction must have {len(target)} rows, as y has; got shape {array.shape}.")
+            raise InputError(
+                f"every prediction must have {len(target)} rows, as y has; got shape {array.shape}."
+            )
     Whole(2)("n_resamples", n_resamples)
     check_level(level)
     value = metric(target, *arrays)
-    replicates = _replicate(metric, target, arrays, n_resamples, np.random.default_rng(random_state))
+    replicates = _replicate(
+        metric, target, arrays, n_resamples, np.random.default_rng(random_state)
+    )
     kept = replicates[~np.isnan(replicates.reshape(n_resamples, -1)).any(axis=1)]
     if len(kept) < n_resamples:
         warn_user(
@@ -127,7 +131,9 @@ def bootstrap(
     if len(kept) < 2:
         nothing = np.full(replicates.shape[1:], np.nan)[()]
         return BootstrapResult(value, nothing, nothing, nothing, replicates)
-    lower, upper = _limits(np.asarray(value, dtype=np.float64), kept, _jackknife(metric, target, arrays), level)
+    lower, upper = _limits(
+        np.asarray(value, dtype=np.float64), kept, _jackknife(metric, target, arrays), level
+    )
     return BootstrapResult(value, kept.std(axis=0, ddof=1), lower, upper, replicates)
 
 
@@ -187,7 +193,11 @@ def bootstrap_difference(
 
 
 def _replicate(
-    metric: Metric, target: Target, arrays: list[Any], n_resamples: int, generator: np.random.Generator
+    metric: Metric,
+    target: Target,
+    arrays: list[Any],
+    n_resamples: int,
+    generator: np.random.Generator,
 ) -> Floats:
     values = []
     draw = _sampler(target, generator)
@@ -221,7 +231,9 @@ def _sampler(target: Target, generator: np.random.Generator) -> Callable[[], tup
         rows = by_subject[np.repeat(starts[drawn], length) + within]
         copy = np.repeat(np.arange(n), length)
         taken = target.take(rows)
-        return rows, replace(taken, subject=copy, path=None if taken.path is None else _paths(copy, taken.path))
+        return rows, replace(
+            taken, subject=copy, path=None if taken.path is None else _paths(copy, taken.path)
+        )
 
     return draw_subjects
 
@@ -254,7 +266,9 @@ def _limits(value: Floats, replicates: Floats, without: Floats, level: float) ->
     limits = []
     for z in ndtri([(1 - level) / 2, (1 + level) / 2]):
         slope = 1 - acceleration * (bias + z)
-        at = np.where(slope > 0, ndtr(bias + (bias + z) / np.where(slope > 0, slope, 1.0)), float(z > 0))
+        at = np.where(
+            slope > 0, ndtr(bias + (bias + z) / np.where(slope > 0, slope, 1.0)), float(z > 0)
+        )
         limits.append(_quantiles(replicates, at))
     return limits[0], limits[1]
 
@@ -271,6 +285,9 @@ def _acceleration(without: Floats) -> Any:
 
 def _quantiles(replicates: Floats, level: Floats) -> Any:
     """Return the quantile of each column at its own level, in the shape of the metric."""
-    columns, levels = replicates.reshape(len(replicates), -1), np.broadcast_to(level, replicates.shape[1:]).ravel()
+    columns, levels = (
+        replicates.reshape(len(replicates), -1),
+        np.broadcast_to(level, replicates.shape[1:]).ravel(),
+    )
     found = np.array([np.quantile(columns[:, i], one) for i, one in enumerate(levels)])
     return found.reshape(replicates.shape[1:])[()]

@@ -24,7 +24,9 @@ def marginal_risk(y_train: Target, times: Floats, event: int) -> Floats:
     return np.asarray(curve.at(np.minimum(times, curve.time[-1])))
 
 
-def _marginal(y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int) -> Floats:
+def _marginal(
+    y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int
+) -> Floats:
     same = np.tile(1 - marginal_risk(y_train, horizons, event), (len(y_test), 1))
     return np.asarray(brier_score(y_train, y_test, same, horizons, event))
 
@@ -34,12 +36,16 @@ def _scaled(y_train: Target, y_test: Target, risk: Floats, horizons: Floats, eve
     return 1 - own / _marginal(y_train, y_test, risk, horizons, event)
 
 
-def _integrated_marginal(y_train: Target, y_test: Target, risk: Floats, grid: Floats, event: int) -> float:
+def _integrated_marginal(
+    y_train: Target, y_test: Target, risk: Floats, grid: Floats, event: int
+) -> float:
     same = np.tile(1 - marginal_risk(y_train, grid, event), (len(y_test), 1))
     return integrated_brier_score(y_train, y_test, same, grid, event)
 
 
-def _integrated_scaled(y_train: Target, y_test: Target, risk: Floats, grid: Floats, event: int) -> float:
+def _integrated_scaled(
+    y_train: Target, y_test: Target, risk: Floats, grid: Floats, event: int
+) -> float:
     own = integrated_brier_score(y_train, y_test, 1 - risk, grid, event)
     return 1 - own / _integrated_marginal(y_train, y_test, risk, grid, event)
 
@@ -47,8 +53,23 @@ def _integrated_scaled(y_train: Target, y_test: Target, risk: Floats, grid: Floa
 SCALED_BRIER_MEASURES = tuple(
     register_measure(measure)
     for measure in (
-        Measure("marginal_brier", "Brier score, marginal curve", None, "horizon", _marginal, standard=False),
-        Measure("scaled_brier", "scaled Brier score", "higher", "horizon", _scaled, standard=False, percent=True),
+        Measure(
+            "marginal_brier",
+            "Brier score, marginal curve",
+            None,
+            "horizon",
+            _marginal,
+            standard=False,
+        ),
+        Measure(
+            "scaled_brier",
+            "scaled Brier score",
+            "higher",
+            "horizon",
+            _scaled,
+            standard=False,
+            percent=True,
+        ),
         Measure(
             "integrated_marginal_brier",
             "integrated Brier score, marginal curve",

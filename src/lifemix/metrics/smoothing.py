@@ -26,21 +26,27 @@ _KNOTS = {
 }
 
 
-def smooth_risk(target: Target, risk: Floats, horizon: float, event: int | None, knots: int = 3) -> Floats:
+def smooth_risk(
+    target: Target, risk: Floats, horizon: float, event: int | None, knots: int = 3
+) -> Floats:
     """Return the smoothed observed risk up to the horizon at each predicted risk; risk and result: (n,)."""
     if knots not in _KNOTS:
         raise SettingError(f"knots must be 3, 4 or 5; got {knots!r}.")
     kind = status(target, event)
     nothing = np.full(len(target), np.nan)
     if horizon > target.time.max():
-        return nothing + undefined(f"the horizon {horizon:g} lies beyond the follow-up, {target.time.max():g}")
+        return nothing + undefined(
+            f"the horizon {horizon:g} lies beyond the follow-up, {target.time.max():g}"
+        )
     if not (kind == 1).any():
         return nothing + undefined("no row has the event")
     basis = spline_basis(_complementary_log_log(risk), _KNOTS[knots])
     sample = _sort(target.time, kind, basis)
     coefficients = _maximise(sample)
     if coefficients is None:
-        return nothing + undefined("the smooth calibration curve could not be fitted: its likelihood has no maximum")
+        return nothing + undefined(
+            "the smooth calibration curve could not be fitted: its likelihood has no maximum"
+        )
     jumps = sample.deaths / _sums(sample, coefficients)[0]
     hazard = jumps[sample.time <= horizon].sum()
     return np.asarray(-np.expm1(-hazard * np.exp(basis @ coefficients)))
@@ -57,7 +63,9 @@ def spline_basis(x: Floats, quantiles: tuple[float, ...]) -> Floats:
     if len(knots) > 2:
         last, before = knots[-1], knots[-2]
         for knot in knots[:-2]:
-            inner = ((last - knot) * _cube(x - before) - (before - knot) * _cube(x - last)) / (last - before)
+            inner = ((last - knot) * _cube(x - before) - (before - knot) * _cube(x - last)) / (
+                last - before
+            )
             columns.append(_cube(x - knot) - inner)
     basis = np.column_stack(columns)
     spread = basis.std(axis=0)
@@ -85,7 +93,9 @@ def _sort(time: Floats, kind: Ints, basis: Floats) -> _Sample:
     rival_weight = np.where(kind == 2, 1 / curve.before(ordered), 0.0)
     event_time, deaths = np.unique(ordered[kind == 1], return_counts=True)
     first = np.searchsorted(ordered, event_time, side="left")
-    return _Sample(basis[order], rival_weight, kind == 1, event_time, deaths, first, curve.before(event_time))
+    return _Sample(
+        basis[order], rival_weight, kind == 1, event_time, deaths, first, curve.before(event_time)
+    )
 
 
 def _sums(sample: _Sample, coefficients: Floats) -> tuple[Floats, Floats, Floats]:
@@ -95,9 +105,14 @@ def _sums(sample: _Sample, coefficients: Floats) -> tuple[Floats, Floats, Floats
     """
     z = sample.basis
     w = np.exp(z @ coefficients)
-    columns = np.column_stack([np.ones(len(w)), z, (z[:, :, None] * z[:, None, :]).reshape(len(w), -1)]) * w[:, None]
+    columns = (
+        np.column_stack([np.ones(len(w)), z, (z[:, :, None] * z[:, None, :]).reshape(len(w), -1)])
+        * w[:, None]
+    )
     later = np.cumsum(columns[::-1], axis=0)[::-1]
-    rivals = np.vstack([np.zeros(columns.shape[1]), np.cumsum(columns * sample.rival_weight[:, None], axis=0)])
+    rivals = np.vstack(
+        [np.zeros(columns.shape[1]), np.cumsum(columns * sample.rival_weight[:, None], axis=0)]
+    )
     total = later[sample.first] + sample.chance[:, None] * rivals[sample.first]
     p = z.shape[1]
     return total[:, 0], total[:, 1 : 1 + p], total[:, 1 + p :].reshape(len(total), p, p)
@@ -114,7 +129,11 @@ def _maximise(sample: _Sample) -> Floats | None:
         mean = s1 / s0[:, None]
         spread = s2 / s0[:, None, None] - mean[:, :, None] * mean[:, None, :]
         value = observed @ b - sample.deaths @ np.log(s0)
-        return float(value), observed - sample.deaths @ mean, np.tensordot(sample.deaths, spread, axes=1)
+        return (
+            float(value),
+            observed - sample.deaths @ mean,
+            np.tensordot(sample.deaths, spread, axes=1),
+        )
 
     value, gradient, information = evaluate(b)
     for _ in range(50):

@@ -17,20 +17,30 @@ from .measures import Measure, register_measure
 __all__ = ["STANDARD_MEASURES"]
 
 
-def _concordance(y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int, **options: Any) -> Floats:
+def _concordance(
+    y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int, **options: Any
+) -> Floats:
     at = zip(risk.T, horizons, strict=True)
-    return np.array([concordance_td(y_train, y_test, column, float(t), event, **options) for column, t in at])
+    return np.array(
+        [concordance_td(y_train, y_test, column, float(t), event, **options) for column, t in at]
+    )
 
 
-def _brier(y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int, **options: Any) -> Floats:
+def _brier(
+    y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int, **options: Any
+) -> Floats:
     return np.asarray(brier_score(y_train, y_test, 1 - risk, horizons, event, **options))
 
 
-def _auc(y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int, **options: Any) -> Floats:
+def _auc(
+    y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int, **options: Any
+) -> Floats:
     return np.asarray(auc_td(y_train, y_test, risk, horizons, event, **options))
 
 
-def _integrated_brier(y_train: Target, y_test: Target, risk: Floats, grid: Floats, event: int, **options: Any) -> float:
+def _integrated_brier(
+    y_train: Target, y_test: Target, risk: Floats, grid: Floats, event: int, **options: Any
+) -> float:
     return integrated_brier_score(y_train, y_test, 1 - risk, grid, event, **options)
 
 
@@ -45,10 +55,24 @@ def _d_calibration_p(y_test: Target, survival: Floats) -> float:
 STANDARD_MEASURES = tuple(
     register_measure(measure)
     for measure in (
-        Measure("concordance", "C^td", "higher", "horizon", _concordance, options=("competing", "compat")),
+        Measure(
+            "concordance",
+            "C^td",
+            "higher",
+            "horizon",
+            _concordance,
+            options=("competing", "compat"),
+        ),
         Measure("brier", "Brier score", "lower", "horizon", _brier, options=("compat",)),
         Measure("auc", "AUC", "higher", "horizon", _auc, options=("compat",)),
-        Measure("integrated_brier", "integrated Brier score", "lower", "curve", _integrated_brier, options=("compat",)),
+        Measure(
+            "integrated_brier",
+            "integrated Brier score",
+            "lower",
+            "curve",
+            _integrated_brier,
+            options=("compat",),
+        ),
         Measure("d_calibration", "D-calibration statistic", None, "own_time", _d_calibration),
         Measure("d_calibration_p", "D-calibration p-value", None, "own_time", _d_calibration_p),
     )

@@ -66,11 +66,17 @@ def kaplan_meier(
     terms = np.divide(d, at_risk * (at_risk - d), out=np.zeros(len(d)), where=alive)
     standard_error = np.where(alive, estimate * np.sqrt(np.cumsum(terms)), np.nan)
     lower, upper = limits(estimate, standard_error, level, transform, (0.0, 1.0))
-    return Curve(table.time, estimate, standard_error, lower, upper, table.at_risk, table.events, 1.0)
+    return Curve(
+        table.time, estimate, standard_error, lower, upper, table.at_risk, table.events, 1.0
+    )
 
 
 def nelson_aalen(
-    y: TargetLike, event: int | None = None, *, level: float = 0.95, transform: Literal["log", "plain"] = "log"
+    y: TargetLike,
+    event: int | None = None,
+    *,
+    level: float = 0.95,
+    transform: Literal["log", "plain"] = "log",
 ) -> Curve:
     """Nelson-Aalen estimate of the cumulative hazard.
 
@@ -110,4 +116,6 @@ def nelson_aalen(
     estimate: Floats = np.cumsum(d / at_risk)
     standard_error = np.sqrt(np.cumsum(d / at_risk**2))
     lower, upper = limits(estimate, standard_error, level, transform, (0.0, np.inf))
-    return Curve(table.time, estimate, standard_error, lower, upper, table.at_risk, table.events, 0.0)
+    return Curve(
+        table.time, estimate, standard_error, lower, upper, table.at_risk, table.events, 0.0
+    )

@@ -55,7 +55,9 @@ def compare(
     return concordant, np.concatenate([np.cumsum(weight[::-1])[::-1], [0.0]])[start]
 
 
-def sum_beyond(by_rank: Indices, start: Indices, limit: Indices, weight: Floats | None = None) -> Floats:
+def sum_beyond(
+    by_rank: Indices, start: Indices, limit: Indices, weight: Floats | None = None
+) -> Floats:
     """Return, for each query, the number (or weight) of the points at position >= start with rank < limit.
 
     by_rank: (n,), the position of the point of each rank; start, limit: (q,), from 0 to n; weight: (n,), by position.
@@ -72,7 +74,9 @@ def sum_beyond(by_rank: Indices, start: Indices, limit: Indices, weight: Floats 
         half = 1 << level
         is_right = (points & half) != 0
         node = (start >> (level + 1)) << (level + 1)
-        right = _running(is_right, points.dtype)[cut] - (node >> 1)  # half of all points before a node were right
+        right = _running(is_right, points.dtype)[cut] - (
+            node >> 1
+        )  # half of all points before a node were right
         goes_left = (start & half) == 0
         if padded is None:
             total += right * goes_left

@@ -38,7 +38,11 @@ class HorizonWeights:
 
 
 def horizon_weights(
-    y_train: TargetLike, y_test: TargetLike, horizons: Floats, event: int | None, compat: Literal["sksurv"] | None
+    y_train: TargetLike,
+    y_test: TargetLike,
+    horizons: Floats,
+    event: int | None,
+    compat: Literal["sksurv"] | None,
 ) -> HorizonWeights:
     """Estimate the weights: 1 / G(T-) for cases and rivals, 1 / G(t) for controls, with ``G`` from ``y_train``.
 
@@ -59,10 +63,14 @@ def horizon_weights(
     # Beyond the training follow-up a row is a control at every horizon within it, so that only a zero matters here.
     unweighted = test.time[(kind > 0) & (chance == 0)].min(initial=np.inf)
     no_controls = horizons >= test.time.max()
-    reachable = (horizons <= last) & (horizons < unweighted) & ((chance_at_horizon > 0) | no_controls)
+    reachable = (
+        (horizons <= last) & (horizons < unweighted) & ((chance_at_horizon > 0) | no_controls)
+    )
     defined = reachable if (kind == 1).any() else np.zeros(len(horizons), dtype=np.bool_)
     _warn(horizons[~defined], last, bool((kind == 1).any()))
-    return HorizonWeights(test.time, weight * (kind == 1), weight * (kind == 2), _inverse(chance_at_horizon), defined)
+    return HorizonWeights(
+        test.time, weight * (kind == 1), weight * (kind == 2), _inverse(chance_at_horizon), defined
+    )
 
 
 def _inverse(chance: Floats) -> Floats:

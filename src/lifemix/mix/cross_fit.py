@@ -53,19 +53,28 @@ def cross_fit(
             else [[fold] for fold in range(len(folds))]
         )  # the networks of all folds train together
         tasks += [(name, group) for group in groups]
-    tasks.sort(key=lambda task: task[1][0])  # some of every part soon, so that the time left can be told
+    tasks.sort(
+        key=lambda task: task[1][0]
+    )  # some of every part soon, so that the time left can be told
     found: list[Any] = []
     total = sum(map(_cost, tasks))
     tell_progress("fitting the parts", 0, total)
     for outcome in Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_fit_folds)(parts[name], X, y, told, [folds[f] for f in group], times, [seeds[f] for f in group])
+        delayed(_fit_folds)(
+            parts[name], X, y, told, [folds[f] for f in group], times, [seeds[f] for f in group]
+        )
         for name, group in tasks
     ):
         found.append(outcome)
         tell_progress("fitting the parts", sum(map(_cost, tasks[: len(found)])), total)
     results: dict[str, CrossFitted | LifemixError] = {}
     for name in parts:
-        outcomes = [outcome for (owner, _), some in zip(tasks, found, strict=True) if owner == name for outcome in some]
+        outcomes = [
+            outcome
+            for (owner, _), some in zip(tasks, found, strict=True)
+            if owner == name
+            for outcome in some
+        ]
         errors = [outcome for outcome in outcomes if isinstance(outcome, LifemixError)]
         results[name] = errors[0] if errors else _joined(outcomes, folds)
     return results
@@ -77,7 +86,9 @@ def _cost(task: tuple[str, list[int]]) -> int:
     return len(group) * (1 if name == "Cox" else 5)
 
 
-def _joined(outcomes: Sequence[tuple[Any, Floats]], folds: Sequence[tuple[Rows, Rows]]) -> CrossFitted:
+def _joined(
+    outcomes: Sequence[tuple[Any, Floats]], folds: Sequence[tuple[Rows, Rows]]
+) -> CrossFitted:
     n_rows = sum(len(test) for _, test in folds)
     curves = np.empty((outcomes[0][1].shape[0], n_rows, outcomes[0][1].shape[2]))
     for (_, own), (_, test) in zip(outcomes, folds, strict=True):
@@ -96,7 +107,8 @@ def _fit_folds(
 ) -> list[Any]:
     """Return model and curves of each fold, or the errors."""
     models = [
-        with_seed(to_judge(clone(estimator), len(train)), seed) for seed, (train, _) in zip(seeds, folds, strict=True)
+        with_seed(to_judge(clone(estimator), len(train)), seed)
+        for seed, (train, _) in zip(seeds, folds, strict=True)
     ]
     try:
         if isinstance(estimator, DeepSurvivalMachines):
@@ -114,10 +126,19 @@ def _fit_folds(
 
 
 def _fit_networks(
-    models: Sequence[DeepSurvivalMachines], X: Any, y: Any, weight: Floats | None, folds: Sequence[tuple[Rows, Rows]]
+    models: Sequence[DeepSurvivalMachines],
+    X: Any,
+    y: Any,
+    weight: Floats | None,
+    folds: Sequence[tuple[Rows, Rows]],
 ) -> None:
     requests = [
-        FitRequest(model, take_rows(X, train), y[train], sample_weight=None if weight is None else weight[train])
+        FitRequest(
+            model,
+            take_rows(X, train),
+            y[train],
+            sample_weight=None if weight is None else weight[train],
+        )
         for model, (train, _) in zip(models, folds, strict=True)
     ]
     for result in fit_many(requests):

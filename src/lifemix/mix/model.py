@@ -38,11 +38,19 @@ _TINY = 1e-12
 def _check_parts(parts: Any) -> None:
     if parts is None:
         return
-    if not isinstance(parts, Mapping) or not parts or not all(isinstance(name, str) for name in parts):
-        raise SettingError(f"parts must be None or a dictionary from names to models; got {parts!r:.200}.")
+    if (
+        not isinstance(parts, Mapping)
+        or not parts
+        or not all(isinstance(name, str) for name in parts)
+    ):
+        raise SettingError(
+            f"parts must be None or a dictionary from names to models; got {parts!r:.200}."
+        )
     for name, part in parts.items():
         if isinstance(part, type) or not hasattr(part, "predict_cumulative_incidences"):
-            raise SettingError(f"parts must be models of lifemix that are not fitted; got {part!r:.80} as {name!r}.")
+            raise SettingError(
+                f"parts must be models of lifemix that are not fitted; got {part!r:.80} as {name!r}."
+            )
 
 
 @register_model
@@ -127,7 +135,9 @@ class LifeMix(WrappingModel):
         useful = np.flatnonzero((weight > 0) & ((target.time > 0) | (target.event > 0)))
         x, target, weight = take_rows(x, useful), target.take(useful), weight[useful]
         y = target.to_array()
-        parts = default_parts(self.n_events_, len(target)) if self.parts is None else dict(self.parts)
+        parts = (
+            default_parts(self.n_events_, len(target)) if self.parts is None else dict(self.parts)
+        )
         times = _comparison_times(target)
         folds = list(EventStratifiedKFold(self._folds(target), random_state=seed).split(x, y))
         fitted = cross_fit(parts, x, y, weight, folds, times, seed, self.n_jobs)
@@ -223,17 +233,28 @@ class LifeMix(WrappingModel):
     ) -> GridDistribution:
         total = sum(w for w, _ in stepped)
         at, events = self.steps_, range(1, self.n_events_ + 1)
-        incidences: Any = sum(w / total * np.asarray(m.predict_cumulative_incidences(x, at)) for w, m in stepped)
+        incidences: Any = sum(
+            w / total * np.asarray(m.predict_cumulative_incidences(x, at)) for w, m in stepped
+        )
         nets = None
         if self.n_events_ > 1 and self._has_net_survival():
             nets = np.stack(
-                [sum(w / total * np.asarray(m.predict_net_survival(x, at, e)) for w, m in stepped) for e in events]
+                [
+                    sum(
+                        w / total * np.asarray(m.predict_net_survival(x, at, e)) for w, m in stepped
+                    )
+                    for e in events
+                ]
             )
         return GridDistribution.of(self.steps_, incidences, nets, tail)
 
-    def _in_blocks(self, x: Any, ask: Callable[[AverageDistribution], Floats], axis: int = 0) -> Floats:
+    def _in_blocks(
+        self, x: Any, ask: Callable[[AverageDistribution], Floats], axis: int = 0
+    ) -> Floats:
         blocks = chunks(shape_of(x)[0], 2 * _STEPS * self.n_events_)
-        return np.concatenate([ask(self._average(take_rows(x, rows))) for rows in blocks], axis=axis)
+        return np.concatenate(
+            [ask(self._average(take_rows(x, rows))) for rows in blocks], axis=axis
+        )
 
     def _survival(self, x: Any, times: Floats) -> Floats:
         return self._in_blocks(x, lambda some: some.survival(times))
@@ -248,7 +269,10 @@ class LifeMix(WrappingModel):
         return self._in_blocks(x, lambda some: some.net(event).survival(times))
 
     def _has_net_survival(self) -> bool:
-        return all(_smooth(one) or hasattr(one, "predict_net_survival") for one in getattr(self, "models_", []))
+        return all(
+            _smooth(one) or hasattr(one, "predict_net_survival")
+            for one in getattr(self, "models_", [])
+        )
 
     def _risk(self, x: Any) -> Floats:
         """Return the mean logarithm of the cumulative hazard over the event times, but for the first and last 5 %.
@@ -277,7 +301,9 @@ def _step_times(event_times: Floats) -> Floats:
     return np.unique(np.quantile(event_times, np.linspace(0, 1, _STEPS), method="nearest"))
 
 
-def _shares(usable: Mapping[str, CrossFitted], target: Target, times: Floats, weight: Floats) -> dict[str, float]:
+def _shares(
+    usable: Mapping[str, CrossFitted], target: Target, times: Floats, weight: Floats
+) -> dict[str, float]:
     """Return the weight of each part; 0 for those that are dropped."""
     names = list(usable)
     equal = dict.fromkeys(names, 1 / len(names))

@@ -22,7 +22,9 @@ __all__ = ["best_weights", "simplex_minimum"]
 Floats = NDArray[np.float64]
 
 
-def best_weights(curves: Floats, target: Target, times: Floats, weight: Floats, prior_events: float) -> Floats:
+def best_weights(
+    curves: Floats, target: Target, times: Floats, weight: Floats, prior_events: float
+) -> Floats:
     """Return the weight of each model.
 
     The weights do not depend on the unit of time, on the scale of the case weights, or on whether each row occurs once
@@ -47,7 +49,9 @@ def best_weights(curves: Floats, target: Target, times: Floats, weight: Floats, 
         Non-negative, with sum 1.
     """
     n_models, n_events = curves.shape[:2]
-    products = np.zeros((n_models, n_models))  # of the errors of two models, summed over rows and times
+    products = np.zeros(
+        (n_models, n_models)
+    )  # of the errors of two models, summed over rows and times
     steps = np.gradient(times)
     for event in range(1, n_events + 1):
         error_weight, happened = _error_weights(target, times, event if n_events > 1 else None)
@@ -68,7 +72,9 @@ def _distinct_events(curves: Floats, target: Target) -> int:
     return max(1, np.unique(rows, axis=1).shape[1])
 
 
-def _error_weights(target: Target, times: Floats, event: int | None) -> tuple[Floats, NDArray[np.bool_]]:
+def _error_weights(
+    target: Target, times: Floats, event: int | None
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the weight of the squared error of each row and time, and whether the event has happened by then."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # times beyond the follow-up have weight 0

@@ -176,7 +176,11 @@ def _check_function(function: Callable[[Tensor], Tensor], name: str) -> None:
             "such as torch.nn.functional.softplus."
         ) from None
     if not isinstance(y, Tensor) or y.shape != x.shape:
-        got = f"a tensor of shape {tuple(y.shape)} for {tuple(x.shape)}" if isinstance(y, Tensor) else type(y).__name__
+        got = (
+            f"a tensor of shape {tuple(y.shape)} for {tuple(x.shape)}"
+            if isinstance(y, Tensor)
+            else type(y).__name__
+        )
         raise SettingError(
             f"an activation must return a tensor of the shape that it was given; got {name}, which returns {got}. Give "
             "a function such as torch.nn.functional.softplus, not the class of a module."

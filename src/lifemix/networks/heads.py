@@ -46,7 +46,9 @@ def gate_and_parameters(
     """
     base = parameters["base"]  # [models, events, parameters, k]
     _, n_events, n_parameters, k = base.shape
-    out = (representation @ parameters["heads"].transpose(1, 2)).unflatten(-1, (n_events, 1 + n_parameters, k))
+    out = (representation @ parameters["heads"].transpose(1, 2)).unflatten(
+        -1, (n_events, 1 + n_parameters, k)
+    )
     logits = out[..., 0, :]
     if "gate_bias" in parameters:
         logits = logits + parameters["gate_bias"][:, None]
@@ -55,5 +57,7 @@ def gate_and_parameters(
     shifts = act(out[..., 1:, :])
     shifted = [base[:, None, :, i] + sign * shifts[..., i, :] for i, sign in enumerate(signs)]
     if "fixed" in parameters:
-        shifted += [one.expand_as(logits) for one in parameters["fixed"].detach()[:, None].unbind(3)]
+        shifted += [
+            one.expand_as(logits) for one in parameters["fixed"].detach()[:, None].unbind(3)
+        ]
     return torch.log_softmax(logits, dim=-1), *shifted

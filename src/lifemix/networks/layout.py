@@ -46,4 +46,6 @@ class Layout:
 
     def unpack(self, flat: Tensor, n_models: int) -> Tensor:
         """Return the rows of the models from the vector of their fleet."""
-        return torch.cat([block.flatten(1) for block in self.blocks(flat, n_models).values()], dim=1)
+        return torch.cat(
+            [block.flatten(1) for block in self.blocks(flat, n_models).values()], dim=1
+        )

@@ -72,16 +72,27 @@ def calibration(
     """
     models = named(risk, "model")
     curves = {
-        name: calibration_curve(y, values, horizon, event, bins=bins, level=level) for name, values in models.items()
+        name: calibration_curve(y, values, horizon, event, bins=bins, level=level)
+        for name, values in models.items()
     }
     axes = empty_axes(ax, 5.0, 5.0)
     last = _round_up(max(_largest(curve) for curve in curves.values()))
     axes.plot([0, last], [0, last], color="#888888", linewidth=1, linestyle="--", zorder=1)
     for number, (name, curve) in enumerate(curves.items()):
         shade = colour(number)
-        axes.vlines(curve.predicted, curve.lower, curve.upper, color=shade, alpha=0.45, linewidth=1.5)
+        axes.vlines(
+            curve.predicted, curve.lower, curve.upper, color=shade, alpha=0.45, linewidth=1.5
+        )
         label = name if len(models) > 1 else None
-        axes.plot(curve.predicted, curve.observed, color=shade, marker="o", markersize=5, linewidth=1.2, label=label)
+        axes.plot(
+            curve.predicted,
+            curve.observed,
+            color=shade,
+            marker="o",
+            markersize=5,
+            linewidth=1.2,
+            label=label,
+        )
     if len(models) == 1:
         _draw_ticks(axes, np.asarray(next(iter(models.values())), dtype=np.float64))
     by = f"{horizon:g} {time_unit}" if time_unit else f"time {horizon:g}"
@@ -90,7 +101,9 @@ def calibration(
     axes.set(xlim=(0, last), ylim=(0, last))
     axes.set_aspect("equal")
     if len(models) > 1:
-        axes.legend(frameon=False, loc="lower right")  # a corner that only a useless model would reach
+        axes.legend(
+            frameon=False, loc="lower right"
+        )  # a corner that only a useless model would reach
     return axes
 
 
@@ -107,4 +120,12 @@ def _draw_ticks(ax: Axes, risk: Any, most: int = 300) -> None:
     """Draw a tick for each prediction; where there are many, for an even selection by rank."""
     ordered = np.sort(risk)
     chosen = ordered[np.linspace(0, len(ordered) - 1, min(most, len(ordered))).astype(np.intp)]
-    ax.vlines(chosen, 0, 0.025, transform=ax.get_xaxis_transform(), color="#444444", alpha=0.35, linewidth=0.6)
+    ax.vlines(
+        chosen,
+        0,
+        0.025,
+        transform=ax.get_xaxis_transform(),
+        color="#444444",
+        alpha=0.35,
+        linewidth=0.6,
+    )

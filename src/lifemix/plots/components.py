@@ -70,11 +70,17 @@ def mixture_components(
     ['component 2: 70%', 'component 1: 30%', 'mixture']
     """
     if quantity not in _LABELS:
-        raise SettingError(f"quantity must be one of {', '.join(map(repr, _LABELS))}; got {quantity!r}.")
+        raise SettingError(
+            f"quantity must be one of {', '.join(map(repr, _LABELS))}; got {quantity!r}."
+        )
     grid = check_grid(times)
     shares = np.asarray(weights, dtype=np.float64)
     parts = check_curves(curves, len(grid), "curves")
-    if shares.shape != (len(parts),) or not np.isclose(shares.sum(), 1, atol=1e-5) or (shares < 0).any():
+    if (
+        shares.shape != (len(parts),)
+        or not np.isclose(shares.sum(), 1, atol=1e-5)
+        or (shares < 0).any()
+    ):
         raise InputError(
             f"weights must be one per component, ({len(parts)},), and add up to 1; got shape {shares.shape} and sum "
             f"{shares.sum():.4g}. Take one subject's row."
@@ -84,7 +90,9 @@ def mixture_components(
     order = np.argsort(-shares, kind="stable")
     for rank, k in enumerate(order[:show]):
         shade = colour(rank % 6)  # black is the mixture's
-        axes.plot(grid, scaled[k], color=shade, linewidth=1.4, label=f"component {k + 1}: {shares[k]:.0%}")
+        axes.plot(
+            grid, scaled[k], color=shade, linewidth=1.4, label=f"component {k + 1}: {shares[k]:.0%}"
+        )
         axes.fill_between(grid, 0, scaled[k], color=shade, alpha=0.12, linewidth=0)
     if len(others := order[show:]):
         label = f"{len(others)} others: {shares[others].sum():.0%}"
@@ -98,7 +106,10 @@ def mixture_components(
 
 
 def component_curves(
-    distribution: Any, times: ArrayLike, row: int = 0, quantity: Literal["density", "survival"] = "density"
+    distribution: Any,
+    times: ArrayLike,
+    row: int = 0,
+    quantity: Literal["density", "survival"] = "density",
 ) -> tuple[Floats, Floats]:
     """Return the weights and the densities (or survival curves) of the components of one row.
 
@@ -140,7 +151,9 @@ def component_curves(
     import torch
 
     if quantity not in _LABELS:
-        raise SettingError(f"quantity must be one of {', '.join(map(repr, _LABELS))}; got {quantity!r}.")
+        raise SettingError(
+            f"quantity must be one of {', '.join(map(repr, _LABELS))}; got {quantity!r}."
+        )
     if not hasattr(distribution, "components"):
         raise InputError(
             f"distribution must be the mixture of one event type; got {distribution!r}. Under competing risks give "

@@ -128,7 +128,9 @@ def incidence_curves(
     >>> ax.get_ylabel()
     'cumulative incidence'
     """
-    return _probabilities(times, incidence, std, labels, time_unit, title, ax, ("incidence", "cumulative incidence"))
+    return _probabilities(
+        times, incidence, std, labels, time_unit, title, ax, ("incidence", "cumulative incidence")
+    )
 
 
 def _probabilities(
@@ -176,10 +178,14 @@ def draw_curves(
 def _draw_plateaus(ax: Axes, last: float, levels: Floats) -> None:
     """Draw each level above 0 as a dotted line with its value below it, one beside the other where they are close."""
     before, place = np.inf, 0
-    for number in sorted(np.flatnonzero(levels > 0).tolist(), key=lambda number: -float(levels[number])):
+    for number in sorted(
+        np.flatnonzero(levels > 0).tolist(), key=lambda number: -float(levels[number])
+    ):
         level, shade = float(levels[number]), colour(number)
         ax.plot([0, last], [level, level], color=shade, linestyle=":", linewidth=1.1)
         place = (place + 1) % _SIDE_BY_SIDE if before - level < _CLOSE else 0
         at, text = (last * (0.01 + 0.18 * place), level), f"S(∞) = {level:.2f}"
-        ax.annotate(text, at, (0, -2), textcoords="offset points", color=shade, fontsize=8, va="top")
+        ax.annotate(
+            text, at, (0, -2), textcoords="offset points", color=shade, fontsize=8, va="top"
+        )
         before = level

@@ -74,8 +74,24 @@ def d_calibration(
     axes.axhspan(low, high, color="#888888", alpha=0.25, linewidth=0)
     axes.axhline(1 / bins, color="#555555", linestyle="--", linewidth=1)
     left = np.arange(bins) / bins
-    axes.bar(left, result.counts / n, width=1 / bins, align="edge", color=PALETTE[0], edgecolor="white", alpha=0.85)
-    axes.set(xlim=(0, 1), xlabel="predicted survival at the subject's own time", ylabel="share of subjects")
+    axes.bar(
+        left,
+        result.counts / n,
+        width=1 / bins,
+        align="edge",
+        color=PALETTE[0],
+        edgecolor="white",
+        alpha=0.85,
+    )
+    axes.set(
+        xlim=(0, 1),
+        xlabel="predicted survival at the subject's own time",
+        ylabel="share of subjects",
+    )
     p = "p < 0.001" if result.p_value < 1e-3 else f"p = {result.p_value:.3f}"
-    axes.set_title(f"chi-squared {result.statistic:.1f} on {bins - 1} degrees of freedom, {p}", fontsize=10, loc="left")
+    axes.set_title(
+        f"chi-squared {result.statistic:.1f} on {bins - 1} degrees of freedom, {p}",
+        fontsize=10,
+        loc="left",
+    )
     return axes

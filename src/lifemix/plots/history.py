@@ -16,11 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["training_history"]
 
-_KINDS = {"train_loss": ("training rows", PALETTE[0]), "validation_loss": ("held-out rows", PALETTE[1])}
+_KINDS = {
+    "train_loss": ("training rows", PALETTE[0]),
+    "validation_loss": ("held-out rows", PALETTE[1]),
+}
 
 
 def training_history(
-    history: Sequence[Mapping[str, Any]], best_epoch: Sequence[int] | int | None = None, *, ax: Axes | None = None
+    history: Sequence[Mapping[str, Any]],
+    best_epoch: Sequence[int] | int | None = None,
+    *,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the loss by epoch, one pair of lines per member of the ensemble.
 
@@ -57,12 +63,23 @@ def training_history(
         )
     table = table.assign(member=table.get("member", 0)).astype({"train_loss": float})
     axes = empty_axes(ax)
-    shown = {kind: kept for kind in _KINDS if kind in table and not (kept := table[kind].astype(float)).isna().all()}
+    shown = {
+        kind: kept
+        for kind in _KINDS
+        if kind in table and not (kept := table[kind].astype(float)).isna().all()
+    }
     for kind, losses in shown.items():
         label, shade = _KINDS[kind]
         for number, (_, rows) in enumerate(table.groupby("member")):
             name = label if number == 0 else None
-            axes.plot(rows["epoch"], losses[rows.index], color=shade, linewidth=1.4, alpha=0.85, label=name)
+            axes.plot(
+                rows["epoch"],
+                losses[rows.index],
+                color=shade,
+                linewidth=1.4,
+                alpha=0.85,
+                label=name,
+            )
     if best_epoch is not None:
         _mark_best(axes, table, best_epoch, list(shown)[-1])
     axes.set(xlabel="epoch", ylabel="loss (mean over rows)")
@@ -75,7 +92,20 @@ def _mark_best(ax: Axes, table: pd.DataFrame, best_epoch: Sequence[int] | int, k
     members = sorted(table["member"].unique())
     epochs = np.atleast_1d(best_epoch).tolist()
     if len(epochs) != len(members):
-        raise InputError(f"best_epoch must have one epoch per member, {len(members)} in all; got {len(epochs)}.")
-    marked = [table[(table["member"] == m) & (table["epoch"] == e)] for m, e in zip(members, epochs, strict=True)]
+        raise InputError(
+            f"best_epoch must have one epoch per member, {len(members)} in all; got {len(epochs)}."
+        )
+    marked = [
+        table[(table["member"] == m) & (table["epoch"] == e)]
+        for m, e in zip(members, epochs, strict=True)
+    ]
     points = pd.concat(marked)
-    ax.plot(points["epoch"], points[kind], "o", color="black", markersize=5, label="kept epoch", zorder=5)
+    ax.plot(
+        points["epoch"],
+        points[kind],
+        "o",
+        color="black",
+        markersize=5,
+        label="kept epoch",
+        zorder=5,
+    )

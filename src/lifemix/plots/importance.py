@@ -71,7 +71,14 @@ def importance_over_time(
     order = np.argsort(-np.nanmean(curves, axis=1), kind="stable")[:show]
     for number, row in enumerate(order):
         shade = colour(number)
-        axes.plot(grid, curves[row], color=shade, linestyle=line_style(number), linewidth=1.8, label=names[row])
+        axes.plot(
+            grid,
+            curves[row],
+            color=shade,
+            linestyle=line_style(number),
+            linewidth=1.8,
+            label=names[row],
+        )
         if spread is not None:
             low, high = curves[row] - spread[row], curves[row] + spread[row]
             axes.fill_between(grid, low, high, color=shade, alpha=0.15, linewidth=0)

@@ -11,7 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import check_times
 from ..errors import InputError
 
-__all__ = ["Floats", "check_curves", "check_grid", "check_labels", "check_levels", "check_spread", "named"]
+__all__ = [
+    "Floats",
+    "check_curves",
+    "check_grid",
+    "check_labels",
+    "check_levels",
+    "check_spread",
+    "named",
+]
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +30,9 @@ def check_grid(times: ArrayLike) -> Floats:
     falls = np.flatnonzero(np.diff(grid) < 0)
     if len(falls):
         at = falls[0]
-        raise InputError(f"times must increase; got {grid[at]:g} before {grid[at + 1]:g}. Sort them.")
+        raise InputError(
+            f"times must increase; got {grid[at]:g} before {grid[at + 1]:g}. Sort them."
+        )
     return grid
 
 
@@ -56,10 +66,14 @@ def check_levels(values: ArrayLike, n: int, name: str) -> Floats:
     """Return one probability per curve."""
     levels = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if levels.shape != (n,):
-        raise InputError(f"{name} must have one number per curve, {n} in all; got shape {levels.shape}.")
+        raise InputError(
+            f"{name} must have one number per curve, {n} in all; got shape {levels.shape}."
+        )
     wrong = levels[~((levels >= 0) & (levels <= 1))]
     if len(wrong):
-        raise InputError(f"{name} must be in 0..1; got {wrong[0]:g}. Give distribution.cure_fraction().")
+        raise InputError(
+            f"{name} must be in 0..1; got {wrong[0]:g}. Give distribution.cure_fraction()."
+        )
     return levels
 
 

@@ -76,10 +76,18 @@ def landmark_quality(
     axes = empty_axes(ax)
     width = max(float(np.ptp(rows["landmark"])) for rows in tables.values()) or 1.0
     for number, (name, rows) in enumerate(tables.items()):
-        aside = (number - (len(tables) - 1) / 2) * width * 0.012  # so that intervals do not hide each other
+        aside = (
+            (number - (len(tables) - 1) / 2) * width * 0.012
+        )  # so that intervals do not hide each other
         at, value = rows["landmark"].to_numpy() + aside, rows["value"].to_numpy()
-        style: dict[str, Any] = {"color": colour(number), "linestyle": line_style(number), "linewidth": 1.8}
-        axes.plot(at, value, marker="o", markersize=5, label=name if len(tables) > 1 else None, **style)
+        style: dict[str, Any] = {
+            "color": colour(number),
+            "linestyle": line_style(number),
+            "linewidth": 1.8,
+        }
+        axes.plot(
+            at, value, marker="o", markersize=5, label=name if len(tables) > 1 else None, **style
+        )
         if {"lower", "upper"} <= set(rows.columns):
             axes.vlines(at, rows["lower"], rows["upper"], color=colour(number), linewidth=1.2)
     if metric in ("auc", "concordance"):
@@ -159,21 +167,35 @@ def updated_curves(
 
 
 def _rows(table: Any, metric: str) -> pd.DataFrame:
-    if not isinstance(table, pd.DataFrame) or not {"landmark", "window", "metric", "value"} <= set(table.columns):
+    if not isinstance(table, pd.DataFrame) or not {"landmark", "window", "metric", "value"} <= set(
+        table.columns
+    ):
         got = list(table.columns) if isinstance(table, pd.DataFrame) else type(table).__name__
         raise InputError(f"a table must be what metrics.evaluate_landmarks returns; got {got}.")
     rows = table[table["metric"] == metric].sort_values("landmark")
     if not len(rows):
-        raise InputError(f"metric must be one of {sorted(table['metric'].unique())}; got {metric!r}.")
+        raise InputError(
+            f"metric must be one of {sorted(table['metric'].unique())}; got {metric!r}."
+        )
     return rows
 
 
-def _check_visits(distributions: Sequence[_Distributions], visits: Floats, values: Sequence[Any] | None) -> None:
+def _check_visits(
+    distributions: Sequence[_Distributions], visits: Floats, values: Sequence[Any] | None
+) -> None:
     if len(distributions) != len(visits) or (values is not None and len(values) != len(visits)):
-        counts = f"{len(distributions)} distributions" + (f", {len(values)} values" if values is not None else "")
-        raise InputError(f"each visit needs one distribution (and one value); got {len(visits)} visits, {counts}.")
+        counts = f"{len(distributions)} distributions" + (
+            f", {len(values)} values" if values is not None else ""
+        )
+        raise InputError(
+            f"each visit needs one distribution (and one value); got {len(visits)} visits, {counts}."
+        )
     if (np.diff(visits) <= 0).any():
-        raise InputError(f"visits must ascend; got {visits.tolist()}. Sort them with their distributions.")
+        raise InputError(
+            f"visits must ascend; got {visits.tolist()}. Sort them with their distributions."
+        )
     sizes = [len(one) for one in distributions]
     if set(sizes) != {1}:
-        raise InputError(f"each distribution must be of one subject; got {sizes} rows. Take one row: distribution[i].")
+        raise InputError(
+            f"each distribution must be of one subject; got {sizes} rows. Take one row: distribution[i]."
+        )

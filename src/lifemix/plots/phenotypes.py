@@ -66,22 +66,31 @@ def phenotypes(
     """
     table = phenotype_means(X, weights)
     shares = np.asarray(weights, dtype=np.float64).mean(axis=0)
-    names = check_labels(labels, len(shares)) or [str(number) for number in range(1, len(shares) + 1)]
+    names = check_labels(labels, len(shares)) or [
+        str(number) for number in range(1, len(shares) + 1)
+    ]
     spread = table.max(axis=1) - table.min(axis=1)
     shown = table.loc[spread.sort_values(ascending=False, kind="stable").index[:features]]
     axes = empty_axes(ax, 2.6 + 0.85 * len(shares), 1.4 + 0.3 * len(shown))
     limit = max(float(np.abs(shown.to_numpy()).max()), 0.1)
     image = axes.imshow(shown.to_numpy(), cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")
     axes.set_yticks(range(len(shown)), [str(name) for name in shown.index])
-    axes.set_xticks(range(len(shares)), [f"{name}\n{share:.0%}" for name, share in zip(names, shares, strict=True)])
+    axes.set_xticks(
+        range(len(shares)),
+        [f"{name}\n{share:.0%}" for name, share in zip(names, shares, strict=True)],
+    )
     axes.set_xlabel("component, with its mean weight")
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     for (i, j), value in np.ndenumerate(shown.to_numpy()):
         dark = abs(value) > 0.6 * limit
         text = f"{value:+.1f}" if abs(value) >= 0.05 else "0"
-        axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if dark else "black")
-    axes.figure.colorbar(image, ax=axes, shrink=0.7, label="mean, in standard deviations from everyone's")
+        axes.text(
+            j, i, text, ha="center", va="center", fontsize=8, color="white" if dark else "black"
+        )
+    axes.figure.colorbar(
+        image, ax=axes, shrink=0.7, label="mean, in standard deviations from everyone's"
+    )
     return axes
 
 
@@ -145,7 +154,9 @@ def _numbers(X: TableLike) -> pd.DataFrame:
         if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
             parts.append(column.astype(np.float64).rename(str(name)))
             continue
-        levels = pd.get_dummies(column.astype("object"), prefix=str(name), prefix_sep=" = ").astype(np.float64)
+        levels = pd.get_dummies(column.astype("object"), prefix=str(name), prefix_sep=" = ").astype(
+            np.float64
+        )
         levels[column.isna().to_numpy()] = np.nan
         parts.append(levels)
     return pd.concat(parts, axis=1)

@@ -76,11 +76,28 @@ def brier_over_time(
     grid = check_grid(times)
     axes = empty_axes(ax)
     for number, (name, values) in enumerate(named(survival, "model").items()):
-        scores = brier_score(y_train, y_test, check_curves(values, len(grid), "survival"), grid, event)
-        axes.plot(grid, scores, color=colour(number), linestyle=line_style(number), linewidth=1.8, label=name)
+        scores = brier_score(
+            y_train, y_test, check_curves(values, len(grid), "survival"), grid, event
+        )
+        axes.plot(
+            grid,
+            scores,
+            color=colour(number),
+            linestyle=line_style(number),
+            linewidth=1.8,
+            label=name,
+        )
     if reference:
         known, scores = _reference(y_train, y_test, grid, event)
-        axes.plot(known, scores, color=_GREY, linestyle="--", linewidth=1.2, label="no covariates", zorder=1)
+        axes.plot(
+            known,
+            scores,
+            color=_GREY,
+            linestyle="--",
+            linewidth=1.2,
+            label="no covariates",
+            zorder=1,
+        )
     time_axis(axes, float(grid[-1]), time_unit)
     axes.set_ylabel("Brier score (lower is better)")
     axes.set_ylim(bottom=0)
@@ -139,10 +156,24 @@ def concordance_over_time(
     axes = empty_axes(ax)
     for number, (name, values) in enumerate(named(risk, "model").items()):
         array = np.asarray(values)
-        wide = np.repeat(array, len(grid), axis=1) if array.ndim == 2 and array.shape[1] == 1 else array
+        wide = (
+            np.repeat(array, len(grid), axis=1)
+            if array.ndim == 2 and array.shape[1] == 1
+            else array
+        )
         ranks = check_curves(wide, len(grid), "risk")
-        scores = [concordance_td(y_train, y_test, ranks[:, i], float(t), event) for i, t in enumerate(grid)]
-        axes.plot(grid, scores, color=colour(number), linestyle=line_style(number), linewidth=1.8, label=name)
+        scores = [
+            concordance_td(y_train, y_test, ranks[:, i], float(t), event)
+            for i, t in enumerate(grid)
+        ]
+        axes.plot(
+            grid,
+            scores,
+            color=colour(number),
+            linestyle=line_style(number),
+            linewidth=1.8,
+            label=name,
+        )
     axes.axhline(0.5, color=_GREY, linestyle="--", linewidth=1.2, zorder=1, label="by chance")
     time_axis(axes, float(grid[-1]), time_unit)
     axes.set_ylabel("concordance Cᵗᵈ (higher is better)")
@@ -152,12 +183,18 @@ def concordance_over_time(
     return axes
 
 
-def _reference(y_train: TargetLike, y_test: TargetLike, grid: Floats, event: int | None) -> tuple[Floats, Floats]:
+def _reference(
+    y_train: TargetLike, y_test: TargetLike, grid: Floats, event: int | None
+) -> tuple[Floats, Floats]:
     """Return the times that both samples reach, and the Brier score there of one curve for everyone."""
     train, test = as_target(y_train).joined(), as_target(y_test).joined()
     known = grid[grid <= min(train.time.max(), test.time.max())]
     if not len(known):
         return known, known
-    estimate = kaplan_meier(train).at(known) if event is None else 1 - aalen_johansen(train, event).at(known)
+    estimate = (
+        kaplan_meier(train).at(known)
+        if event is None
+        else 1 - aalen_johansen(train, event).at(known)
+    )
     everyone = np.tile(estimate, (len(test), 1))
     return known, np.asarray(brier_score(train, test, everyone, known, event))

@@ -82,7 +82,9 @@ def risk_groups(
     target = observed(y, "y", truncation=True)
     group = group_by_risk(check_risk(risk, len(target)), groups)
     n_groups = int(group.max()) + 1
-    names = check_labels(labels, n_groups) or [_default_name(number, n_groups) for number in range(n_groups)]
+    names = check_labels(labels, n_groups) or [
+        _default_name(number, n_groups) for number in range(n_groups)
+    ]
     axes = empty_axes(ax, 7.5, 4.2 + 0.2 * n_groups)
     end = float(target.time.max()) if last is None else float(check_times(last, "last")[0])
     if end <= 0:
@@ -108,15 +110,27 @@ def group_by_risk(risk: Floats, groups: int | ArrayLike) -> Ints:
     """Return the group of each subject, (n,), from 0 for the lowest risk; equal risks stay together."""
     if np.ndim(groups) == 1:
         given = np.asarray(groups)
-        if given.shape != risk.shape or given.dtype.kind not in "ui" or set(given) != set(range(int(given.max()) + 1)):
+        if (
+            given.shape != risk.shape
+            or given.dtype.kind not in "ui"
+            or set(given) != set(range(int(given.max()) + 1))
+        ):
             raise InputError(
                 f"groups must be whole numbers 0, 1, ... for {len(risk)} subjects, none left out; got {given}."
             )
         return given.astype(np.int64)
-    if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)) or not 1 <= groups <= len(risk):
-        raise InputError(f"groups must be a whole number from 1 to {len(risk)} or one per subject; got {groups!r}.")
+    if (
+        isinstance(groups, bool)
+        or not isinstance(groups, (int, np.integer))
+        or not 1 <= groups <= len(risk)
+    ):
+        raise InputError(
+            f"groups must be a whole number from 1 to {len(risk)} or one per subject; got {groups!r}."
+        )
     cuts = np.unique(np.quantile(risk, np.arange(1, groups) / groups))
-    return np.unique(np.searchsorted(cuts, risk, side="left"), return_inverse=True)[1].astype(np.int64)
+    return np.unique(np.searchsorted(cuts, risk, side="left"), return_inverse=True)[1].astype(
+        np.int64
+    )
 
 
 def number_at_risk(y: TargetLike, times: ArrayLike) -> Ints:
@@ -151,14 +165,29 @@ def number_at_risk(y: TargetLike, times: ArrayLike) -> Ints:
 def _default_name(number: int, n_groups: int) -> str:
     if n_groups == 1:
         return "all"
-    return f"{number + 1}" + (" (lowest)" if number == 0 else " (highest)" if number == n_groups - 1 else "")
+    return f"{number + 1}" + (
+        " (lowest)" if number == 0 else " (highest)" if number == n_groups - 1 else ""
+    )
 
 
-def _draw_group(ax: Axes, target: Target, number: int, name: str, level: float | None, event: int | None) -> None:
+def _draw_group(
+    ax: Axes, target: Target, number: int, name: str, level: float | None, event: int | None
+) -> None:
     start, wanted = (1.0 if event is None else 0.0), level or 0.95
-    curve = kaplan_meier(target, level=wanted) if event is None else aalen_johansen(target, event, level=wanted)
+    curve = (
+        kaplan_meier(target, level=wanted)
+        if event is None
+        else aalen_johansen(target, event, level=wanted)
+    )
     time, shade = np.append(0.0, curve.time), colour(number)
-    ax.step(time, np.append(start, curve.estimate), where="post", color=shade, linestyle=line_style(number), label=name)
+    ax.step(
+        time,
+        np.append(start, curve.estimate),
+        where="post",
+        color=shade,
+        linestyle=line_style(number),
+        label=name,
+    )
     if level is not None:
         low, high = np.append(start, curve.lower), np.append(start, curve.upper)
         ax.fill_between(time, low, high, step="post", color=shade, alpha=0.15, linewidth=0)
@@ -168,9 +197,17 @@ def _draw_predicted(ax: Axes, group: Ints, times: ArrayLike, predicted: ArrayLik
     grid = check_grid(times)
     curves = check_curves(predicted, len(grid), "the predicted curves")
     if len(curves) != len(group):
-        raise InputError(f"the predicted curves must have one row per subject, {len(group)}; got {len(curves)}.")
+        raise InputError(
+            f"the predicted curves must have one row per subject, {len(group)}; got {len(curves)}."
+        )
     for number in range(int(group.max()) + 1):
-        ax.plot(grid, curves[group == number].mean(axis=0), color=colour(number), linestyle="--", linewidth=1.3)
+        ax.plot(
+            grid,
+            curves[group == number].mean(axis=0),
+            color=colour(number),
+            linestyle="--",
+            linewidth=1.3,
+        )
 
 
 def _write_numbers(ax: Axes, target: Target, group: Ints, names: list[str]) -> None:
@@ -180,11 +217,20 @@ def _write_numbers(ax: Axes, target: Target, group: Ints, names: list[str]) -> N
     ax.set_xticks(ticks)
     ax.set_xlim(0, end)
     size, step = 9.0, 14.0  # of the letters and from row to row, in points
-    place: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size, "annotation_clip": False}
+    place: dict[str, Any] = {
+        "textcoords": "offset points",
+        "va": "center",
+        "fontsize": size,
+        "annotation_clip": False,
+    }
     at = ax.get_xaxis_transform()
     ax.annotate("number at risk", (0, 0), (-8, -44), xycoords=at, ha="left", **place)
     for number, name in enumerate(names):
         down = -45 - step * (number + 1)
-        ax.annotate(name, (0, 0), (-26, down), xycoords=at, ha="right", color=colour(number), **place)
-        for tick, count in zip(ticks, number_at_risk(target.take(group == number), ticks), strict=True):
+        ax.annotate(
+            name, (0, 0), (-26, down), xycoords=at, ha="right", color=colour(number), **place
+        )
+        for tick, count in zip(
+            ticks, number_at_risk(target.take(group == number), ticks), strict=True
+        ):
             ax.annotate(f"{count:,}", (tick, 0), (0, down), xycoords=at, ha="center", **place)

@@ -73,13 +73,23 @@ def stacked_incidence(
             f"incidences of one subject add up to at most 1 at any time; got {total.max():.4g}. Give cumulative "
             "incidences, predict_cumulative_incidence(X, times, event), not one minus net survival."
         )
-    names = check_labels(labels, len(curves)) or [f"event {number}" for number in range(1, len(curves) + 1)]
+    names = check_labels(labels, len(curves)) or [
+        f"event {number}" for number in range(1, len(curves) + 1)
+    ]
     axes = empty_axes(ax)
     top = np.minimum(np.cumsum(curves, axis=0), 1.0)
     axes.fill_between(grid, top[-1], 1, color="#DDDDDD", linewidth=0, label="no event yet")
     for number in reversed(range(len(curves))):
         floor = top[number - 1] if number else np.zeros(len(grid))
-        axes.fill_between(grid, floor, top[number], color=colour(number), alpha=0.85, linewidth=0, label=names[number])
+        axes.fill_between(
+            grid,
+            floor,
+            top[number],
+            color=colour(number),
+            alpha=0.85,
+            linewidth=0,
+            label=names[number],
+        )
     time_axis(axes, float(grid[-1]), time_unit)
     probability_axis(axes, "probability")
     axes.set_ylim(0, 1)

@@ -10,7 +10,15 @@ from ..errors import MissingExtraError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PALETTE", "colour", "empty_axes", "legend_beside", "line_style", "probability_axis", "time_axis"]
+__all__ = [
+    "PALETTE",
+    "colour",
+    "empty_axes",
+    "legend_beside",
+    "line_style",
+    "probability_axis",
+    "time_axis",
+]
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Colours that colour-blind readers tell apart (Okabe and Ito, 2008, without the yellow, too pale for lines)."""
@@ -35,7 +43,9 @@ def empty_axes(ax: Axes | None, width: float = 7.0, height: float = 4.0) -> Axes
     ``ax.figure.savefig(path)``.
     """
     if ax is None:
-        figure = _matplotlib("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
+        figure = _matplotlib("matplotlib.figure").Figure(
+            figsize=(width, height), layout="constrained"
+        )
         ax = figure.subplots()
     axes: Axes = ax
     axes.spines[["top", "right"]].set_visible(False)
@@ -59,7 +69,12 @@ def legend_beside(ax: Axes, title: str | None = None) -> None:
     """Place the legend to the right of the axes, where it hides no curve; none where no curve has a label."""
     if ax.get_legend_handles_labels()[1]:
         legend = ax.legend(
-            title=title, frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1), alignment="left", borderaxespad=0
+            title=title,
+            frameon=False,
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1),
+            alignment="left",
+            borderaxespad=0,
         )
         legend.set_in_layout(True)
 

@@ -147,7 +147,9 @@ def learn_preprocessor(
     return clone(preprocessor).fit(_table_for(preprocessor, X))
 
 
-def _for_sequences(preprocessor: Any, max_visits: int | None, sequences: bool) -> SequencePreprocessor:
+def _for_sequences(
+    preprocessor: Any, max_visits: int | None, sequences: bool
+) -> SequencePreprocessor:
     """Return the preprocessor of histories and other sources that an option stands for, not fitted."""
     if isinstance(preprocessor, SequencePreprocessor):
         given: SequencePreprocessor = clone(preprocessor)
@@ -210,7 +212,9 @@ def apply_preprocessor(
     try:
         matrix = np.asarray(table, dtype=np.float32 if ours and single else np.float64)
     except (TypeError, ValueError) as error:
-        raise CovariateError(f"X must hold numbers; {error}. Use preprocessor='auto' for categories.") from None
+        raise CovariateError(
+            f"X must hold numbers; {error}. Use preprocessor='auto' for categories."
+        ) from None
     if matrix.ndim != 2 or len(matrix) == 0 or (columns_required and matrix.shape[1] == 0):
         raise CovariateError(
             f"X must be a table with at least one row and one column that varies; got numbers of shape {matrix.shape}. "
@@ -267,5 +271,7 @@ def shape_of(X: TableLike) -> tuple[int, int]:
     if len(shape) != 2:
         raise CovariateError(wrong_dimensions(shape))
     if shape[0] == 0:
-        raise CovariateError("X must have at least one row; got 0. Check how the rows were selected.")
+        raise CovariateError(
+            "X must have at least one row; got 0. Check how the rows were selected."
+        )
     return int(shape[0]), int(shape[1])

@@ -60,17 +60,32 @@ class Column:
             "constant": is_number or isinstance(fill, str),
             "empty": fill is None,
         }
-        if not isinstance(self.name, str) or not has_fill.get(self.kind, False) or len(set(levels)) < len(levels):
-            raise ValueError(f"column {self.name!r:.60} must be filled with a number or one of its levels")
-        if not (np.isfinite(self.mean) and 0 < self.scale < np.inf) or not all(isinstance(x, str) for x in levels):
-            raise ValueError(f"column {self.name!r:.60} must have a finite mean, a positive scale and texts as levels")
-        if knots is not None and not (len(knots) > 1 and np.isfinite(knots).all() and (np.diff(knots) > 0).all()):
+        if (
+            not isinstance(self.name, str)
+            or not has_fill.get(self.kind, False)
+            or len(set(levels)) < len(levels)
+        ):
+            raise ValueError(
+                f"column {self.name!r:.60} must be filled with a number or one of its levels"
+            )
+        if not (np.isfinite(self.mean) and 0 < self.scale < np.inf) or not all(
+            isinstance(x, str) for x in levels
+        ):
+            raise ValueError(
+                f"column {self.name!r:.60} must have a finite mean, a positive scale and texts as levels"
+            )
+        if knots is not None and not (
+            len(knots) > 1 and np.isfinite(knots).all() and (np.diff(knots) > 0).all()
+        ):
             raise ValueError(f"column {self.name!r:.60} must have two or more ascending knots")
 
     @property
     def outputs(self) -> list[str]:
         """The names of the numbers that this column becomes; that of a bin tells its upper edge."""
-        values = {"numeric": [self.name], "categorical": [f"{self.name}={level}" for level in self.levels or ()]}
+        values = {
+            "numeric": [self.name],
+            "categorical": [f"{self.name}={level}" for level in self.levels or ()],
+        }
         if self.knots is not None:
             values["numeric"] = [f"{self.name}<={edge:.17g}" for edge in self.knots[1:]]
         return values.get(self.kind, []) + ([f"missing_{self.name}"] if self.indicator else [])
@@ -95,12 +110,19 @@ def learn_levels(data: ColumnData, fill: float | None, indicators: bool, max_lev
             f"rows, such as {list(levels[:3])}. Leave it out if it is an identifier, group its levels, or raise "
             "max_levels."
         )
-    counted = dict(zip(levels, np.bincount(codes[codes >= 0], minlength=len(levels)).tolist(), strict=True))
+    counted = dict(
+        zip(levels, np.bincount(codes[codes >= 0], minlength=len(levels)).tolist(), strict=True)
+    )
     counts = {level: counted[level] for level in sorted_levels(levels)}
     kind = "categorical" if len(counts) > 1 else "constant"
     indicator = indicators and missing > 0
     return Column(
-        data.name, kind, fill=mode_of(counts), levels=tuple(counts), indicator=indicator, missing=missing / len(codes)
+        data.name,
+        kind,
+        fill=mode_of(counts),
+        levels=tuple(counts),
+        indicator=indicator,
+        missing=missing / len(codes),
     )
 
 

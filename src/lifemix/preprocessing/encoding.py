@@ -32,11 +32,20 @@ class Encoding:
         self.widths = np.array([len(own) for own in outputs], dtype=np.intp)
         self.ends = self.widths.cumsum()
         self.starts = self.ends - self.widths
-        self.scaled = np.array([column.kind == "numeric" and column.knots is None for column in columns], dtype=bool)
-        numbers = [(column.fill, column.mean, column.scale) if own else (0.0, 0.0, 1.0) for own, column in self._each()]
-        self.fill, self.mean, self.scale = np.array(numbers, dtype=np.float64).reshape(-1, 3).T[..., None]
+        self.scaled = np.array(
+            [column.kind == "numeric" and column.knots is None for column in columns], dtype=bool
+        )
+        numbers = [
+            (column.fill, column.mean, column.scale) if own else (0.0, 0.0, 1.0)
+            for own, column in self._each()
+        ]
+        self.fill, self.mean, self.scale = (
+            np.array(numbers, dtype=np.float64).reshape(-1, 3).T[..., None]
+        )
         self.indicator = np.array([column.indicator for column in columns], dtype=bool)
-        self.positions = [_positions(column) if column.kind == "categorical" else {} for column in columns]
+        self.positions = [
+            _positions(column) if column.kind == "categorical" else {} for column in columns
+        ]
 
     def _each(self) -> zip[tuple[bool, Column]]:
         return zip(self.scaled.tolist(), self.columns, strict=True)
@@ -53,7 +62,11 @@ class Encoding:
         return result
 
     def _write_all(self, table: pd.DataFrame | TableData, result: NDArray[Any]) -> None:
-        left = write_few(self, table, result) if isinstance(table, pd.DataFrame) and are_few(table) else None
+        left = (
+            write_few(self, table, result)
+            if isinstance(table, pd.DataFrame) and are_few(table)
+            else None
+        )
         if left is None:
             left = self._write_numbers(table, result)
         for place in left:
@@ -69,7 +82,9 @@ class Encoding:
         alone[together] = False
         return np.flatnonzero(alone).tolist()
 
-    def _write_together(self, table: pd.DataFrame | TableData, places: Places, result: NDArray[Any]) -> None:
+    def _write_together(
+        self, table: pd.DataFrame | TableData, places: Places, result: NDArray[Any]
+    ) -> None:
         """Write columns of plain numbers that are scaled."""
         for rows, some, values in number_blocks(table, places, _ROWS):
             own = places[some]
@@ -78,7 +93,9 @@ class Encoding:
             if incomplete:
                 values = np.where(missing, self.fill[own], values)
             run = _run(self.starts[own])
-            direct = isinstance(run, slice) and result.dtype == np.float64 and result.flags.f_contiguous
+            direct = (
+                isinstance(run, slice) and result.dtype == np.float64 and result.flags.f_contiguous
+            )
             scaled = result.T[run, rows] if direct else np.empty(values.shape)
             try:
                 with np.errstate(over="raise"):
@@ -128,7 +145,9 @@ def _write_numbers(column: Column, numbers: Floats, out: NDArray[Any]) -> NDArra
         out[:, 0] = _scaled(column, numbers)
         return np.isnan(numbers)
     missing = np.isnan(numbers)
-    out[:, : len(column.knots) - 1] = encode_piecewise(np.where(missing, column.fill, numbers), column.knots)
+    out[:, : len(column.knots) - 1] = encode_piecewise(
+        np.where(missing, column.fill, numbers), column.knots
+    )
     return missing
 
 
@@ -145,12 +164,16 @@ def _scaled(column: Column, numbers: Floats) -> Floats:
         ) from None
 
 
-def _write_levels(column: Column, data: ColumnData, position: dict[str, int], out: NDArray[Any]) -> NDArray[np.bool_]:
+def _write_levels(
+    column: Column, data: ColumnData, position: dict[str, int], out: NDArray[Any]
+) -> NDArray[np.bool_]:
     """Write 1 in the column of each row's level; return which were missing."""
     codes, texts = data.coded
     unseen = sorted(set(texts) - position.keys())
     if unseen:
-        rows = int(np.isin(codes, [i for i, text in enumerate(texts) if text not in position]).sum())
+        rows = int(
+            np.isin(codes, [i for i, text in enumerate(texts) if text not in position]).sum()
+        )
         shown = ", ".join(map(repr, unseen[:5])) + (", ..." if len(unseen) > 5 else "")
         warn_user(
             f"column {column.name!r} has levels that training did not have: {shown} ({rows} rows); they are coded as "

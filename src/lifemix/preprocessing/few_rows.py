@@ -25,13 +25,20 @@ def are_few(table: Any) -> bool:
 
 def array_of_few(encoding: Encoding, X: Any, single: bool) -> NDArray[Any] | None:
     """Return the matrix of a few rows of an array of plain numbers, all of them scaled; None of anything else."""
-    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray) or X.ndim != 2 or not 0 < len(X) <= FEW:
+    if (
+        not isinstance(X, np.ndarray)
+        or isinstance(X, np.ma.MaskedArray)
+        or X.ndim != 2
+        or not 0 < len(X) <= FEW
+    ):
         return None
     if not holds_plain_numbers(X.dtype):
         return None
     if X.shape[1] != len(encoding.columns) or not encoding.scaled.all():
         return None
-    result = np.zeros((len(X), len(encoding.names)), np.float32 if single else np.float64, "C" if single else "F")
+    result = np.zeros(
+        (len(X), len(encoding.names)), np.float32 if single else np.float64, "C" if single else "F"
+    )
     with np.errstate(over="ignore"):
         written = _write_numbers(encoding, X.T, np.arange(X.shape[1]), result)
     return result if written else None
@@ -46,14 +53,18 @@ def write_few(encoding: Encoding, table: pd.DataFrame, result: NDArray[Any]) -> 
     if not all(holds_plain_numbers(columns[place].dtype) for place in places.tolist()):
         return None
     if len(places):
-        numbers = np.array([columns[place].to_numpy() for place in places.tolist()], dtype=np.float64)
+        numbers = np.array(
+            [columns[place].to_numpy() for place in places.tolist()], dtype=np.float64
+        )
         if not _write_numbers(encoding, numbers, places, result):
             return None
     others = np.flatnonzero((encoding.widths > 0) & ~encoding.scaled).tolist()
     return [place for place in others if not _write_labels(encoding, columns[place], place, result)]
 
 
-def _write_numbers(encoding: Encoding, values: NDArray[Any], places: NDArray[np.intp], result: NDArray[Any]) -> bool:
+def _write_numbers(
+    encoding: Encoding, values: NDArray[Any], places: NDArray[np.intp], result: NDArray[Any]
+) -> bool:
     """Write columns of plain numbers, ``[columns, rows]``; tell whether all of them are finite."""
     missing = np.isnan(values)
     incomplete = missing.any()
@@ -70,7 +81,9 @@ def _write_numbers(encoding: Encoding, values: NDArray[Any], places: NDArray[np.
     return True
 
 
-def _write_labels(encoding: Encoding, values: pd.Series[Any], place: int, result: NDArray[Any]) -> bool:
+def _write_labels(
+    encoding: Encoding, values: pd.Series[Any], place: int, result: NDArray[Any]
+) -> bool:
     """Write a column of labels; tell whether it is one, of known labels."""
     column, position = encoding.columns[place], encoding.positions[place]
     labels = few_labels(values) if position else None

@@ -46,7 +46,9 @@ def as_frame(X: Any) -> tuple[pd.DataFrame, bool]:
         names = X.columns.map(str)
         if not names.is_unique:
             twice = sorted(set(names[names.duplicated()]))
-            raise CovariateError(f"columns must have different names; got {twice} more than once. Rename them.")
+            raise CovariateError(
+                f"columns must have different names; got {twice} more than once. Rename them."
+            )
         return (X if names.equals(X.columns) else X.set_axis(names, axis=1)), True
     if sparse.issparse(X):
         X = X.toarray()
@@ -70,7 +72,9 @@ def wrong_dimensions(shape: Sequence[int]) -> str:
     return f"X must be a table of two dimensions; got shape {tuple(shape)}. {fix}"
 
 
-def match_columns(frame: Table, named: bool, names: list[str], named_in_training: bool, owner: str) -> Table:
+def match_columns(
+    frame: Table, named: bool, names: list[str], named_in_training: bool, owner: str
+) -> Table:
     """Return the columns of a table in the order of training; by name where both tables had names."""
     if named and named_in_training:
         return _match_names(frame, names)
@@ -80,7 +84,9 @@ def match_columns(frame: Table, named: bool, names: list[str], named_in_training
         )
     if named != named_in_training:
         had, has = ("names", "none") if named_in_training else ("no names", "names")
-        warn_user(f"the columns had {had} in training and have {has} now; they are taken in the order given.")
+        warn_user(
+            f"the columns had {had} in training and have {has} now; they are taken in the order given."
+        )
     return frame
 
 
@@ -92,7 +98,11 @@ def _match_names(frame: Table, names: list[str]) -> Table:
     absent = [name for name in names if name not in present]
     extra = [name for name in given if name not in known]
     if absent or extra:
-        parts = [f"{what} {columns}" for what, columns in (("missing", absent), ("unknown", extra)) if columns]
+        parts = [
+            f"{what} {columns}"
+            for what, columns in (("missing", absent), ("unknown", extra))
+            if columns
+        ]
         raise CovariateError(
             f"X must have the {len(names)} columns of training; {' and '.join(parts)}. Add what is missing (NaN where "
             "the value is unknown) and leave out the rest."

@@ -65,7 +65,11 @@ def identifier_kind(column: ColumnData) -> IdentifierKind:
 
     """
     present = int((~column.missing).sum())
-    if present < _ENOUGH_ROWS or not (column.numbers is None or column.whole) or column.distinct < 2:
+    if (
+        present < _ENOUGH_ROWS
+        or not (column.numbers is None or column.whole)
+        or column.distinct < 2
+    ):
         return ""
     named = bool(_NAME.search(column.name))
     if column.numbers is None:
@@ -78,7 +82,9 @@ def identifier_kind(column: ColumnData) -> IdentifierKind:
         found = unique and (named or _would_repeat(column, present))
     if found:
         return "identifier"
-    repeats = (named and column.distinct > _SOME_DIFFERENT * present) or _names_subjects(column, present)
+    repeats = (named and column.distinct > _SOME_DIFFERENT * present) or _names_subjects(
+        column, present
+    )
     return "repeated subjects" if repeats else ""
 
 
@@ -116,11 +122,19 @@ def refuse_outcome_columns(X: Any, target: Target) -> None:
     """
     if len(target) < _ENOUGH_ROWS:
         return
-    outcomes = {"time": target.time, "event": target.event, "event > 0": (target.event > 0).astype(np.int64)}
+    outcomes = {
+        "time": target.time,
+        "event": target.event,
+        "event > 0": (target.event > 0).astype(np.int64),
+    }
     for name, values in _numeric_columns(X):
         for field, outcome in outcomes.items():
             same_type = outcome.astype(values.dtype) if values.dtype.kind == "f" else outcome
-            if values[0] == same_type[0] and np.array_equal(values, same_type) and np.ptp(outcome) > 0:
+            if (
+                values[0] == same_type[0]
+                and np.array_equal(values, same_type)
+                and np.ptp(outcome) > 0
+            ):
                 raise CovariateError(
                     f"column {name!r} of X equals the {field} of y in all {len(target)} rows, so the model would be "
                     "given the answer. Drop the column."
@@ -135,9 +149,14 @@ def _numeric_columns(X: Any) -> list[tuple[Any, NDArray[Any]]]:
     if isinstance(X, pd.DataFrame):
         dtypes = enumerate(X.dtypes)
         numeric = [i for i, dtype in dtypes if isinstance(dtype, np.dtype) and dtype.kind in "biuf"]
-        columns: list[tuple[Any, NDArray[Any]]] = [(X.columns[i], X.iloc[:, i].to_numpy()) for i in numeric]
+        columns: list[tuple[Any, NDArray[Any]]] = [
+            (X.columns[i], X.iloc[:, i].to_numpy()) for i in numeric
+        ]
     elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf":
         columns = [(i, X[:, i]) for i in range(X.shape[1])]
     else:
         return []
-    return [(name, values.astype(np.int64) if values.dtype == bool else values) for name, values in columns]
+    return [
+        (name, values.astype(np.int64) if values.dtype == bool else values)
+        for name, values in columns
+    ]

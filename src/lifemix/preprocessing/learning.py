@@ -29,12 +29,16 @@ def learn_columns(
     learned: dict[int, Column] = {}
     for _, some, values in number_blocks(table, places):
         own = places[some].tolist()
-        found = learn_numbers([names[place] for place in own], values, fills, scale, indicators, bins)
+        found = learn_numbers(
+            [names[place] for place in own], values, fills, scale, indicators, bins
+        )
         learned.update(zip(own, found, strict=True))
     for place in np.setdiff1d(np.arange(len(names)), places).tolist():
         data = column_at(table, place)
         if data.numbers is not None:
-            (learned[place],) = learn_numbers([data.name], data.numbers[None], fills, scale, indicators, bins)
+            (learned[place],) = learn_numbers(
+                [data.name], data.numbers[None], fills, scale, indicators, bins
+            )
         else:
             learned[place] = learn_levels(data, fills.get(data.name), indicators, max_levels)
     return [learned[place] for place in range(len(names))]

@@ -23,7 +23,12 @@ _SAMPLE = 2**12  # values by which these few are found
 
 
 def learn_numbers(
-    names: Sequence[str], values: Floats, fills: Mapping[str, float], scale: bool, indicators: bool, bins: int = 0
+    names: Sequence[str],
+    values: Floats,
+    fills: Mapping[str, float],
+    scale: bool,
+    indicators: bool,
+    bins: int = 0,
 ) -> list[Column]:
     """Learn columns of numbers ``[columns, rows]``, NaN where missing; ``bins`` > 0 encodes them piecewise.
 
@@ -62,7 +67,9 @@ def _alike(places: NDArray[np.intp], values: Floats) -> list[list[int]]:
     return [places[counts == count].tolist() for count in np.unique(counts)]
 
 
-def _learn_filled(name: str, x: Floats, fill: float | None, scale: bool, indicator: bool, bins: int) -> Column:
+def _learn_filled(
+    name: str, x: Floats, fill: float | None, scale: bool, indicator: bool, bins: int
+) -> Column:
     """Learn one column whose missing values may have a given fill."""
     missing = np.isnan(x)
     if fill is None or missing.all():
@@ -71,10 +78,14 @@ def _learn_filled(name: str, x: Floats, fill: float | None, scale: bool, indicat
     values = np.where(missing, fill, x)
     center, spread = moments(values[None], np.abs(values).max(keepdims=True))
     share = int(missing.sum()) / len(x)
-    return _columns([name], x[~missing][None], [float(fill)], center, spread, scale, bins, indicator, share)[0]
+    return _columns(
+        [name], x[~missing][None], [float(fill)], center, spread, scale, bins, indicator, share
+    )[0]
 
 
-def _learn_incomplete(names: Sequence[str], x: Floats, scale: bool, indicator: bool, bins: int) -> list[Column]:
+def _learn_incomplete(
+    names: Sequence[str], x: Floats, scale: bool, indicator: bool, bins: int
+) -> list[Column]:
     """Learn columns ``[columns, rows]`` with as many missing values each."""
     if np.isinf(x).any():
         for name, values in zip(names, x, strict=True):
@@ -86,7 +97,9 @@ def _learn_incomplete(names: Sequence[str], x: Floats, scale: bool, indicator: b
     center, spread = moments(observed, np.abs(observed).max(axis=1))
     spread = spread * float(np.sqrt(n_observed / n_rows))
     missing = (n_rows - n_observed) / n_rows
-    return _columns(names, observed, center.tolist(), center, spread, scale, bins, indicator, missing)
+    return _columns(
+        names, observed, center.tolist(), center, spread, scale, bins, indicator, missing
+    )
 
 
 def _columns(
@@ -106,12 +119,26 @@ def _columns(
     usual, whole = ([], []) if all(constant) else _usual_of_many(x)
     for i, (name, fill) in enumerate(zip(names, fills, strict=True)):
         if constant[i]:
-            columns.append(Column(name, "constant", fill=fill, indicator=indicator, missing=missing))
+            columns.append(
+                Column(name, "constant", fill=fill, indicator=indicator, missing=missing)
+            )
             continue
         mean, divisor = (float(center[i]), float(spread[i])) if scale else (0.0, 1.0)
         knots = learn_knots(x[i], bins) if bins > 0 else None
         columns.append(
-            Column(name, "numeric", fill, mean, divisor, None, indicator, knots, usual[i], whole[i], missing)
+            Column(
+                name,
+                "numeric",
+                fill,
+                mean,
+                divisor,
+                None,
+                indicator,
+                knots,
+                usual[i],
+                whole[i],
+                missing,
+            )
         )
     return columns
 
@@ -185,7 +212,9 @@ def moments(x: Floats, largest: Floats) -> tuple[Floats, Floats]:
     """
     if x.shape[1] >= _LONG and len(x) > 1:  # one after the other in the same memory
         each = [moments(x[i : i + 1], largest[i : i + 1]) for i in range(len(x))]
-        return np.concatenate([mean for mean, _ in each]), np.concatenate([spread for _, spread in each])
+        return np.concatenate([mean for mean, _ in each]), np.concatenate(
+            [spread for _, spread in each]
+        )
     exponent = np.frexp(largest)[1]
     exponent[np.abs(exponent) < _FAR] = 0
     if exponent.any():

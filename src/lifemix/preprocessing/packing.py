@@ -68,7 +68,9 @@ class ArrayPart:
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shape, tuple) or not all(type(size) is int and size >= 0 for size in self.shape):
+        if not isinstance(self.shape, tuple) or not all(
+            type(size) is int and size >= 0 for size in self.shape
+        ):
             raise ValueError(f"the shape of an array must be whole numbers; got {self.shape!r:.60}")
 
     def block(self, name: str) -> Block:
@@ -120,15 +122,21 @@ class VisitsPart:
 
     def __post_init__(self) -> None:
         masked, n_columns = self.masked, len(self.table.columns_)
-        if list(masked) != sorted(set(masked)) or (masked and not 0 <= masked[0] <= masked[-1] < n_columns):
+        if list(masked) != sorted(set(masked)) or (
+            masked and not 0 <= masked[0] <= masked[-1] < n_columns
+        ):
             raise ValueError(f"masked must be ascending numbers of columns; got {masked!r:.60}")
         if type(self.max_visits) is not int or self.max_visits < 1:
             raise ValueError(f"max_visits must be at least 1; got {self.max_visits!r:.60}")
         if not (0 < self.time_scale < math.inf and 0 < self.gap_scale < math.inf):
-            raise ValueError(f"the scales must be above 0; got {self.time_scale} and {self.gap_scale}")
+            raise ValueError(
+                f"the scales must be above 0; got {self.time_scale} and {self.gap_scale}"
+            )
 
     @classmethod
-    def learn(cls, table: TabularPreprocessor, histories: Histories, max_visits: int | None) -> VisitsPart:
+    def learn(
+        cls, table: TabularPreprocessor, histories: Histories, max_visits: int | None
+    ) -> VisitsPart:
         """Learn from the visits of the training rows, each once."""
         visits, starts, stops = histories.parts()
         longest = int((stops - starts).max(initial=0))
@@ -166,18 +174,24 @@ class VisitsPart:
     def write(self, source: Any, out: Singles) -> None:
         """Write the numbers of histories."""
         if not isinstance(source, Histories):
-            raise CovariateError(f"training had histories here; got {type(source).__name__}. Use Histories.from_long.")
+            raise CovariateError(
+                f"training had histories here; got {type(source).__name__}. Use Histories.from_long."
+            )
         visits, starts, stops = source.parts()
         count = np.minimum(stops - starts, self.max_visits)
         out[:, 0] = count
         last = np.nan_to_num(source.last_times)
         until = np.where(np.isnan(source.at), last, source.at)
         out[:, 1] = until / self.time_scale
-        out[:, 2] = np.where(count > 0, np.log1p(np.maximum(until - last, 0.0) / self.gap_scale), 0.0)
+        out[:, 2] = np.where(
+            count > 0, np.log1p(np.maximum(until - last, 0.0) / self.gap_scale), 0.0
+        )
         if not len(visits):
             return
         features = self._features(visits)
-        steps = out[:, HEAD:].reshape(len(out), self.max_visits, features.shape[1])  # a copy: out is a part of rows
+        steps = out[:, HEAD:].reshape(
+            len(out), self.max_visits, features.shape[1]
+        )  # a copy: out is a part of rows
         places = np.arange(self.max_visits)
         present = places < count[:, None]
         steps[present] = features[((stops - count)[:, None] + places)[present]]

@@ -17,7 +17,9 @@ __all__ = ["encode_piecewise", "learn_knots"]
 
 Floats = NDArray[np.float64]
 
-_OUTER = 0.005  # share of the values beyond each outer knot: extremes shape nothing, and are not stored
+_OUTER = (
+    0.005  # share of the values beyond each outer knot: extremes shape nothing, and are not stored
+)
 
 
 def learn_knots(x: Floats, bins: int) -> tuple[float, ...] | None:
@@ -26,7 +28,9 @@ def learn_knots(x: Floats, bins: int) -> tuple[float, ...] | None:
     With two knots or one there is nothing to bend: a column of two values, or of one value and rare others.
     """
     values = np.quantile(x, np.linspace(_OUTER, 1 - _OUTER, bins + 1), method="nearest")
-    _, first = np.unique(values / 2, return_index=True)  # halves, which ``encode_piecewise`` subtracts, must differ too
+    _, first = np.unique(
+        values / 2, return_index=True
+    )  # halves, which ``encode_piecewise`` subtracts, must differ too
     knots = values[first]
     return tuple(knots.tolist()) if len(knots) > 2 else None
 
@@ -35,4 +39,6 @@ def encode_piecewise(x: Floats, knots: tuple[float, ...]) -> Floats:
     """Return the encoding (n, bins) of ``x`` (n,)."""
     left, right = np.asarray(knots[:-1]), np.asarray(knots[1:])
     inside = np.clip(x[:, None], left, right)
-    return (inside / 2 - left / 2) / (right / 2 - left / 2) - 0.5  # halves: the difference of two numbers may overflow
+    return (inside / 2 - left / 2) / (
+        right / 2 - left / 2
+    ) - 0.5  # halves: the difference of two numbers may overflow

@@ -72,7 +72,11 @@ class ColumnData:
         """The column as it was given."""
         if self._whole_column is not None:
             return self._whole_column.values.iloc[self._rows]
-        return pd.Series(self._values, copy=False) if isinstance(self._values, np.ndarray) else self._values
+        return (
+            pd.Series(self._values, copy=False)
+            if isinstance(self._values, np.ndarray)
+            else self._values
+        )
 
     @cached_property
     def kind(self) -> Literal["numeric", "categorical"]:
@@ -322,7 +326,9 @@ def _holds_numbers(name: str, values: pd.Series[Any]) -> bool:
     if pd.api.types.is_object_dtype(dtype):
         return _objects_are_numbers(name, values)
     if pd.api.types.is_complex_dtype(dtype):
-        raise CovariateError(f"Complex data not supported: column {name!r} is {dtype}. Give real numbers.")
+        raise CovariateError(
+            f"Complex data not supported: column {name!r} is {dtype}. Give real numbers."
+        )
     if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         return True
     if pd.api.types.is_string_dtype(dtype):
@@ -341,7 +347,9 @@ def _objects_are_numbers(name: str, values: pd.Series[Any]) -> bool:
 
 def _refuse_objects(name: str, objects: Iterable[Any], types: set[type]) -> None:
     """Raise ``CovariateError`` if one of the types cannot be a level: a date, a Decimal, a tuple, ..."""
-    forbidden = tuple(kind for kind in types if not issubclass(kind, (str, pd.Interval, *_NUMBERS, *_MISSING)))
+    forbidden = tuple(
+        kind for kind in types if not issubclass(kind, (str, pd.Interval, *_NUMBERS, *_MISSING))
+    )
     if forbidden:
         example = next(value for value in objects if isinstance(value, forbidden))
         raise _wrong_type(name, f"{type(example).__name__} objects such as {example!r:.60}")
@@ -383,8 +391,13 @@ def _factorize(name: str, values: pd.Series[Any]) -> tuple[Codes, tuple[str, ...
     Values with the same text are one level: 3 and 3.0 are both ``"3"``, True is ``"True"`` and not ``"1"``.
     """
     if len(values) <= FEW and (few := few_labels(values)) is not None:
-        places = {text: i for i, text in enumerate(dict.fromkeys(text for text in few if text is not None))}
-        return np.array([-1 if text is None else places[text] for text in few], dtype=np.intp), tuple(places)
+        places = {
+            text: i
+            for i, text in enumerate(dict.fromkeys(text for text in few if text is not None))
+        }
+        return np.array(
+            [-1 if text is None else places[text] for text in few], dtype=np.intp
+        ), tuple(places)
     if values.isna().all():
         return np.full(len(values), -1, dtype=np.intp), ()
     codes, uniques = pd.factorize(_distinguishable(name, values))

@@ -52,9 +52,13 @@ class _NumericColumn:
         self.n_observed += len(observed)
         share = len(observed) / self.n_observed
         distance = float(mean[0]) - self.mean
-        with np.errstate(over="ignore", invalid="ignore"):  # learned() refuses a variance that is not finite
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # learned() refuses a variance that is not finite
             between = np.float64(distance) * distance * share * (1 - share)
-            self.variance = float(self.variance * (1 - share) + spread[0] * spread[0] * share + between)
+            self.variance = float(
+                self.variance * (1 - share) + spread[0] * spread[0] * share + between
+            )
         self.mean += distance * share
         self.least, self.most = min(self.least, least), max(self.most, most)
         self.whole = self.whole and bool((observed == np.rint(observed)).all())
@@ -68,7 +72,10 @@ class _NumericColumn:
                 f"column {self.name!r} has numbers up to {max(-self.least, self.most)}; their squares overflow. Scale "
                 "the column, or replace a code for unknown by a missing value."
             )
-        fill, observed_share = (rules.fill_values or {}).get(self.name), self.n_observed / self.n_rows
+        fill, observed_share = (
+            (rules.fill_values or {}).get(self.name),
+            self.n_observed / self.n_rows,
+        )
         mean, spread = self.mean, float(np.sqrt(self.variance)) * float(np.sqrt(observed_share))
         if fill is not None and observed_share < 1:
             distance = float(fill) - mean
@@ -86,7 +93,19 @@ class _NumericColumn:
         usual = usual_of(observed, self.least, self.most, self.whole)
         knots = learn_knots(observed, bins) if bins > 0 else None
         center, divisor = (mean, spread) if rules.scale else (0.0, 1.0)
-        return Column(self.name, "numeric", fill, center, divisor, None, indicator, knots, usual, self.whole, missing)
+        return Column(
+            self.name,
+            "numeric",
+            fill,
+            center,
+            divisor,
+            None,
+            indicator,
+            knots,
+            usual,
+            self.whole,
+            missing,
+        )
 
 
 @dataclass
@@ -102,7 +121,9 @@ class _LabelColumn:
         """Add rows; refuse the column as soon as it has too many levels."""
         codes, levels = ColumnData(self.name, values).coded
         counts = np.bincount(codes[codes >= 0], minlength=len(levels)).tolist()
-        self.counts.update({level: count for level, count in zip(levels, counts, strict=True) if count})
+        self.counts.update(
+            {level: count for level, count in zip(levels, counts, strict=True) if count}
+        )
         self.n_rows += len(codes)
         if len(self.counts) > self.max_levels:
             raise CovariateError(
@@ -125,7 +146,9 @@ class _LabelColumn:
         missing = (self.n_rows - sum(counts.values())) / self.n_rows
         indicator = bool(rules.missing_indicators) and missing > 0
         fill = mode_of(counts)
-        return Column(self.name, kind, fill=fill, levels=tuple(counts), indicator=indicator, missing=missing)
+        return Column(
+            self.name, kind, fill=fill, levels=tuple(counts), indicator=indicator, missing=missing
+        )
 
 
 class RunningStatistics:
@@ -133,7 +156,8 @@ class RunningStatistics:
 
     def __init__(self, columns: Sequence[str], labels: Sequence[str], max_levels: int) -> None:
         self.columns: dict[str, _NumericColumn | _LabelColumn] = {
-            name: _LabelColumn(name, max_levels) if name in labels else _NumericColumn(name) for name in columns
+            name: _LabelColumn(name, max_levels) if name in labels else _NumericColumn(name)
+            for name in columns
         }
 
     def add(self, frame: pd.DataFrame) -> None:
@@ -151,7 +175,9 @@ class RunningStatistics:
             refuse_free_text(ColumnData(name, sample[name]))
         if preprocessor is None:
             if labels:
-                raise CovariateError(f"preprocessor=None takes numbers only; got labels in {labels}. Use 'auto'.")
+                raise CovariateError(
+                    f"preprocessor=None takes numbers only; got labels in {labels}. Use 'auto'."
+                )
             return Passthrough(list(self.columns), named=True)
         rules = TabularPreprocessor() if isinstance(preprocessor, str) else preprocessor
 

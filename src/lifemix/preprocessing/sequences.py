@@ -64,7 +64,10 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
     parts_: dict[str, Part]
 
     def __init__(
-        self, table: TabularPreprocessor | None = None, max_visits: int | None = None, sequences: bool = True
+        self,
+        table: TabularPreprocessor | None = None,
+        max_visits: int | None = None,
+        sequences: bool = True,
     ) -> None:
         self.table = table
         self.max_visits = max_visits
@@ -92,7 +95,9 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
         """
         Whole(1, optional=True)("max_visits", self.max_visits)
         if self.table is not None and not isinstance(self.table, TabularPreprocessor):
-            raise SettingError(f"table must be a TabularPreprocessor or None; got {type(self.table).__name__}.")
+            raise SettingError(
+                f"table must be a TabularPreprocessor or None; got {type(self.table).__name__}."
+            )
         table = TabularPreprocessor() if self.table is None else self.table
         self.parts_ = {}
         for name, source in _sources(X, self.sequences).items():
@@ -137,10 +142,15 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
             Where a source is missing or has another shape; the message names it.
         """
         check_is_fitted(self, "parts_")
-        sources = _sources(X, {name for name, part in self.parts_.items() if isinstance(part, VisitsPart)})
+        sources = _sources(
+            X, {name for name, part in self.parts_.items() if isinstance(part, VisitsPart)}
+        )
         if list(sources) != list(self.parts_):
             sources = self._matched(sources)
-        result = np.zeros((len(next(iter(sources.values()))), sum(block.width for block in self.blocks_)), np.float32)
+        result = np.zeros(
+            (len(next(iter(sources.values()))), sum(block.width for block in self.blocks_)),
+            np.float32,
+        )
         start = 0
         for name, part in self.parts_.items():
             width = part.block(name).width
@@ -194,7 +204,9 @@ def _sources(X: Any, sequences: bool | set[str]) -> dict[str, Any]:
             f"{getattr(X, 'shape', None)}."
         )
     for name, source in found.items():
-        if isinstance(source, ArrayRows) and (sequences is True or (sequences and name in sequences)):
+        if isinstance(source, ArrayRows) and (
+            sequences is True or (sequences and name in sequences)
+        ):
             with _naming(name):
                 found[name] = Histories.from_array(source.values)
     return found

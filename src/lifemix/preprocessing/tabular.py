@@ -135,7 +135,12 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         table, named = as_table(X)
         _check_size(table)
         fills = self._checked_fills(list(table.columns))
-        rules = (self.scale, self.missing_indicators, self.max_levels, _checked_bins(self.numbers, self.bins))
+        rules = (
+            self.scale,
+            self.missing_indicators,
+            self.max_levels,
+            _checked_bins(self.numbers, self.bins),
+        )
         columns = learn_columns(table, fills, *rules)
         _warn_about_columns_without_effect(columns)
         self._learn(columns, named)
@@ -189,11 +194,16 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def _matrix(self, X: Any, single: bool = False) -> Floats:
         """Return the table as numbers, in single precision where that is asked for."""
         check_is_fitted(self, "columns_")
-        if not hasattr(self, "feature_names_in_") and (few := array_of_few(self._encoding, X, single)) is not None:
+        if (
+            not hasattr(self, "feature_names_in_")
+            and (few := array_of_few(self._encoding, X, single)) is not None
+        ):
             return few
         table, named = as_table(X)
         names = [column.name for column in self.columns_]
-        table = match_columns(table, named, names, hasattr(self, "feature_names_in_"), type(self).__name__)
+        table = match_columns(
+            table, named, names, hasattr(self, "feature_names_in_"), type(self).__name__
+        )
         return self._encoding.matrix(table, single)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -231,7 +241,9 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         outputs = Counter(output for column in columns for output in column.outputs)
         twice = [output for output, count in outputs.items() if count > 1]
         if twice:
-            raise CovariateError(f"two outputs would be called {twice}; rename one of the columns they come from.")
+            raise CovariateError(
+                f"two outputs would be called {twice}; rename one of the columns they come from."
+            )
         self.columns_ = tuple(columns)
         self._encoding = Encoding(columns)
         self.n_features_in_ = len(columns)
@@ -273,9 +285,13 @@ def _checked_bins(numbers: object, bins: object) -> int:
 
 def _check_size(table: pd.DataFrame | TableData) -> None:
     if table.shape[1] == 0:
-        raise CovariateError(f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required. Add one.")
+        raise CovariateError(
+            f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required. Add one."
+        )
     if len(table) == 0:
-        raise CovariateError(f"X has 0 sample(s) (shape={table.shape}) while a minimum of 1 is required. Add one.")
+        raise CovariateError(
+            f"X has 0 sample(s) (shape={table.shape}) while a minimum of 1 is required. Add one."
+        )
 
 
 def _warn_about_columns_without_effect(columns: list[Column]) -> None:

@@ -92,13 +92,17 @@ def start_stop(
     stop = ends["stop"].to_numpy()
     if (number < 0).any():
         names = table[subject].to_numpy()[number < 0][:3].tolist()
-        warn_user(f"{int((number < 0).sum())} visits of subjects without an outcome are left out, such as {names}.")
+        warn_user(
+            f"{int((number < 0).sum())} visits of subjects without an outcome are left out, such as {names}."
+        )
     kept = (number >= 0) & (at < np.where(number >= 0, stop[number], 0.0))
     known = _carried_forward(covariates[kept], number[kept], np.maximum(at[kept], 0.0), at[kept])
     known = _with_first_intervals(known, len(ends), begin)
     order = known["number"].to_numpy()
     last = np.diff(order, append=-1) != 0
-    rows = pd.DataFrame({subject: ends[subject].to_numpy()[order], "start": known["start"].to_numpy()})
+    rows = pd.DataFrame(
+        {subject: ends[subject].to_numpy()[order], "start": known["start"].to_numpy()}
+    )
     rows["stop"] = np.where(last, stop[order], np.append(rows["start"].to_numpy()[1:], 0.0))
     rows["event"] = np.where(last, ends["event"].to_numpy()[order], 0)
     fixed = ends.drop(columns=[subject, "stop", "event"]).iloc[order].reset_index(drop=True)
@@ -153,7 +157,9 @@ def _with_first_intervals(known: pd.DataFrame, n_subjects: int, begin: str) -> p
     seen = np.unique(known["number"])
     if begin == "first_visit":
         if len(seen) < n_subjects:
-            warn_user(f"{n_subjects - len(seen)} of {n_subjects} subjects have no visit before their end: left out.")
+            warn_user(
+                f"{n_subjects - len(seen)} of {n_subjects} subjects have no visit before their end: left out."
+            )
         return known
     from_origin = known["number"][known["start"] == 0]
     missing = np.setdiff1d(np.arange(n_subjects), from_origin)
@@ -168,7 +174,9 @@ def _times(column: Any, name: str) -> Any:
     try:
         values = pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers; got {column.dtype}, such as {column.iloc[0]!r}.") from None
+        raise InputError(
+            f"{name} must be numbers; got {column.dtype}, such as {column.iloc[0]!r}."
+        ) from None
     if not np.isfinite(values).all():
         bad = int(np.flatnonzero(~np.isfinite(values))[0])
         raise InputError(
@@ -181,7 +189,9 @@ def _times(column: Any, name: str) -> Any:
 def _check_columns(frame: pd.DataFrame, names: list[str], where: str) -> None:
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise InputError(f"{where} must have the columns {names}; got {list(frame.columns)}, without {missing}.")
+        raise InputError(
+            f"{where} must have the columns {names}; got {list(frame.columns)}, without {missing}."
+        )
 
 
 def _check_names(names: list[Any], reserved: tuple[str, ...]) -> None:

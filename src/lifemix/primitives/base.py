@@ -19,7 +19,23 @@ __all__ = ["Primitive", "registered_name"]
 
 # log S at the ends of the panels over which an exported program integrates: from a probability of 1e-14 to one of
 # exp(-64) being left.
-_PANEL_LEVELS = (-1.3e-14, -1e-9, -1e-6, -1e-4, -3e-3, -0.03, -0.15, -0.4, -0.8, -1.5, -3.0, -6.0, -12.0, -24.0, -64.0)
+_PANEL_LEVELS = (
+    -1.3e-14,
+    -1e-9,
+    -1e-6,
+    -1e-4,
+    -3e-3,
+    -0.03,
+    -0.15,
+    -0.4,
+    -0.8,
+    -1.5,
+    -3.0,
+    -6.0,
+    -12.0,
+    -24.0,
+    -64.0,
+)
 _ONE_DEVIATION = (-0.1727, -1.8410)  # log S at the normal distribution's minus one and plus one
 
 
@@ -83,7 +99,9 @@ class Primitive(ABC):
     has_slopes: ClassVar[bool] = False
     registered: ClassVar[dict[str, type[Primitive]]] = {}
 
-    def __init_subclass__(cls, *, name: str | None = None, label: str | None = None, **options: Any) -> None:
+    def __init_subclass__(
+        cls, *, name: str | None = None, label: str | None = None, **options: Any
+    ) -> None:
         super().__init_subclass__(**options)
         if name is not None:
             cls.name, cls.label = registered_name(name), label or name
@@ -324,7 +342,9 @@ class Primitive(ABC):
             By default all parameters are 0, in a unit of time that puts the median where it should be.
         """
         plain = cls(*(torch.zeros_like(location) for _ in cls.parameter_names()), *fixed)
-        median = plain.inverse_log_survival(torch.full_like(location, -torch.log(torch.tensor(2.0)).item()))
+        median = plain.inverse_log_survival(
+            torch.full_like(location, -torch.log(torch.tensor(2.0)).item())
+        )
         return plain.rescaled(location - torch.log(median))
 
     def displaced(self, steps: Tensor) -> Self:
@@ -340,7 +360,10 @@ class Primitive(ABC):
         Primitive
             The distribution that was moved: where a component of the mixture starts.
         """
-        ends = [torch.log(self.inverse_log_survival(torch.full_like(steps, level))) for level in _ONE_DEVIATION]
+        ends = [
+            torch.log(self.inverse_log_survival(torch.full_like(steps, level)))
+            for level in _ONE_DEVIATION
+        ]
         return self.rescaled(steps * (ends[1] - ends[0]) / 2)
 
     def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
@@ -384,7 +407,9 @@ class Primitive(ABC):
         return log_t
 
     @classmethod
-    def value_and_slopes(cls, prepared: Tensor, happened: Tensor, parameters: Tensor, slopes: Tensor) -> Tensor:
+    def value_and_slopes(
+        cls, prepared: Tensor, happened: Tensor, parameters: Tensor, slopes: Tensor
+    ) -> Tensor:
         """Return what a training step needs of a batch, if the primitive ``has_slopes``; else it uses autograd.
 
         Parameters
@@ -440,7 +465,9 @@ class Primitive(ABC):
         """
         return torch.exp(self.log_pdf(torch.exp(log_t)) + log_t)
 
-    def survival_and_density_curve(self, log_t: Tensor, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def survival_and_density_curve(
+        self, log_t: Tensor, out: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return ``survival_curve`` and ``density_curve``, for less than the cost of both where they share something.
 
         Parameters
@@ -467,7 +494,9 @@ class Primitive(ABC):
         """
         first = self.parameters[0]
         levels = torch.tensor(_PANEL_LEVELS, dtype=first.dtype, device=first.device)
-        edges = torch.log(self.map(lambda parameter: parameter[..., None]).inverse_log_survival(levels))
+        edges = torch.log(
+            self.map(lambda parameter: parameter[..., None]).inverse_log_survival(levels)
+        )
         kinks = self.kinks()
         return edges if kinks is None else torch.cat([edges, kinks], dim=-1).sort(dim=-1).values
 

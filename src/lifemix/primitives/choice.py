@@ -50,7 +50,9 @@ def families_of(primitive: Any, k: int) -> list[type[Primitive]]:
     return [primitive_class(primitive)] * k
 
 
-def choose_families(primitive: Any, k: int, n_events: int, cure: bool = False) -> type[Primitive] | Places:
+def choose_families(
+    primitive: Any, k: int, n_events: int, cure: bool = False
+) -> type[Primitive] | Places:
     """Return the family of all components, or those of each event type where they differ or some may be cured."""
     if _is_one(primitive) and not cure:
         return primitive_class(primitive)
@@ -90,7 +92,11 @@ def _is_one(primitive: Any) -> bool:
 
 def _by_event(primitive: Any) -> bool:
     """Tell whether families are given event type by event type."""
-    return isinstance(primitive, Mapping) and bool(primitive) and all(type(code) is int for code in primitive)
+    return (
+        isinstance(primitive, Mapping)
+        and bool(primitive)
+        and all(type(code) is int for code in primitive)
+    )
 
 
 def primitive_names(primitive: Any) -> Any:

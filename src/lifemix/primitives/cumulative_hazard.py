@@ -80,7 +80,9 @@ class CumulativeHazard(Primitive):
         log_h, log_rate = self.log_hazards(_finite(log_t))
         return torch.exp(log_rate - torch.exp(saturate(log_h)))
 
-    def survival_and_density_curve(self, log_t: Tensor, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def survival_and_density_curve(
+        self, log_t: Tensor, out: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         log_h, log_rate = self.log_hazards(_finite(log_t))
         cumulative_hazard = torch.exp(saturate(log_h))
         return torch.exp(-cumulative_hazard), torch.exp(log_rate - cumulative_hazard)

@@ -20,18 +20,32 @@ from torch import Tensor
 
 from .stable import log1mexp
 
-__all__ = ["density", "inverse", "log_density", "log_moment", "log_tails", "survival", "survival_without_branches"]
+__all__ = [
+    "density",
+    "inverse",
+    "log_density",
+    "log_moment",
+    "log_tails",
+    "survival",
+    "survival_without_branches",
+]
 
 _FARTHEST = 1e8  # of w, and
 _STEEPEST = 50.0  # of q w, where they saturate: log S is -1e20 or so there
-_RULES = {torch.float32: (-2.7, 4.3, 0.28), torch.float64: (-3.4, 5.8, 0.165)}  # first, last node, distance
+_RULES = {
+    torch.float32: (-2.7, 4.3, 0.28),
+    torch.float64: (-3.4, 5.8, 0.165),
+}  # first, last node, distance
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 _LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
 _TERMS = {torch.float32: 5, torch.float64: 12}  # of the series
 _MAX_STEPS = 60
 _LEAST_Q = 0.01  # above, PyTorch's incomplete gamma functions have nine digits
 _LEAST_TAIL = 1e-250  # below, they lose digits
-_CLOSE = {torch.float32: 1e-5, torch.float64: 1e-11}  # the error is of the order of the square of the last step
+_CLOSE = {
+    torch.float32: 1e-5,
+    torch.float64: 1e-11,
+}  # the error is of the order of the square of the last step
 _LINE = 1e-3  # of q, below which an exported program takes S for a line in q
 _LOG_TINY = -60.0
 _NEAR = 0.3  # where the series of phi are exact
@@ -79,7 +93,9 @@ def log_density(w: Tensor, q: Tensor) -> Tensor:
 
 def log_tails(w: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
     """``log S(w; q)`` and ``log F(w; q)``."""
-    if w.dtype == torch.float64 and not (torch.is_grad_enabled() and (w.requires_grad or q.requires_grad)):
+    if w.dtype == torch.float64 and not (
+        torch.is_grad_enabled() and (w.requires_grad or q.requires_grad)
+    ):
         return _log_values(*torch.broadcast_tensors(w, q))
     result: tuple[Tensor, Tensor] = _LogTails.apply(*torch.broadcast_tensors(w, q))  # type: ignore[no-untyped-call]
     return result
@@ -142,15 +158,22 @@ def inverse(log_s: Tensor, q: Tensor) -> Tensor:
     log_f = log1mexp(-log_s, torch.log(-log_s))
     early = log_f < log_s
     goal = torch.where(early, log_f, log_s)
-    far = -torch.special.ndtri(torch.exp(goal.clamp(min=-80.0 if goal.dtype == torch.float32 else -600.0)))
+    far = -torch.special.ndtri(
+        torch.exp(goal.clamp(min=-80.0 if goal.dtype == torch.float32 else -600.0))
+    )
     turned = torch.where(early, -q, q).clamp(min=1e-6)  # where positive, the tail is short
     far = torch.where(
-        turned > 1e-6, torch.minimum(far, torch.log1p(turned**2 * (2 - goal) + turned * far) / turned), far
+        turned > 1e-6,
+        torch.minimum(far, torch.log1p(turned**2 * (2 - goal) + turned * far) / turned),
+        far,
     )
     w = torch.where(early, -far, far)
     for _ in range(_MAX_STEPS):
         survival, cdf = log_tails(w, q)
-        value, gap = torch.where(early, cdf, survival), torch.where(early, log_f - cdf, log_s - survival)
+        value, gap = (
+            torch.where(early, cdf, survival),
+            torch.where(early, log_f - cdf, log_s - survival),
+        )
         slope = torch.exp(_density(*_saturated(w, q))[0] - value) * torch.where(early, 1.0, -1.0)
         reach = 2 + w.abs()
         step = torch.minimum(torch.maximum(gap / slope, -reach), reach)
@@ -171,7 +194,11 @@ def log_moment(sigma: Tensor, q: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor
     log1p = torch.log1p(s)
     far = torch.where(near, 1.0, s)
     psi = ((1 + far) * torch.log1p(far) - far) / far.square()
-    close, psi_near, ratio_near = torch.where(near, s, 0.0), torch.zeros_like(s), torch.zeros_like(s)
+    close, psi_near, ratio_near = (
+        torch.where(near, s, 0.0),
+        torch.zeros_like(s),
+        torch.zeros_like(s),
+    )
     for n in range(_TERMS[s.dtype], -1, -1):  # sum (-s)**n / ((n + 1) (n + 2)), and log(1 + s) / s
         psi_near = psi_near * close + (-1) ** n / ((n + 1) * (n + 2))
         ratio_near = ratio_near * close + (-1) ** n / (n + 1)
@@ -199,7 +226,9 @@ def _saturated(w: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
     """Return arguments of which exp(q w) is a number that can be multiplied."""
     w = w.clamp(-_FARTHEST, _FARTHEST)
     size = w.abs().clamp(min=1e-30)
-    return torch.where(w * q > _STEEPEST, torch.sign(w) * torch.minimum(size, _STEEPEST / q.abs()), w), q
+    return torch.where(
+        w * q > _STEEPEST, torch.sign(w) * torch.minimum(size, _STEEPEST / q.abs()), w
+    ), q
 
 
 def _density(w: Tensor, q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -234,7 +263,9 @@ def _tail(w: Tensor, q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     # q < 0
     one, one_slope, two, two_slope = _phi(torch.where(rising, 0.0, -r))
     exponent = torch.where(rising, exponent, a * v * one + v.square() * two)
-    slope = torch.where(rising, slope, a_slope * v * one + a * v.square() * one_slope + v**3 * two_slope)
+    slope = torch.where(
+        rising, slope, a_slope * v * one + a * v.square() * one_slope + v**3 * two_slope
+    )
     terms = torch.exp(-exponent) * weight
     integral = scale * terms.sum(-1)
     by_q = density_by_q - scale * (terms * slope).sum(-1) / integral

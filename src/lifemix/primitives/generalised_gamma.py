@@ -56,7 +56,9 @@ class GeneralisedGamma(LogGamma, name="generalised-gamma", label="generalised ga
 
     def tail_index(self) -> Tensor:
         falling = self.q < 0
-        return torch.where(falling, torch.exp(-self.log_sigma) / torch.where(falling, -self.q, 1.0), torch.inf)
+        return torch.where(
+            falling, torch.exp(-self.log_sigma) / torch.where(falling, -self.q, 1.0), torch.inf
+        )
 
     @classmethod
     def javascript(cls) -> str:

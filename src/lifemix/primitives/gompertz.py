@@ -55,7 +55,9 @@ class Gompertz(CumulativeHazard, name="gompertz", label="Gompertz"):
 
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
         # H = h at t = log(1 + aging * h / rate) / aging, and never where the logarithm's argument is not positive
-        constant = torch.exp(torch.log(-log_s) - self.log_rate)  # the time if the hazard stayed as at the origin
+        constant = torch.exp(
+            torch.log(-log_s) - self.log_rate
+        )  # the time if the hazard stayed as at the origin
         y = self.aging * constant
         ever = y > -1
         near = y.abs() < 1e-8
@@ -68,7 +70,10 @@ class Gompertz(CumulativeHazard, name="gompertz", label="Gompertz"):
         return cls(-location, torch.zeros_like(location))
 
     def displaced(self, steps: Tensor) -> Self:
-        early, late = (torch.log(self.inverse_log_survival(torch.full_like(steps, at))) for at in _ONE_DEVIATION)
+        early, late = (
+            torch.log(self.inverse_log_survival(torch.full_like(steps, at)))
+            for at in _ONE_DEVIATION
+        )
         deviation = torch.where(torch.isfinite(late), (late - early) / 2, 1.0)
         return self.rescaled(steps * deviation)
 
@@ -78,7 +83,11 @@ class Gompertz(CumulativeHazard, name="gompertz", label="Gompertz"):
 
     def cure_fraction(self) -> Tensor:
         falling = self.aging < 0
-        return torch.where(falling, torch.exp(torch.exp(self.log_rate) / torch.where(falling, self.aging, -1.0)), 0.0)
+        return torch.where(
+            falling,
+            torch.exp(torch.exp(self.log_rate) / torch.where(falling, self.aging, -1.0)),
+            0.0,
+        )
 
     def tail_index(self) -> Tensor:
         return torch.where(self.aging < 0, torch.zeros_like(self.aging), torch.inf)
@@ -102,4 +111,6 @@ def _log_mean_growth(y: Tensor) -> Tensor:
     size = y.abs().clamp(min=_NEAR)
     far = torch.clamp(y, min=0.0) + log1mexp(size, torch.log(size)) - torch.log(size)
     near = y.clamp(-_NEAR, _NEAR)
-    return torch.where(y.abs() < _NEAR, near / 2 + near**2 / 24 - near**4 / 2880 + near**6 / 181440, far)
+    return torch.where(
+        y.abs() < _NEAR, near / 2 + near**2 / 24 - near**4 / 2880 + near**6 / 181440, far
+    )

@@ -39,7 +39,9 @@ class LogGamma(Primitive):
 
     def log_pdf(self, t: Tensor) -> Tensor:
         _, log_precision, _ = self.log_gamma()
-        at = torch.where(t > 0, t, torch.finfo(t.dtype).tiny)  # the density at the origin is that right beside it
+        at = torch.where(
+            t > 0, t, torch.finfo(t.dtype).tiny
+        )  # the density at the origin is that right beside it
         return log_density(*self._standardised(at)) + log_precision - torch.log(at)
 
     def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,13 +83,17 @@ class LogGamma(Primitive):
         inside = torch.exp(log_mean + log_tails_[1]) + t * torch.exp(self.log_survival(t))
         infinite = (log_mean == torch.inf).broadcast_to(inside.shape)
         if bool(infinite.any()):
-            inside = torch.where(infinite, integral_of_survival(self, torch.zeros_like(t), t), inside)
+            inside = torch.where(
+                infinite, integral_of_survival(self, torch.zeros_like(t), t), inside
+            )
         return torch.where(t > 0, inside, 0.0)
 
     def mean_beyond(self, t: Tensor) -> Tensor:
         log_mean, log_tails_ = self._by_mean(t)
         rest = torch.exp(log_mean + log_tails_[0]) - t * torch.exp(self.log_survival(t))
-        return torch.where(log_mean == torch.inf, torch.inf, torch.where(t > 0, rest.clamp(min=0.0), self.mean()))
+        return torch.where(
+            log_mean == torch.inf, torch.inf, torch.where(t > 0, rest.clamp(min=0.0), self.mean())
+        )
 
     def _by_mean(self, t: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Return the log mean, and log survival and log distribution function weighted by time."""
@@ -95,10 +101,14 @@ class LogGamma(Primitive):
         moment, shape, root, moved = log_moment(torch.exp(-log_precision), q)
         finite = moment < torch.inf
         w = self._standardised(t)[0]
-        tails = log_tails(torch.where(finite, (w - moved) * root, 0.0), torch.where(finite, shape, 0.0))
+        tails = log_tails(
+            torch.where(finite, (w - moved) * root, 0.0), torch.where(finite, shape, 0.0)
+        )
         return location + moment, tails
 
     def _standardised(self, t: Tensor) -> tuple[Tensor, Tensor]:
         location, log_precision, q = self.log_gamma()
         at = torch.where(t > 0, t, 1.0)
-        return limit_gradient(standardise(torch.log(at), location, log_precision)), limit_gradient(q)
+        return limit_gradient(standardise(torch.log(at), location, log_precision)), limit_gradient(
+            q
+        )

@@ -125,7 +125,9 @@ class LogLocationScale(Primitive):
         return value, torch.exp(cls.standard(z, z.new_ones(()))[0] - value)
 
     @classmethod
-    def standard_between(cls, z: Tensor, width: Tensor, log_width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def standard_between(
+        cls, z: Tensor, width: Tensor, log_width: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Return ``log [S(z) - S(z + width)]`` and its slopes: what the training step asks of an interval.
 
         Parameters
@@ -158,7 +160,9 @@ class LogLocationScale(Primitive):
             mean = torch.logsumexp(inside, 0)
             value = torch.where(narrow, mean + log_width, value)
             slope = torch.where(narrow, ((inside - mean).exp_() * slopes).sum(0), slope)
-            at_end = torch.where(narrow, torch.exp(cls.standard(upper, one)[0] - mean) / width, at_end)
+            at_end = torch.where(
+                narrow, torch.exp(cls.standard(upper, one)[0] - mean) / width, at_end
+            )
         return value, slope, at_end * width
 
     @classmethod
@@ -176,7 +180,9 @@ class LogLocationScale(Primitive):
             By default found by bisection.
         """
         nothing = log_s.new_zeros(())
-        return bisect(lambda z: cls.standard(z, nothing)[0] > log_s, torch.full_like(log_s, -_FAR), _FAR)
+        return bisect(
+            lambda z: cls.standard(z, nothing)[0] > log_s, torch.full_like(log_s, -_FAR), _FAR
+        )
 
     @classmethod
     def standard_survival(cls, z: Tensor) -> Tensor:
@@ -279,7 +285,9 @@ class LogLocationScale(Primitive):
         return cls.from_location(location, log_precision)
 
     def displaced(self, steps: Tensor) -> Self:
-        return self.from_location(self.location + steps * torch.exp(-self.log_precision), self.log_precision)
+        return self.from_location(
+            self.location + steps * torch.exp(-self.log_precision), self.log_precision
+        )
 
     def rescaled(self, log_factor: Tensor | float) -> Self:
         return self.from_location(self.location + log_factor, self.log_precision)
@@ -320,14 +328,20 @@ class LogLocationScale(Primitive):
         return torch.where(t > 0, self._log_standard(self.z(torch.where(t > 0, t, 1.0)), 0.0), 0.0)
 
     def log_cdf(self, t: Tensor) -> Tensor:
-        return torch.where(t > 0, self.standard_log_cdf(self.z(torch.where(t > 0, t, 1.0))), -torch.inf)
+        return torch.where(
+            t > 0, self.standard_log_cdf(self.z(torch.where(t > 0, t, 1.0))), -torch.inf
+        )
 
     def log_pdf(self, t: Tensor) -> Tensor:
-        at = torch.where(t > 0, t, torch.finfo(t.dtype).tiny)  # the density at the origin is that right beside it
+        at = torch.where(
+            t > 0, t, torch.finfo(t.dtype).tiny
+        )  # the density at the origin is that right beside it
         return self.log_jacobian(at) + self._log_standard(self.z(at), 1.0)
 
     def log_hazard(self, t: Tensor) -> Tensor:
-        log_survival, slope = self.standard(self.z(torch.where(t > 0, t, 1.0)).detach(), t.new_zeros(()))
+        log_survival, slope = self.standard(
+            self.z(torch.where(t > 0, t, 1.0)).detach(), t.new_zeros(())
+        )
         late = torch.log(-slope) + self.log_jacobian(t)  # no difference of two large numbers
         return torch.where((t > 0) & (log_survival < -1), late, super().log_hazard(t))
 
@@ -350,14 +364,20 @@ class LogLocationScale(Primitive):
             The difference and its logarithm.
         """
         ratio = torch.log1p((upper - lower) / lower)
-        return standardise(ratio, torch.zeros_like(ratio), self.log_precision), self.log_precision + torch.log(ratio)
+        return standardise(
+            ratio, torch.zeros_like(ratio), self.log_precision
+        ), self.log_precision + torch.log(ratio)
 
     def log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
         from_origin = lower <= 0
         if on_host(lower.device) and bool(from_origin.all()):
             return self.log_cdf(upper)
         inside = self._log_interval(torch.where(from_origin, upper / 2, lower), upper)
-        return torch.where(from_origin, self.log_cdf(upper), inside) if perhaps_any(from_origin) else inside
+        return (
+            torch.where(from_origin, self.log_cdf(upper), inside)
+            if perhaps_any(from_origin)
+            else inside
+        )
 
     def _log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
         """``log P(lower < T <= upper)`` for ``0 < lower < upper``."""
@@ -374,18 +394,24 @@ class LogLocationScale(Primitive):
 
     def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         precision = self.log_precision.exp()
-        log_survival, slope = self.standard((log_t - self.location).mul_(precision), log_t.new_zeros(()))
+        log_survival, slope = self.standard(
+            (log_t - self.location).mul_(precision), log_t.new_zeros(())
+        )
         return log_survival, slope.mul_(precision)
 
     def survival_curve(self, log_t: Tensor, out: Tensor | None = None) -> Tensor:
         precision = self.log_precision.exp()
-        return self.standard_survival(torch.addcmul(-precision * self.location, precision, log_t, out=out))
+        return self.standard_survival(
+            torch.addcmul(-precision * self.location, precision, log_t, out=out)
+        )
 
     def density_curve(self, log_t: Tensor) -> Tensor:
         precision = self.log_precision.exp()
         return precision * self.standard_density(precision * (log_t - self.location))
 
-    def survival_and_density_curve(self, log_t: Tensor, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def survival_and_density_curve(
+        self, log_t: Tensor, out: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         precision = self.log_precision.exp()
         z = torch.addcmul(-precision * self.location, precision, log_t, out=out)
         survival, density = self.standard_survival_and_density(z)

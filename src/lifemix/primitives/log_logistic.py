@@ -44,7 +44,9 @@ class LogLogistic(LogLocationScale, name="loglogistic", label="log-logistic"):
     log_scale: Tensor
     standard_tail: ClassVar[float] = 1.0
     survival_javascript: ClassVar[str] = "(z) => 1 / (1 + Math.exp(z))"
-    density_javascript: ClassVar[str] = "(z) => { const e = Math.exp(-Math.abs(z)); return e / ((1 + e) * (1 + e)); }"
+    density_javascript: ClassVar[str] = (
+        "(z) => { const e = Math.exp(-Math.abs(z)); return e / ((1 + e) * (1 + e)); }"
+    )
 
     @staticmethod
     def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
@@ -56,7 +58,9 @@ class LogLogistic(LogLocationScale, name="loglogistic", label="log-logistic"):
         return logsigmoid(z), torch.sigmoid(-z)
 
     @classmethod
-    def standard_between(cls, z: Tensor, width: Tensor, log_width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def standard_between(
+        cls, z: Tensor, width: Tensor, log_width: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         upper, width = z + width, width.clamp(min=1e-30)
         left = torch.sigmoid(-upper)
         value = logsigmoid(upper).add_(logsigmoid(-z)).add_(log_width)
@@ -85,7 +89,9 @@ class LogLogistic(LogLocationScale, name="loglogistic", label="log-logistic"):
     def log_pdf(self, t: Tensor) -> Tensor:
         z = self.z(t)
         inside = self.log_jacobian(t) + logsigmoid(z) + logsigmoid(-z)
-        at_origin = torch.where(self.log_shape == 0, -self.log_scale, -torch.sign(self.log_shape) * torch.inf)
+        at_origin = torch.where(
+            self.log_shape == 0, -self.log_scale, -torch.sign(self.log_shape) * torch.inf
+        )
         return torch.where(t == 0, at_origin, inside)
 
     def _log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
@@ -99,19 +105,27 @@ class LogLogistic(LogLocationScale, name="loglogistic", label="log-logistic"):
 
     def mean(self) -> Tensor:
         angle = math.pi * torch.exp(-self.log_shape)
-        finite = torch.exp(self.log_scale) * angle / torch.sin(torch.where(self.log_shape > 0, angle, 1.0))
+        finite = (
+            torch.exp(self.log_scale)
+            * angle
+            / torch.sin(torch.where(self.log_shape > 0, angle, 1.0))
+        )
         return torch.where(self.log_shape > 0, finite, torch.inf)
 
     def rmst(self, t: Tensor) -> Tensor:
         # In three parts of z: a series to -1, Gauss-Legendre to 1, a series beyond.
-        z, shape, log_scale = torch.broadcast_tensors(self.z(t), torch.exp(self.log_shape), self.log_scale)
+        z, shape, log_scale = torch.broadcast_tensors(
+            self.z(t), torch.exp(self.log_shape), self.log_scale
+        )
         early = _power_series(z.clamp(-1e30, -1.0), shape)
         middle = _middle(z.clamp(-1.0, 1.0), shape)
         late = _late(z.clamp(min=1.0), shape)
         return torch.exp(log_scale) * (early + middle + late)
 
     def mean_beyond(self, t: Tensor) -> Tensor:
-        z, shape, log_scale = torch.broadcast_tensors(self.z(t), torch.exp(self.log_shape), self.log_scale)
+        z, shape, log_scale = torch.broadcast_tensors(
+            self.z(t), torch.exp(self.log_shape), self.log_scale
+        )
         far = torch.exp(log_scale) * _beyond(z.clamp(min=1.0), shape)
         inside = torch.where(z > 1, far, self.mean() - self.rmst(t))
         return torch.where(shape > 1, inside, torch.inf)
@@ -121,7 +135,9 @@ def _power_series(z: Tensor, shape: Tensor) -> Tensor:
     """Integrate S of scale 1 from 0 to z <= -1: ``t * sum (-1)**n exp(n z) / (1 + n shape)``."""
     n = torch.arange(_TERMS, dtype=z.dtype, device=z.device)
     signs = 1 - 2 * (n % 2)
-    return torch.exp(z / shape) * (signs * torch.exp(n * z[..., None]) / (1 + n * shape[..., None])).sum(-1)
+    return torch.exp(z / shape) * (
+        signs * torch.exp(n * z[..., None]) / (1 + n * shape[..., None])
+    ).sum(-1)
 
 
 def _middle(z: Tensor, shape: Tensor) -> Tensor:
@@ -147,4 +163,6 @@ def _beyond(z: Tensor, shape: Tensor) -> Tensor:
     """Integrate S of scale 1 from z >= 1 to infinity, for shapes above 1."""
     n = torch.arange(1, _TERMS + 1, dtype=z.dtype, device=z.device)
     signs = 2 * (n % 2) - 1
-    return torch.exp(z / shape) * (signs * torch.exp(-n * z[..., None]) / (n * shape[..., None] - 1)).sum(-1)
+    return torch.exp(z / shape) * (
+        signs * torch.exp(-n * z[..., None]) / (n * shape[..., None] - 1)
+    ).sum(-1)

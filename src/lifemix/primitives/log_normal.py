@@ -65,7 +65,9 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
             far = z > _FAR
             hazard = torch.where(far, _far_hazard(z), hazard)
             log_survival = torch.where(far, log_density - hazard.log(), log_survival)
-        return torch.lerp(log_survival, log_density, happened), torch.lerp(hazard, z, happened).neg_()
+        return torch.lerp(log_survival, log_density, happened), torch.lerp(
+            hazard, z, happened
+        ).neg_()
 
     @classmethod
     def standard_before(cls, z: Tensor) -> tuple[Tensor, Tensor]:
@@ -73,7 +75,9 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
         return value, slope.neg_()
 
     @classmethod
-    def standard_between(cls, z: Tensor, width: Tensor, log_width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def standard_between(
+        cls, z: Tensor, width: Tensor, log_width: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         width = width.clamp(max=_Z_LIMIT)
         z = z.clamp(-_Z_LIMIT, _Z_LIMIT)
         middle = torch.add(z, width, alpha=0.5)
@@ -84,9 +88,13 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
         slope, by_width = at_end * 2 - near.add_(far), at_end * width
         narrow = torch.addcmul(width, distance, width) < _NARROW
         if perhaps_any(narrow):
-            found = _by_series(torch.where(narrow, middle, 0.0), torch.where(narrow, width, _NARROW), log_width)
+            found = _by_series(
+                torch.where(narrow, middle, 0.0), torch.where(narrow, width, _NARROW), log_width
+            )
             wide = (value, slope, by_width)
-            value, slope, by_width = (torch.where(narrow, *both) for both in zip(found, wide, strict=True))
+            value, slope, by_width = (
+                torch.where(narrow, *both) for both in zip(found, wide, strict=True)
+            )
         return value, slope, by_width
 
     @staticmethod
@@ -118,7 +126,9 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
         left = torch.where(middle > 0, -(z + width), z)
         right = torch.where(middle > 0, -z, z + width)
         narrow = width * (1 + middle.abs()) < _NARROW
-        by_series = log_width + _log_mean_density(torch.where(narrow, middle, 0.0), torch.where(narrow, width, 0.01))
+        by_series = log_width + _log_mean_density(
+            torch.where(narrow, middle, 0.0), torch.where(narrow, width, 0.01)
+        )
         return torch.where(narrow, by_series, _log_wide(left, right, narrow))
 
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
@@ -147,7 +157,9 @@ def _upper_quantile(log_s: Tensor) -> Tensor:
     near = -torch.special.ndtri(torch.exp(log_s.clamp(min=-600)))
     far = torch.sqrt(-2 * log_s.clamp(max=-100))
     for _ in range(4):
-        far = far + (log_ndtr(-far) - log_s) * torch.special.erfcx(far / math.sqrt(2)) * math.sqrt(math.pi / 2)
+        far = far + (log_ndtr(-far) - log_s) * torch.special.erfcx(far / math.sqrt(2)) * math.sqrt(
+            math.pi / 2
+        )
     return torch.where(log_s > -600, near, far)
 
 
@@ -183,11 +195,17 @@ def _between(middle: Tensor, width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     bend, end_bend = (torch.special.erfcx(x * _ROOT_HALF) for x in (start, last))
     log_survival = (bend * 0.5).log_().addcmul_(start, start, value=-0.5)
     fall = torch.div(bend, end_bend).log_().addcmul_(middle, width)
-    hazard, end_hazard = torch.reciprocal(bend).mul_(_ROOT_TWO_BY_PI), torch.reciprocal(end_bend).mul_(_ROOT_TWO_BY_PI)
+    hazard, end_hazard = (
+        torch.reciprocal(bend).mul_(_ROOT_TWO_BY_PI),
+        torch.reciprocal(end_bend).mul_(_ROOT_TWO_BY_PI),
+    )
     if perhaps_any(across):
         direct = torch.erfc(first * _ROOT_HALF).mul_(0.5).log_()
         at_end = (end_bend * 0.5).log_().addcmul_(last, last, value=-0.5)
-        log_survival, fall = torch.where(across, direct, log_survival), torch.where(across, direct - at_end, fall)
+        log_survival, fall = (
+            torch.where(across, direct, log_survival),
+            torch.where(across, direct - at_end, fall),
+        )
         ahead = torch.square(first).mul_(-0.5).sub_(_HALF_LOG_2PI).sub_(direct).exp_()
         hazard = torch.where(across, ahead, hazard)
     fall.clamp_(min=1e-30)

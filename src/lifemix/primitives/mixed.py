@@ -50,9 +50,13 @@ class Mixed(Primitive):
         for place, member in enumerate(members):
             family, mine = type(member), kind == place
             n_trained = len(family.parameter_names())
-            for at, value in zip(cls.trained_places(family), member.parameters[:n_trained], strict=True):
+            for at, value in zip(
+                cls.trained_places(family), member.parameters[:n_trained], strict=True
+            ):
                 parameters[at] = torch.where(mine, value, parameters[at])
-            for at, value in zip(cls.fixed_places(family), member.parameters[n_trained:], strict=True):
+            for at, value in zip(
+                cls.fixed_places(family), member.parameters[n_trained:], strict=True
+            ):
                 parameters[at] = value
         return cls(*parameters)
 
@@ -119,7 +123,10 @@ class Mixed(Primitive):
         for place, member in enumerate(members[1:], 1):
             both = member.log_survival_and_slope(log_t)
             mine = self.kind == place
-            log_survival, slope = torch.where(mine, both[0], log_survival), torch.where(mine, both[1], slope)
+            log_survival, slope = (
+                torch.where(mine, both[0], log_survival),
+                torch.where(mine, both[1], slope),
+            )
         return log_survival, slope
 
     def panel_edges(self) -> Tensor:
@@ -129,10 +136,18 @@ class Mixed(Primitive):
             parts.append(torch.where(mine, edges, edges.new_full((), -torch.inf)))
         edges = torch.cat(parts, dim=-1)
         least = torch.where(torch.isfinite(edges), edges, torch.inf).amin(-1, keepdim=True)
-        return torch.where(torch.isfinite(edges), edges, torch.where(torch.isfinite(least), least, 0.0)).sort(-1).values
+        return (
+            torch.where(
+                torch.isfinite(edges), edges, torch.where(torch.isfinite(least), least, 0.0)
+            )
+            .sort(-1)
+            .values
+        )
 
     def kinks(self) -> Tensor | None:
-        found = [kinks for kinks in (member.kinks() for member in self.members()) if kinks is not None]
+        found = [
+            kinks for kinks in (member.kinks() for member in self.members()) if kinks is not None
+        ]
         return torch.cat(found, dim=-1) if found else None
 
     def displaced(self, steps: Tensor) -> Self:
@@ -146,7 +161,9 @@ class Mixed(Primitive):
         n_trained, members = len(cls.parameter_names()), []
         for family in cls.families:
             places = [*cls.trained_places(family), *cls.fixed_places(family)]
-            members.append(f"    (p, logUnit) => ({family.javascript()})({places}.map((i) => p[i]), logUnit)")
+            members.append(
+                f"    (p, logUnit) => ({family.javascript()})({places}.map((i) => p[i]), logUnit)"
+            )
         return (
             "(parameters, logUnit) => {\n  const families = [\n"
             + ",\n".join(members)
@@ -159,7 +176,10 @@ def mixed(families: tuple[type[Primitive], ...]) -> type[Mixed]:
     """Return the class of mixtures of these families."""
     width = max(len(one.parameter_names()) + (one.location_index() is None) for one in families)
     trained = [f"parameter_{place}" for place in range(width)]
-    fixed = ["kind", *(f"{name}_{place}" for place, one in enumerate(families) for name in one.fixed_names)]
+    fixed = [
+        "kind",
+        *(f"{name}_{place}" for place, one in enumerate(families) for name in one.fixed_names),
+    ]
     named = [one for one in families if one is not Never]
     activations = {one.shift_activation for one in named}
     declared = {
@@ -171,4 +191,6 @@ def mixed(families: tuple[type[Primitive], ...]) -> type[Mixed]:
         "label": " and ".join(one.label for one in named),
     }
     fields = [(name, Tensor) for name in (*trained, *fixed)]
-    return make_dataclass("Mixed", fields, bases=(Mixed,), namespace=declared, frozen=True, eq=False)
+    return make_dataclass(
+        "Mixed", fields, bases=(Mixed,), namespace=declared, frozen=True, eq=False
+    )

@@ -172,4 +172,6 @@ class Mixture:
         Mixture
             The same components with other weights.
         """
-        return type(self)(torch.log_softmax(self.log_weights + log_survival, dim=-1), self.components)
+        return type(self)(
+            torch.log_softmax(self.log_weights + log_survival, dim=-1), self.components
+        )

@@ -29,7 +29,10 @@ __all__ = [
     "log_of_complement",
 ]
 
-LOG_TIMES = {torch.float32: 85.0, torch.float64: 700.0}  # exp of it is a number, and so is one over it
+LOG_TIMES = {
+    torch.float32: 85.0,
+    torch.float64: 700.0,
+}  # exp of it is a number, and so is one over it
 _BISECTIONS = 64
 _CLOSE = {torch.float32: 1e-6, torch.float64: 1e-12}  # of log times that are found
 _NEAR = 0.01  # a short step from farther away is a slope that was lost in rounding
@@ -61,7 +64,9 @@ def log_of_complement(log_s: Tensor, log_rest: Tensor) -> Tensor:
 def log_cdf(primitive: Primitive, t: Tensor) -> Tensor:
     """``log F(t)`` from ``log S(t)``; about ``log t f(t)`` where that underflows."""
     positive = torch.where(t > 0, t, 1.0)
-    inside = log_of_complement(primitive.log_survival(positive), primitive.log_pdf(positive) + torch.log(positive))
+    inside = log_of_complement(
+        primitive.log_survival(positive), primitive.log_pdf(positive) + torch.log(positive)
+    )
     return torch.where(t > 0, inside, -torch.inf)
 
 
@@ -81,7 +86,9 @@ def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
     narrow = change < NARROW_CHANGE
     kinks = primitive.kinks()
     if kinks is not None:
-        has_kink = ((kinks > torch.log(low)[..., None]) & (kinks < torch.log(upper)[..., None])).any(-1)
+        has_kink = (
+            (kinks > torch.log(low)[..., None]) & (kinks < torch.log(upper)[..., None])
+        ).any(-1)
         narrow = narrow & ~(has_kink & (change > torch.finfo(change.dtype).eps ** 0.5))
     change = torch.where(narrow, 1.0, change)
     wide = larger + log1mexp(change, torch.log(change))
@@ -105,7 +112,11 @@ def inverse_log_survival(primitive: Primitive, log_s: Tensor) -> Tensor:
     inside = (log_s < 0) & (log_s > -torch.inf)
     goal = torch.where(inside, log_s, -1.0)
     if torch.compiler.is_exporting():  # a program cannot tell when to stop
-        x = bisect(lambda at: primitive.log_survival(torch.exp(at)) > goal, torch.full_like(goal, -limit), limit)
+        x = bisect(
+            lambda at: primitive.log_survival(torch.exp(at)) > goal,
+            torch.full_like(goal, -limit),
+            limit,
+        )
     else:
         x = _newton(primitive, goal, limit)
     t = torch.where(x < limit * (1 - 1e-6), torch.exp(x), torch.inf)
@@ -121,12 +132,18 @@ def _newton(primitive: Primitive, goal: Tensor, limit: float) -> Tensor:
     close = _CLOSE[goal.dtype]
     for _ in range(2 * _BISECTIONS):
         t = torch.exp(x)
-        survival, cdf, density = primitive.log_survival(t), primitive.log_cdf(t), primitive.log_pdf(t) + x
+        survival, cdf, density = (
+            primitive.log_survival(t),
+            primitive.log_cdf(t),
+            primitive.log_pdf(t) + x,
+        )
         gap = torch.where(early, cdf - log_f, goal - survival)
         low, high = torch.where(gap < 0, x, low), torch.where(gap < 0, high, x)
         step = -gap * torch.exp(torch.where(early, cdf, survival) - density)
         narrow = high - low <= close * (1 + x.abs())
-        settled = (step.abs() <= close * (1 + x.abs())) & (gap.abs() <= _NEAR * (1 + goal.abs())) | narrow
+        settled = (step.abs() <= close * (1 + x.abs())) & (
+            gap.abs() <= _NEAR * (1 + goal.abs())
+        ) | narrow
         if bool(settled.all()):
             break
         newton = x + step
@@ -190,7 +207,9 @@ def _integrate(primitive: Primitive, start: Tensor, stop: Tensor | None) -> Tens
         if bool((b > a).any()):
             width = (b - a)[:, None]
             x = torch.where(width > 0, a[:, None] + width * nodes, 0.0)
-            total = total + (torch.exp(column.log_survival(torch.exp(x)) + x) * width * weights).sum(1)
+            total = total + (
+                torch.exp(column.log_survival(torch.exp(x)) + x) * width * weights
+            ).sum(1)
     if stop is not None:
         return total
     index = primitive.tail_index().broadcast_to(start.shape)

@@ -16,7 +16,9 @@ __all__ = ["PowerGeneralisedWeibull"]
 
 
 @dataclass(frozen=True, eq=False)
-class PowerGeneralisedWeibull(CumulativeHazard, name="power-generalised-weibull", label="power generalised Weibull"):
+class PowerGeneralisedWeibull(
+    CumulativeHazard, name="power-generalised-weibull", label="power generalised Weibull"
+):
     """Power generalised Weibull times: ``S(t) = exp(1 - (1 + (t / scale) ** shape) ** power)``.
 
     With power 1 it is the Weibull distribution. The hazard is like ``t ** (shape - 1)`` at first and like
@@ -53,7 +55,9 @@ class PowerGeneralisedWeibull(CumulativeHazard, name="power-generalised-weibull"
         # H = exp(growth) - 1, growth = power * softplus(z)
         log_growth = self.log_power + log_softplus(z)
         growth = torch.exp(self.log_power) * softplus(z)
-        return log_expm1(growth, log_growth), self.log_power + self.log_shape + logsigmoid(z) + growth
+        return log_expm1(growth, log_growth), self.log_power + self.log_shape + logsigmoid(
+            z
+        ) + growth
 
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
         growth = torch.log1p(-log_s)

@@ -69,7 +69,9 @@ def _check_declaration(family: type[Primitive]) -> None:
         )
     if isabstract(family):
         missing = sorted(family.__abstractmethods__)
-        raise SettingError(f"a primitive must define all of its functions; got {family.__name__} without {missing}.")
+        raise SettingError(
+            f"a primitive must define all of its functions; got {family.__name__} without {missing}."
+        )
     if not hasattr(family, "__dataclass_fields__") or not family.parameter_names():
         raise SettingError(
             f"a primitive must be a dataclass of its parameters; got {family.__name__}, which has none. Put "
@@ -81,7 +83,9 @@ def _check_declaration(family: type[Primitive]) -> None:
             f"location_name must be one of the parameters {list(names)} of {family.__name__}; got "
             f"{family.location_name!r}. Set the attribute location_name."
         )
-    if issubclass(family, LogLocationScale) and (len(names) != 2 or not hasattr(family, "standard_tail")):
+    if issubclass(family, LogLocationScale) and (
+        len(names) != 2 or not hasattr(family, "standard_tail")
+    ):
         raise SettingError(
             f"a log-location-scale family must have two parameters and a standard_tail; got {family.__name__} with "
             f"{list(names)}. See lifemix.primitives.LogLocationScale."

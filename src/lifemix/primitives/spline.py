@@ -71,7 +71,9 @@ class Spline(CumulativeHazard, name="spline", label="spline"):
     def learn_fixed(cls, log_time: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
         order = torch.argsort(log_time)
         reached = weight[order].cumsum(0) / weight.sum()
-        knots = [log_time[order][(reached < share).sum().clamp(max=len(order) - 1)] for share in _SHARES]
+        knots = [
+            log_time[order][(reached < share).sum().clamp(max=len(order) - 1)] for share in _SHARES
+        ]
         for place in range(1, len(knots)):
             knots[place] = torch.maximum(knots[place], knots[place - 1] + _LEAST_GAP)
         return tuple(knots)
@@ -82,15 +84,21 @@ class Spline(CumulativeHazard, name="spline", label="spline"):
         return cls(level, *(log_precision for _ in _SHARES), *fixed)
 
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
-        log_h, log_slope = _LogHazards.apply(self.level, self._log_slopes(), log_t, self._knots().detach())  # type: ignore[no-untyped-call]
+        log_h, log_slope = _LogHazards.apply(
+            self.level, self._log_slopes(), log_t, self._knots().detach()
+        )  # type: ignore[no-untyped-call]
         return log_h, log_h + log_slope
 
     @classmethod
     def prepared(cls, log_t: Tensor, fixed: Tensor) -> Tensor:
-        return torch.stack(_basis(log_t, fixed, -2), dim=-4)[..., None, :]  # [..., 2, events, 5, 1, rows]
+        return torch.stack(_basis(log_t, fixed, -2), dim=-4)[
+            ..., None, :
+        ]  # [..., 2, events, 5, 1, rows]
 
     @classmethod
-    def value_and_slopes(cls, prepared: Tensor, happened: Tensor, parameters: Tensor, slopes: Tensor) -> Tensor:
+    def value_and_slopes(
+        cls, prepared: Tensor, happened: Tensor, parameters: Tensor, slopes: Tensor
+    ) -> Tensor:
         integrals, hats = prepared.unbind(-5)
         rates = parameters[..., 1:, :, :].clamp(max=LOG_LIMIT).exp_()
         risen = torch.mul(rates, integrals, out=slopes[..., 1:, :, :])
@@ -115,15 +123,23 @@ class Spline(CumulativeHazard, name="spline", label="spline"):
         bend = slopes.diff(dim=-1) / gaps
         root = torch.sqrt((slopes[..., :-1].square() + 2 * bend * risen).clamp(min=0.0))
         x = knots[..., 0] + (2 * risen / (slopes[..., :-1] + root)).sum(-1)
-        x = x + (goal - first).clamp(max=0.0) / slopes[..., 0] + (goal - last).clamp(min=0.0) / slopes[..., -1]
+        x = (
+            x
+            + (goal - first).clamp(max=0.0) / slopes[..., 0]
+            + (goal - last).clamp(min=0.0) / slopes[..., -1]
+        )
         return torch.where(inside, torch.exp(x), torch.where(log_s < 0, torch.inf, 0.0))
 
     def displaced(self, steps: Tensor) -> Self:
         level, *others = self.parameters
-        return type(self)(level - steps, *others)  # as the Weibull distribution moved by its standard deviation
+        return type(self)(
+            level - steps, *others
+        )  # as the Weibull distribution moved by its standard deviation
 
     def rescaled(self, log_factor: Tensor | float) -> Self:
-        return type(self)(*self.parameters[: 1 + len(_SHARES)], *(knot + log_factor for knot in self._fixed()))
+        return type(self)(
+            *self.parameters[: 1 + len(_SHARES)], *(knot + log_factor for knot in self._fixed())
+        )
 
     def kinks(self) -> Tensor:
         return self._knots()
@@ -173,9 +189,13 @@ def _basis(log_t: Tensor, knots: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """
     first, last = knots.narrow(axis, 0, 1), knots.narrow(axis, -1, 1)
     gaps = knots.diff(dim=axis)
-    share = ((log_t - knots.narrow(axis, 0, len(_SHARES) - 1)) / gaps).clamp(0.0, 1.0)  # how far through each gap
+    share = ((log_t - knots.narrow(axis, 0, len(_SHARES) - 1)) / gaps).clamp(
+        0.0, 1.0
+    )  # how far through each gap
     whole = torch.zeros_like(gaps)
-    whole.narrow(axis, 0, _MIDDLE).copy_(gaps.narrow(axis, 0, _MIDDLE) / 2)  # both halves, up to the middle knot
+    whole.narrow(axis, 0, _MIDDLE).copy_(
+        gaps.narrow(axis, 0, _MIDDLE) / 2
+    )  # both halves, up to the middle knot
     late = share.square() * (gaps / 2)
     rising, falling = late - whole, share * gaps - late - whole
     before, behind = (log_t - first).clamp(max=0.0), (log_t - last).clamp(min=0.0)
@@ -188,7 +208,9 @@ class _LogHazards(torch.autograd.Function):
     """``log H = level + sum_j b_j integral_j`` and ``log sum_j b_j hat_j`` with derivatives in level and log b."""
 
     @staticmethod
-    def forward(ctx: Any, level: Tensor, log_slopes: Tensor, log_t: Tensor, knots: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, level: Tensor, log_slopes: Tensor, log_t: Tensor, knots: Tensor
+    ) -> tuple[Tensor, Tensor]:
         integrals, hats = _basis(log_t[..., None], knots, -1)
         slopes = torch.exp(log_slopes.clamp(max=LOG_LIMIT))
         risen, parts = slopes * integrals, slopes * hats
@@ -201,7 +223,9 @@ class _LogHazards(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor | None, None]:
         risen, shares, slope, slopes, log_t, knots = ctx.saved_tensors
         by_level, by_slope = (gradient.clamp(-_LIMIT, _LIMIT) for gradient in gradients)
-        by_slopes = torch.addcmul(by_level[..., None] * risen, by_slope[..., None], shares).clamp(-1e30, 1e30)
+        by_slopes = torch.addcmul(by_level[..., None] * risen, by_slope[..., None], shares).clamp(
+            -1e30, 1e30
+        )
         shape, shapes = ctx.shapes
         by_time: Tensor | None = None
         if ctx.needs_input_grad[2]:

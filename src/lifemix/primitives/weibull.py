@@ -45,7 +45,9 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
     log_scale: Tensor
     standard_tail: ClassVar[float] = torch.inf
     survival_javascript: ClassVar[str] = "(z) => Math.exp(-Math.exp(Math.min(z, LOG_LIMIT)))"
-    density_javascript: ClassVar[str] = "(z) => { z = Math.min(z, LOG_LIMIT); return Math.exp(z - Math.exp(z)); }"
+    density_javascript: ClassVar[str] = (
+        "(z) => { z = Math.min(z, LOG_LIMIT); return Math.exp(z - Math.exp(z)); }"
+    )
 
     @staticmethod
     def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
@@ -57,10 +59,14 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
     def standard_before(cls, z: Tensor) -> tuple[Tensor, Tensor]:
         z = z.clamp(max=LOG_LIMIT)
         cumulative_hazard = z.exp().clamp_(min=_LEAST)
-        return z.add_(_log_mean_decay(cumulative_hazard)), cumulative_hazard / torch.expm1(cumulative_hazard)
+        return z.add_(_log_mean_decay(cumulative_hazard)), cumulative_hazard / torch.expm1(
+            cumulative_hazard
+        )
 
     @classmethod
-    def standard_between(cls, z: Tensor, width: Tensor, log_width: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def standard_between(
+        cls, z: Tensor, width: Tensor, log_width: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         # H grows by H(z) * (exp(width) - 1); 1 / mean_decay(x) is x / (1 - exp(-x))
         width = width.clamp(min=_LEAST)
         log_decay = _log_mean_decay(width)
@@ -114,7 +120,9 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
     def _log_rate(self, t: Tensor, log_cumulative_hazard: Tensor) -> Tensor:
         rate = self.log_jacobian(t) + log_cumulative_hazard
         # At the origin the hazard is infinite, 1 / scale or zero as the shape is below, at or above 1.
-        at_origin = torch.where(self.log_shape == 0, -self.log_scale, -torch.sign(self.log_shape) * torch.inf)
+        at_origin = torch.where(
+            self.log_shape == 0, -self.log_scale, -torch.sign(self.log_shape) * torch.inf
+        )
         return torch.where(t == 0, at_origin, rate)
 
     def log_cdf(self, t: Tensor) -> Tensor:
@@ -140,11 +148,15 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
         order, h = torch.exp(-self.log_shape), self.log_cumulative_hazard(t).exp()
         order, h = torch.broadcast_tensors(order, h)
         share = torch.special.gammainc(order, h)
-        early = t * torch.exp(-h) / (1 - h / (order + 1)).clamp(min=0.5)  # where P underflows, H is far below 1 / shape
+        early = (
+            t * torch.exp(-h) / (1 - h / (order + 1)).clamp(min=0.5)
+        )  # where P underflows, H is far below 1 / shape
         return torch.where(share > 0, torch.exp(self._log_mean() + torch.log(share)), early)
 
     def mean_beyond(self, t: Tensor) -> Tensor:
-        order, h = torch.broadcast_tensors(torch.exp(-self.log_shape), self.log_cumulative_hazard(t).exp())
+        order, h = torch.broadcast_tensors(
+            torch.exp(-self.log_shape), self.log_cumulative_hazard(t).exp()
+        )
         return torch.exp(self._log_mean() + torch.log(torch.special.gammaincc(order, h)))
 
 

@@ -134,7 +134,9 @@ def _check_model(model: Any) -> None:
             "best_estimator_."
         )
     if not hasattr(model, "n_events_"):
-        raise SettingError("a calculator needs a fitted model; got one that is not. Call fit first.")
+        raise SettingError(
+            "a calculator needs a fitted model; got one that is not. Call fit first."
+        )
     module = model.network_.architectures[0].module
     if isinstance(model.preprocessor_, SequencePreprocessor):
         raise SettingError(
@@ -173,7 +175,9 @@ def _horizons(given: ArrayLike | None, target: Target) -> list[float]:
     if given is not None:
         times = check_times(given, "horizons")
         if not (times > 0).all():
-            raise InputError("horizons must be positive; got 0, where no event can have happened. Leave it out.")
+            raise InputError(
+                "horizons must be positive; got 0, where no event can have happened. Leave it out."
+            )
         return sorted(set(times.tolist()))
     return default_horizons(target).tolist()
 
@@ -190,7 +194,10 @@ def _observed(target: Target) -> dict[str, Any] | None:
     end = float(target.time.max())
     grid = np.linspace(0, end, _GRID)
     curves = [aalen_johansen(target, event).at(grid) for event in range(1, target.n_events + 1)]
-    return {"end": end, "risks": [[round(share, 5) for share in curve.tolist()] for curve in curves]}
+    return {
+        "end": end,
+        "risks": [[round(share, 5) for share in curve.tolist()] for curve in curves],
+    }
 
 
 def _network(model: DeepSurvivalMachines) -> dict[str, Any]:
@@ -220,7 +227,11 @@ def _page(content: dict[str, Any], declared: str) -> str:
     sources = f"script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
     policy = f"default-src 'none'; {sources}; form-action 'none'; base-uri 'none'"
     return Template(_part("page.html")).substitute(
-        policy=policy, title=escape(content["title"]), style=style, script=script, content=_json_in_html(content)
+        policy=policy,
+        title=escape(content["title"]),
+        style=style,
+        script=script,
+        content=_json_in_html(content),
     )
 
 

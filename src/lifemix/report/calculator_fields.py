@@ -31,7 +31,11 @@ def fields_of(
     (None) where most of the training rows had no value.
     """
     columns, named = _columns(preprocessor)
-    names = [column.name for column in columns] if named else [f"feature {i + 1}" for i in range(len(columns))]
+    names = (
+        [column.name for column in columns]
+        if named
+        else [f"feature {i + 1}" for i in range(len(columns))]
+    )
     _check_names("features", descriptions, names)
     _check_names("units", units, names)
     frame = None if data is None else _matched(data, columns, named)
@@ -62,7 +66,9 @@ def _columns(preprocessor: Any) -> tuple[list[Column], bool]:
 def _check_names(what: str, given: Mapping[str, str], names: list[str]) -> None:
     strange = [name for name in given if name not in names]
     if strange:
-        raise SettingError(f"{what} names columns that the model does not have: {strange}; it has {names}.")
+        raise SettingError(
+            f"{what} names columns that the model does not have: {strange}; it has {names}."
+        )
 
 
 def _matched(data: Any, columns: list[Column], named: bool) -> pd.DataFrame:
@@ -88,7 +94,9 @@ def _numbers(column: Column, frame: pd.DataFrame | None) -> dict[str, Any]:
     if frame is not None:
         numbers = to_floats(column.name, frame[column.name])
         if np.isnan(numbers).all():
-            raise CovariateError(f"data must have values in column {column.name!r}; got none. Give the training table.")
+            raise CovariateError(
+                f"data must have values in column {column.name!r}; got none. Give the training table."
+            )
         usual, whole = usual_values(numbers[~np.isnan(numbers)])
     if usual is None:
         raise SettingError(

@@ -86,5 +86,9 @@ def horizons_within(given: ArrayLike | None, train: Target, test: Target) -> Flo
 
 def exact_times(target: Target) -> Target:
     """Return the target with every interval replaced by its midpoint, which is exact enough for checks and counts."""
-    middle = np.where(target.interval, (target.time + np.where(target.interval, target.upper, 0.0)) / 2, target.time)
+    middle = np.where(
+        target.interval,
+        (target.time + np.where(target.interval, target.upper, 0.0)) / 2,
+        target.time,
+    )
     return replace(target, time=middle, upper=np.full(len(target), np.nan))

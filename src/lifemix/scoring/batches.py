@@ -18,10 +18,14 @@ def as_frame(batch: Any) -> tuple[pd.DataFrame, Callable[[pd.DataFrame], Any]]:
     if isinstance(batch, pd.DataFrame):
         return batch, lambda found: found
     if isinstance(batch, Mapping):  # Ray's batches of arrays
-        return pd.DataFrame(dict(batch)), lambda found: {name: found[name].to_numpy() for name in found.columns}
+        return pd.DataFrame(dict(batch)), lambda found: {
+            name: found[name].to_numpy() for name in found.columns
+        }
     home = type(batch).__module__.partition(".")[0]
     if home == "polars" and hasattr(batch, "iter_columns"):
-        return as_pandas(batch), lambda found: type(batch)({name: found[name].to_numpy() for name in found.columns})
+        return as_pandas(batch), lambda found: type(batch)(
+            {name: found[name].to_numpy() for name in found.columns}
+        )
     if home == "pyarrow" and hasattr(batch, "to_pandas"):
         return batch.to_pandas(), _as_arrow
     raise InputError(

@@ -19,7 +19,11 @@ Floats = NDArray[np.float64]
 
 
 def predicted_columns(
-    model: Any, X: TableLike, times: Sequence[float], names: Sequence[str], quantiles: Sequence[float] = ()
+    model: Any,
+    X: TableLike,
+    times: Sequence[float],
+    names: Sequence[str],
+    quantiles: Sequence[float] = (),
 ) -> pd.DataFrame:
     """Return survival and, with several event types, their incidences at each time, the median and other quantiles.
 
@@ -54,9 +58,13 @@ def predicted_columns(
     if not hasattr(model, "predict_distribution"):
         refuse_quantiles(model, quantiles)
         incidences = partial(model.predict_cumulative_incidences, X)
-        return pd.DataFrame(_curves(model, times, names, model.predict_survival_function(X, times), incidences))
+        return pd.DataFrame(
+            _curves(model, times, names, model.predict_survival_function(X, times), incidences)
+        )
     distribution: Any = model.predict_distribution(X)
-    columns = _curves(model, times, names, distribution.survival(times), distribution.cumulative_incidences)
+    columns = _curves(
+        model, times, names, distribution.survival(times), distribution.cumulative_incidences
+    )
     columns["median"] = distribution.median()
     if quantiles:
         values = distribution.quantile(quantiles)
@@ -65,7 +73,11 @@ def predicted_columns(
 
 
 def _curves(
-    model: Any, times: Sequence[float], names: Sequence[str], survival: Floats, incidences: Callable[..., Any]
+    model: Any,
+    times: Sequence[float],
+    names: Sequence[str],
+    survival: Floats,
+    incidences: Callable[..., Any],
 ) -> dict[str, Floats]:
     """Return the columns of survival and, for several event types, of their cumulative incidences."""
     columns = {f"survival_{t:.10g}": survival[:, i] for i, t in enumerate(times)}
@@ -91,4 +103,6 @@ def predicted_names(
 def refuse_quantiles(model: Any, quantiles: Sequence[float]) -> None:
     """Refuse quantiles of a model that has curves only."""
     if quantiles:
-        raise SettingError(f"a {type(model).__name__} has no quantiles; got {list(quantiles)}. Leave them out.")
+        raise SettingError(
+            f"a {type(model).__name__} has no quantiles; got {list(quantiles)}. Leave them out."
+        )

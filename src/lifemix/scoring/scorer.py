@@ -83,7 +83,9 @@ class Scorer:
                 "with lifemix.save and give the path."
             )
         if isinstance(keep, str):
-            raise SettingError(f"keep must be a list of column names; got {keep!r}. Write keep=[{keep!r}].")
+            raise SettingError(
+                f"keep must be a list of column names; got {keep!r}. Write keep=[{keep!r}]."
+            )
         self.keep = tuple(keep)
         fitted = self.model
         given = default_horizons(fitted.training_target_) if times is None else check_times(times)
@@ -130,7 +132,11 @@ class Scorer:
                 f"the batch lacks {len(absent)} columns: {', '.join(map(repr, absent[:10]))}; it has "
                 f"{', '.join(map(repr, list(frame.columns)[:20]))}. Select the model's columns and those of keep."
             )
-        X: Any = frame[_needed(model)] if _needed(model) else frame.drop(columns=list(self.keep)).to_numpy()
+        X: Any = (
+            frame[_needed(model)]
+            if _needed(model)
+            else frame.drop(columns=list(self.keep)).to_numpy()
+        )
         starts = range(0, len(X), _BLOCK)
         parts = [self._block(model, X[start : start + _BLOCK]) for start in starts] or [self.meta]
         found = pd.concat(parts).set_axis(frame.index, axis=0)
@@ -172,7 +178,9 @@ def _digest(path: str) -> str:
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError as error:
-        raise InputError(f"the model file {path} cannot be read: {error}. Check the path, on every worker.") from None
+        raise InputError(
+            f"the model file {path} cannot be read: {error}. Check the path, on every worker."
+        ) from None
 
 
 @lru_cache(maxsize=4)

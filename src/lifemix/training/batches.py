@@ -26,7 +26,9 @@ class Randomness:
     """The generators of one model: for its start, its shuffling and its dropout."""
 
     def __init__(self, seed: int) -> None:
-        self.start, self.shuffle, self.dropout = (np.random.default_rng([seed, purpose]) for purpose in range(3))
+        self.start, self.shuffle, self.dropout = (
+            np.random.default_rng([seed, purpose]) for purpose in range(3)
+        )
 
 
 def steps_per_epoch(n_rows: int, batch_size: int) -> int:
@@ -54,7 +56,10 @@ def shuffled_rows(
         else:
             order = job.train_rows[torch.from_numpy(random.shuffle.permutation(n_rows))]
         rows[model] = job.train_rows[0]
-        long, short = len(order) % steps, len(order) // steps  # as torch.tensor_split: the first parts have one more
+        long, short = (
+            len(order) % steps,
+            len(order) // steps,
+        )  # as torch.tensor_split: the first parts have one more
         cut = long * (short + 1)
         if long:
             rows[model, :long, : short + 1] = order[:cut].view(long, short + 1)
@@ -86,12 +91,18 @@ def dropout_masks(
         yield from repeat(None, n_steps)
         return
     scale = torch.tensor(256 / (256 - out.astype(np.float32)), device=device)[:, None, None]
-    masks = [torch.empty(len(jobs), n_rows, width, dtype=torch.float32, device=device) for width in widths]
+    masks = [
+        torch.empty(len(jobs), n_rows, width, dtype=torch.float32, device=device)
+        for width in widths
+    ]
     words = [math.ceil(n_rows * width / 4) for width in widths]
     many = max(1, _DRAWN // (4 * len(jobs) * sum(words)))
     draw = _draw_here
     if not on_host(device):
-        draw, many = _draw_there, max(1, _DRAWN // (4 * sum(words)))  # however many models: each draw has its own seed
+        draw, many = (
+            _draw_there,
+            max(1, _DRAWN // (4 * sum(words))),
+        )  # however many models: each draw has its own seed
     for first in range(0, n_steps, many):
         kept = draw(randoms, out, min(many, n_steps - first), sum(words), device)
         for step in kept.unbind(1):
@@ -101,22 +112,38 @@ def dropout_masks(
 
 
 def _draw_here(
-    randoms: Sequence[Randomness], out: NDArray[np.uint8], n_steps: int, n_words: int, device: torch.device
+    randoms: Sequence[Randomness],
+    out: NDArray[np.uint8],
+    n_steps: int,
+    n_words: int,
+    device: torch.device,
 ) -> Tensor:
     """Draw which units are kept by NumPy, ``[models, steps, bytes]``."""
-    shape = (n_steps, n_words)  # NumPy draws single bytes from words too, those of a layer from a new one
-    drawn = [random.dropout.integers(0, 2**32, shape, dtype=np.uint32).view(np.uint8) for random in randoms]
+    shape = (
+        n_steps,
+        n_words,
+    )  # NumPy draws single bytes from words too, those of a layer from a new one
+    drawn = [
+        random.dropout.integers(0, 2**32, shape, dtype=np.uint32).view(np.uint8)
+        for random in randoms
+    ]
     return torch.from_numpy(np.stack(drawn) >= out[:, None, None]).to(device)
 
 
 def _draw_there(
-    randoms: Sequence[Randomness], out: NDArray[np.uint8], n_steps: int, n_words: int, device: torch.device
+    randoms: Sequence[Randomness],
+    out: NDArray[np.uint8],
+    n_steps: int,
+    n_words: int,
+    device: torch.device,
 ) -> Tensor:
     """Draw which units are kept on the device itself: only the seeds of its generators come from here."""
     kept = torch.empty(len(randoms), n_steps, 4 * n_words, dtype=torch.bool, device=device)
     generator = torch.Generator(device)
     for own, random, share in zip(kept, randoms, out.tolist(), strict=True):
         generator.manual_seed(int(random.dropout.integers(2**63)))
-        drawn = torch.randint(0, 256, own.shape, dtype=torch.uint8, device=device, generator=generator)
+        drawn = torch.randint(
+            0, 256, own.shape, dtype=torch.uint8, device=device, generator=generator
+        )
         torch.ge(drawn, share, out=own)
     return kept

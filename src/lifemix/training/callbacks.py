@@ -65,7 +65,9 @@ class TrainingState:
     @property
     def history(self) -> list[dict[str, Any]]:
         """One record per epoch and member so far."""
-        return [record for member, fit in enumerate(self.fleet.fits) for record in fit.records(member)]
+        return [
+            record for member, fit in enumerate(self.fleet.fits) for record in fit.records(member)
+        ]
 
     def stop(self) -> None:
         """Stop the training after this epoch; every model keeps the parameters of its best epoch so far."""

@@ -28,13 +28,23 @@ from .module_fleet import ModuleFleet
 __all__ = ["Checkpoint"]
 
 _FORMAT = "5"
-_MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeError, TypeError, ValueError)
+_MALFORMED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 class Checkpoint(Callback):
     """The file that holds the state of one fleet; it belongs to one set of data and settings, by their fingerprint."""
 
-    def __init__(self, path: str | os.PathLike[str], fleet: Fleet, every: int = 1, writes: bool = True) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], fleet: Fleet, every: int = 1, writes: bool = True
+    ) -> None:
         self.path = Path(path)
         self.every, self.writes = every, writes
         self.fingerprint = _fingerprint(fleet)
@@ -57,7 +67,10 @@ class Checkpoint(Callback):
             "steps": fleet.optimizer.steps,
             "running": fleet.running,
             "fits": [asdict(fit) | {"parameters": None} for fit in fleet.fits],
-            "randoms": [[r.shuffle.bit_generator.state, r.dropout.bit_generator.state] for r in fleet.randoms],
+            "randoms": [
+                [r.shuffle.bit_generator.state, r.dropout.bit_generator.state]
+                for r in fleet.randoms
+            ],
         }
         content = {"checkpoint": _FORMAT, "fingerprint": self.fingerprint, "state": state}
         arrays = {name: _to_array(tensor) for name, tensor in _tensors(fleet).items()}
@@ -76,8 +89,13 @@ class Checkpoint(Callback):
         except FileNotFoundError:
             return False
         except ModelFileError as error:
-            raise ModelFileError(f"this checkpoint cannot be read: {error} Remove it to start the fit again.") from None
-        if [content.get(name) for name in ("checkpoint", "fingerprint")] != [_FORMAT, self.fingerprint]:
+            raise ModelFileError(
+                f"this checkpoint cannot be read: {error} Remove it to start the fit again."
+            ) from None
+        if [content.get(name) for name in ("checkpoint", "fingerprint")] != [
+            _FORMAT,
+            self.fingerprint,
+        ]:
             raise ModelFileError(
                 f"the checkpoint {self.path} belongs to another fit (other data, settings, seed or version); "
                 "remove it, or give another folder."
@@ -85,7 +103,9 @@ class Checkpoint(Callback):
         try:
             _put_back(fleet, content["state"], arrays)
         except _MALFORMED as error:
-            raise ModelFileError(f"the checkpoint {self.path} does not fit this model: {error!r}. Remove it.") from None
+            raise ModelFileError(
+                f"the checkpoint {self.path} does not fit this model: {error!r}. Remove it."
+            ) from None
         return True
 
     def remove(self) -> None:
@@ -106,7 +126,9 @@ def _to_array(tensor: Tensor) -> Any:
         return tensor.reshape(-1).view(torch.uint8).numpy()
 
 
-def _to_tensor(array: Any, like: Tensor | None = None, shape: tuple[int, ...] | None = None) -> Tensor:
+def _to_tensor(
+    array: Any, like: Tensor | None = None, shape: tuple[int, ...] | None = None
+) -> Tensor:
     """Return a copy of the numbers, of the type and device of a tensor and of a shape, by default that tensor's."""
     tensor = torch.from_numpy(np.array(array, order="C"))
     if like is None:
@@ -122,7 +144,11 @@ def _to_tensor(array: Any, like: Tensor | None = None, shape: tuple[int, ...] | 
 def _tensors(fleet: Fleet) -> dict[str, Tensor]:
     tensors = {"values": fleet.values, "best": fleet.best}
     tensors |= {f"moment.{name}": moment for name, moment in fleet.optimizer.state().items()}
-    tensors |= {f"done.{i}": fit.parameters for i, fit in enumerate(fleet.fits) if fit.parameters is not None}
+    tensors |= {
+        f"done.{i}": fit.parameters
+        for i, fit in enumerate(fleet.fits)
+        if fit.parameters is not None
+    }
     if isinstance(fleet, ModuleFleet):
         tensors |= {f"random.{i}": state for i, state in enumerate(fleet.random_states)}
         tensors |= {f"buffer.{name}": buffer for name, buffer in fleet.buffers().items()}
@@ -134,15 +160,24 @@ def _put_back(fleet: Fleet, state: Mapping[str, Any], arrays: Mapping[str, Any])
     running, size = list(state["running"]), fleet.architecture.layout.size
     if not set(running) <= set(range(len(fleet.jobs))) or len(state["fits"]) != len(fleet.jobs):
         raise ValueError(f"models {running}, of {len(fleet.jobs)}")
-    if not all(type(state[name]) is int and 0 <= state[name] < 2**53 for name in ("epoch", "steps")):
+    if not all(
+        type(state[name]) is int and 0 <= state[name] < 2**53 for name in ("epoch", "steps")
+    ):
         raise ValueError("an epoch that never was")
     like = fleet.values
     fleet.epoch, fleet.running, fleet.optimizer.steps = state["epoch"], running, state["steps"]
     fleet.values = _to_tensor(arrays["values"], like, (len(running) * size,))
     fleet.best = _to_tensor(arrays["best"], like, (len(running), size))
-    moments = {name.removeprefix("moment."): array for name, array in arrays.items() if name.startswith("moment.")}
+    moments = {
+        name.removeprefix("moment."): array
+        for name, array in arrays.items()
+        if name.startswith("moment.")
+    }
     if fleet.optimizer.n_moments:
-        kept = {name: _to_tensor(array, like, tuple(fleet.values.shape)) for name, array in moments.items()}
+        kept = {
+            name: _to_tensor(array, like, tuple(fleet.values.shape))
+            for name, array in moments.items()
+        }
     else:  # of a class of torch.optim: whatever it keeps
         kept = {name: _to_tensor(array).to(like.device) for name, array in moments.items()}
     fleet.optimizer.restore(kept)
@@ -155,10 +190,16 @@ def _put_back(fleet: Fleet, state: Mapping[str, Any], arrays: Mapping[str, Any])
     for random, (shuffle, dropout) in zip(fleet.randoms, state["randoms"], strict=True):
         random.shuffle.bit_generator.state, random.dropout.bit_generator.state = shuffle, dropout
     if isinstance(fleet, ModuleFleet):
-        fleet.random_states = [_to_tensor(arrays[f"random.{i}"], own) for i, own in enumerate(fleet.random_states)]
+        fleet.random_states = [
+            _to_tensor(arrays[f"random.{i}"], own) for i, own in enumerate(fleet.random_states)
+        ]
         buffers = fleet.best_buffers
-        fleet.put_buffers({name: _to_tensor(arrays[f"buffer.{name}"], own) for name, own in buffers.items()})
-        fleet.best_buffers = {name: _to_tensor(arrays[f"best_buffer.{name}"], own) for name, own in buffers.items()}
+        fleet.put_buffers(
+            {name: _to_tensor(arrays[f"buffer.{name}"], own) for name, own in buffers.items()}
+        )
+        fleet.best_buffers = {
+            name: _to_tensor(arrays[f"best_buffer.{name}"], own) for name, own in buffers.items()
+        }
     if fleet.running:
         fleet.gather_settings()
 
@@ -167,7 +208,9 @@ def _fit_of(saved: Mapping[str, Any]) -> Fit:
     """Return the record of one model; ``ValueError`` where it is none."""
     fit = Fit(**saved)
     numbers = [fit.best_loss, *fit.train_loss, *fit.validation_loss]
-    if type(fit.best_epoch) is not int or any(type(number) not in (int, float) for number in numbers):
+    if type(fit.best_epoch) is not int or any(
+        type(number) not in (int, float) for number in numbers
+    ):
         raise ValueError("losses that are no numbers")
     if not len(fit.train_loss) == len(fit.validation_loss) >= fit.best_epoch >= 0:
         raise ValueError(f"{len(fit.train_loss)} and {len(fit.validation_loss)} losses")
@@ -178,7 +221,10 @@ def _fingerprint(fleet: Fleet) -> str:
     """Return a hash of the data, the jobs, the settings and where a new fleet starts."""
     digest = hashlib.sha256()
     config = [asdict(fleet.config), fleet.architecture.description()]
-    jobs = [[value for value in astuple(job) if not isinstance(value, torch.Tensor)] for job in fleet.jobs]
+    jobs = [
+        [value for value in astuple(job) if not isinstance(value, torch.Tensor)]
+        for job in fleet.jobs
+    ]
     digest.update(json.dumps([config, jobs], sort_keys=True, default=str).encode())
     observed = fleet.data.observed
     arrays = [fleet.values, *(job.warm_start for job in fleet.jobs)]

@@ -38,10 +38,18 @@ class ClosedForm(ABC):
     workspace: ClassVar[type[Workspace]] = Workspace
 
     def __init__(self, architecture: Architecture, config: TrainConfig) -> None:
-        self.architecture, self.exact, self.t_max = architecture, config.objective == "exact", config.t_max
-        self.joint = self.exact and architecture.n_events > 1  # the probability of an interval is an integral
+        self.architecture, self.exact, self.t_max = (
+            architecture,
+            config.objective == "exact",
+            config.t_max,
+        )
+        self.joint = (
+            self.exact and architecture.n_events > 1
+        )  # the probability of an interval is an integral
         self.activation, self.act = architecture.encoder_activation, architecture.act
-        self.subtracted = min(architecture.shift_signs) < 0  # the shift of the location, the only one that may be
+        self.subtracted = (
+            min(architecture.shift_signs) < 0
+        )  # the shift of the location, the only one that may be
         self._workspaces: dict[int, Workspace] = {}
         self._table: StepTable | None = None  # the last one
 
@@ -50,7 +58,9 @@ class ClosedForm(ABC):
         """Return the values ``[models, events, k, rows]``, and what ``_differentiate`` must know of them."""
 
     @abstractmethod
-    def _differentiate(self, work: Any, target: StepTarget, by_value: Tensor, known: Any, loss: Tensor) -> None:
+    def _differentiate(
+        self, work: Any, target: StepTarget, by_value: Tensor, known: Any, loss: Tensor
+    ) -> None:
         """Write the derivatives by the shifts from those by the values."""
 
     @abstractmethod
@@ -61,7 +71,9 @@ class ClosedForm(ABC):
     def _odd_table(self, table: Observations) -> OddTable | None:
         """Find the rows of a table that are neither exact nor right-censored; None where there are none."""
 
-    def targets(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> list[StepTarget]:
+    def targets(
+        self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings
+    ) -> list[StepTarget]:
         """Prepare an epoch, ``[models, steps, rows]``."""
         known, share = self._read(table), weight / weight.sum(-1, keepdim=True)
         parts = [part.unbind(1) for part in self._target_parts(known, rows, share, settings)]
@@ -70,10 +82,14 @@ class ClosedForm(ABC):
     def _read(self, table: Observations) -> StepTable:
         """Return what is known of a table; that of the last one is kept, as nobody changes a table in place."""
         if self._table is None or self._table.source is not table:
-            self._table = StepTable.of(table, self.architecture.n_events, self.joint, self._odd_table(table))
+            self._table = StepTable.of(
+                table, self.architecture.n_events, self.joint, self._odd_table(table)
+            )
         return self._table
 
-    def _target_parts(self, table: StepTable, rows: Tensor, weight: Tensor, settings: Settings) -> tuple[Tensor, ...]:
+    def _target_parts(
+        self, table: StepTable, rows: Tensor, weight: Tensor, settings: Settings
+    ) -> tuple[Tensor, ...]:
         return table.parts(rows, weight, settings.discount)
 
     def loss_and_gradient(
@@ -90,7 +106,9 @@ class ClosedForm(ABC):
         hidden = self._encode(work, x, masks)
         self._parameters(work, hidden[-1])
         value, known = self._values(work, target)
-        by_value, terms = (self._mix_exactly if self.exact else self._mix_by_bound)(work, value, target.share)
+        by_value, terms = (self._mix_exactly if self.exact else self._mix_by_bound)(
+            work, value, target.share
+        )
         loss = terms.sum((1, 2, 3)).add_(target.constant)
         self._differentiate(work, target, by_value, known, loss)
         work.by_out.clamp_(-_LIMIT, _LIMIT)
@@ -103,9 +121,16 @@ class ClosedForm(ABC):
 
     def _workspace(self, values: Parameters, slopes: Parameters, x: Tensor) -> Any:
         work = self._workspaces.get(x.shape[1])
-        if work is None or work.values is not values or work.slopes is not slopes or work.shape != x.shape:
+        if (
+            work is None
+            or work.values is not values
+            or work.slopes is not slopes
+            or work.shape != x.shape
+        ):
             work = self.workspace(values, slopes, self.architecture, x)
-            current = {rows: other for rows, other in self._workspaces.items() if other.values is values}
+            current = {
+                rows: other for rows, other in self._workspaces.items() if other.values is values
+            }
             self._workspaces = current | {x.shape[1]: work}
         return work
 
@@ -118,7 +143,11 @@ class ClosedForm(ABC):
             if bias is not None:
                 active.add_(bias)
             _activate(self.activation, active, work.kept[layer])
-            hidden.append(active if masks is None else torch.mul(active, masks[layer], out=work.dropped[layer]))
+            hidden.append(
+                active
+                if masks is None
+                else torch.mul(active, masks[layer], out=work.dropped[layer])
+            )
         return hidden
 
     def _parameters(self, work: Any, representation: Tensor) -> None:
@@ -171,19 +200,25 @@ class ClosedForm(ABC):
             torch.bmm(hidden[layer].transpose(1, 2), out, out=work.weight_slopes[layer])
             above, weights = out, work.weights_across[layer]
 
-    def held_out_target(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> StepTarget:
+    def held_out_target(
+        self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings
+    ) -> StepTarget:
         """Prepare rows whose terms are added up."""
         known = self._read(table)
         log_time, happened, share, constant = self._target_parts(known, rows, weight, settings)
         (odd,) = known.odd_rows(rows[:, None], weight[:, None])
         return StepTarget(log_time, happened, share, constant, odd)
 
-    def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: StepTarget) -> Tensor:
+    def held_out(
+        self, values: Parameters, settings: Settings, x: Tensor, target: StepTarget
+    ) -> Tensor:
         """Return minus the weighted sum of the objective."""
         work = self._workspace(values, values, x)
         self._parameters(work, self._encode(work, x, None)[-1])
         value, known = self._values(work, target)
-        _, terms = (self._mix_exactly if self.exact else self._mix_by_bound)(work, value, target.share)
+        _, terms = (self._mix_exactly if self.exact else self._mix_by_bound)(
+            work, value, target.share
+        )
         loss = terms.flatten(1).double().sum(1) + target.constant
         self._complete(loss, known)
         return loss

@@ -27,14 +27,19 @@ class Data:
     def _arrays(self) -> dict[str, NDArray[Any] | None]:
         """The same memory as arrays: they can be pickled without a copy and read from mapped memory, tensors cannot."""
         observed = {f.name: getattr(self.observed, f.name) for f in fields(self.observed)}
-        return {name: None if v is None else v.numpy(force=True) for name, v in {"x": self.x, **observed}.items()}
+        return {
+            name: None if v is None else v.numpy(force=True)
+            for name, v in {"x": self.x, **observed}.items()
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         return {"device": self.x.device, "arrays": self._arrays, "mapped": self.mapped}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         known = {name: values for name, values in state["arrays"].items() if values is not None}
-        tensors: dict[str, Tensor] = {name: _tensor(v).to(state["device"]) for name, v in known.items()}
+        tensors: dict[str, Tensor] = {
+            name: _tensor(v).to(state["device"]) for name, v in known.items()
+        }
         self.__dict__["x"] = tensors.pop("x")
         self.__dict__["observed"] = Observations(**tensors)
         self.__dict__["mapped"] = state["mapped"]
@@ -63,7 +68,9 @@ class Job:
     head_prior: float = 0.0
     dropout: float = 0.0
     weight_decay: float = 0.0
-    n_inputs: int | None = None  # where the model has fewer inputs than its fleet: the others are 0, and weigh 0
+    n_inputs: int | None = (
+        None  # where the model has fewer inputs than its fleet: the others are 0, and weigh 0
+    )
 
 
 @dataclass(frozen=True)

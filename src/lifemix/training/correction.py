@@ -54,10 +54,15 @@ class Correction:
             value.put_(odd.before, found[0])
             slope.put_(odd.before, found[1])
         if odd.inside is not None:
-            at, log_precision = odd.inside.at, torch.take(batch.log_precision, odd.inside.at).clamp_(max=LOG_LIMIT)
+            at, log_precision = (
+                odd.inside.at,
+                torch.take(batch.log_precision, odd.inside.at).clamp_(max=LOG_LIMIT),
+            )
             width = torch.exp(log_precision).mul_(odd.inside.ratio)
             log_width = log_precision.add_(odd.inside.log_ratio)
-            inside, by_z, self.by_width = self.family.standard_between(torch.take(batch.z, at), width, log_width)
+            inside, by_z, self.by_width = self.family.standard_between(
+                torch.take(batch.z, at), width, log_width
+            )
             value.put_(at, inside)
             slope.put_(at, by_z)
         if odd.late is not None:
@@ -73,24 +78,38 @@ class Correction:
         odd, batch = self.odd, self.batch
         if odd.inside is not None:
             at = odd.inside.at
-            batch.by_precision.put_(at, torch.take(by_value, at).mul_(self.by_width), accumulate=True)
+            batch.by_precision.put_(
+                at, torch.take(by_value, at).mul_(self.by_width), accumulate=True
+            )
         if odd.late is not None:
             at = odd.late.at
             by_z = torch.take(batch.by_logits, at).sub_(torch.take(by_value, at)).mul_(self.slope)
             batch.by_precision.put_(at, by_z * self.z, accumulate=True)
-            batch.by_location.put_(at, by_z.mul_(self.precision).mul_(location_sign), accumulate=True)
+            batch.by_location.put_(
+                at, by_z.mul_(self.precision).mul_(location_sign), accumulate=True
+            )
 
     def add_joint(self, loss: Tensor, location_sign: float | None = None) -> None:
         """Add the joint rows to the loss ``[models]``; with a sign also write their derivatives."""
         batch = self.batch
         for joint in self.odd.joint or ():
-            logits, location = torch.take(batch.logits, joint.at), torch.take(batch.location, joint.at)
-            log_precision, precision = torch.take(batch.log_precision, joint.at), torch.take(batch.precision, joint.at)
-            values, slopes = joint_intervals(self.family, logits, location, log_precision, precision, joint.known)
+            logits, location = (
+                torch.take(batch.logits, joint.at),
+                torch.take(batch.location, joint.at),
+            )
+            log_precision, precision = (
+                torch.take(batch.log_precision, joint.at),
+                torch.take(batch.precision, joint.at),
+            )
+            values, slopes = joint_intervals(
+                self.family, logits, location, log_precision, precision, joint.known
+            )
             loss.index_add_(0, joint.model, (joint.share * values).to(loss))
             if location_sign is None:
                 continue
-            by_logits, by_minus_location, by_precision = slopes.mul_(joint.share[:, None, None]).unbind()
+            by_logits, by_minus_location, by_precision = slopes.mul_(
+                joint.share[:, None, None]
+            ).unbind()
             batch.by_logits.put_(joint.at, by_logits)
             batch.by_location.put_(joint.at, by_minus_location.mul_(location_sign))
             batch.by_precision.put_(joint.at, by_precision)

@@ -35,7 +35,10 @@ class Ranks:
         if not dist.is_available():
             return cls()
         if not dist.is_initialized():
-            if "TORCHELASTIC_RUN_ID" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) < 2:
+            if (
+                "TORCHELASTIC_RUN_ID" not in os.environ
+                or int(os.environ.get("WORLD_SIZE", "1")) < 2
+            ):
                 return cls()
             use_cuda = torch.cuda.is_available() and device != "cpu"
             _call(dist.init_process_group, "nccl" if use_cuda else "gloo", timeout=_TIMEOUT)

@@ -47,7 +47,9 @@ class Fit:
         """Return one record per epoch, as in ``history_``."""
         return [
             {"member": member, "epoch": epoch, "train_loss": train, "validation_loss": held}
-            for epoch, (train, held) in enumerate(zip(self.train_loss, self.validation_loss, strict=True), 1)
+            for epoch, (train, held) in enumerate(
+                zip(self.train_loss, self.validation_loss, strict=True), 1
+            )
         ]
 
 
@@ -87,13 +89,17 @@ class Fleet:
         own = self.architecture
         if job.n_inputs is not None:
             own = replace(own, n_inputs=job.n_inputs)
-        row = own.start(job.warm_start, self.config.spread, random.start, trained=self.config.max_epochs > 0)
+        row = own.start(
+            job.warm_start, self.config.spread, random.start, trained=self.config.max_epochs > 0
+        )
         return row if job.n_inputs is None else self.architecture.widened(row, job.n_inputs)
 
     def gather_settings(self) -> None:
         """Stack what differs between the running models, and name the parts of their vectors."""
         self.parameters = Parameters(self.architecture.layout, self.values, len(self.running))
-        self.slopes = Parameters(self.architecture.layout, torch.zeros_like(self.values), len(self.running))
+        self.slopes = Parameters(
+            self.architecture.layout, torch.zeros_like(self.values), len(self.running)
+        )
         self.held_out: list[_HeldOut] | None = None
         jobs = [self.jobs[number] for number in self.running]
 
@@ -109,7 +115,9 @@ class Fleet:
             any_head_prior=any(job.head_prior > 0 for job in jobs),
             prior_centre=torch.stack([centre for centre, _ in centres]).to(self.data.x),
             fixed=torch.stack([fixed for _, fixed in centres]).to(self.data.x),
-            decay=self._decay(column("weight_decay")) if any(job.weight_decay > 0 for job in jobs) else None,
+            decay=self._decay(column("weight_decay"))
+            if any(job.weight_decay > 0 for job in jobs)
+            else None,
         )
 
     def _learning_rate(self, rates: list[float]) -> Tensor | float:
@@ -135,7 +143,9 @@ class Fleet:
         rows, present = shuffled_rows(jobs, randoms, self.config.batch_size, self.data.mapped)
         n_steps, n_rows = rows.shape[1:]
         losses = []
-        masks = dropout_masks(jobs, randoms, n_rows, n_steps, self.architecture.hidden, self.values.device)
+        masks = dropout_masks(
+            jobs, randoms, n_rows, n_steps, self.architecture.hidden, self.values.device
+        )
         rows, present = self.ranks.share(rows, 2), self.ranks.share(present, 2)
         x = self.values.new_empty(len(jobs), rows.shape[2], self.data.x.shape[1])
         n_prepared = max(1, _PREPARED_ROWS // (len(jobs) * n_rows))
@@ -147,7 +157,9 @@ class Fleet:
             if self.ranks.size > 1:  # a share without weight counts as 0 in the average
                 weight = torch.where(totals[..., None] > 0, weight, 1.0)
             targets = self.gradient.targets(self.data.observed, batches, weight, self.settings)
-            steps = zip(batches.transpose(0, 1).contiguous(), targets, totals.unbind(1), strict=True)
+            steps = zip(
+                batches.transpose(0, 1).contiguous(), targets, totals.unbind(1), strict=True
+            )
             for batch, target, total in steps:
                 losses.append(self.step(self.inputs(batch, x), target, next(masks), total))
         self.ranks.copy_from_first(self.values)  # equal already, unless machines round differently
@@ -165,7 +177,9 @@ class Fleet:
         """Return the inputs of some rows of each model, ``[models, rows, inputs]``, in memory that is given or new."""
         if out is None:
             out = self.data.x.new_empty(*rows.shape, self.data.x.shape[1])
-        torch.index_select(self.data.x, 0, rows.reshape(-1), out=out.view(rows.numel(), out.shape[-1]))
+        torch.index_select(
+            self.data.x, 0, rows.reshape(-1), out=out.view(rows.numel(), out.shape[-1])
+        )
         return out
 
     def step(self, x: Tensor, target: Any, masks: list[Tensor] | None, weight: Tensor) -> Tensor:
@@ -175,10 +189,14 @@ class Fleet:
         """
         if masks is not None:
             masks = [self.ranks.share(mask, 1) for mask in masks]
-        loss = self.gradient.loss_and_gradient(self.parameters, self.slopes, self.settings, x, target, masks)
+        loss = self.gradient.loss_and_gradient(
+            self.parameters, self.slopes, self.settings, x, target, masks
+        )
         loss = self.ranks.average(loss, self.slopes, weight)
         self.slopes.clip_norm_(self.config.max_gradient_norm)
-        self.optimizer.update(self.values, self.slopes.flat, self.settings.learning_rate, self.settings.decay)
+        self.optimizer.update(
+            self.values, self.slopes.flat, self.settings.learning_rate, self.settings.decay
+        )
         return loss
 
     @torch.no_grad()
@@ -243,7 +261,8 @@ class Fleet:
         n_models = len(self.best)
         self.best = self.best[index]
         self.values, *self.optimizer.moments = (
-            layout.pack(layout.unpack(vector, n_models)[index]) for vector in (self.values, *self.optimizer.moments)
+            layout.pack(layout.unpack(vector, n_models)[index])
+            for vector in (self.values, *self.optimizer.moments)
         )
         if rows:
             self.gather_settings()

@@ -33,7 +33,10 @@ class _Standardised(Workspace):
     def _heads(self, x: Tensor, location_at: int | None, act: Activation) -> None:
         super()._heads(x, location_at, act)
         at = 0 if location_at is None else location_at
-        self.log_precision, self.by_precision = self.parameters[:, :, 1 - at], self.by_parameters[:, :, 1 - at]
+        self.log_precision, self.by_precision = (
+            self.parameters[:, :, 1 - at],
+            self.by_parameters[:, :, 1 - at],
+        )
         self.precision, self.z = torch.empty_like(self.joint), torch.empty_like(self.joint)
         self.zero = x.new_zeros(())
 
@@ -48,7 +51,9 @@ class Fused(ClosedForm):
         # Location and log precision are the primitive's parameters up to order and sign, and so are their derivatives.
         assert issubclass(architecture.family, LogLocationScale)
         self.family = architecture.family
-        self.location_sign = 1 if self.subtracted else -1  # of the derivative by the shift of the location, in by_z
+        self.location_sign = (
+            1 if self.subtracted else -1
+        )  # of the derivative by the shift of the location, in by_z
         self.precision_falls = self.family.precision_sign < 0
 
     @staticmethod
@@ -59,7 +64,9 @@ class Fused(ClosedForm):
     def _odd_table(self, table: Observations) -> OddTable | None:
         if table.interval is None and table.truncated is None and self.t_max is None:
             return None
-        return OddTable(table, self.architecture.n_events, self.architecture.k, self.joint, self.t_max)
+        return OddTable(
+            table, self.architecture.n_events, self.architecture.k, self.joint, self.t_max
+        )
 
     def _parameters(self, work: _Standardised, representation: Tensor) -> None:
         super()._parameters(work, representation)
@@ -86,7 +93,9 @@ class Fused(ClosedForm):
         by_z = slope.mul_(by_value)
         work.by_precision.addcmul_(by_z, work.z)
         # by_location is the derivative by the shift: that by the base has the other sign where the shift is subtracted.
-        torch.addcmul(work.zero, by_z, work.precision, value=self.location_sign, out=work.by_location)
+        torch.addcmul(
+            work.zero, by_z, work.precision, value=self.location_sign, out=work.by_location
+        )
         if correction is not None:
             correction.after_mixing(by_value, self.location_sign)
             correction.add_joint(loss, self.location_sign)

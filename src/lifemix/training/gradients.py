@@ -10,7 +10,14 @@ import torch
 from torch import Tensor
 
 from ..devices import on_host, perhaps_any
-from ..likelihood import Contributions, Observations, combined_loss, contributions, joint_rows, prior_loss
+from ..likelihood import (
+    Contributions,
+    Observations,
+    combined_loss,
+    contributions,
+    joint_rows,
+    prior_loss,
+)
 from ..model import Architecture
 from ..networks import Layout
 from ..primitives import Mixture
@@ -38,7 +45,13 @@ class Settings:
 def penalties(parameters: dict[str, Tensor], settings: Settings) -> Tensor:
     """Return the priors' part of the loss of each model, ``[models]``."""
     strength = settings.twice_prior.flatten() / 2
-    return prior_loss(parameters["base"], settings.prior_centre, parameters["heads"], strength, settings.head_prior)
+    return prior_loss(
+        parameters["base"],
+        settings.prior_centre,
+        parameters["heads"],
+        strength,
+        settings.head_prior,
+    )
 
 
 class Parameters:
@@ -56,7 +69,9 @@ class Parameters:
         """
         if on_host(self.flat.device) and float(torch.dot(self.flat, self.flat)) <= max_norm**2:
             return
-        parts = [torch.linalg.vector_norm(block.flatten(1), dim=1) for block in self.blocks.values()]
+        parts = [
+            torch.linalg.vector_norm(block.flatten(1), dim=1) for block in self.blocks.values()
+        ]
         norms = torch.linalg.vector_norm(torch.stack(parts), dim=0)
         factors = (max_norm / norms).clamp(max=1.0)
         if perhaps_any(~torch.isfinite(norms)):  # a step that is no number is not taken
@@ -69,7 +84,9 @@ class Parameters:
 class Gradient(Protocol):
     """One way to compute what a training step needs."""
 
-    def targets(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> Sequence[Any]:
+    def targets(
+        self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings
+    ) -> Sequence[Any]:
         """Prepare an epoch, once; return one target per step.
 
         rows: which rows of the table each step takes, ``[models, steps, rows]``; weight: theirs, 0 where one does not
@@ -90,7 +107,9 @@ class Gradient(Protocol):
         x is ``[models, rows, inputs]``.
         """
 
-    def held_out_target(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> Any:
+    def held_out_target(
+        self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings
+    ) -> Any:
         """Prepare rows of a table, ``[models, rows]``, for ``held_out``."""
 
     def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: Any) -> Tensor:
@@ -111,7 +130,9 @@ class Autograd:
     def __init__(self, architecture: Architecture, config: TrainConfig) -> None:
         self.architecture, self.config = architecture, config
 
-    def targets(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> list[_Target]:
+    def targets(
+        self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings
+    ) -> list[_Target]:
         """Return the observations of each step."""
         steps = zip(rows.unbind(1), weight.unbind(1), strict=True)
         return [self.held_out_target(table, *step, settings) for step in steps]
@@ -130,20 +151,30 @@ class Autograd:
         parameters = self.architecture.layout.blocks(leaf, len(x))
         mixtures = self.architecture.mixtures(parameters, x, masks)
         terms = self._terms(mixtures, target)
-        loss = combined_loss(terms, target.observed.weight, settings.discount, penalties(parameters, settings))
+        loss = combined_loss(
+            terms, target.observed.weight, settings.discount, penalties(parameters, settings)
+        )
         (found,) = torch.autograd.grad(loss.total.sum(), leaf)
         torch.clamp(found, -_LIMIT, _LIMIT, out=gradient.flat)
         return loss.likelihood.detach()
 
-    def held_out_target(self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings) -> _Target:
+    def held_out_target(
+        self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings
+    ) -> _Target:
         """Return the observations, and where the rows are whose likelihood is an integral."""
         observed = table.take(rows).reweighted(weight)
-        return _Target(observed, joint_rows(observed, self.architecture.n_events, self.config.objective))
+        return _Target(
+            observed, joint_rows(observed, self.architecture.n_events, self.config.objective)
+        )
 
-    def held_out(self, values: Parameters, settings: Settings, x: Tensor, target: _Target) -> Tensor:
+    def held_out(
+        self, values: Parameters, settings: Settings, x: Tensor, target: _Target
+    ) -> Tensor:
         """Return minus the weighted sum of the objective."""
         terms = self._terms(self.architecture.mixtures(values.blocks, x), target)
         return -(target.observed.weight * terms.total(settings.discount[:, None])).double().sum(1)
 
     def _terms(self, mixtures: Mixture, target: _Target) -> Contributions:
-        return contributions(mixtures, target.observed, self.config.objective, self.config.t_max, target.joint)
+        return contributions(
+            mixtures, target.observed, self.config.objective, self.config.t_max, target.joint
+        )

@@ -38,7 +38,10 @@ class Joint:
         happened = (observed.event.view(-1, 1, 1, 1) == types).to(lower)
         late, log_entry = None, None
         if observed.entry is not None and observed.truncated is not None:
-            late, log_entry = observed.truncated.to(lower).view(-1, 1, 1), torch.log(observed.entry).view(-1, 1, 1)
+            late, log_entry = (
+                observed.truncated.to(lower).view(-1, 1, 1),
+                torch.log(observed.entry).view(-1, 1, 1),
+            )
         return cls(common_edges(lower, observed.upper), happened, log_entry, late)
 
     def take(self, rows: Tensor) -> Joint:
@@ -102,15 +105,23 @@ def _log_sum(values: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 
 @lru_cache(maxsize=64)
-def _standard_edges(family: type[LogLocationScale], dtype: torch.dtype, device: torch.device) -> Tensor:
+def _standard_edges(
+    family: type[LogLocationScale], dtype: torch.dtype, device: torch.device
+) -> Tensor:
     """Return z at the levels that panels end at: all components of a family have the same."""
     zero = torch.zeros((), dtype=torch.float64)
     levels = torch.from_numpy(EDGE_LEVELS)
-    return torch.log(family.from_location(zero, zero).inverse_log_survival(levels)).to(device, dtype)
+    return torch.log(family.from_location(zero, zero).inverse_log_survival(levels)).to(
+        device, dtype
+    )
 
 
 def _survived(
-    family: type[LogLocationScale], log_weights: Tensor, location: Tensor, precision: Tensor, log_entry: Tensor
+    family: type[LogLocationScale],
+    log_weights: Tensor,
+    location: Tensor,
+    precision: Tensor,
+    log_entry: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """Return the log probability that no event has happened before the entry, and its slopes."""
     z = (log_entry - location).mul_(precision)

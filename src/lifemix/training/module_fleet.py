@@ -23,14 +23,17 @@ __all__ = ["ModuleFleet"]
 class ModuleFleet(Fleet):
     """A fleet of one; training changes the module of its architecture."""
 
-    def __init__(self, architecture: Architecture, data: Data, job: Job, config: TrainConfig) -> None:
+    def __init__(
+        self, architecture: Architecture, data: Data, job: Job, config: TrainConfig
+    ) -> None:
         if architecture.module is not None:
             architecture.module.to(data.x.device)
         super().__init__(architecture, data, [job], config)
         self.best_buffers = self.buffers()
         self._cuda = [data.x.device] if data.x.device.type == "cuda" else []
         self.random_states = [
-            torch.Generator(device).manual_seed(job.seed).get_state() for device in (torch.device("cpu"), *self._cuda)
+            torch.Generator(device).manual_seed(job.seed).get_state()
+            for device in (torch.device("cpu"), *self._cuda)
         ]
 
     def run_epoch(self) -> None:
@@ -59,4 +62,7 @@ class ModuleFleet(Fleet):
             for device, state in zip(self._cuda, self.random_states[1:], strict=True):
                 torch.cuda.set_rng_state(state, device)
             yield
-            self.random_states = [torch.get_rng_state(), *(torch.cuda.get_rng_state(device) for device in self._cuda)]
+            self.random_states = [
+                torch.get_rng_state(),
+                *(torch.cuda.get_rng_state(device) for device in self._cuda),
+            ]

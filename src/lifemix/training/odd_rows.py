@@ -61,7 +61,11 @@ class OddRows:
 
     @classmethod
     def of(
-        cls, inside: _Inside | None, before: Tensor | None, late: _Late | None, joint: list[_Joint] | None
+        cls,
+        inside: _Inside | None,
+        before: Tensor | None,
+        late: _Late | None,
+        joint: list[_Joint] | None,
     ) -> OddRows | None:
         """Return None where there are no such rows."""
         none = inside is None and before is None and late is None and joint is None
@@ -74,11 +78,17 @@ class OddTable:
     joint: whether the probability of an interval is that of several events.
     """
 
-    def __init__(self, observed: Observations, n_events: int, k: int, joint: bool, t_max: float | None) -> None:
+    def __init__(
+        self, observed: Observations, n_events: int, k: int, joint: bool, t_max: float | None
+    ) -> None:
         self.n_events, self.k = n_events, k
         together = observed.interval if joint else None
         within, first = _in_intervals(observed, n_events, joint, t_max)
-        late = observed.truncated if together is None or observed.truncated is None else observed.truncated & ~together
+        late = (
+            observed.truncated
+            if together is None or observed.truncated is None
+            else observed.truncated & ~together
+        )
         self.inside = self._widths(observed, _Picked.of(within), t_max)
         self.before = _Picked.of(first)
         self.late = self._entries(observed, _Picked.of(late))
@@ -98,14 +108,18 @@ class OddTable:
         ratio = torch.log1p((upper - lower) / lower)
         return pairs, ratio, torch.log(ratio)
 
-    def _entries(self, observed: Observations, rows: _Picked | None) -> tuple[_Picked, Tensor] | None:
+    def _entries(
+        self, observed: Observations, rows: _Picked | None
+    ) -> tuple[_Picked, Tensor] | None:
         """Return rows with delayed entry, and its logarithm."""
         if rows is None:
             return None
         assert observed.entry is not None
         return rows, torch.log(observed.entry[rows.places])
 
-    def _joint_rows(self, observed: Observations, rows: _Picked | None) -> tuple[_Picked, Joint] | None:
+    def _joint_rows(
+        self, observed: Observations, rows: _Picked | None
+    ) -> tuple[_Picked, Joint] | None:
         """Return rows whose event, one of several, fell in an interval, and what is known of them."""
         return None if rows is None else (rows, Joint.of(observed.take(rows.places), self.n_events))
 
@@ -125,7 +139,11 @@ class OddTable:
         self, pairs: _Picked, ratio: Tensor, log_ratio: Tensor, rows: Tensor, counts: Tensor
     ) -> list[_Inside | None]:
         (_, model, row, event), number, parts = pairs.in_steps(rows, counts)
-        at, ratio, log_ratio = self._of_pairs(model, event, row, rows.shape[2]), ratio[number], log_ratio[number]
+        at, ratio, log_ratio = (
+            self._of_pairs(model, event, row, rows.shape[2]),
+            ratio[number],
+            log_ratio[number],
+        )
         return _by_step(parts, lambda part: _Inside(at[:, part], ratio[part], log_ratio[part]))
 
     def _before(self, pairs: _Picked, rows: Tensor, counts: Tensor) -> list[Tensor | None]:
@@ -133,7 +151,9 @@ class OddTable:
         at = self._of_pairs(model, event, row, rows.shape[2])
         return _by_step(parts, lambda part: at[:, part])
 
-    def _late(self, late: _Picked, log_entry: Tensor, rows: Tensor, counts: Tensor) -> list[_Late | None]:
+    def _late(
+        self, late: _Picked, log_entry: Tensor, rows: Tensor, counts: Tensor
+    ) -> list[_Late | None]:
         (_, model, row), number, parts = late.in_steps(rows, counts)
         first, inner = self._of_rows(model, row, rows.shape[2])
         at, log_entry = first + inner[..., None], log_entry[number]
@@ -181,13 +201,19 @@ class _Picked:
         number[places] = torch.arange(1, len(places[0]) + 1, device=mask.device)
         return cls(number, places)
 
-    def in_steps(self, rows: Tensor, counts: Tensor) -> tuple[tuple[Tensor, ...], Tensor, list[slice]]:
+    def in_steps(
+        self, rows: Tensor, counts: Tensor
+    ) -> tuple[tuple[Tensor, ...], Tensor, list[slice]]:
         """Return their places in ``[models, steps, rows]`` (steps first), what is there, and which are of each step."""
         number = self.number[rows]
         number = number.mul_(counts if number.dim() == 3 else counts[..., None]).transpose(0, 1)
         indices = number.nonzero(as_tuple=True)
         sizes = torch.bincount(indices[0], minlength=len(number)).tolist()
-        return indices, number[indices] - 1, [slice(*ends) for ends in pairwise(accumulate(sizes, initial=0))]
+        return (
+            indices,
+            number[indices] - 1,
+            [slice(*ends) for ends in pairwise(accumulate(sizes, initial=0))],
+        )
 
 
 def _in_intervals(

@@ -16,7 +16,14 @@ from torch import Tensor
 
 from ..errors import SettingError
 
-__all__ = ["OPTIMIZERS", "Optimizer", "TorchOptimizer", "check_optimizer", "make_optimizer", "trains_alone"]
+__all__ = [
+    "OPTIMIZERS",
+    "Optimizer",
+    "TorchOptimizer",
+    "check_optimizer",
+    "make_optimizer",
+    "trains_alone",
+]
 
 
 class Optimizer(ABC):
@@ -40,7 +47,9 @@ class Optimizer(ABC):
     def step_parts(self, gradient: Tensor) -> tuple[Tensor, Tensor, float]:
         """Take in a gradient; the step is ``- learning rate * factor * first / second``."""
 
-    def update(self, values: Tensor, gradient: Tensor, learning_rate: Tensor | float, decay: Tensor | None) -> None:
+    def update(
+        self, values: Tensor, gradient: Tensor, learning_rate: Tensor | float, decay: Tensor | None
+    ) -> None:
         """Move the values in place."""
         self.steps += 1
         if decay is not None:
@@ -64,7 +73,9 @@ class Adam(Optimizer):
         super().__init__(like)
         self._count = torch.zeros((), device=like.device)
 
-    def update(self, values: Tensor, gradient: Tensor, learning_rate: Tensor | float, decay: Tensor | None) -> None:
+    def update(
+        self, values: Tensor, gradient: Tensor, learning_rate: Tensor | float, decay: Tensor | None
+    ) -> None:
         """Move the values in place."""
         if isinstance(learning_rate, Tensor) or decay is not None:
             super().update(values, gradient, learning_rate, decay)
@@ -129,10 +140,16 @@ class TorchOptimizer(Optimizer):
     def __init__(self, like: Tensor, make: Callable[..., torch.optim.Optimizer]) -> None:
         super().__init__(like)
         self._parameter = torch.nn.Parameter(like.detach().clone())
-        takes_decay = "weight_decay" in inspect.signature(make).parameters  # ours is applied here, for all alike
-        self._inner = make([self._parameter], lr=1.0, **({"weight_decay": 0.0} if takes_decay else {}))
+        takes_decay = (
+            "weight_decay" in inspect.signature(make).parameters
+        )  # ours is applied here, for all alike
+        self._inner = make(
+            [self._parameter], lr=1.0, **({"weight_decay": 0.0} if takes_decay else {})
+        )
 
-    def update(self, values: Tensor, gradient: Tensor, learning_rate: Tensor | float, decay: Tensor | None) -> None:
+    def update(
+        self, values: Tensor, gradient: Tensor, learning_rate: Tensor | float, decay: Tensor | None
+    ) -> None:
         """Move the values in place."""
         assert isinstance(learning_rate, float)  # there is one model
         self.steps += 1
@@ -184,4 +201,8 @@ def trains_alone(optimizer: object) -> bool:
 def make_optimizer(optimizer: Any, like: Tensor) -> Optimizer:
     """Return a new optimiser, by name or from a class with the interface of ``torch.optim``."""
     check_optimizer(optimizer)
-    return OPTIMIZERS[optimizer](like) if isinstance(optimizer, str) else TorchOptimizer(like, optimizer)
+    return (
+        OPTIMIZERS[optimizer](like)
+        if isinstance(optimizer, str)
+        else TorchOptimizer(like, optimizer)
+    )

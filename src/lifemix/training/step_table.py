@@ -30,7 +30,9 @@ class StepTable:
 
     source: Observations
     log_time: Tensor
-    known: Tensor  # the part of the log-likelihood without parameters: log dz/dt without the precision
+    known: (
+        Tensor  # the part of the log-likelihood without parameters: log dz/dt without the precision
+    )
     types: Tensor  # [events, 1, 1]: 1, 2, ...
     odd: OddTable | None
     exact: Tensor | None = None  # the event, 0 where it fell in an interval
@@ -38,7 +40,9 @@ class StepTable:
     apart: Tensor | None = None  # whether ``correction`` computes all of a row
 
     @classmethod
-    def of(cls, observed: Observations, n_events: int, joint: bool, odd: OddTable | None) -> StepTable:
+    def of(
+        cls, observed: Observations, n_events: int, joint: bool, odd: OddTable | None
+    ) -> StepTable:
         """Read a table; joint: whether the probability of an interval is that of several events."""
         types = torch.arange(1, n_events + 1, device=observed.event.device)[:, None, None]
         log_time = torch.log(observed.time)
@@ -53,20 +57,33 @@ class StepTable:
         first = None if observed.at_origin is None else interval & observed.at_origin
         if first is not None:
             log_time = torch.where(first, torch.log(observed.upper), log_time)
-        return cls(observed, log_time, known, types, odd, torch.where(interval, 0, observed.event), first)
+        return cls(
+            observed, log_time, known, types, odd, torch.where(interval, 0, observed.event), first
+        )
 
-    def parts(self, rows: Tensor, weight: Tensor, discount: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def parts(
+        self, rows: Tensor, weight: Tensor, discount: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the tensors of a ``StepTarget`` for rows ``[models, ..., rows]`` of these weights."""
         if self.apart is not None:
             weight = torch.where(self.apart[rows], 0.0, weight)
         happened = self._is(self.source.event, rows).to(weight)
         discount = discount.view(-1, *[1] * (happened.dim() - 1))
-        share = -weight[..., None, None, :] * torch.lerp(discount, torch.ones_like(discount), happened)
+        share = -weight[..., None, None, :] * torch.lerp(
+            discount, torch.ones_like(discount), happened
+        )
         if self.first is not None:
-            share = torch.where(self.first[rows][..., None, None, :] & (happened == 0), 0.0, share)  # S(0) = 1
+            share = torch.where(
+                self.first[rows][..., None, None, :] & (happened == 0), 0.0, share
+            )  # S(0) = 1
         if self.exact is not None:
             happened = self._is(self.exact, rows).to(weight)
-        return self.log_time[rows][..., None, None, :], happened, share, -(weight * self.known[rows]).sum(-1)
+        return (
+            self.log_time[rows][..., None, None, :],
+            happened,
+            share,
+            -(weight * self.known[rows]).sum(-1),
+        )
 
     def _is(self, event: Tensor, rows: Tensor) -> Tensor:
         """Tell which event it is, ``[models, ..., events, 1, rows]``."""

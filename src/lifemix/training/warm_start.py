@@ -25,7 +25,10 @@ _MAX_STEPS = 100
 _BLOCK = 1 << 15  # rows whose derivatives are taken at once
 _STEP = 1e-4  # between the slopes whose differences are the curvature
 _CLOSE = 1e-6  # Newton's error is of the order of the square of its last step
-_LOG_PRECISION_RANGE = (-6.0, 6.0)  # shapes 0.0025 to 400: where all times are equal the best shape is infinite
+_LOG_PRECISION_RANGE = (
+    -6.0,
+    6.0,
+)  # shapes 0.0025 to 400: where all times are equal the best shape is infinite
 _REACH = 6.0  # how far from the first guess another parameter than the location may go
 
 _Slopes = Callable[[Tensor], tuple[Tensor, Tensor]]
@@ -63,7 +66,9 @@ def warm_start(family: type[Primitive], observed: Observations, n_events: int) -
     return _per_event(family, observed, n_events)
 
 
-def _per_event(family: type[Primitive], observed: Observations, n_events: int, cure: bool = False) -> Tensor:
+def _per_event(
+    family: type[Primitive], observed: Observations, n_events: int, cure: bool = False
+) -> Tensor:
     """Return the parameters of one family for each event, and the log odds of never with ``cure``."""
     fits = []
     with threads_for(200.0 * len(observed)):
@@ -139,7 +144,9 @@ def _by_parameters(family: type[Primitive], observed: Observations) -> _Problem:
     location = family.location_index()
     if location is not None:
         reach[location] = torch.inf
-    slopes = _written_slopes(family, fixed, observed) if family.has_slopes and _plain(observed) else None
+    slopes = (
+        _written_slopes(family, fixed, observed) if family.has_slopes and _plain(observed) else None
+    )
     return _Problem(
         _one_by_one(slopes or (lambda at: _slopes(primitive, observed, at))),
         start,
@@ -153,17 +160,25 @@ def _plain(observed: Observations) -> bool:
     return observed.interval is None and observed.truncated is None and observed.at_origin is None
 
 
-def _written_slopes(family: type[Primitive], fixed: tuple[Tensor, ...], observed: Observations) -> _Slopes:
+def _written_slopes(
+    family: type[Primitive], fixed: tuple[Tensor, ...], observed: Observations
+) -> _Slopes:
     """Return value and gradient for exact and right-censored times of a primitive that has slopes of its own."""
     log_time, happened = torch.log(observed.time), (observed.event > 0).double()
     known = (observed.weight * happened * (observed.log_width - log_time)).sum()
-    prepared = family.prepared(log_time[None, None], torch.stack(fixed)[None, :, None])  # one event, one component
+    prepared = family.prepared(
+        log_time[None, None], torch.stack(fixed)[None, :, None]
+    )  # one event, one component
     space = log_time.new_empty(1, len(family.parameter_names()), 1, len(log_time))
 
     def slopes(at: Tensor) -> tuple[Tensor, Tensor]:
-        value = family.value_and_slopes(prepared, happened, at.view(1, -1, 1, 1).expand_as(space), space)
+        value = family.value_and_slopes(
+            prepared, happened, at.view(1, -1, 1, 1).expand_as(space), space
+        )
         total = (value[0, 0] * observed.weight).sum() + known
-        return total / observed.weight.sum(), (space[0, :, 0] @ observed.weight) / observed.weight.sum()
+        return total / observed.weight.sum(), (
+            space[0, :, 0] @ observed.weight
+        ) / observed.weight.sum()
 
     return slopes
 
@@ -205,7 +220,9 @@ def _first_guess(observed: Observations) -> Tensor:
     weight = torch.where(observed.event > 0, observed.weight, 0.0)
     log_time = torch.log(observed.time)
     if observed.interval is not None and observed.upper is not None:
-        log_time = torch.where(observed.interval, torch.log((observed.time + observed.upper) / 2), log_time)
+        log_time = torch.where(
+            observed.interval, torch.log((observed.time + observed.upper) / 2), log_time
+        )
     share = weight.sum() / observed.weight.sum()
     mean = (weight * log_time).sum() / weight.sum()
     spread = ((weight * (log_time - mean) ** 2).sum() / weight.sum()).sqrt().clamp(0.1, 5)
@@ -261,7 +278,9 @@ class _Rows:
         happened, weight = (observed.event > 0).double(), observed.weight
         log_time, inside, first = torch.log(observed.time), None, None
         if observed.at_origin is not None:
-            weight = torch.where(observed.at_origin & (observed.event == 0), 0.0, weight)  # S(0) = 1
+            weight = torch.where(
+                observed.at_origin & (observed.event == 0), 0.0, weight
+            )  # S(0) = 1
         if observed.interval is not None:
             happened = torch.where(observed.interval, 0.0, happened)
             log_time, inside, first = _intervals(observed, log_time)
@@ -271,12 +290,18 @@ class _Rows:
         return cls(log_time, happened, weight, exact.sum(), known, inside, first, late)
 
 
-def _intervals(observed: Observations, log_time: Tensor) -> tuple[Tensor, _Places | None, Tensor | None]:
+def _intervals(
+    observed: Observations, log_time: Tensor
+) -> tuple[Tensor, _Places | None, Tensor | None]:
     """Return the log times with the upper ends of intervals from the origin, and both sorts of intervals."""
     assert observed.interval is not None
     assert observed.upper is not None
-    at_origin = torch.zeros_like(observed.interval) if observed.at_origin is None else observed.at_origin
-    first, inside = ((observed.interval & which).nonzero()[:, 0] for which in (at_origin, ~at_origin))
+    at_origin = (
+        torch.zeros_like(observed.interval) if observed.at_origin is None else observed.at_origin
+    )
+    first, inside = (
+        (observed.interval & which).nonzero()[:, 0] for which in (at_origin, ~at_origin)
+    )
     lower, upper = observed.time[inside], observed.upper[inside]
     log_time = torch.where(observed.interval & at_origin, torch.log(observed.upper), log_time)
     places = _Places(inside, torch.log1p((upper - lower) / lower), observed.weight[inside])
@@ -286,14 +311,18 @@ def _intervals(observed: Observations, log_time: Tensor) -> tuple[Tensor, _Place
 def _entries(observed: Observations, truncated: Tensor) -> _Places | None:
     assert observed.entry is not None
     rows = truncated.nonzero()[:, 0]
-    return _Places(rows, torch.log(observed.entry[rows]), observed.weight[rows]) if len(rows) else None
+    return (
+        _Places(rows, torch.log(observed.entry[rows]), observed.weight[rows]) if len(rows) else None
+    )
 
 
 def _written_out(family: type[LogLocationScale], rows: list[_Rows], weight: Tensor) -> _Slopes:
     """Return value and gradient with slopes in closed form, of all points at once."""
 
     def slopes(points: Tensor) -> tuple[Tensor, Tensor]:
-        sums = torch.stack([_log_time_block(family, part, points) for part in rows]).sum(0).T / weight
+        sums = (
+            torch.stack([_log_time_block(family, part, points) for part in rows]).sum(0).T / weight
+        )
         return sums[:, 0], sums[:, 1:]
 
     return slopes
@@ -333,7 +362,9 @@ def _log_time_block(family: type[LogLocationScale], rows: _Rows, points: Tensor)
         value[:, rows.first], slope[:, rows.first] = family.standard_before(z[:, rows.first])
     if rows.inside is not None:
         at, ratio = rows.inside.rows, rows.inside.numbers
-        found = family.standard_between(z[:, at], ratio * precision, torch.log(ratio) + log_precision)
+        found = family.standard_between(
+            z[:, at], ratio * precision, torch.log(ratio) + log_precision
+        )
         value[:, at], slope[:, at] = found[:2]
         by_precision = by_precision + found[2] @ rows.inside.weight
     total, by_location = total + value @ rows.weight, -(slope @ rows.weight) * precision[:, 0]
@@ -346,7 +377,11 @@ def _survived(family: type[LogLocationScale], late: _Places, points: Tensor) -> 
     precision = points[:, 1:].exp()
     z = (late.numbers - points[:, :1]).mul_(precision)
     value, slope = family.standard(z, z.new_zeros(()))
-    sums = (value @ late.weight, -(slope @ late.weight) * precision[:, 0], slope.mul_(z) @ late.weight)
+    sums = (
+        value @ late.weight,
+        -(slope @ late.weight) * precision[:, 0],
+        slope.mul_(z) @ late.weight,
+    )
     return torch.stack(sums)
 
 

@@ -24,14 +24,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="references.golden", description=__doc__)
     parser.add_argument("old", type=Path, help="checkout of the reference")
     parser.add_argument("new", type=Path, help="checkout to compare with it")
-    parser.add_argument("--folder", type=Path, default=Path("build/golden"), help="where the arrays are written")
-    parser.add_argument("--only", default="", metavar="WORD", help="only cases whose name contains the word")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("build/golden"), help="where the arrays are written"
+    )
+    parser.add_argument(
+        "--only", default="", metavar="WORD", help="only cases whose name contains the word"
+    )
     parser.add_argument("--arrays", action="store_true", help="list every array that differs")
-    parser.add_argument("--tolerance", type=float, default=np.inf, help="exit with 1 if a difference is larger")
+    parser.add_argument(
+        "--tolerance", type=float, default=np.inf, help="exit with 1 if a difference is larger"
+    )
     options = parser.parse_args()
-    folders = {label: (options.folder / label).resolve() for label in ("old-results", "new-results")}
+    folders = {
+        label: (options.folder / label).resolve() for label in ("old-results", "new-results")
+    }
     checkouts = (options.old, options.new)
-    processes = [start(*pair, options.only) for pair in zip(checkouts, folders.values(), strict=True)]
+    processes = [
+        start(*pair, options.only) for pair in zip(checkouts, folders.values(), strict=True)
+    ]
     exit_codes = [process.wait() for process in processes]
     if any(exit_codes):
         return 2
@@ -44,8 +54,14 @@ def start(checkout: Path, folder: Path, only: str) -> subprocess.Popen[bytes]:
     """Start the process that runs the cases of this script with the package of a checkout."""
     source = (checkout / "src").resolve()
     if not (source / "lifemix" / "__init__.py").exists():
-        raise SystemExit(f"{checkout} is no checkout of lifemix: {source / 'lifemix'} does not exist.")
-    variables = {"PYTHONPATH": f"{source}{os.pathsep}{TESTS}", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        raise SystemExit(
+            f"{checkout} is no checkout of lifemix: {source / 'lifemix'} does not exist."
+        )
+    variables = {
+        "PYTHONPATH": f"{source}{os.pathsep}{TESTS}",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+    }
     arguments = [str(checkout.resolve()), str(folder), only]
     code = "import sys; from references.golden.__main__ import run; run(*sys.argv[1:])"
     return subprocess.Popen([sys.executable, "-c", code, *arguments], env=os.environ | variables)

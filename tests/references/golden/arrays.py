@@ -28,7 +28,11 @@ def as_arrays(value: Any, name: str) -> Arrays:
             parts = {field: array[field] for field in array.dtype.names}
         else:
             return {name: array.astype(str) if array.dtype == object else array}
-    return {key: array for part in parts for key, array in as_arrays(parts[part], f"{name} {part}").items()}
+    return {
+        key: array
+        for part in parts
+        for key, array in as_arrays(parts[part], f"{name} {part}").items()
+    }
 
 
 def differences(old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]) -> dict[str, float]:

@@ -41,7 +41,14 @@ PRIMITIVES = (
     "power-generalised-weibull",
     "spline",
 )
-SMALL = {"k": 2, "hidden": (6,), "n_members": 2, "dropout": 0.1, "learning_rate": 0.01, "batch_size": 64}
+SMALL = {
+    "k": 2,
+    "hidden": (6,),
+    "n_members": 2,
+    "dropout": 0.1,
+    "learning_rate": 0.01,
+    "batch_size": 64,
+}
 SETTINGS = SMALL | {"activation": "tanh", "max_epochs": 3, "patience": 10, "rounding": 0.0}
 N_PREDICTED = 6
 
@@ -66,12 +73,16 @@ def predictions(model: Any, X: Any) -> Arrays:
     events = range(1, model.n_events_ + 1)
     arrays = {
         "survival": model.predict_survival_function(X, TIMES),
-        "incidences": np.stack([model.predict_cumulative_incidence(X, TIMES, event) for event in events]),
+        "incidences": np.stack(
+            [model.predict_cumulative_incidence(X, TIMES, event) for event in events]
+        ),
         "all incidences": np.asarray(model.predict_cumulative_incidences(X, TIMES)),
         "risk": model.predict(X),
     }
     if hasattr(model, "predict_net_survival"):
-        arrays["net survival"] = np.stack([model.predict_net_survival(X, TIMES, event) for event in events])
+        arrays["net survival"] = np.stack(
+            [model.predict_net_survival(X, TIMES, event) for event in events]
+        )
     if hasattr(model, "preprocess"):
         arrays |= as_arrays(model.preprocess(X), "matrix")
     if hasattr(model, "transform"):
@@ -83,7 +94,10 @@ def predictions(model: Any, X: Any) -> Arrays:
 
 def distribution_arrays(distribution: Any) -> Arrays:
     """Return what predicted distributions answer."""
-    arrays = {name: getattr(distribution, name)(TIMES[1:]) for name in ("pdf", "hazard", "cumulative_hazard")}
+    arrays = {
+        name: getattr(distribution, name)(TIMES[1:])
+        for name in ("pdf", "hazard", "cumulative_hazard")
+    }
     arrays["quantile"] = distribution.quantile([0.1, 0.25, 0.5])
     arrays["rmst"] = distribution.rmst(TIMES[-1])
     arrays["given"] = distribution.given(TIMES[2]).survival(TIMES[2:])
@@ -103,7 +117,9 @@ def training_arrays(model: Any, sample: Sample) -> Arrays:
         "best epoch": np.array(model.best_epoch_),
         "log-likelihood": np.array(model.log_likelihood(sample.X, sample.y)),
         "time unit": np.array(model.time_unit_),
-        "settings": np.array([f"{name}={value}" for name, value in sorted(model.settings_.items())]),
+        "settings": np.array(
+            [f"{name}={value}" for name, value in sorted(model.settings_.items())]
+        ),
     }
 
 
@@ -134,7 +150,12 @@ def fitted(model: Any, sample: Sample, score: bool = True, **load_options: Any) 
 
 EXTRA_SETTINGS: dict[str, dict[str, Any]] = {
     "cure": {"cure": True},
-    "histories": {"encoder": encoders.Recurrent(hidden=4), "hidden": None, "max_epochs": 2, "dropout": None},
+    "histories": {
+        "encoder": encoders.Recurrent(hidden=4),
+        "hidden": None,
+        "max_epochs": 2,
+        "dropout": None,
+    },
 }
 
 
@@ -142,11 +163,15 @@ def family(primitive: Any, kind: str) -> Arrays:
     """Fit one primitive to one kind of rows."""
     sample = SAMPLES[kind]()
     model = dsm(primitive=primitive, **EXTRA_SETTINGS.get(kind, {}))
-    arrays = fitted(model, sample, score=kind in ("plain", "competing risks", "cure", "case weights"))
+    arrays = fitted(
+        model, sample, score=kind in ("plain", "competing risks", "cure", "case weights")
+    )
     if kind == "start-stop rows":
         rows = data.interval_rows()[:12]
         curves = (rows["start"], rows["stop"], rows["id"])
-        arrays["along the rows"] = model.predict_path(sample.X[:12], *curves, times=TIMES[:3], extend=True)
+        arrays["along the rows"] = model.predict_path(
+            sample.X[:12], *curves, times=TIMES[:3], extend=True
+        )
     return arrays
 
 
@@ -212,7 +237,9 @@ def array_histories() -> Arrays:
 
 def stored(name: str) -> Arrays:
     """Return the arrays of a case of ``references/predictions``."""
-    return {part: np.asarray(values) for part, values in stored_predictions.predictions(name).items()}
+    return {
+        part: np.asarray(values) for part, values in stored_predictions.predictions(name).items()
+    }
 
 
 OPTIONS: dict[str, tuple[Callable[[], Sample], dict[str, Any]]] = {
@@ -221,7 +248,10 @@ OPTIONS: dict[str, tuple[Callable[[], Sample], dict[str, Any]]] = {
     "competing intervals, spline": (partial(data.intervals, 2), {"primitive": "spline"}),
     "competing risks with cure": (data.competing, {"cure": True}),
     "several families": (data.plain, {"primitive": ["weibull", "spline"]}),
-    "counted families with cure": (data.plain, {"primitive": {"weibull": 2, "lognormal": 1}, "cure": True}),
+    "counted families with cure": (
+        data.plain,
+        {"primitive": {"weibull": 2, "lognormal": 1}, "cure": True},
+    ),
     "a family per event": (data.competing, {"primitive": {1: "weibull", 2: ["lognormal", "burr"]}}),
     "rounded times": (data.rounded, {"rounding": None}),
     "elbo, late entry": (data.late_entry, {"objective": "elbo"}),
@@ -229,12 +259,21 @@ OPTIONS: dict[str, tuple[Callable[[], Sample], dict[str, Any]]] = {
     "no epochs": (data.plain, {"max_epochs": 0}),
     "settings from the table": (
         data.plain,
-        {name: None for name in (*SMALL, "activation", "patience") if name != "k"} | {"max_epochs": 2},
+        {name: None for name in (*SMALL, "activation", "patience") if name != "k"}
+        | {"max_epochs": 2},
     ),
-    "piecewise numbers": (data.plain, {"preprocessor": TabularPreprocessor(numbers="piecewise", bins=4)}),
+    "piecewise numbers": (
+        data.plain,
+        {"preprocessor": TabularPreprocessor(numbers="piecewise", bins=4)},
+    ),
     "attention": (
         data.landmark_rows,
-        {"encoder": encoders.Attention(hidden=4, heads=2), "hidden": None, "dropout": None, "max_epochs": 2},
+        {
+            "encoder": encoders.Attention(hidden=4, heads=2),
+            "hidden": None,
+            "dropout": None,
+            "max_epochs": 2,
+        },
     ),
     "competing risks, priors, weight decay": (
         data.competing,
@@ -265,7 +304,11 @@ def life_mix(sample: Callable[[], Sample]) -> Arrays:
     cox = baselines.CoxPH(penalty=1.0)
     made = sample()
     several = made.y["event"].max() > 1
-    parts = {"networks": dsm(), "trees": trees, "cox": baselines.CauseSpecific(cox) if several else cox}
+    parts = {
+        "networks": dsm(),
+        "trees": trees,
+        "cox": baselines.CauseSpecific(cox) if several else cox,
+    }
     model = LifeMix(parts, n_folds=2)
     arrays = fitted(model, made)
     return arrays | {"shares": model.shares_, "parts": np.array(model.part_names_, dtype=str)}
@@ -278,7 +321,11 @@ def search(scoring: str | None, sample: Callable[[], Sample]) -> Arrays:
     found = FleetSearchCV(dsm(n_members=1), grid, cv=2, scoring=scoring).fit(made.X, made.y)
     best = found.best_estimator_
     scores = {name: found.cv_results_[name] for name in ("mean_test_score", "rank_test_score")}
-    return scores | predictions(best, made.X[:N_PREDICTED]) | {"best": np.array(str(found.best_params_))}
+    return (
+        scores
+        | predictions(best, made.X[:N_PREDICTED])
+        | {"best": np.array(str(found.best_params_))}
+    )
 
 
 FOREST = partial(baselines.RandomSurvivalForest, n_trees=3, max_depth=3)
@@ -291,14 +338,22 @@ BASELINES: dict[str, tuple[Callable[[], Any], Callable[[], Sample]]] = {
     "KaplanMeier, late entry": (baselines.KaplanMeier, data.late_entry),
     "AalenJohansen": (baselines.AalenJohansen, data.competing),
     "CoxPH": (baselines.CoxPH, data.plain),
-    "CoxPH, breslow and ridge": (partial(baselines.CoxPH, ties="breslow", penalty=2.0), data.weighted),
+    "CoxPH, breslow and ridge": (
+        partial(baselines.CoxPH, ties="breslow", penalty=2.0),
+        data.weighted,
+    ),
     "CoxPH, late entry": (baselines.CoxPH, data.late_entry),
     "CoxPH, start-stop rows": (baselines.CoxPH, data.start_stop_rows),
     "FineGray": (baselines.FineGray, data.competing),
     "CauseSpecific": (lambda: baselines.CauseSpecific(baselines.CoxPH()), data.competing),
-    "CauseSpecific, forest": (lambda: baselines.CauseSpecific(FOREST(), rule="product_limit"), data.competing),
+    "CauseSpecific, forest": (
+        lambda: baselines.CauseSpecific(FOREST(), rule="product_limit"),
+        data.competing,
+    ),
     "ModelAverage": (
-        lambda: baselines.ModelAverage([dsm(), BOOSTING(), baselines.KaplanMeier()], weights=[2, 2, 1]),
+        lambda: baselines.ModelAverage(
+            [dsm(), BOOSTING(), baselines.KaplanMeier()], weights=[2, 2, 1]
+        ),
         data.plain,
     ),
     "RandomSurvivalForest": (FOREST, data.plain),
@@ -319,11 +374,17 @@ def baseline(model: Callable[[], Any], sample: Callable[[], Sample]) -> Arrays:
 
 
 CASES: dict[str, Callable[[], Arrays]] = {
-    **{f"{primitive}, {kind}": partial(family, primitive, kind) for primitive in PRIMITIVES for kind in SAMPLES},
+    **{
+        f"{primitive}, {kind}": partial(family, primitive, kind)
+        for primitive in PRIMITIVES
+        for kind in SAMPLES
+    },
     **{f"option: {name}": partial(with_settings, *option) for name, option in OPTIONS.items()},
     "option: encoder of the user": own_encoder,
     "option: paper": partial(named_settings, DeepSurvivalMachines.paper(max_epochs=2), data.plain),
-    "option: tuned": partial(named_settings, DeepSurvivalMachines.tuned(max_epochs=2, n_members=2), data.plain),
+    "option: tuned": partial(
+        named_settings, DeepSurvivalMachines.tuned(max_epochs=2, n_members=2), data.plain
+    ),
     "option: validation rows": validation_rows,
     "option: checkpoint": resumed_fit,
     "option: histories as an array": array_histories,

@@ -14,7 +14,9 @@ from .signatures import api_difference
 
 __all__ = ["ROUND_TRIP", "Results", "compare", "read", "write"]
 
-ROUND_TRIP = "save and load"  # the array that holds how much predictions change by saving and loading
+ROUND_TRIP = (
+    "save and load"  # the array that holds how much predictions change by saving and loading
+)
 
 
 @dataclass
@@ -47,7 +49,9 @@ def read(folder: Path) -> Results:
     return results
 
 
-def compare(old: Results, new: Results, tolerance: float = np.inf, show_arrays: bool = False) -> tuple[list[str], bool]:
+def compare(
+    old: Results, new: Results, tolerance: float = np.inf, show_arrays: bool = False
+) -> tuple[list[str], bool]:
     """Return the lines of the comparison, and whether all differences are within the tolerance.
 
     A case that fails in one checkout only, and a prediction that changes by saving and loading in the new one, are
@@ -61,7 +65,9 @@ def compare(old: Results, new: Results, tolerance: float = np.inf, show_arrays: 
         lines.append(f"{name:{width}}  {verdict}")
         if show_arrays and name in old.cases and name in new.cases:
             unequal = differences(old.cases[name], new.cases[name])
-            lines += [f"{'':{width}}    {array}: {distance:.3g}" for array, distance in unequal.items()]
+            lines += [
+                f"{'':{width}}    {array}: {distance:.3g}" for array, distance in unequal.items()
+            ]
     api = api_difference(old.api, new.api)
     lines += ["", "Public names:", *(api or ["no difference"]), "", _summary(distances, api)]
     return lines, all(distance is None or distance <= tolerance for distance in distances.values())

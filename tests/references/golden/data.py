@@ -70,7 +70,9 @@ def cured() -> Sample:
 def late_entry() -> Sample:
     """Return left-truncated rows beside others."""
     time, event = outcomes(1)
-    return Sample(table(), make_target(time, event, entry=np.where(np.arange(N_ROWS) % 3 == 0, time / 3, 0.0)))
+    return Sample(
+        table(), make_target(time, event, entry=np.where(np.arange(N_ROWS) % 3 == 0, time / 3, 0.0))
+    )
 
 
 def intervals(n_events: int = 1) -> Sample:
@@ -95,7 +97,9 @@ def visits() -> pd.DataFrame:
     rng = np.random.default_rng(14)
     subject = np.repeat(np.arange(N_ROWS), 3)
     visit = (time[:, None] * np.array([0.0, 0.3, 0.7])).ravel()
-    frame = pd.DataFrame({"id": subject, "visit": visit, "marker": rng.normal(size=len(subject)).cumsum() / 10})
+    frame = pd.DataFrame(
+        {"id": subject, "visit": visit, "marker": rng.normal(size=len(subject)).cumsum() / 10}
+    )
     frame["ward"] = rng.choice(["a", "b"], len(frame))
     frame.loc[rng.random(len(frame)) < 0.1, "marker"] = np.nan
     dropped = (rng.random(len(frame)) < 0.2) & (np.arange(len(frame)) % 3 > 0)

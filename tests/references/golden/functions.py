@@ -30,7 +30,14 @@ HORIZONS = np.array([0.4, 0.8, 1.6])
 def small_model(n_events: int = 1) -> DeepSurvivalMachines:
     """Return a fitted model; do not change it."""
     sample = data.plain() if n_events == 1 else data.competing()
-    settings = {"k": 2, "hidden": (6,), "n_members": 1, "dropout": 0.0, "batch_size": 64, "learning_rate": 0.01}
+    settings = {
+        "k": 2,
+        "hidden": (6,),
+        "n_members": 1,
+        "dropout": 0.0,
+        "batch_size": 64,
+        "learning_rate": 0.01,
+    }
     return DeepSurvivalMachines(max_epochs=3, **settings).fit(sample.X[:120], sample.y[:120])
 
 
@@ -105,7 +112,11 @@ METRICS: dict[str, Callable[[Scored, int], Any]] = {
         for competing in ("censored", "wolbers")
     ],
     "concordance_antolini": lambda s, event: metrics.concordance_antolini(
-        s.test, np.c_[np.ones(len(s.test)), 1 - s.risk], [0.0, *HORIZONS], event, horizon=HORIZONS[-1]
+        s.test,
+        np.c_[np.ones(len(s.test)), 1 - s.risk],
+        [0.0, *HORIZONS],
+        event,
+        horizon=HORIZONS[-1],
     ),
     "concordance_td": lambda s, event: [
         metrics.concordance_td(*s.pair, risk, float(horizon), event, competing=competing)
@@ -120,11 +131,15 @@ METRICS: dict[str, Callable[[Scored, int], Any]] = {
         for rule in ("trapezoid", "step")
     ],
     "permutation_importance": _permutation,
-    "calibration_curve": lambda s, event: metrics.calibration_curve(s.test, s.risk[:, 1], 0.8, event, bins=4),
+    "calibration_curve": lambda s, event: metrics.calibration_curve(
+        s.test, s.risk[:, 1], 0.8, event, bins=4
+    ),
     "integrated_calibration_index": lambda s, event: metrics.integrated_calibration_index(
         s.test, s.other_risk[:, 1], 0.8, event
     ),
-    "d_calibration": lambda s, event: metrics.d_calibration(s.test, 1 - s.risk[:, 1], event, bins=5),
+    "d_calibration": lambda s, event: metrics.d_calibration(
+        s.test, 1 - s.risk[:, 1], event, bins=5
+    ),
     "kaplan_meier": lambda s, event: metrics.kaplan_meier(s.test, event),
     "nelson_aalen": lambda s, event: metrics.nelson_aalen(s.test, event),
     "aalen_johansen": lambda s, event: metrics.aalen_johansen(s.test, event),
@@ -136,12 +151,18 @@ METRICS: dict[str, Callable[[Scored, int], Any]] = {
     "predicted_risk": lambda s, event: metrics.predicted_risk(
         small_model(s.n_events), s.X, HORIZONS, event, s.n_events
     ),
-    "predicted_risks": lambda s, event: metrics.predicted_risks(small_model(s.n_events), s.X, HORIZONS, s.n_events),
-    "survival_at_own_time": lambda s, event: metrics.survival_at_own_time(small_model(s.n_events), s.X, s.test),
+    "predicted_risks": lambda s, event: metrics.predicted_risks(
+        small_model(s.n_events), s.X, HORIZONS, s.n_events
+    ),
+    "survival_at_own_time": lambda s, event: metrics.survival_at_own_time(
+        small_model(s.n_events), s.X, s.test
+    ),
     "evaluate_landmarks": _landmark_table,
     "landmark_risk": _landmark_risk,
     "at_landmark": lambda s, event: metrics.at_landmark(s.test, 0.3),
-    "registered_measures": lambda s, event: [measure.name for measure in metrics.registered_measures()],
+    "registered_measures": lambda s, event: [
+        measure.name for measure in metrics.registered_measures()
+    ],
 }
 
 
@@ -160,10 +181,14 @@ def columns_of_all_kinds() -> pd.DataFrame:
     """Return a table with numbers, text, categories, dates as numbers, constants and missing values of each type."""
     rng = np.random.default_rng(18)
     n_rows = 60
-    X = pd.DataFrame({"number": rng.normal(size=n_rows), "whole": rng.integers(0, 9, n_rows), "constant": 1.0})
+    X = pd.DataFrame(
+        {"number": rng.normal(size=n_rows), "whole": rng.integers(0, 9, n_rows), "constant": 1.0}
+    )
     X["skewed"] = rng.lognormal(sigma=2.0, size=n_rows)
     X["text"] = rng.choice(["b", "a", "ä"], n_rows)
-    X["ordered"] = pd.Categorical(rng.choice(["x", "y"], n_rows), ["y", "x", "unused"], ordered=True)
+    X["ordered"] = pd.Categorical(
+        rng.choice(["x", "y"], n_rows), ["y", "x", "unused"], ordered=True
+    )
     X["truth"] = rng.random(n_rows) < 0.5
     X["nullable"] = pd.array(rng.integers(0, 3, n_rows), dtype="Int64")
     X["nullable truth"] = pd.array(rng.random(n_rows) < 0.5, dtype="boolean")
@@ -192,10 +217,16 @@ def sequence_preprocessor() -> Arrays:
 def history_arrays() -> Arrays:
     """Return histories cut at a time, their last values, and landmark rows."""
     histories = data.histories()
-    arrays = as_arrays(histories.until(0.5).to_long(), "until") | as_arrays(histories.last(), "last")
+    arrays = as_arrays(histories.until(0.5).to_long(), "until") | as_arrays(
+        histories.last(), "last"
+    )
     known, y, rows = histories.landmarks(data.plain().y, times=[0.2, 0.6])
     arrays |= as_arrays(known.to_long(), "landmarks") | as_arrays(y, "landmark target")
-    return arrays | {"landmark rows": rows, "visits": histories.n_visits, "last times": histories.last_times}
+    return arrays | {
+        "landmark rows": rows,
+        "visits": histories.n_visits,
+        "last times": histories.last_times,
+    }
 
 
 def split_arrays() -> Arrays:
@@ -213,25 +244,39 @@ def dataset_arrays(load: Callable[[], Any]) -> Arrays:
     """Return a summary of a data set: its target, and the preprocessed matrix of some rows."""
     dataset = load()
     matrix = TabularPreprocessor().fit(dataset.X).transform(dataset.X[::50])
-    return as_arrays(dataset.y[::50], "target") | {"matrix": matrix, "columns": np.array(dataset.X.columns, dtype=str)}
+    return as_arrays(dataset.y[::50], "target") | {
+        "matrix": matrix,
+        "columns": np.array(dataset.X.columns, dtype=str),
+    }
 
 
 def table_source(suffix: str) -> Arrays:
     """Fit, evaluate and predict from a file; the order of training rows is up to the implementation."""
     sample = data.plain()
-    table = sample.X.assign(time=sample.y["time"], event=sample.y["event"], smoker=sample.X["smoker"].astype(int))
+    table = sample.X.assign(
+        time=sample.y["time"], event=sample.y["event"], smoker=sample.X["smoker"].astype(int)
+    )
     with tempfile.TemporaryDirectory() as folder:
         path, written = Path(folder) / f"rows{suffix}", Path(folder) / "predictions.parquet"
         table.to_parquet(path) if suffix == ".parquet" else table.to_csv(path, index=False)
         source = TableSource(path, time="time", event="event")
-        settings = {"k": 2, "hidden": (6,), "dropout": 0.0, "batch_size": 64, "learning_rate": 0.01, "patience": 10}
+        settings = {
+            "k": 2,
+            "hidden": (6,),
+            "dropout": 0.0,
+            "batch_size": 64,
+            "learning_rate": 0.01,
+            "patience": 10,
+        }
         model = DeepSurvivalMachines(n_members=1, max_epochs=3, **settings).fit(source)
         arrays = as_arrays(evaluate(model, source, horizons=HORIZONS), "evaluate")
         write_predictions(model, source, written, times=TIMES[1:], quantiles=[0.25])
         arrays |= as_arrays(pd.read_parquet(written), "written")
     X = table[list(sample.X)]
     arrays |= as_arrays(model.preprocess(X[:6]), "matrix")
-    arrays["history"] = np.array([[record["train_loss"], record["validation_loss"]] for record in model.history_])
+    arrays["history"] = np.array(
+        [[record["train_loss"], record["validation_loss"]] for record in model.history_]
+    )
     return arrays | {"survival": model.predict_survival_function(X[:6], TIMES)}
 
 
@@ -244,7 +289,11 @@ def exported(n_events: int) -> Arrays:
     X = data.table()[:6]
     event = None if n_events == 1 else 2
     program = export.export_survival(model, TIMES, event=event, inputs="matrix").module()
-    return {"program": program(torch.as_tensor(model.preprocess(X), dtype=torch.float64)).detach().numpy()}
+    return {
+        "program": program(torch.as_tensor(model.preprocess(X), dtype=torch.float64))
+        .detach()
+        .numpy()
+    }
 
 
 def doctor_findings() -> Arrays:
@@ -253,7 +302,10 @@ def doctor_findings() -> Arrays:
     table = report.check_table(sample.X.assign(id=np.arange(len(sample.y))), sample.y)
     model = report.check_model(small_model(), sample.X[120:], sample.y[120:])
     reports = {"table": table, "model": model}
-    return {name: np.array([f"{each.level}: {each.topic}" for each in reports[name]]) for name in reports}
+    return {
+        name: np.array([f"{each.level}: {each.topic}" for each in reports[name]])
+        for name in reports
+    }
 
 
 CASES: dict[str, Callable[[], Arrays]] = {
@@ -274,6 +326,8 @@ CASES: dict[str, Callable[[], Arrays]] = {
     "table on disk, CSV": partial(table_source, ".csv"),
     "export": partial(exported, 1),
     "export, competing risks": partial(exported, 2),
-    "Scorer": lambda: as_arrays(Scorer(small_model(2), TIMES, quantiles=[0.25])(data.table()[:6]), "batch"),
+    "Scorer": lambda: as_arrays(
+        Scorer(small_model(2), TIMES, quantiles=[0.25])(data.table()[:6]), "batch"
+    ),
     "doctor": doctor_findings,
 }

@@ -11,7 +11,9 @@ from typing import Any
 
 __all__ = ["api_difference", "signatures"]
 
-DIRECTIVE = re.compile(r"^\.\. auto(module|class|function|data|exception):: ([\w.]+)(?:\(.*\))?$((?:\n   .*)*)", re.M)
+DIRECTIVE = re.compile(
+    r"^\.\. auto(module|class|function|data|exception):: ([\w.]+)(?:\(.*\))?$((?:\n   .*)*)", re.M
+)
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -34,7 +36,9 @@ def api_difference(old: dict[str, str], new: dict[str, str]) -> list[str]:
     lines = [f"removed  {name}{old[name]}" for name in old.keys() - new.keys()]
     lines += [f"added    {name}{new[name]}" for name in new.keys() - old.keys()]
     shared = old.keys() & new.keys()
-    lines += [f"changed  {name}{old[name]} -> {new[name]}" for name in shared if old[name] != new[name]]
+    lines += [
+        f"changed  {name}{old[name]} -> {new[name]}" for name in shared if old[name] != new[name]
+    ]
     return sorted(lines, key=lambda line: (line.split()[0] != "removed", line))
 
 
@@ -69,7 +73,12 @@ def _described(name: str, value: Any) -> dict[str, str]:
 def _methods(cls: type) -> dict[str, str]:
     """Return the public methods and properties that classes of lifemix define for a class."""
     bases = [base for base in cls.__mro__ if base.__module__.split(".")[0] == "lifemix"]
-    names = {name for base in bases for name in vars(base) if not name.startswith("_") or name == "__call__"}
+    names = {
+        name
+        for base in bases
+        for name in vars(base)
+        if not name.startswith("_") or name == "__call__"
+    }
     methods = {}
     for name in names:
         attribute = inspect.getattr_static(cls, name)
@@ -88,7 +97,9 @@ def _signature(value: Any) -> str:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
         return "(...)"
-    parameters = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
+    parameters = [
+        each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()
+    ]
     plain = signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
     return ADDRESS.sub("", str(plain))
 
@@ -101,6 +112,7 @@ def _commands() -> dict[str, str]:
 
     commands = getattr(get_command(app), "commands", {})
     return {
-        f"command lifemix {name}": " " + " ".join(sorted("/".join(option.opts) for option in command.params))
+        f"command lifemix {name}": " "
+        + " ".join(sorted("/".join(option.opts) for option in command.params))
         for name, command in commands.items()
     }

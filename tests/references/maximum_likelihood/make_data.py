@@ -24,5 +24,8 @@ data = {
     "weighted": {"time": observed, "event": event, "weight": rng.integers(1, 5, n)},
     "truncated": {"time": observed[seen], "event": event[seen], "entry": entry[seen]},
 }
-plain = {kind: {name: values.tolist() for name, values in fields.items()} for kind, fields in data.items()}
+plain = {
+    kind: {name: values.tolist() for name, values in fields.items()}
+    for kind, fields in data.items()
+}
 Path(__file__).with_name("data.json").write_text(json.dumps(plain) + "\n")

@@ -70,7 +70,9 @@ def spline(knots):
                     return first + (last - first) * (at - left) / (right - left)
             return slopes[-1]
 
-        ends = sorted([x, middle, *(knot for knot in knots if min(x, middle) < knot < max(x, middle))])
+        ends = sorted(
+            [x, middle, *(knot for knot in knots if min(x, middle) < knot < max(x, middle))]
+        )
         area = sum((b - a) * (slope(a) + slope(b)) / 2 for a, b in pairwise(ends))
         hazard = c.exp(p[0] + (area if x > middle else -area))
         return hazard, hazard * slope(x) / t
@@ -106,7 +108,9 @@ def maximum(formula, start, sample):
             return 1e10
 
     for _ in range(3):
-        best = optimize.minimize(loss, best, method="Nelder-Mead", options={"maxiter": 4000, "fatol": 1e-9}).x
+        best = optimize.minimize(
+            loss, best, method="Nelder-Mead", options={"maxiter": 4000, "fatol": 1e-9}
+        ).x
     with mpmath.workdps(40):
         point, h = mpmath.matrix([mpmath.mpf(value) for value in best]), mpmath.mpf("1e-12")
 
@@ -124,11 +128,20 @@ def maximum(formula, start, sample):
             for i in range(n):
                 curvature[i, i] = (ahead[i] - 2 * here + back[i]) / h**2
                 for j in range(i):
-                    both = value((i, h), (j, h)) + value((i, -h), (j, -h)) - ahead[i] - back[i] - ahead[j] - back[j]
+                    both = (
+                        value((i, h), (j, h))
+                        + value((i, -h), (j, -h))
+                        - ahead[i]
+                        - back[i]
+                        - ahead[j]
+                        - back[j]
+                    )
                     curvature[i, j] = curvature[j, i] = (both + 2 * here) / (2 * h**2)
             step = mpmath.lu_solve(curvature, gradient)
             point = point - step
-            if mpmath.norm(step, mpmath.inf) < mpmath.mpf("1e-9"):  # the next error is of the order of its square
+            if mpmath.norm(step, mpmath.inf) < mpmath.mpf(
+                "1e-9"
+            ):  # the next error is of the order of its square
                 break
         else:
             raise ValueError("Newton's method did not converge")
@@ -155,16 +168,25 @@ found = {"optimum": {}, "lifelines": {}}
 for name, (formula, start) in FORMULAS.items():
     for kind in KINDS.get(name, ("right",)):
         parameters, best = maximum(formula, start, SAMPLES[kind])
-        found["optimum"].setdefault(name, {})[kind] = {"parameters": parameters, "log_likelihood": best}
+        found["optimum"].setdefault(name, {})[kind] = {
+            "parameters": parameters,
+            "log_likelihood": best,
+        }
         print(name, kind, parameters, best, flush=True)
 for kind in ("right", "truncated"):
     knots = knots_of(SAMPLES[kind])
     parameters, best = maximum(spline(knots), [0.0] + [0.3] * 5, SAMPLES[kind])
-    found["optimum"].setdefault("spline", {})[kind] = {"parameters": [*parameters, *knots], "log_likelihood": best}
+    found["optimum"].setdefault("spline", {})[kind] = {
+        "parameters": [*parameters, *knots],
+        "log_likelihood": best,
+    }
     print("spline", kind, parameters, best, flush=True)
 time, event = np.array(right["time"]), np.array(right["event"])
 fit = lifelines.ExponentialFitter().fit(time, event)
-found["lifelines"]["exponential"] = {"parameters": [np.log(fit.lambda_)], "log_likelihood": fit.log_likelihood_}
+found["lifelines"]["exponential"] = {
+    "parameters": [np.log(fit.lambda_)],
+    "log_likelihood": fit.log_likelihood_,
+}
 fit = lifelines.GeneralizedGammaFitter().fit(time, event)
 found["lifelines"]["generalised-gamma"] = {
     "parameters": [fit.mu_, fit.ln_sigma_, fit.lambda_],

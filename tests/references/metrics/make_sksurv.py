@@ -52,7 +52,12 @@ def antolini(data):
     frame = pd.DataFrame(survival, index=times)
     event = np.equal(data["event"], 1).astype(int)
     value = EvalSurv(frame, np.asarray(data["time"]), event).concordance_td("antolini")
-    return {"times": times.tolist(), "shape": shape.tolist(), "scale": scale.tolist(), "value": value}
+    return {
+        "times": times.tolist(),
+        "shape": shape.tolist(),
+        "scale": scale.tolist(),
+        "value": value,
+    }
 
 
 def main():

@@ -47,13 +47,23 @@ EVERY_SETTING = {
     "checkpoint": None,
     "verbose": False,
 }
-PAPER = {"objective": "elbo", "shift_activation": None, "bias": False, "hidden": (16,), "k": 4, "learning_rate": 1e-3}
+PAPER = {
+    "objective": "elbo",
+    "shift_activation": None,
+    "bias": False,
+    "hidden": (16,),
+    "k": 4,
+    "learning_rate": 1e-3,
+}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "weibull": ("support", {}),
     "lognormal": ("support", {"primitive": "lognormal"}),
     "loglogistic": ("support", {"primitive": "loglogistic"}),
     "elbo": ("support", {"objective": "elbo"}),
-    "lognormal, elbo, discount": ("support", {"primitive": "lognormal", "objective": "elbo", "discount": 0.5}),
+    "lognormal, elbo, discount": (
+        "support",
+        {"primitive": "lognormal", "objective": "elbo", "discount": 0.5},
+    ),
     "discount": ("support", {"discount": 0.5}),
     "two layers, dropout, weight decay": (
         "support",
@@ -65,7 +75,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "sgd": ("support", {"optimizer": "sgd"}),
     "gelu": ("support", {"activation": "gelu"}),
     "silu": ("support", {"activation": "silu", "shift_activation": "selu"}),
-    "relu": ("support", {"activation": "relu", "shift_activation": "tanh", "primitive": "lognormal"}),
+    "relu": (
+        "support",
+        {"activation": "relu", "shift_activation": "tanh", "primitive": "lognormal"},
+    ),
     "elu, priors": ("support", {"activation": "elu", "prior_strength": 0.1, "head_prior": 0.01}),
     "t_max": ("support", {"t_max": 6000.0, "validation_fraction": 0.0}),
     "paper": ("support", PAPER),
@@ -74,11 +87,20 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "intervals, truncation, weights": ("mixed", {}),
     "intervals, truncation, elbo": ("mixed", {"objective": "elbo", "primitive": "loglogistic"}),
     "causes": ("causes", {}),
-    "causes, lognormal, elbo": ("causes", {"primitive": "lognormal", "objective": "elbo", "discount": 0.5}),
-    "causes, members, dropout": ("causes", {"n_members": 2, "dropout": 0.2, "hidden": (12, 12), "activation": "tanh"}),
+    "causes, lognormal, elbo": (
+        "causes",
+        {"primitive": "lognormal", "objective": "elbo", "discount": 0.5},
+    ),
+    "causes, members, dropout": (
+        "causes",
+        {"n_members": 2, "dropout": 0.2, "hidden": (12, 12), "activation": "tanh"},
+    ),
     "causes, intervals": ("mixed causes", {"max_epochs": 2}),
     "simulated": ("simulated", {"hidden": (20,), "batch_size": 50}),
-    "simulated, as it is": ("simulated", {"preprocessor": None, "primitive": "loglogistic", "k": 1}),
+    "simulated, as it is": (
+        "simulated",
+        {"preprocessor": None, "primitive": "loglogistic", "k": 1},
+    ),
 }
 
 Sample = tuple[Any, np.ndarray, np.ndarray | None]
@@ -132,7 +154,9 @@ def predictions(name: str) -> dict[str, Any]:
     found = {
         "times": times,
         "survival": model.predict_survival_function(some, times),
-        "incidences": np.array([model.predict_cumulative_incidence(some, times, event) for event in events]),
+        "incidences": np.array(
+            [model.predict_cumulative_incidence(some, times, event) for event in events]
+        ),
         "median": model.predict_distribution(some).quantile(0.5)[:, 0],
         "risk": model.predict(some),
         "representation": model.transform(some)[:, :5],
@@ -145,13 +169,18 @@ def predictions(name: str) -> dict[str, Any]:
 
 def rounded(values: Any) -> Any:
     """Return numbers with eight digits, however nested."""
-    return [rounded(value) for value in values] if isinstance(values, list) else float(f"{values:.8g}")
+    return (
+        [rounded(value) for value in values] if isinstance(values, list) else float(f"{values:.8g}")
+    )
 
 
 def main() -> None:
     """Write the file."""
     torch.set_num_threads(1)
-    kept = {name: {part: rounded(values) for part, values in predictions(name).items()} for name in CASES}
+    kept = {
+        name: {part: rounded(values) for part, values in predictions(name).items()}
+        for name in CASES
+    }
     content = json.dumps({"version": lifemix.__version__, "cases": kept}, separators=(",", ":"))
     (HERE / "predictions.json").write_text(content + "\n")
 

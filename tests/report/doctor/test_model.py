@@ -22,7 +22,9 @@ N = 800
 
 def draw(seed, n=N, kinds=1):
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame({"x": rng.normal(size=n), "z": rng.normal(size=n), "arm": rng.choice(["a", "b"], n)})
+    X = pd.DataFrame(
+        {"x": rng.normal(size=n), "z": rng.normal(size=n), "arm": rng.choice(["a", "b"], n)}
+    )
     rates = [np.exp(0.7 * X["x"]), np.exp(-0.5 * X["z"])][:kinds]
     latent = np.stack([rng.weibull(1.3, n) / rate for rate in rates])
     censoring = rng.uniform(0, 4, n)
@@ -33,13 +35,17 @@ def draw(seed, n=N, kinds=1):
 @pytest.fixture(scope="module")
 def fitted():
     X, times, event = draw(0)
-    return DeepSurvivalMachines(k=2, hidden=(8,), n_members=3, max_epochs=60, learning_rate=5e-3).fit(X, (times, event))
+    return DeepSurvivalMachines(
+        k=2, hidden=(8,), n_members=3, max_epochs=60, learning_rate=5e-3
+    ).fit(X, (times, event))
 
 
 @pytest.fixture(scope="module")
 def competing():
     X, times, event = draw(0, kinds=2)
-    return DeepSurvivalMachines(k=2, hidden=(), max_epochs=40, learning_rate=5e-3).fit(X, (times, event))
+    return DeepSurvivalMachines(k=2, hidden=(), max_epochs=40, learning_rate=5e-3).fit(
+        X, (times, event)
+    )
 
 
 class Known:
@@ -77,19 +83,31 @@ def test_risks_that_are_wrong_on_average_are_found(power, words):
 def test_risks_that_are_wrong_in_groups_are_found():
     X, times, event = draw(1, 3000)
     true = Known().predict_survival_function(X, [1.0]).mean()
-    power = brentq(lambda p: Known(p, mixed=1.0).predict_survival_function(X, [1.0]).mean() - true, 0.1, 10)
+    power = brentq(
+        lambda p: Known(p, mixed=1.0).predict_survival_function(X, [1.0]).mean() - true, 0.1, 10
+    )
     findings = check_model(Known(power, mixed=1.0), X, (times, event), horizons=[1.0])
-    assert any("per subject (integrated calibration index)" in f.text for f in findings if f.topic == "calibration")
+    assert any(
+        "per subject (integrated calibration index)" in f.text
+        for f in findings
+        if f.topic == "calibration"
+    )
 
 
 def test_unlike_rows_are_found(fitted):
     X, times, event = draw(1)
     y = (times, event)
-    assert topics(check_model(fitted, X, y)).isdisjoint({"far from training", "new levels", "new missing values"})
+    assert topics(check_model(fitted, X, y)).isdisjoint(
+        {"far from training", "new levels", "new missing values"}
+    )
     assert "far from training" in topics(check_model(fitted, X.assign(x=X["x"] * 20), y), "warn")
-    assert "far from training" in topics(check_model(fitted, X.assign(x=np.where(X.index == 0, 15, X["x"])), y), "note")
+    assert "far from training" in topics(
+        check_model(fitted, X.assign(x=np.where(X.index == 0, 15, X["x"])), y), "note"
+    )
     assert "new levels" in topics(check_model(fitted, X.assign(arm="c"), y), "warn")
-    assert "new missing values" in topics(check_model(fitted, X.assign(z=X["z"].where(X.index > 100)), y), "warn")
+    assert "new missing values" in topics(
+        check_model(fitted, X.assign(z=X["z"].where(X.index > 100)), y), "warn"
+    )
 
 
 def test_rare_ones_among_zeros_are_not_far():
@@ -97,7 +115,9 @@ def test_rare_ones_among_zeros_are_not_far():
     X = X.assign(rare=(np.arange(N) < 4).astype(int))
     model = CoxPH(penalty=1.0).fit(X, (times, event))
     assert "far from training" not in topics(check_model(model, X, (times, event)))
-    assert "far from training" in topics(check_model(model, X.assign(rare=3 * X["rare"]), (times, event)))
+    assert "far from training" in topics(
+        check_model(model, X.assign(rare=3 * X["rare"]), (times, event))
+    )
 
 
 def test_other_models_are_checked_as_far_as_they_go():
@@ -118,7 +138,11 @@ def test_competing_risks_are_checked_event_by_event(competing):
     assert "of event 1" in findings[0].text
     assert "too low" in findings[0].text
     for names in ({1: "relapse", 2: "death"}, ["relapse", "death"]):
-        named = [f for f in check_model(competing, X, (times, swapped), event_names=names) if f.topic == "calibration"]
+        named = [
+            f
+            for f in check_model(competing, X, (times, swapped), event_names=names)
+            if f.topic == "calibration"
+        ]
         assert [f.text for f in named] == [f.text.replace("event 1", "relapse") for f in findings]
 
 
@@ -147,7 +171,9 @@ def test_a_sample_is_said_to_be_one(fitted):
 def test_mass_beyond_the_follow_up():
     X, times, event = draw(0)
     event, times = np.where(times > 0.4, 0, event), np.minimum(times, 0.4)
-    model = DeepSurvivalMachines(k=1, hidden=(), max_epochs=30, learning_rate=0.01).fit(X, (times, event))
+    model = DeepSurvivalMachines(k=1, hidden=(), max_epochs=30, learning_rate=0.01).fit(
+        X, (times, event)
+    )
     findings = check_model(model, X, (times, event))
     assert "extrapolation" in topics(findings, "note")
     (found,) = [f for f in findings if f.topic == "extrapolation"]
@@ -172,7 +198,9 @@ def test_members_that_disagree(fitted):
     object.__setattr__(moved.network_, "parameters", shift)
     found = topics(check_model(moved, X, (times, event)), "warn")
     assert {"members disagree", "outlying member"} <= found
-    assert topics(check_model(fitted, X, (times, event))).isdisjoint({"members disagree", "outlying member"})
+    assert topics(check_model(fitted, X, (times, event))).isdisjoint(
+        {"members disagree", "outlying member"}
+    )
 
 
 def history(*members):
@@ -232,7 +260,9 @@ def test_the_bound_lies_below_the_likelihood():
     log_f, log_s = mixture.components.log_pdf(t), mixture.components.log_survival(t)
     own = torch.where(torch.as_tensor(event > 0)[:, None], log_f, log_s)
     bound = float((torch.as_tensor(mixture.weights) * own).sum())
-    assert facts.elbo_gap == pytest.approx((model.log_likelihood(X, (times, event)) - bound) / N, abs=1e-6)
+    assert facts.elbo_gap == pytest.approx(
+        (model.log_likelihood(X, (times, event)) - bound) / N, abs=1e-6
+    )
     assert facts.elbo_gap > 0
 
 

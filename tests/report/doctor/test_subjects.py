@@ -13,7 +13,11 @@ FIXED = X.assign(blood=RNG.normal(size=60)[WHO])
 
 
 def subjects_found(X, **options):
-    found = [finding for finding in check_table(X, make_target(TIME, EVENT, **options)) if "repeated" in finding.topic]
+    found = [
+        finding
+        for finding in check_table(X, make_target(TIME, EVENT, **options))
+        if "repeated" in finding.topic
+    ]
     return [finding.text for finding in found]
 
 
@@ -24,7 +28,9 @@ def test_a_column_that_fixes_others_may_identify_subjects():
 
 
 def test_the_fix_names_the_option_and_the_argument():
-    finding = next(one for one in check_table(FIXED, (TIME, EVENT)) if one.topic == "repeated subjects")
+    finding = next(
+        one for one in check_table(FIXED, (TIME, EVENT)) if one.topic == "repeated subjects"
+    )
     assert "make_target(..., subject=)" in finding.action
     assert "--id no" in finding.action
 
@@ -46,7 +52,9 @@ def test_nothing_is_said_where_the_target_has_subjects():
     assert subjects_found(FIXED, subject=WHO) == []
 
 
-@pytest.mark.parametrize("load", [datasets.load_metabric, datasets.load_support, datasets.load_flchain])
+@pytest.mark.parametrize(
+    "load", [datasets.load_metabric, datasets.load_support, datasets.load_flchain]
+)
 def test_data_sets_with_one_row_per_subject_are_not_suspected(load):
     data = load()
     assert not [one for one in check_table(data.X, data.y) if one.topic == "repeated subjects"]

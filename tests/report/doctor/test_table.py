@@ -78,11 +78,23 @@ CASES = {
     "gap in kinds": (with_target(lambda t, e: (t, 2 * e)), "stop", "missing event type"),
     "nine events": (with_target(lambda t, e: (t, e * (np.cumsum(e) <= 9))), "warn", "few events"),
     "forty events": (with_target(lambda t, e: (t, e * (np.cumsum(e) <= 40))), "note", "few events"),
-    "nearly all censored": (with_target(lambda t, e: (t, e * (np.cumsum(e) <= 40))), "warn", "censoring"),
+    "nearly all censored": (
+        with_target(lambda t, e: (t, e * (np.cumsum(e) <= 40))),
+        "warn",
+        "censoring",
+    ),
     "none censored": (with_target(lambda t, e: (t, 0 * e + 1)), "note", "censoring"),
     "censored coded 2": (with_target(lambda t, e: (t, 2 - e)), "warn", "censoring"),
-    "many events at zero": (with_target(lambda t, e: (t * (t > 0.1), e)), "warn", "events at time 0"),
-    "one event at zero": (with_target(lambda t, e: (where(np.cumsum(e) == 1, 0, t), e)), "note", "events at time 0"),
+    "many events at zero": (
+        with_target(lambda t, e: (t * (t > 0.1), e)),
+        "warn",
+        "events at time 0",
+    ),
+    "one event at zero": (
+        with_target(lambda t, e: (where(np.cumsum(e) == 1, 0, t), e)),
+        "note",
+        "events at time 0",
+    ),
     "censored at zero": (
         with_target(lambda t, e: (where(np.arange(N) == np.argmin(e), 0, t), e)),
         "note",
@@ -95,22 +107,48 @@ CASES = {
         "warn",
         "outlying times",
     ),
-    "row numbers": (with_column("record", lambda X, t, e: rng().permutation(len(X))), "warn", "identifier"),
-    "names": (with_column("who", lambda X, t, e: [f"p{i}" for i in range(len(X))]), "warn", "identifier"),
-    "visits": (with_column("patient_id", lambda X, t, e: np.arange(len(X)) // 4), "warn", "repeated subjects"),
-    "many visits": (with_column("subject", lambda X, t, e: np.arange(len(X)) // 15), "warn", "repeated subjects"),
+    "row numbers": (
+        with_column("record", lambda X, t, e: rng().permutation(len(X))),
+        "warn",
+        "identifier",
+    ),
+    "names": (
+        with_column("who", lambda X, t, e: [f"p{i}" for i in range(len(X))]),
+        "warn",
+        "identifier",
+    ),
+    "visits": (
+        with_column("patient_id", lambda X, t, e: np.arange(len(X)) // 4),
+        "warn",
+        "repeated subjects",
+    ),
+    "many visits": (
+        with_column("subject", lambda X, t, e: np.arange(len(X)) // 15),
+        "warn",
+        "repeated subjects",
+    ),
     "copy of the time": (with_column("stay", lambda X, t, e: 7 * t + 1), "stop", "leak"),
     "time, falling": (with_column("left", lambda X, t, e: -np.log(t + 0.01)), "stop", "leak"),
     "copy of the event": (with_column("flag", lambda X, t, e: e), "stop", "leak"),
-    "event as a word": (with_column("status", lambda X, t, e: where(e == 1, "dead", "alive")), "stop", "leak"),
-    "nearly the event": (with_column("x", lambda X, t, e: e + rng().normal(0, 0.5, len(X))), "warn", "leak"),
+    "event as a word": (
+        with_column("status", lambda X, t, e: where(e == 1, "dead", "alive")),
+        "stop",
+        "leak",
+    ),
+    "nearly the event": (
+        with_column("x", lambda X, t, e: e + rng().normal(0, 0.5, len(X))),
+        "warn",
+        "leak",
+    ),
     "nearly the time": (
         with_column("x", lambda X, t, e: np.log(t) + rng().normal(0, 0.3, len(X))),
         "warn",
         "leak",
     ),
     "cause of death": (
-        with_column("cause", lambda X, t, e: pd.Series(rng().choice(["x", "y"], len(X))).where(e == 1)),
+        with_column(
+            "cause", lambda X, t, e: pd.Series(rng().choice(["x", "y"], len(X))).where(e == 1)
+        ),
         "stop",
         "leak",
     ),
@@ -120,20 +158,32 @@ CASES = {
         "leak",
     ),
     "autopsy": (
-        with_column("autopsy", lambda X, t, e: where((e == 1) & (rng().random(len(X)) < 0.2), "yes", "no")),
+        with_column(
+            "autopsy", lambda X, t, e: where((e == 1) & (rng().random(len(X)) < 0.2), "yes", "no")
+        ),
         "warn",
         "leak",
     ),
     "constant": (with_column("site", lambda X, t, e: "here"), "note", "constant column"),
     "empty": (with_column("site", lambda X, t, e: np.nan), "note", "empty column"),
-    "nearly constant": (with_column("rare", lambda X, t, e: np.arange(len(X)) == 5), "note", "nearly constant"),
+    "nearly constant": (
+        with_column("rare", lambda X, t, e: np.arange(len(X)) == 5),
+        "note",
+        "nearly constant",
+    ),
     "mostly missing": (
-        with_column("lab", lambda X, t, e: pd.Series(rng().normal(size=len(X))).where(rng().random(len(X)) < 0.4)),
+        with_column(
+            "lab",
+            lambda X, t, e: pd.Series(rng().normal(size=len(X))).where(rng().random(len(X)) < 0.4),
+        ),
         "warn",
         "mostly missing",
     ),
     "some missing": (
-        with_column("lab", lambda X, t, e: pd.Series(rng().normal(size=len(X))).where(rng().random(len(X)) < 0.9)),
+        with_column(
+            "lab",
+            lambda X, t, e: pd.Series(rng().normal(size=len(X))).where(rng().random(len(X)) < 0.9),
+        ),
         "note",
         "missing values",
     ),
@@ -149,24 +199,32 @@ CASES = {
         "unreadable column",
     ),
     "dates": (
-        with_column("seen", lambda X, t, e: pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(N), "D")),
+        with_column(
+            "seen", lambda X, t, e: pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(N), "D")
+        ),
         "stop",
         "unreadable column",
     ),
     "numbers as text": (
-        with_column("dose2", lambda X, t, e: where(np.arange(N) == 7, "<5", (np.arange(N) % 40).astype(str))),
+        with_column(
+            "dose2", lambda X, t, e: where(np.arange(N) == 7, "<5", (np.arange(N) % 40).astype(str))
+        ),
         "warn",
         "numbers as text",
     ),
     "equal columns": (with_column("again", lambda X, t, e: X["age"]), "note", "equal columns"),
 }
 CASES["many levels"] = (
-    with_column("town", lambda X, t, e: np.char.add("t", rng().integers(0, 60, len(X)).astype(str))),
+    with_column(
+        "town", lambda X, t, e: np.char.add("t", rng().integers(0, 60, len(X)).astype(str))
+    ),
     "note",
     "many levels",
 )
 CASES["rare levels"] = (
-    with_column("town", lambda X, t, e: np.char.add("t", rng().integers(0, 300, len(X)).astype(str))),
+    with_column(
+        "town", lambda X, t, e: np.char.add("t", rng().integers(0, 300, len(X)).astype(str))
+    ),
     "warn",
     "many levels",
 )
@@ -194,14 +252,18 @@ def test_strong_but_honest_columns_are_no_leak(seed):
     generator = np.random.default_rng(seed)
     x = generator.normal(size=N)
     event, censoring = generator.exponential(np.exp(-1.5 * x)), generator.exponential(2.0, N)
-    findings = check_table(x[:, None], (np.minimum(event, censoring), (event <= censoring).astype(int)))
+    findings = check_table(
+        x[:, None], (np.minimum(event, censoring), (event <= censoring).astype(int))
+    )
     assert "leak" not in topics(findings)
 
 
 def test_the_event_type_leaks_too():
     X, times, event = clean()
     kind = event * (1 + (rng().random(N) < 0.5))
-    assert "leak" in topics(check_table(X.assign(cause=where(kind == 2, "b", "a")), (times, kind)), "stop")
+    assert "leak" in topics(
+        check_table(X.assign(cause=where(kind == 2, "b", "a")), (times, kind)), "stop"
+    )
     assert "leak" not in topics(check_table(X, (times, kind)))
 
 
@@ -209,7 +271,9 @@ def test_the_event_type_leaks_too():
 def test_events_are_called_by_their_names(names):
     X, times, event = clean(n=200)
     event = np.where((event == 1) & (np.arange(200) % 10 == 0), 2, event)
-    X = X.assign(cause=where(event == 2, "b", "a"), **{f"g{i}": rng().normal(size=200) for i in range(9)})
+    X = X.assign(
+        cause=where(event == 2, "b", "a"), **{f"g{i}": rng().normal(size=200) for i in range(9)}
+    )
     findings = check_table(X, (times, event), event_names=names)
     assert {"few events", "events per input"} <= topics(findings)
     texts = " ".join(f"{finding.text} {finding.action}" for finding in findings)
@@ -262,7 +326,9 @@ def test_few_rows():
 
 def test_no_column_that_varies():
     X, times, event = clean()
-    assert "no column" in topics(check_table(X.assign(**dict.fromkeys(X.columns, 1)), (times, event)), "stop")
+    assert "no column" in topics(
+        check_table(X.assign(**dict.fromkeys(X.columns, 1)), (times, event)), "stop"
+    )
 
 
 def test_horizons_beyond_the_data():
@@ -279,14 +345,21 @@ def test_horizons_beyond_the_data():
 
 def test_data_that_cannot_be_read_become_a_finding():
     X, times, event = clean()
-    for bad in ((X, (-times, event)), (X.iloc[:5], (times, event)), (X, "y"), (X["age"], (times, event))):
+    for bad in (
+        (X, (-times, event)),
+        (X.iloc[:5], (times, event)),
+        (X, "y"),
+        (X["age"], (times, event)),
+    ):
         (finding,) = check_table(*bad)
         assert (finding.level, finding.topic) == ("stop", "unreadable")
 
 
 def test_intervals_and_late_entries_are_read():
     X, times, event = clean()
-    y = make_target(times + 0.01, event, entry=times / 2, upper=np.where(event == 1, times + 0.5, np.nan))
+    y = make_target(
+        times + 0.01, event, entry=times / 2, upper=np.where(event == 1, times + 0.5, np.nan)
+    )
     assert topics(check_table(X, y)) == set()
 
 
@@ -297,7 +370,9 @@ def test_a_sample_is_said_to_be_one():
 
 def test_the_most_severe_findings_come_first():
     X, times, event = clean()
-    levels = [f.level for f in check_table(X.assign(a=1, stay=times, n=np.arange(N)), (times, event))]
+    levels = [
+        f.level for f in check_table(X.assign(a=1, stay=times, n=np.arange(N)), (times, event))
+    ]
     assert levels == sorted(levels, key=("stop", "warn", "note").index)
     assert set(levels) == {"stop", "warn", "note"}
 
@@ -312,7 +387,13 @@ def test_large_tables_are_checked_in_seconds():
     assert time.process_time() - start < 10
 
 
-@given(st.lists(st.tuples(st.floats(0.01, 10), st.integers(0, 2), st.floats(0, 0.9)), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.floats(0.01, 10), st.integers(0, 2), st.floats(0, 0.9)),
+        min_size=1,
+        max_size=30,
+    )
+)
 def test_expected_events_sum_to_the_observed(rows):
     times, event = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
     target = as_target((times, event))

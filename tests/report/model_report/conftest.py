@@ -11,7 +11,11 @@ from lifemix.report.model_report import write_report
 def draw(seed, n, kinds=1):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
-        {"age": rng.normal(60, 10, n), "dose": rng.gamma(2.0, 1.0, n), "arm": rng.choice(["a", "b", "c"], n)}
+        {
+            "age": rng.normal(60, 10, n),
+            "dose": rng.gamma(2.0, 1.0, n),
+            "arm": rng.choice(["a", "b", "c"], n),
+        }
     )
     X.loc[rng.random(n) < 0.1, "dose"] = np.nan
     rates = [np.exp(0.06 * (X["age"] - 60)), np.exp(0.5 * (X["arm"] == "b")) / 2][:kinds]

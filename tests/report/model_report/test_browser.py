@@ -5,10 +5,14 @@ import shutil
 
 import pytest
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="the page is looked at with playwright")
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="the page is looked at with playwright"
+)
 pytest.importorskip("matplotlib", reason="the report draws with matplotlib")
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to open the page with")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no chromium to open the page with"
+)
 
 CONTRASTS = """() => {
   const parse = text => text.match(/[\\d.]+/g).map(Number);
@@ -44,7 +48,9 @@ def browser():
         browser.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
+)
 def test_the_page_opens_clean_and_readable(page_file, browser, width, scheme):
     page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
     said, asked = [], []
@@ -55,21 +61,25 @@ def test_the_page_opens_clean_and_readable(page_file, browser, width, scheme):
     assert said == []
     assert [url for url in asked if not url.startswith("data:")] == [page_file.as_uri()]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    broken = "[...document.images].filter(image => !image.complete || image.naturalWidth === 0).length"
+    broken = (
+        "[...document.images].filter(image => !image.complete || image.naturalWidth === 0).length"
+    )
     assert page.evaluate(broken) == 0
     contrasts = page.evaluate(CONTRASTS)
     assert len(contrasts) > 100
     assert min(contrasts)[0] >= 4.5, min(contrasts)
-    assert (page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)") == (
-        scheme == "light"
-    )
+    assert (
+        page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    ) == (scheme == "light")
     page.close()
 
 
 def test_every_entry_of_the_contents_leads_somewhere(page_file, browser):
     page = browser.new_page()
     page.goto(page_file.as_uri())
-    targets = page.evaluate("[...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))")
+    targets = page.evaluate(
+        "[...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))"
+    )
     assert len(targets) == 18
     for target in targets:
         assert re.fullmatch(r"#[\w-]+", target)

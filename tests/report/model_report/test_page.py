@@ -34,7 +34,9 @@ TITLES = [
 
 
 def written(path, *arguments, **options):
-    return write_report(*arguments, path / "report.html", **({"n_bootstrap": 5} | options)).read_text()
+    return write_report(
+        *arguments, path / "report.html", **({"n_bootstrap": 5} | options)
+    ).read_text()
 
 
 def titles(page):
@@ -77,9 +79,13 @@ def test_the_same_rows_give_the_same_page(single, tmp_path):
     assert written(tmp_path, model, *rows) == written(tmp_path, model, *rows)
 
 
-def test_without_matplotlib_it_is_refused_before_anything_is_measured(single, tmp_path, monkeypatch):
+def test_without_matplotlib_it_is_refused_before_anything_is_measured(
+    single, tmp_path, monkeypatch
+):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(page, "gather", lambda *arguments, **options: pytest.fail("it began to measure"))
+    monkeypatch.setattr(
+        page, "gather", lambda *arguments, **options: pytest.fail("it began to measure")
+    )
     with pytest.raises(MissingExtraError, match=r"pip install 'lifemix\[plots\]'"):
         written(tmp_path, *single)
 
@@ -105,7 +111,9 @@ def test_horizons_with_few_events_are_named(competing, competing_page, tmp_path)
     assert "says little" not in competing_page
     early = float(np.sort(times[event == 1])[2])
     page = written(tmp_path, model, X, (times, event), horizons=[early, float(np.median(times))])
-    assert re.search(r"Only 3 events by [^<]* of event 1 in these rows: what is measured there says little", page)
+    assert re.search(
+        r"Only 3 events by [^<]* of event 1 in these rows: what is measured there says little", page
+    )
 
 
 def test_settings_by_the_number_of_rows_are_told(single_page):

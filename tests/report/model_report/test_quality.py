@@ -19,7 +19,13 @@ from lifemix.target import as_target
 
 
 def report_of(model, X, y, **options):
-    settings = {"time_unit": None, "event_names": None, "horizons": None, "n_bootstrap": 30, "max_rows": 10_000}
+    settings = {
+        "time_unit": None,
+        "event_names": None,
+        "horizons": None,
+        "n_bootstrap": 30,
+        "max_rows": 10_000,
+    }
     return gather(model, X, y, **(settings | {"random_state": 0} | options))
 
 
@@ -28,7 +34,9 @@ def test_quick_risks_are_near_the_exact_ones(competing):
     times = np.array([1e-3, 0.1, 0.5, 1.5, 3.0])
     quick, exact = quick_risks(model, X, times, 2), predicted_risks(model, X, times, 2)
     np.testing.assert_allclose(quick, exact, atol=2e-4)
-    np.testing.assert_allclose(quick.sum(0) + model.predict_survival_function(X, times), 1, atol=1e-6)
+    np.testing.assert_allclose(
+        quick.sum(0) + model.predict_survival_function(X, times), 1, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("which", ["single", "competing"])
@@ -40,7 +48,9 @@ def test_measures_are_those_of_evaluate(which, request):
     for (metric, event), rows in table.groupby(["metric", "event"]):
         np.testing.assert_allclose(quality[metric, event][:, 0], rows["value"], atol=1e-12)
         if not metric.startswith("d_calibration"):
-            np.testing.assert_allclose(quality[metric, event], rows[["value", "lower", "upper"]], atol=1e-12)
+            np.testing.assert_allclose(
+                quality[metric, event], rows[["value", "lower", "upper"]], atol=1e-12
+            )
 
 
 def test_predictions_are_computed_once(single):
@@ -91,7 +101,9 @@ def my_own_time(y_test, survival):
 @pytest.fixture
 def own_measures(monkeypatch):
     monkeypatch.setattr(measures, "_MEASURES", dict(measures._MEASURES))
-    register_measure(Measure("my_share", "above one half <b>", "lower", "horizon", my_share, percent=True))
+    register_measure(
+        Measure("my_share", "above one half <b>", "lower", "horizon", my_share, percent=True)
+    )
     register_measure(Measure("my_curve", "mean of the curve", None, "curve", my_curve))
     register_measure(Measure("my_own_time", "mean at the own time", None, "own_time", my_own_time))
 
@@ -115,7 +127,9 @@ def test_a_model_without_covariates_is_the_marginal_curve(single, competing):
         for event in range(1, int(np.max(y[1])) + 1):
             np.testing.assert_allclose(quality["observed_expected", event][:, 0], 1, atol=1e-9)
             np.testing.assert_allclose(quality["scaled_brier", event][:, 0], 0, atol=1e-9)
-            np.testing.assert_allclose(quality["integrated_scaled_brier", event][:, 0], 0, atol=1e-9)
+            np.testing.assert_allclose(
+                quality["integrated_scaled_brier", event][:, 0], 0, atol=1e-9
+            )
             np.testing.assert_allclose(quality["concordance", event][:, 0], 0.5)
 
 
@@ -128,18 +142,26 @@ def test_median_follow_up_is_that_of_lifelines(single):
 
 def test_typical_rows_stand_at_their_quantiles():
     risk = np.random.default_rng(0).permutation(101) / 100
-    assert {name: risk[row] for name, row in typical_rows(risk).items()} == {"low": 0.1, "medium": 0.5, "high": 0.9}
+    assert {name: risk[row] for name, row in typical_rows(risk).items()} == {
+        "low": 0.1,
+        "medium": 0.5,
+        "high": 0.9,
+    }
 
 
 def test_horizons_are_the_default_ones_of_the_training_data(single):
     model, X, y = single
-    np.testing.assert_array_equal(report_of(model, X, y).horizons, default_horizons(model.training_target_))
+    np.testing.assert_array_equal(
+        report_of(model, X, y).horizons, default_horizons(model.training_target_)
+    )
     assert report_of(model, X, y, horizons=[0.5, 99.0]).horizons.tolist() == [0.5]
 
 
 def test_rows_that_measures_cannot_use_are_left_out(single):
     model, X, (times, event) = single
-    y = pd.DataFrame({"time": times, "event": event, "entry": np.where(np.arange(400) < 50, times / 2, 0.0)})
+    y = pd.DataFrame(
+        {"time": times, "event": event, "entry": np.where(np.arange(400) < 50, times / 2, 0.0)}
+    )
     report = report_of(model, X, y)
     assert (len(report.target), len(report.y), len(report.X)) == (400, 350, 350)
     assert report_of(model, X, y, max_rows=100).risks.shape[1] == 100

@@ -96,7 +96,9 @@ def _check_uniform(model: FittedSurvivalModel, X: TableLike, target: Target) -> 
         )
 
 
-def check_extrapolation(model: FittedSurvivalModel, X: TableLike, train: Target) -> Iterator[Finding]:
+def check_extrapolation(
+    model: FittedSurvivalModel, X: TableLike, train: Target
+) -> Iterator[Finding]:
     """Yield how much of the predicted probability lies beyond the follow-up of the training data."""
     last = float(train.time.max())
     beyond = np.asarray(model.predict_survival_function(X, [last]))[:, 0]

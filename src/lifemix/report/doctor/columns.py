@@ -14,7 +14,13 @@ from ...preprocessing.reading import ColumnData, TableData, read_columns
 from ..text import counted, listed, percent
 from .findings import Finding
 
-__all__ = ["check_column", "check_constants", "check_missing", "identifier_finding", "readable_columns"]
+__all__ = [
+    "check_column",
+    "check_constants",
+    "check_missing",
+    "identifier_finding",
+    "readable_columns",
+]
 
 _ENOUGH_ROWS = 20
 _MANY_LEVELS = 30
@@ -34,7 +40,9 @@ def readable_columns(table: pd.DataFrame | TableData) -> tuple[list[ColumnData],
             columns.append(column)
         except CovariateError as error:
             text = f"The column {column.name} cannot be used as it is: {error}"
-            findings.append(Finding("stop", "unreadable column", text, "Repair the column, or leave it out."))
+            findings.append(
+                Finding("stop", "unreadable column", text, "Repair the column, or leave it out.")
+            )
     return columns, findings
 
 
@@ -113,11 +121,19 @@ def _check_outliers(name: str, values: Floats) -> Iterator[Finding]:
     if len(values) < _ENOUGH_ROWS:
         return
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
-    far = values[np.abs(values - middle) > _FAR * max(high - low, 0.0)] if high > low else values[:0]
+    far = (
+        values[np.abs(values - middle) > _FAR * max(high - low, 0.0)] if high > low else values[:0]
+    )
     if not len(far):
         return
-    common, count = max(((v, int((far == v).sum())) for v in np.unique(far)[:100]), key=lambda pair: pair[1])
-    code = f"; {common:g} alone occurs {counted(count, 'time')}, which looks like a code" if count > 2 else ""
+    common, count = max(
+        ((v, int((far == v).sum())) for v in np.unique(far)[:100]), key=lambda pair: pair[1]
+    )
+    code = (
+        f"; {common:g} alone occurs {counted(count, 'time')}, which looks like a code"
+        if count > 2
+        else ""
+    )
     yield Finding(
         "warn",
         "outliers",
@@ -136,7 +152,11 @@ def check_constants(variables: list[ColumnData]) -> Iterator[Finding]:
     for topic, names, what in (
         ("empty column", empty, "no value at all"),
         ("constant column", constant, "the same value in every row that has one"),
-        ("nearly constant", nearly, f"the same value in more than {100 * _NEARLY_CONSTANT:g} % of the rows"),
+        (
+            "nearly constant",
+            nearly,
+            f"the same value in more than {100 * _NEARLY_CONSTANT:g} % of the rows",
+        ),
     ):
         if names:
             yield Finding(
@@ -163,7 +183,10 @@ def check_missing(variables: list[ColumnData]) -> Iterator[Finding]:
     if not variables:
         return
     shares = {v.name: float(v.missing.mean()) for v in variables if v.distinct > 0}
-    mostly = sorted((name for name, share in shares.items() if share > _MOSTLY_MISSING), key=lambda n: -shares[n])
+    mostly = sorted(
+        (name for name, share in shares.items() if share > _MOSTLY_MISSING),
+        key=lambda n: -shares[n],
+    )
     if mostly:
         yield Finding(
             "warn",
@@ -173,7 +196,11 @@ def check_missing(variables: list[ColumnData]) -> Iterator[Finding]:
             "Ask whether the value will be known when the model is used; if not, leave the column out.",
         )
     total = float(np.mean(list(shares.values()))) if shares else 0.0
-    complete = float((~np.any([v.missing for v in variables if v.distinct > 0], axis=0)).mean()) if shares else 1.0
+    complete = (
+        float((~np.any([v.missing for v in variables if v.distinct > 0], axis=0)).mean())
+        if shares
+        else 1.0
+    )
     if total > 0:
         yield Finding(
             "note",

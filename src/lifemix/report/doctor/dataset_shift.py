@@ -44,7 +44,9 @@ def _check_far(pairs: list[tuple[ColumnData, Column]]) -> Iterator[Finding]:
         far = np.abs(variable.numbers - column.mean) > _FAR * column.scale
         if (column.mean, column.scale) == (0.0, 1.0):  # was not scaled: nothing is known
             far[:] = False
-        elif np.isclose(column.scale * column.scale, column.mean * (1 - column.mean)):  # held 0 and 1 only
+        elif np.isclose(
+            column.scale * column.scale, column.mean * (1 - column.mean)
+        ):  # held 0 and 1 only
             far &= ~np.isin(variable.numbers, (0.0, 1.0))
         if far.any():
             names.append(f"{variable.name} ({counted(int(far.sum()), 'row')})")
@@ -79,7 +81,9 @@ def _check_missing(pairs: list[tuple[ColumnData, Column]]) -> Iterator[Finding]:
     new = [
         f"{variable.name} ({percent(float(variable.missing.mean()))})"
         for variable, column in pairs
-        if variable.missing.mean() > _MANY and not column.indicator and column.kind in ("numeric", "categorical")
+        if variable.missing.mean() > _MANY
+        and not column.indicator
+        and column.kind in ("numeric", "categorical")
     ]
     if new:
         yield Finding(

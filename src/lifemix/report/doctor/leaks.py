@@ -40,7 +40,9 @@ class _Sign:
     text: str
 
 
-def check_leak(variable: ColumnData, target: Target, expected: Floats, names: Sequence[str]) -> Iterator[Finding]:
+def check_leak(
+    variable: ColumnData, target: Target, expected: Floats, names: Sequence[str]
+) -> Iterator[Finding]:
     """Yield at most one finding: the strongest sign that a column was recorded after the outcome.
 
     expected: (n,), the events expected of each row given how long it was followed, from ``expected_events``.
@@ -52,7 +54,11 @@ def check_leak(variable: ColumnData, target: Target, expected: Floats, names: Se
         yield recorded
         return
     score = _scores(variable, target, expected)
-    signs = [] if score is None else [*_time_signs(score, variable, target), *_event_signs(score, target, names)]
+    signs = (
+        []
+        if score is None
+        else [*_time_signs(score, variable, target), *_event_signs(score, target, names)]
+    )
     strongest = max(signs, key=lambda sign: sign.strength, default=_Sign(0.0, ""))
     if strongest.strength >= _STRONG:
         certain = strongest.strength >= _SAME
@@ -79,7 +85,10 @@ def _recorded_for_events(variable: ColumnData, target: Target) -> Finding | None
     event = target.event > 0
     if min(event.sum(), (~event).sum()) < _ENOUGH or not variable.missing.any():
         return None
-    with_event, without = float((~variable.missing[event]).mean()), float((~variable.missing[~event]).mean())
+    with_event, without = (
+        float((~variable.missing[event]).mean()),
+        float((~variable.missing[~event]).mean()),
+    )
     if with_event > 0.5 and without < 0.02:
         seen, other = "happened", "censored"
     elif without > 0.5 and with_event < 0.02:
@@ -116,12 +125,22 @@ def _time_signs(score: Floats, variable: ColumnData, target: Target) -> Iterator
         return
     if variable.numbers is not None and len(np.unique(target.time[rows])) > _FEW_VALUES:
         both = np.ptp(score[rows]) > 0 and variable.distinct > _FEW_VALUES
-        value = abs(float(np.corrcoef(rankdata(score[rows]), rankdata(target.time[rows]))[0, 1])) if both else 0.0
-        yield _Sign(value, f"follows the time of the event almost exactly (rank correlation {value:.3f})")
-    sample = np.arange(len(target))[:_PAIRS_ROWS]  # the rows come in random order where there are more
+        value = (
+            abs(float(np.corrcoef(rankdata(score[rows]), rankdata(target.time[rows]))[0, 1]))
+            if both
+            else 0.0
+        )
+        yield _Sign(
+            value, f"follows the time of the event almost exactly (rank correlation {value:.3f})"
+        )
+    sample = np.arange(len(target))[
+        :_PAIRS_ROWS
+    ]  # the rows come in random order where there are more
     value = concordance(target.take(sample), score[sample], None)
     value = max(value, 1 - value)
-    yield _Sign(value, f"alone orders the subjects by their outcome with a concordance of {value:.3f}")
+    yield _Sign(
+        value, f"alone orders the subjects by their outcome with a concordance of {value:.3f}"
+    )
 
 
 def _event_signs(score: Floats, target: Target, names: Sequence[str]) -> Iterator[_Sign]:
@@ -129,7 +148,11 @@ def _event_signs(score: Floats, target: Target, names: Sequence[str]) -> Iterato
     yield from _area(score, happened, "tells who has the event")
     if target.n_events > 1:
         for code, name in enumerate(names, 1):
-            yield from _area(score[happened], target.event[happened] == code, f"tells {name} from the other events")
+            yield from _area(
+                score[happened],
+                target.event[happened] == code,
+                f"tells {name} from the other events",
+            )
 
 
 def _area(score: Floats, positive: Bools, what: str) -> Iterator[_Sign]:
@@ -154,7 +177,9 @@ def _level_with_events_only(variable: ColumnData, target: Target) -> Finding | N
     share = float(happened.mean())
     total = np.bincount(codes[known], minlength=len(names))
     with_event = np.bincount(codes[known], happened[known], len(names))
-    sure = (total > 0) & (with_event == total) & (share**total < _SURE) & (total < 0.9 * len(target))
+    sure = (
+        (total > 0) & (with_event == total) & (share**total < _SURE) & (total < 0.9 * len(target))
+    )
     if not sure.any():
         return None
     level = int(np.flatnonzero(sure)[total[sure].argmax()])
@@ -171,8 +196,14 @@ def check_informative_missingness(
     variables: Iterable[ColumnData], target: Target, expected: Floats
 ) -> Iterator[Finding]:
     """Yield the columns in which rows without a value have more or fewer events than expected, by a log-rank test."""
-    ratios = {variable.name: _rate_ratio(variable.missing, target, expected) for variable in variables}
-    found = [f"{name} ({ratio:.2g} times as often)" for name, ratio in ratios.items() if ratio is not None]
+    ratios = {
+        variable.name: _rate_ratio(variable.missing, target, expected) for variable in variables
+    }
+    found = [
+        f"{name} ({ratio:.2g} times as often)"
+        for name, ratio in ratios.items()
+        if ratio is not None
+    ]
     if found:
         yield Finding(
             "note",

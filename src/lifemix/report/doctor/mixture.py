@@ -58,9 +58,16 @@ def describe_mixture(model: DeepSurvivalMachines, X: TableLike, target: Target) 
     weights = mixtures.log_weights.exp()
     in_sample = _entropy(weights.mean(1))  # [members, events]
     of_subject = _entropy(weights).mean(1)
-    observed = network.scale.observe(target).take(torch.arange(len(target)).expand(len(weights), -1))
-    objectives = ("exact", "exact" if model.cure else "elbo")  # with the outcome never the bound is minus infinity
-    exact, bound = (contributions(mixtures, observed, objective).total() for objective in objectives)
+    observed = network.scale.observe(target).take(
+        torch.arange(len(target)).expand(len(weights), -1)
+    )
+    objectives = (
+        "exact",
+        "exact" if model.cure else "elbo",
+    )  # with the outcome never the bound is minus infinity
+    exact, bound = (
+        contributions(mixtures, observed, objective).total() for objective in objectives
+    )
     weight = observed.weight / observed.weight.sum().clamp(min=1e-300)
     return MixtureFacts(
         k=weights.shape[-1],
@@ -123,7 +130,9 @@ def check_members(model: DeepSurvivalMachines, X: TableLike, horizons: Floats) -
     if len(members) < 2 or not len(horizons):
         return
     matrix = model.preprocess(X)
-    curves = np.stack([member.distribution(matrix).survival(horizons) for member in members])  # [members, rows, times]
+    curves = np.stack(
+        [member.distribution(matrix).survival(horizons) for member in members]
+    )  # [members, rows, times]
     spread = curves.std(axis=0, ddof=1).mean(axis=0)
     worst = int(spread.argmax())
     if spread[worst] > _DISAGREE:

@@ -16,7 +16,14 @@ from ...metrics.predictions import take_rows
 from ...preprocessing import TableLike, shape_of
 from ...protocols import FittedSurvivalModel
 from ...target import Target, TargetLike, as_target
-from ..inputs import best_model, horizons_within, measurable, mixture_of, n_event_types, training_target
+from ..inputs import (
+    best_model,
+    horizons_within,
+    measurable,
+    mixture_of,
+    n_event_types,
+    training_target,
+)
 from ..text import counted
 from .calibration import check_calibration, check_extrapolation
 from .dataset_shift import check_dataset_shift
@@ -99,7 +106,11 @@ def check_model(
 
 
 def _findings(
-    model: FittedSurvivalModel, X: TableLike, target: Target, horizons: ArrayLike | None, names: Sequence[str]
+    model: FittedSurvivalModel,
+    X: TableLike,
+    target: Target,
+    horizons: ArrayLike | None,
+    names: Sequence[str],
 ) -> Iterator[Finding]:
     yield from check_dataset_shift(model, X)
     if target.n_events > len(names):
@@ -119,7 +130,9 @@ def _findings(
 
         yield from check_mixture(describe_mixture(mixture, X, target), mixture.objective)
         patience = mixture.settings_["patience"]
-        yield from check_training(mixture.history_, mixture.best_epoch_, mixture.max_epochs, patience)
+        yield from check_training(
+            mixture.history_, mixture.best_epoch_, mixture.max_epochs, patience
+        )
         yield from check_extrapolation(mixture, X, mixture.training_target_)
         if mixture.cure:
             cured = float(mixture.predict_distribution(X).cure_fraction().mean())

@@ -78,7 +78,10 @@ def _check_counts(counts: Ints, names: Sequence[str], n: int) -> Iterator[Findin
 
 def _check_origin(target: Target) -> Iterator[Finding]:
     at_zero = target.time == 0
-    events, censored = int((at_zero & (target.event > 0)).sum()), int((at_zero & (target.event == 0)).sum())
+    events, censored = (
+        int((at_zero & (target.event > 0)).sum()),
+        int((at_zero & (target.event == 0)).sum()),
+    )
     if events:
         yield Finding(
             "warn" if events > 0.02 * len(target) else "note",
@@ -160,7 +163,10 @@ def _check_outlying_times(times: Floats) -> Iterator[Finding]:
 def check_horizons(target: Target, horizons: ArrayLike) -> Iterator[Finding]:
     """Yield the horizons at which the data give no or little information."""
     values = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
-    last, last_event = float(target.time.max()), float(target.time[target.event > 0].max(initial=0.0))
+    last, last_event = (
+        float(target.time.max()),
+        float(target.time[target.event > 0].max(initial=0.0)),
+    )
     wrong = values[~np.isfinite(values) | (values <= 0)]
     if len(wrong):
         yield Finding(

@@ -20,7 +20,9 @@ _MISSING = -1e300  # a value like any other
 _ENOUGH_FIXED = 2  # columns that are the same in all rows of a value
 
 
-def check_subjects(variables: Sequence[ColumnData], target: Target, known: Sequence[str]) -> list[Finding]:
+def check_subjects(
+    variables: Sequence[ColumnData], target: Target, known: Sequence[str]
+) -> list[Finding]:
     """Find a column whose repeated values fix other columns, as an identifier of subjects fixes what is true of them.
 
     ``known`` are columns that were found to be identifiers by their names. Nothing is looked for where the target has
@@ -34,7 +36,11 @@ def check_subjects(variables: Sequence[ColumnData], target: Target, known: Seque
         repeats = _LEAST_VALUES <= part.distinct <= 0.75 * len(part.missing)
         if not repeats or part.missing.any() or not (part.numbers is None or part.whole):
             continue
-        fixed = [other.name for other in several if other is not part and _is_fixed(_values(other), _values(part))]
+        fixed = [
+            other.name
+            for other in several
+            if other is not part and _is_fixed(_values(other), _values(part))
+        ]
         if len(fixed) >= _ENOUGH_FIXED:
             return [_finding(part, fixed)]
     return []

@@ -80,7 +80,9 @@ def check_table(
         target = exact_times(as_target(y))
         check_same_rows(len(table), len(target))
     except InputError as error:
-        return [Finding("stop", "unreadable", f"The data cannot be read: {error}", "Repair this first.")]
+        return [
+            Finding("stop", "unreadable", f"The data cannot be read: {error}", "Repair this first.")
+        ]
     names = events.event_names(event_names, max(1, target.n_events, len(event_names or ())))
     generator = np.random.default_rng(random_state)
     return most_severe_first(_findings(table, target, names, horizons, max_rows, generator))
@@ -112,7 +114,11 @@ def _findings(
 
 
 def _against_outcome(
-    variables: list[ColumnData], target: Target, names: Sequence[str], max_rows: int, generator: np.random.Generator
+    variables: list[ColumnData],
+    target: Target,
+    names: Sequence[str],
+    max_rows: int,
+    generator: np.random.Generator,
 ) -> Iterator[Finding]:
     rows = generator.permutation(len(target))[:max_rows]
     sample = target.take(rows)
@@ -125,7 +131,9 @@ def _against_outcome(
         leaks = {part.name: list(check_leak(part, sample, expected, names)) for part in parts}
     for findings in leaks.values():
         yield from findings
-    yield from check_informative_missingness([part for part in parts if not leaks[part.name]], sample, expected)
+    yield from check_informative_missingness(
+        [part for part in parts if not leaks[part.name]], sample, expected
+    )
     if len(rows) < len(target) and variables:
         yield Finding(
             "note",
@@ -136,7 +144,9 @@ def _against_outcome(
         )
 
 
-def _check_sizes(variables: list[ColumnData], target: Target, names: Sequence[str]) -> Iterator[Finding]:
+def _check_sizes(
+    variables: list[ColumnData], target: Target, names: Sequence[str]
+) -> Iterator[Finding]:
     if not any(variable.distinct > 1 for variable in variables):
         yield Finding(
             "stop",
@@ -161,19 +171,26 @@ def _check_sizes(variables: list[ColumnData], target: Target, names: Sequence[st
 
 
 def _check_duplicates(variables: list[ColumnData], target: Target) -> Iterator[Finding]:
-    columns = [variable.numbers if variable.numbers is not None else variable.codes for variable in variables]
+    columns = [
+        variable.numbers if variable.numbers is not None else variable.codes
+        for variable in variables
+    ]
     hashes = np.zeros(len(target), dtype=np.uint64)
     same_columns: dict[bytes, list[str]] = {}
     for variable, values in zip(variables, columns, strict=True):
         assert values is not None
         if variable.distinct > 1:
-            same_columns.setdefault(np.ascontiguousarray(values).tobytes(), []).append(variable.name)
+            same_columns.setdefault(np.ascontiguousarray(values).tobytes(), []).append(
+                variable.name
+            )
         hashes = hashes * np.uint64(1_000_003) + pd.util.hash_array(values)
     alike = pd.Series(hashes).duplicated().to_numpy()
     hashes = hashes * np.uint64(1_000_003) + pd.util.hash_array(target.time + target.event * np.pi)
     copies = int(pd.Series(hashes).duplicated().sum())
     if copies and variables:
-        coarse = float(alike.mean()) > 0.5  # few columns with few values: different people look alike
+        coarse = (
+            float(alike.mean()) > 0.5
+        )  # few columns with few values: different people look alike
         yield Finding(
             "note" if coarse else "warn",
             "duplicates",
@@ -184,4 +201,9 @@ def _check_duplicates(variables: list[ColumnData], target: Target) -> Iterator[F
         )
     for group in same_columns.values():
         if len(group) > 1:
-            yield Finding("note", "equal columns", f"{listed(group)} are the same in every row.", "Keep one of them.")
+            yield Finding(
+                "note",
+                "equal columns",
+                f"{listed(group)} are the same in every row.",
+                "Keep one of them.",
+            )

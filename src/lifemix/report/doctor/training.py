@@ -15,14 +15,20 @@ _OVERFIT = 0.2
 
 
 def check_training(
-    history: Sequence[Mapping[str, float]], best_epoch: Sequence[int], max_epochs: int, patience: int
+    history: Sequence[Mapping[str, float]],
+    best_epoch: Sequence[int],
+    max_epochs: int,
+    patience: int,
 ) -> Iterator[Finding]:
     """Yield what stands out in the history of training.
 
     history: one record per epoch and member: ``member, epoch, train_loss, validation_loss``.
     best_epoch: for each member the epoch whose weights were kept.
     """
-    members = [[record for record in history if record["member"] == number] for number in range(len(best_epoch))]
+    members = [
+        [record for record in history if record["member"] == number]
+        for number in range(len(best_epoch))
+    ]
     if not history or not all(members):
         return
     if all(np.isnan(record["validation_loss"]) for record in history):
@@ -34,7 +40,11 @@ def check_training(
         )
         return
     pairs = list(zip(members, best_epoch, strict=True))
-    unfinished = [best for one, best in pairs if len(one) >= max_epochs and 1 < best and max_epochs - best < patience]
+    unfinished = [
+        best
+        for one, best in pairs
+        if len(one) >= max_epochs and 1 < best and max_epochs - best < patience
+    ]
     at_once = [best for one, best in pairs if best <= 1 and len(one) > 1]
     if unfinished:
         yield Finding(

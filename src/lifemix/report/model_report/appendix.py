@@ -58,10 +58,19 @@ def checklist_section() -> Section:
     rows = [
         ["source of data, dates, setting (4, 5)", "to be added by the authors"],
         ["definition of the outcome, how it was assessed (6)", "to be added by the authors"],
-        ["predictors, when and how measured (7)", "names and values under Data; the rest by the authors"],
-        ["sample size (8)", "events under Data, events per input under Doctor; its reasons by the authors"],
+        [
+            "predictors, when and how measured (7)",
+            "names and values under Data; the rest by the authors",
+        ],
+        [
+            "sample size (8)",
+            "events under Data, events per input under Doctor; its reasons by the authors",
+        ],
         ["missing data (9)", "Data, Doctor, Limits"],
-        ["development, specification (10, 14, 15)", "The model and its use, Settings, Training; the model file"],
+        [
+            "development, specification (10, 14, 15)",
+            "The model and its use, Settings, Training; the model file",
+        ],
         ["risk groups (11)", "Risk groups"],
         ["participants, follow-up (13)", "Data"],
         ["performance with intervals (16)", "Quality, Calibration, Accuracy over time"],
@@ -83,7 +92,9 @@ def checklist_section() -> Section:
     )
 
 
-def reproduce_section(report: ReportContext, model_file: str | None, warnings: list[str]) -> Section:
+def reproduce_section(
+    report: ReportContext, model_file: str | None, warnings: list[str]
+) -> Section:
     """List the versions, seeds, model and rows behind the page; ``model_file`` is from ``describe_file``."""
     known: dict[str, object] = {
         "versions": ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
@@ -113,7 +124,9 @@ def _call(report: ReportContext) -> str:
         "n_bootstrap": report.n_bootstrap,
         "random_state": report.seed,
     }
-    given = "".join(f"    {name}={value!r},\n" for name, value in options.items() if value is not None)
+    given = "".join(
+        f"    {name}={value!r},\n" for name, value in options.items() if value is not None
+    )
     return (
         f"from {module} import load\nfrom lifemix.report import write_report\n\n"
         f'write_report(\n    load("{file}"), X, y, "report.html",\n{given})'
@@ -141,7 +154,9 @@ def _checksum(model: DeepSurvivalMachines | None) -> str | None:
     """Return a hash of the settings and weights of a mixture; None for other models."""
     if model is None:
         return None
-    digest = hashlib.sha256(repr(sorted(model.get_params(deep=False).items(), key=lambda item: item[0])).encode())
+    digest = hashlib.sha256(
+        repr(sorted(model.get_params(deep=False).items(), key=lambda item: item[0])).encode()
+    )
     digest.update(repr(model.network_.scale).encode())
     digest.update(model.network_.parameters.contiguous().numpy().tobytes())
     return digest.hexdigest()

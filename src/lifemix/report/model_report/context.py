@@ -21,7 +21,14 @@ from ...preprocessing import TableLike
 from ...preprocessing.frames import as_frame
 from ...protocols import FittedSurvivalModel
 from ...target import Target, TargetLike, as_target
-from ..inputs import best_model, horizons_within, measurable, mixture_of, n_event_types, training_target
+from ..inputs import (
+    best_model,
+    horizons_within,
+    measurable,
+    mixture_of,
+    n_event_types,
+    training_target,
+)
 
 if TYPE_CHECKING:
     from ...estimators import DeepSurvivalMachines
@@ -45,9 +52,13 @@ class _Predictor:
 
     def predict_survival_function(self, X: TableLike, times: ArrayLike) -> Floats:
         """Return the survival, (n, n_times)."""
-        return self._once(X, times, lambda: np.asarray(self.model.predict_survival_function(X, times)))
+        return self._once(
+            X, times, lambda: np.asarray(self.model.predict_survival_function(X, times))
+        )
 
-    def predict_cumulative_incidence(self, X: TableLike, times: ArrayLike, event: int = 1) -> Floats:
+    def predict_cumulative_incidence(
+        self, X: TableLike, times: ArrayLike, event: int = 1
+    ) -> Floats:
         """Return the risk of one event type, (n, n_times)."""
         return self.predict_cumulative_incidences(X, times)[event - 1]
 

@@ -36,9 +36,13 @@ def _left_out(report: ReportContext, number: int) -> Html:
     special = int((report.target.interval | report.target.truncated).sum())
     reasons = []
     if special:
-        reasons.append(f"{special:,} are interval-censored or left-truncated, which the measures cannot use")
+        reasons.append(
+            f"{special:,} are interval-censored or left-truncated, which the measures cannot use"
+        )
     if number > special:
-        reasons.append("the others were sampled at random" if special else "they were sampled at random")
+        reasons.append(
+            "the others were sampled at random" if special else "they were sampled at random"
+        )
     used = f"Measures and figures use {len(report.y):,} of the {len(report.target):,} rows"
     return paragraph(f"{used}: {', and '.join(reasons)}.")
 
@@ -51,12 +55,24 @@ def _counts(report: ReportContext) -> Html:
     for code, name in enumerate(report.names, 1):
         rows.append([name, *(_share(target.event == code) for _, target in samples)])
     rows.append(["censored", *(_share(target.event == 0) for _, target in samples)])
-    rows.append(["median follow-up (reverse Kaplan-Meier)", *(_follow_up(target, report) for _, target in samples)])
-    rows.append(["median time to first event (Kaplan-Meier)", *(_quartiles(target, report) for _, target in samples)])
+    rows.append(
+        [
+            "median follow-up (reverse Kaplan-Meier)",
+            *(_follow_up(target, report) for _, target in samples),
+        ]
+    )
+    rows.append(
+        [
+            "median time to first event (Kaplan-Meier)",
+            *(_quartiles(target, report) for _, target in samples),
+        ]
+    )
     rows.append(["last time", *(report.time(float(target.time.max())) for _, target in samples)])
     columns = [TableColumn("", text=True), *(TableColumn(name) for name, _ in samples)]
     foot = "Training rows: those given to fit, including the rows held out for early stopping."
-    return table(columns, rows, "Rows, events and follow-up", foot if report.train is not None else "")
+    return table(
+        columns, rows, "Rows, events and follow-up", foot if report.train is not None else ""
+    )
 
 
 def _share(chosen: Any) -> str:
@@ -88,7 +104,10 @@ def median_time(target: Target, level: float = 0.5) -> float | None:
 
 def _covariates(frame: pd.DataFrame) -> Html:
     variables, _ = readable_columns(frame)
-    rows = [[v.name, _type(v), _describe(v), _share(v.missing) if v.missing.any() else "0"] for v in variables]
+    rows = [
+        [v.name, _type(v), _describe(v), _share(v.missing) if v.missing.any() else "0"]
+        for v in variables
+    ]
     columns = [
         TableColumn("covariate"),
         TableColumn("type", text=True),
@@ -119,6 +138,8 @@ def _describe(variable: ColumnData) -> str:
     known = variable.codes[variable.codes >= 0]
     counts = np.bincount(known, minlength=len(variable.levels))
     order = np.argsort(-counts, kind="stable")
-    parts = [f"{variable.levels[i]} {percent(counts[i] / max(1, len(known)))}" for i in order[:_LEVELS]]
+    parts = [
+        f"{variable.levels[i]} {percent(counts[i] / max(1, len(known)))}" for i in order[:_LEVELS]
+    ]
     rest = len(order) - len(parts)
     return "; ".join(parts) + (f"; {rest} more" if rest > 0 else "")

@@ -43,13 +43,17 @@ def importance_section(report: ReportContext) -> Section:
         )
     )
     times = np.linspace(0, float(report.horizons[-1]), _TIMES + 1)[1:]
-    known: list[Floats] = []  # the shuffles are the same for every event type, and a prediction has all of them
+    known: list[
+        Floats
+    ] = []  # the shuffles are the same for every event type, and a prediction has all of them
     for event in range(1, report.n_events + 1):
         section.blocks += _of_event(report, rows, times, event, known)
     return section
 
 
-def _of_event(report: ReportContext, rows: Any, times: Floats, event: int, known: list[Floats]) -> list[Html]:
+def _of_event(
+    report: ReportContext, rows: Any, times: Floats, event: int, known: list[Floats]
+) -> list[Html]:
     calls, which = count(), report.of(event).replace(" of ", " for ", 1)
 
     def predict(X: pd.DataFrame) -> Floats:
@@ -70,7 +74,11 @@ def _of_event(report: ReportContext, rows: Any, times: Floats, event: int, known
     )
     defined = np.isfinite(result.score)
     if not defined.any():
-        return [paragraph(f"Left out{which}: the score is not defined on these rows, for instance without events.")]
+        return [
+            paragraph(
+                f"Left out{which}: the score is not defined on these rows, for instance without events."
+            )
+        ]
     drawing = new_figure(7.8, 3.8)
     importance_over_time(
         times[defined],
@@ -95,7 +103,9 @@ def _ranking(result: PermutationImportance, known: Any, which: str) -> Html:
     mean, spread = by_repeat.mean(axis=0), by_repeat.std(axis=0, ddof=1)
     order = np.argsort(-mean, kind="stable")[:_SHOWN]
     share = 100 * mean / result.score[known].mean()
-    rows = [[result.features[i], Value(1000 * mean[i], error=1000 * spread[i]), share[i]] for i in order]
+    rows = [
+        [result.features[i], Value(1000 * mean[i], error=1000 * spread[i]), share[i]] for i in order
+    ]
     columns = [
         TableColumn("column"),
         TableColumn("rise", unit="Brier score × 1000", digits=2),
@@ -120,7 +130,9 @@ def quick_risks(model: FittedSurvivalModel, X: TableLike, times: Floats, n_event
     if n_events == 1 or mixture is None:
         return predicted_risks(model, X, times, n_events)
     last = float(np.max(times))
-    fine = np.unique(np.concatenate([times, np.linspace(0, last, 97)[1:], last * np.geomspace(1e-4, 1, 48)]))
+    fine = np.unique(
+        np.concatenate([times, np.linspace(0, last, 97)[1:], last * np.geomspace(1e-4, 1, 48)])
+    )
     place = np.searchsorted(fine, times)
     matrix = mixture.preprocess(X)
     total = np.zeros((n_events, len(matrix), len(times)))

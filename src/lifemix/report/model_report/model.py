@@ -38,7 +38,9 @@ def model_section(report: ReportContext) -> Section:
         )
     shares = _shares(report.model)
     if shares:
-        what["form"] = f"a weighted average of {counted(len(report.model.models_), 'fitted model')}: {listed(shares)}"  # type: ignore[attr-defined]
+        what["form"] = (
+            f"a weighted average of {counted(len(report.model.models_), 'fitted model')}: {listed(shares)}"  # type: ignore[attr-defined]
+        )
     what["predicts"] = (
         "the probability of survival without the event at any time"
         if report.n_events == 1
@@ -68,7 +70,9 @@ def _name(model: Any) -> str:
 def _shares(model: Any) -> list[str]:
     """Return the parts of an average with how much each counts, the largest first."""
     weights = getattr(model, "weights_", None)
-    ordered = sorted(weights.items(), key=lambda part: -part[1]) if isinstance(weights, dict) else []
+    ordered = (
+        sorted(weights.items(), key=lambda part: -part[1]) if isinstance(weights, dict) else []
+    )
     return [f"{name} ({percent(share)})" for name, share in ordered]
 
 
@@ -77,13 +81,29 @@ def settings_section(report: ReportContext) -> Section:
     model = report.model
     if not hasattr(model, "get_params"):
         return Section("Settings", ["Left out: the model has no get_params method."])
-    defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
-    rows = [[name, _short(value), _short(defaults.get(name))] for name, value in model.get_params(deep=False).items()]
-    changed, same = [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
-    columns = [TableColumn("setting"), TableColumn("value", text=True), TableColumn("default", text=True)]
-    blocks: list[object] = [table(columns, changed, "Settings other than the default")] if changed else []
+    defaults = {
+        name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()
+    }
+    rows = [
+        [name, _short(value), _short(defaults.get(name))]
+        for name, value in model.get_params(deep=False).items()
+    ]
+    changed, same = (
+        [row for row in rows if row[1] != row[2]],
+        [row for row in rows if row[1] == row[2]],
+    )
+    columns = [
+        TableColumn("setting"),
+        TableColumn("value", text=True),
+        TableColumn("default", text=True),
+    ]
+    blocks: list[object] = (
+        [table(columns, changed, "Settings other than the default")] if changed else []
+    )
     if same:
-        blocks.append(f"At their defaults: {', '.join(f'{name} = {value}' for name, value, _ in same)}.")
+        blocks.append(
+            f"At their defaults: {', '.join(f'{name} = {value}' for name, value, _ in same)}."
+        )
     found = getattr(model, "settings_", {})
     chosen = [name for name, *_ in same if name in found and getattr(model, name) is None]
     if chosen:
@@ -98,7 +118,11 @@ def _short(value: object) -> str:
 
 
 def _rounding(report: ReportContext, step: float) -> dict[str, str]:
-    return {"rounded times": f"an event counts as one in the {report.time(step)} around its time"} if step else {}
+    return (
+        {"rounded times": f"an event counts as one in the {report.time(step)} around its time"}
+        if step
+        else {}
+    )
 
 
 def training_section(report: ReportContext) -> Section:
@@ -108,9 +132,20 @@ def training_section(report: ReportContext) -> Section:
     if model is None:
         section.blocks.append(f"Left out: {type(report.model).__name__} has no training history.")
         return section
-    epochs = [sum(record["member"] == m for record in model.history_) for m in range(len(model.best_epoch_))]
-    objective = "exact likelihood" if model.objective == "exact" else "evidence lower bound (ELBO) of the paper"
-    held = f"{100 * model.validation_fraction:g} % of the rows" if model.validation_fraction else "no rows"
+    epochs = [
+        sum(record["member"] == m for record in model.history_)
+        for m in range(len(model.best_epoch_))
+    ]
+    objective = (
+        "exact likelihood"
+        if model.objective == "exact"
+        else "evidence lower bound (ELBO) of the paper"
+    )
+    held = (
+        f"{100 * model.validation_fraction:g} % of the rows"
+        if model.validation_fraction
+        else "no rows"
+    )
     section.blocks.append(
         facts(
             {
@@ -121,7 +156,8 @@ def training_section(report: ReportContext) -> Section:
                 f"{model.settings_['patience']} epochs",
                 "epochs": listed(epochs, 12),
                 "epochs kept": listed(model.best_epoch_, 12),
-                "internal unit of time": report.time(model.time_unit_) + " (times are divided by it)",
+                "internal unit of time": report.time(model.time_unit_)
+                + " (times are divided by it)",
             }
             | _rounding(report, model.settings_["rounding"])
         )
@@ -143,7 +179,9 @@ def components_section(report: ReportContext) -> Section:
     """Show the components: how many are in use, one subject's mixture, and which subjects belong to which."""
     section, model = Section("Components"), report.mixture
     if model is None:
-        section.blocks.append(f"Left out: {type(report.model).__name__} is not a mixture of components.")
+        section.blocks.append(
+            f"Left out: {type(report.model).__name__} is not a mixture of components."
+        )
         return section
     from ..doctor.mixture import describe_mixture  # imports PyTorch
 
@@ -157,7 +195,9 @@ def components_section(report: ReportContext) -> Section:
                 + " (exponential of the entropy of the mean gate)",
                 "effective number per subject": listed([f"{v:.2f}" for v in found.per_subject])
                 + " (exponential of the mean entropy of the gate)",
-                "mutual information of gate and covariates": listed([f"{v:.3f}" for v in found.information])
+                "mutual information of gate and covariates": listed(
+                    [f"{v:.3f}" for v in found.information]
+                )
                 + f" of at most {np.log(found.k):.3f} nats",
                 "ELBO gap": f"{found.median_gap:.3f} nats in the median row, {found.elbo_gap:.3g} on average (exact "
                 "log-likelihood less the ELBO; large where a component has a density near 0 at a row's time)",

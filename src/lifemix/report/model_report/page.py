@@ -173,7 +173,9 @@ def _sections(report: ReportContext, horizons: ArrayLike | None) -> list[Section
 def _summary(report: ReportContext, quality: Measured | None, findings: list[Finding]) -> Section:
     """State the most important numbers in sentences."""
     events = int((report.y.event > 0).sum())
-    lines: list[object] = [f"Measured on {counted(len(report.y), 'row')} with {counted(events, 'event')}."]
+    lines: list[object] = [
+        f"Measured on {counted(len(report.y), 'row')} with {counted(events, 'event')}."
+    ]
     if quality is not None:
         lines += [_event_summary(report, quality, event) for event in range(1, report.n_events + 1)]
     counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
@@ -207,7 +209,11 @@ def _findings(findings: list[Finding]) -> list[Html]:
     if not findings:
         return [paragraph("No findings.")]
     severe = [
-        note(Html("<strong>Stop: </strong>") if f.level == "stop" else "", f"{f.text} {f.action}", kind="warning")
+        note(
+            Html("<strong>Stop: </strong>") if f.level == "stop" else "",
+            f"{f.text} {f.action}",
+            kind="warning",
+        )
         for f in findings
         if f.level != "note"
     ]

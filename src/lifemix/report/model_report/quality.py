@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._html import Html, Section, TableColumn, Value, bullets, joined, note, paragraph, safe, table
+from ..._html import (
+    Html,
+    Section,
+    TableColumn,
+    Value,
+    bullets,
+    joined,
+    note,
+    paragraph,
+    safe,
+    table,
+)
 from ...metrics import Measure, evaluate, measure_named, registered_measures
 from ...target import Target
 from ..text import counted, listed, p_value
@@ -16,7 +27,9 @@ from .context import Floats, ReportContext
 
 __all__ = ["CTD", "Measured", "measure_quality", "quality_section", "with_interval"]
 
-Measured = dict[tuple[str, int], Floats]  # by metric and event type: value, lower and upper limit for each horizon
+Measured = dict[
+    tuple[str, int], Floats
+]  # by metric and event type: value, lower and upper limit for each horizon
 
 CTD = Html("C<sup>td</sup>")
 # Shown beside the standard measures: with bootstrap intervals, and without.
@@ -25,7 +38,15 @@ _WITHOUT = ("marginal_brier", "ici", "integrated_marginal_brier")
 _SIGNIFICANT = 0.05
 _FEW_EVENTS = 10
 # Rows of the table in this order; measures of others follow.
-_ORDER = ("concordance", "auc", "brier", "marginal_brier", "scaled_brier", "observed_expected", "ici")
+_ORDER = (
+    "concordance",
+    "auc",
+    "brier",
+    "marginal_brier",
+    "scaled_brier",
+    "observed_expected",
+    "ici",
+)
 
 
 def measure_quality(report: ReportContext) -> Measured:
@@ -35,7 +56,10 @@ def measure_quality(report: ReportContext) -> Measured:
     others = [measure.name for measure in standard if measure.kind != "own_time"]
     rows = (report.predictor, report.base, report.rows, report.y, report.horizons)
     with_limits = evaluate(
-        *rows, measures=[*others, *_WITH_INTERVAL], n_bootstrap=report.n_bootstrap, random_state=report.seed
+        *rows,
+        measures=[*others, *_WITH_INTERVAL],
+        n_bootstrap=report.n_bootstrap,
+        random_state=report.seed,
     )
     both = pd.concat([with_limits, evaluate(*rows, measures=[*_WITHOUT, *own_time])])
     known: dict[tuple[str, int], list[tuple[float, ...]]] = {}
@@ -79,7 +103,11 @@ def quality_section(report: ReportContext, quality: Measured) -> Section:
 
 def _shown(quality: Measured, kind: str) -> list[Measure]:
     known = {name for name, _ in quality}
-    found = [measure for measure in registered_measures() if measure.kind == kind and measure.name in known]
+    found = [
+        measure
+        for measure in registered_measures()
+        if measure.kind == kind and measure.name in known
+    ]
     return sorted(found, key=lambda measure: (*_ORDER, measure.name).index(measure.name))
 
 
@@ -88,7 +116,9 @@ def _label(measure: Measure) -> Html:
 
 
 def _better(measure: Measure) -> Html:
-    return Html(f'<small class="under">{measure.better} is better</small>' if measure.better else "")
+    return Html(
+        f'<small class="under">{measure.better} is better</small>' if measure.better else ""
+    )
 
 
 def _entries(quality: Measured, measure: Measure, event: int) -> list[Value]:
@@ -96,15 +126,22 @@ def _entries(quality: Measured, measure: Measure, event: int) -> list[Value]:
     factor, digits, sign = (100, 1, "%") if measure.percent else (1, 3, "")
     entries = []
     for numbers in quality[measure.name, event]:
-        value, lower, upper = np.round(factor * numbers, digits) + 0.0  # so that nothing reads -0.000
+        value, lower, upper = (
+            np.round(factor * numbers, digits) + 0.0
+        )  # so that nothing reads -0.000
         known = np.isfinite(lower) and np.isfinite(upper)
         note = f"[{lower:.{digits}f}, {upper:.{digits}f}]".replace("-", "−") if known else ""
-        entries.append(Value(value, note=note, suffix=sign if np.isfinite(value) else "", digits=digits))
+        entries.append(
+            Value(value, note=note, suffix=sign if np.isfinite(value) else "", digits=digits)
+        )
     return entries
 
 
 def _by_horizon(report: ReportContext, quality: Measured, event: int) -> Html:
-    columns = [TableColumn("measure"), *(TableColumn(f"by {report.time(time)}") for time in report.horizons)]
+    columns = [
+        TableColumn("measure"),
+        *(TableColumn(f"by {report.time(time)}") for time in report.horizons),
+    ]
     rows: list[list[Any]] = [
         [joined(_label(measure), _better(measure)), *_entries(quality, measure, event)]
         for measure in _shown(quality, "horizon")
@@ -115,13 +152,21 @@ def _by_horizon(report: ReportContext, quality: Measured, event: int) -> Html:
 
 def _few_events(report: ReportContext, event: int) -> list[Html]:
     """Return a note on horizons by which so few events were observed that measures there say nothing."""
-    counts = [int(((report.y.event == event) & (report.y.time <= time)).sum()) for time in report.horizons]
-    few = {report.time(time): n for time, n in zip(report.horizons.tolist(), counts, strict=True) if n < _FEW_EVENTS}
+    counts = [
+        int(((report.y.event == event) & (report.y.time <= time)).sum()) for time in report.horizons
+    ]
+    few = {
+        report.time(time): n
+        for time, n in zip(report.horizons.tolist(), counts, strict=True)
+        if n < _FEW_EVENTS
+    }
     if not few:
         return []
     found = listed([f"{counted(n, 'event')} by {time}" for time, n in few.items()])
     return [
-        note(f"Only {found}{report.of(event)} in these rows: what is measured there says little, intervals included.")
+        note(
+            f"Only {found}{report.of(event)} in these rows: what is measured there says little, intervals included."
+        )
     ]
 
 

@@ -25,7 +25,9 @@ def calibration_section(report: ReportContext) -> Section:
         for t, risk in zip(report.horizons, report.risks[event - 1].T, strict=True):
             drawings.append(new_figure(3.8, 3.8))
             axes = drawings[-1].subplots()
-            calibration(report.y, risk, float(t), event, bins=bins, time_unit=report.unit or None, ax=axes)
+            calibration(
+                report.y, risk, float(t), event, bins=bins, time_unit=report.unit or None, ax=axes
+            )
         section.blocks.append(
             figure(
                 drawings,
@@ -58,7 +60,15 @@ def over_time_section(report: ReportContext) -> Section:
     for event in range(1, report.n_events + 1):
         drawings.append(new_figure(6.5 if report.n_events == 1 else 5.2, 3.4))
         axes, curves = drawings[-1].subplots(), {"this model": 1 - report.curves[event - 1]}
-        brier_over_time(report.base, report.y, curves, report.grid, event, time_unit=report.unit or None, ax=axes)
+        brier_over_time(
+            report.base,
+            report.y,
+            curves,
+            report.grid,
+            event,
+            time_unit=report.unit or None,
+            ax=axes,
+        )
         if report.n_events > 1:
             axes.set_title(report.names[event - 1], loc="left", fontsize=10)
     section.blocks.append(

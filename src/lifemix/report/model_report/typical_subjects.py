@@ -46,7 +46,10 @@ def subjects_section(report: ReportContext) -> Section:
     for event, name in enumerate(report.names, 1):
         risk = report.risks[event - 1][:, report.middle]
         rows = typical_rows(risk)
-        section.blocks += [_curves(report, rows, event, name), _description(report, risk, rows, event)]
+        section.blocks += [
+            _curves(report, rows, event, name),
+            _description(report, risk, rows, event),
+        ]
     return section
 
 
@@ -59,7 +62,15 @@ def _curves(report: ReportContext, rows: dict[str, int], event: int, name: str) 
     draw = survival_curves if report.n_events == 1 else incidence_curves
     values = 1 - mean if report.n_events == 1 else mean
     axes = drawing.subplots()
-    draw(times, values, spread, labels=list(rows), time_unit=report.unit or None, title="risk", ax=axes)
+    draw(
+        times,
+        values,
+        spread,
+        labels=list(rows),
+        time_unit=report.unit or None,
+        title="risk",
+        ax=axes,
+    )
     if report.n_events > 1:  # incidences may be small
         axes.set_yticks(np.linspace(0, 1, 5) * _round_up(float(values.max())))
         axes.set_ylim(0, 1.05 * _round_up(float(values.max())))
@@ -103,12 +114,16 @@ def _description(report: ReportContext, risk: Floats, rows: dict[str, int], even
     for row in rows.values():
         first = int(np.clip(place[row] - size // 2, 0, max(0, len(order) - size)))
         parts.append(order[first : first + size])
-    lines: list[list[Any]] = [["predicted risk", *(percent(float(risk[part].mean())) for part in parts)]]
+    lines: list[list[Any]] = [
+        ["predicted risk", *(percent(float(risk[part].mean())) for part in parts)]
+    ]
     summaries = [_summary(report.X.iloc[part]) for part in parts]
     lines += [[column, *(summary[column] for summary in summaries)] for column in summaries[0]]
     by = report.time(float(report.horizons[report.middle]))
     columns = [TableColumn("covariate"), *(TableColumn(f"{level} risk") for level in rows)]
-    return table(columns, lines, f"Subjects near a low, medium and high risk{report.of(event)} by {by}")
+    return table(
+        columns, lines, f"Subjects near a low, medium and high risk{report.of(event)} by {by}"
+    )
 
 
 def _summary(frame: pd.DataFrame) -> dict[str, str]:
@@ -120,10 +135,16 @@ def _summary(frame: pd.DataFrame) -> dict[str, str]:
         elif variable.numbers is not None:
             values = variable.numbers[~variable.missing]
             zero_one = set(np.unique(values)) <= {0.0, 1.0}
-            result[variable.name] = f"1: {percent(float(values.mean()))}" if zero_one else plain(np.median(values))
+            result[variable.name] = (
+                f"1: {percent(float(values.mean()))}" if zero_one else plain(np.median(values))
+            )
         else:
             assert variable.codes is not None
-            counts = np.bincount(variable.codes[variable.codes >= 0], minlength=len(variable.levels))
+            counts = np.bincount(
+                variable.codes[variable.codes >= 0], minlength=len(variable.levels)
+            )
             most = int(counts.argmax())
-            result[variable.name] = f"{variable.levels[most]} ({percent(counts[most] / counts.sum())})"
+            result[variable.name] = (
+                f"{variable.levels[most]} ({percent(counts[most] / counts.sum())})"
+            )
     return result
