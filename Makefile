@@ -28,7 +28,7 @@ check: $(READY)  ## style, types, import direction
 	$(BIN)/ruff check src tests experiments benchmarks examples scripts docs/conf.py docs/_ext docs/figures
 	$(BIN)/ruff format --check src tests experiments benchmarks examples scripts docs/conf.py docs/_ext docs/figures
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_layers.py
+	$(BIN)/python -m pytest tests/repository/test_layers.py
 
 docs: $(READY)  ## the documentation site, to build/docs/index.html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs

@@ -23,6 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lifemix import datasets
+from lifemix._types import FloatArray, IndexArray
 from lifemix.datasets import Dataset
 from lifemix.errors import SettingError
 from lifemix.preprocessing import SUPPORT_NORMAL_VALUES, TabularPreprocessor
@@ -122,7 +123,7 @@ class Fold:
     inner_validation: Rows
 
 
-def times_of(protocol: Protocol) -> NDArray[np.float64]:
+def times_of(protocol: Protocol) -> FloatArray:
     """Return the horizons of every event type, ``(n_events, n_quantiles)``."""
     target = as_target(protocol.dataset().y)
     return np.stack(
@@ -201,5 +202,5 @@ def _fold(protocol: Protocol, number: int, level: float) -> Fold:
     )
 
 
-def _take(y: NDArray[np.void], rows: NDArray[np.intp]) -> NDArray[np.void]:
+def _take(y: NDArray[np.void], rows: IndexArray) -> NDArray[np.void]:
     return as_target(y).take(rows).to_array()

@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn import decomposition
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.validation import check_is_fitted
 
+from lifemix._types import FloatArray
 from lifemix.errors import SettingError
 from lifemix.preprocessing import apply_preprocessor, learn_preprocessor, shape_of
 
 __all__ = ["NNMF", "KernelPCA", "Representation"]
-
-Floats = NDArray[np.float64]
 
 
 class Representation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -55,7 +54,7 @@ class Representation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = columns
         return self
 
-    def transform(self, X: ArrayLike) -> Floats:
+    def transform(self, X: ArrayLike) -> FloatArray:
         """Return the representation of new rows.
 
         Parameters
@@ -72,10 +71,10 @@ class Representation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         shape_of(X)
         return self._transform(apply_preprocessor(self.preprocessor_, X))
 
-    def _fit(self, x: Floats) -> None:
+    def _fit(self, x: FloatArray) -> None:
         raise NotImplementedError
 
-    def _transform(self, x: Floats) -> Floats:
+    def _transform(self, x: FloatArray) -> FloatArray:
         raise NotImplementedError
 
 
@@ -125,7 +124,7 @@ class KernelPCA(Representation):
         self.random_state = random_state
         self.preprocessor = preprocessor
 
-    def _fit(self, x: Floats) -> None:
+    def _fit(self, x: FloatArray) -> None:
         if self.n_components > min(len(x), self.max_rows):
             raise SettingError(
                 f"n_components must be at most the rows that it learns from, {min(len(x), self.max_rows)}; got "
@@ -140,7 +139,7 @@ class KernelPCA(Representation):
             random_state=int(rng.integers(2**31)),
         ).fit(x[rows])
 
-    def _transform(self, x: Floats) -> Floats:
+    def _transform(self, x: FloatArray) -> FloatArray:
         return np.asarray(self._components.transform(x), dtype=np.float64)
 
 
@@ -181,12 +180,12 @@ class NNMF(Representation):
         self.random_state = random_state
         self.preprocessor = preprocessor
 
-    def _fit(self, x: Floats) -> None:
+    def _fit(self, x: FloatArray) -> None:
         seed = int(np.random.default_rng(self.random_state).integers(2**31))
         factors = decomposition.NMF(
             self.n_components, init="random", max_iter=self.max_iter, random_state=seed
         )
         self._factors = make_pipeline(MinMaxScaler(clip=True), factors).fit(x)
 
-    def _transform(self, x: Floats) -> Floats:
+    def _transform(self, x: FloatArray) -> FloatArray:
         return np.asarray(self._factors.transform(x), dtype=np.float64)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lifemix._types import FloatArray
 from lifemix.errors import LifemixWarning
 from lifemix.metrics import brier_score, calibration_curve, concordance_td, predicted_risks
 from lifemix.protocols import FittedSurvivalModel
@@ -23,12 +24,11 @@ from .records import rounded
 
 __all__ = ["calibration", "inner_scores", "missing_scores", "net_risk", "risks", "scores_on_test"]
 
-Floats = NDArray[np.float64]
 Target = NDArray[np.void]
 _MANY = 1000  # test rows that allow ten groups in a calibration curve; otherwise five
 
 
-def risks(model: FittedSurvivalModel, X: pd.DataFrame, times: Floats) -> list[Floats]:
+def risks(model: FittedSurvivalModel, X: pd.DataFrame, times: FloatArray) -> list[FloatArray]:
     """Return the risk of every event type at its horizons, ``(n, n_horizons)`` each."""
     every, place = np.unique(times, return_inverse=True)
     found = predicted_risks(model, X, every, len(times))
@@ -36,7 +36,7 @@ def risks(model: FittedSurvivalModel, X: pd.DataFrame, times: Floats) -> list[Fl
 
 
 def scores_on_test(
-    model: FittedSurvivalModel, fold: Fold, times: Floats, risk: list[Floats]
+    model: FittedSurvivalModel, fold: Fold, times: FloatArray, risk: list[FloatArray]
 ) -> dict[str, Any]:
     """Return the measures on the test rows: for every event type its values at its horizons."""
     scores: dict[str, Any] = {
@@ -49,7 +49,7 @@ def scores_on_test(
 
 
 def inner_scores(
-    model: FittedSurvivalModel, fold: Fold, times: Floats, brier: bool
+    model: FittedSurvivalModel, fold: Fold, times: FloatArray, brier: bool
 ) -> dict[str, Any]:
     """Return what settings are selected by, on the inner validation part: concordance, likelihood, Brier score."""
     X, y = fold.inner_validation
@@ -61,13 +61,13 @@ def inner_scores(
     return scores
 
 
-def missing_scores(times: Floats) -> dict[str, Any]:
+def missing_scores(times: FloatArray) -> dict[str, Any]:
     """Return the scores of a model whose training diverged."""
     nothing = np.full(times.shape, np.nan).tolist()
     return {"ctd": nothing, "brier": nothing}
 
 
-def calibration(fold: Fold, times: Floats, risk: list[Floats]) -> list[Any]:
+def calibration(fold: Fold, times: FloatArray, risk: list[FloatArray]) -> list[Any]:
     """Return, for every event type and horizon, predicted and observed risk of groups of test rows by risk."""
     bins = 10 if len(fold.y_test) >= _MANY else 5
     return [
@@ -76,7 +76,9 @@ def calibration(fold: Fold, times: Floats, risk: list[Floats]) -> list[Any]:
     ]
 
 
-def net_risk(model: FittedSurvivalModel, X: pd.DataFrame, times: Floats, event: int) -> Floats:
+def net_risk(
+    model: FittedSurvivalModel, X: pd.DataFrame, times: FloatArray, event: int
+) -> FloatArray:
     """Return what rows are ranked by, ``(n, n_times)``: minus the net survival of the event at each time.
 
     One minus it would round to 1 where the risk is high. A model without net survival gives its cumulative incidence.
@@ -87,7 +89,7 @@ def net_risk(model: FittedSurvivalModel, X: pd.DataFrame, times: Floats, event: 
 
 
 def _concordances(
-    model: FittedSurvivalModel, y_train: Target, X: pd.DataFrame, y: Target, times: Floats
+    model: FittedSurvivalModel, y_train: Target, X: pd.DataFrame, y: Target, times: FloatArray
 ) -> list[list[float]]:
     values = []
     for event, at in enumerate(times, 1):
@@ -100,7 +102,7 @@ def _concordances(
     return values
 
 
-def _ctd(y_train: Target, y: Target, risk: Floats, horizon: float, event: int) -> float:
+def _ctd(y_train: Target, y: Target, risk: FloatArray, horizon: float, event: int) -> float:
     """Return C^td; where the horizon is the end of follow-up and a weight unknown there, up to the last known one."""
     value = concordance_td(y_train, y, risk, horizon, event, compat="sksurv")
     last = float(y_train["time"][y_train["event"] > 0].max())
@@ -110,7 +112,7 @@ def _ctd(y_train: Target, y: Target, risk: Floats, horizon: float, event: int) -
 
 
 def _briers(
-    y_train: Target, y_test: Target, risk: list[Floats], times: Floats
+    y_train: Target, y_test: Target, risk: list[FloatArray], times: FloatArray
 ) -> list[list[float]]:
     several = len(times) > 1
     found = []
@@ -124,7 +126,7 @@ def _briers(
     return found
 
 
-def _curve(y: Target, risk: Floats, horizon: float, event: int, bins: int) -> list[list[float]]:
+def _curve(y: Target, risk: FloatArray, horizon: float, event: int, bins: int) -> list[list[float]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)
         curve = calibration_curve(y, np.clip(risk, 0, 1), horizon, event, bins=bins)

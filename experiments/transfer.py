@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lifemix
+from lifemix._types import FloatArray, IndexArray
 from lifemix.baselines import CoxPH, DeepHit, DeepSurv
 from lifemix.datasets.synthetic import synthetic_means
 from lifemix.estimators import DeepSurvivalMachines
@@ -43,7 +44,6 @@ from .vae import VAE
 
 __all__ = ["REPRESENTATIONS", "TransferJob", "halves", "transfer_study"]
 
-Floats = NDArray[np.float64]
 _UPPER_BOUND = (
     "The upper bound is “True mean time”: subjects ranked by the true mean time of event 2. On the original file it is "
     "0.758 over all rows, 0.751 to 0.760 over random halves, and 0.759 with the best mixture of both events’ true "
@@ -57,7 +57,7 @@ class _Learner(Interface):
 
     def fit(self, X: TableLike, y: TargetLike) -> Any: ...
 
-    def transform(self, X: TableLike) -> Floats: ...
+    def transform(self, X: TableLike) -> FloatArray: ...
 
 
 class _Covariates:
@@ -66,14 +66,14 @@ class _Covariates:
     def fit(self, X: TableLike, y: TargetLike) -> _Covariates:
         return self
 
-    def transform(self, X: TableLike) -> Floats:
+    def transform(self, X: TableLike) -> FloatArray:
         return np.asarray(X, dtype=np.float64)
 
 
 class _TrueMean(_Covariates):
     """The true mean time of event 2."""
 
-    def transform(self, X: TableLike) -> Floats:
+    def transform(self, X: TableLike) -> FloatArray:
         return synthetic_means(np.asarray(X, dtype=np.float64))[:, 1:]
 
 
@@ -217,7 +217,7 @@ def halves(protocol: Protocol) -> tuple[Rows, Rows]:
 
 
 def _concordance(
-    codes: Floats, y: NDArray[np.void], train: NDArray[np.intp], test: NDArray[np.intp]
+    codes: FloatArray, y: NDArray[np.void], train: IndexArray, test: IndexArray
 ) -> float:
     """Return Harrell's C on the test rows of a Cox model fitted to the training rows."""
     risk = CoxPH(penalty=_RIDGE).fit(codes[train], y[train]).predict(codes[test])

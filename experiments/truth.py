@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lifemix._types import FloatArray
 from lifemix.baselines.base import Baseline
 from lifemix.datasets.synthetic import synthetic_means
 from lifemix.datasets.synthetic_truth import SyntheticTruth
@@ -12,8 +12,6 @@ from lifemix.errors import CovariateError, TargetError
 from lifemix.target import Target
 
 __all__ = ["TrueSynthetic"]
-
-Floats = NDArray[np.float64]
 
 
 class TrueSynthetic(Baseline):
@@ -44,23 +42,23 @@ class TrueSynthetic(Baseline):
         self.rounded = rounded
         self.least_mean = least_mean
 
-    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+    def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         if self.n_events_ != 2 or x.shape[1] != 12:
             raise TargetError(
                 f"TrueSynthetic knows the data of make_synthetic, 12 covariates and 2 event types; got {x.shape[1]} "
                 f"and {self.n_events_}."
             )
 
-    def _survival(self, x: Floats, times: Floats) -> Floats:
+    def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
         return self._truth(x).survival(times)
 
-    def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         return self._truth(x).cumulative_incidence(times, event)
 
-    def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _net_survival(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         return self._truth(x).net_survival(times, event)
 
-    def _truth(self, x: Floats) -> SyntheticTruth:
+    def _truth(self, x: FloatArray) -> SyntheticTruth:
         means = (
             np.maximum(synthetic_means(x), self.least_mean)
             if self.least_mean > 0

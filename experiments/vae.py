@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from lifemix._types import FloatArray
 from lifemix.baselines.training import Schedule, seeded, train
 from lifemix.errors import SettingError
 
 from .representations import Representation
 
 __all__ = ["VAE"]
-
-Floats = NDArray[np.float64]
 
 
 class VAE(Representation):
@@ -89,7 +87,7 @@ class VAE(Representation):
         self.random_state = random_state
         self.preprocessor = preprocessor
 
-    def _fit(self, x: Floats) -> None:
+    def _fit(self, x: FloatArray) -> None:
         held_out = round(self.validation_fraction * len(x))
         if not 0 < held_out < len(x) - 1:
             raise SettingError(
@@ -115,7 +113,7 @@ class VAE(Representation):
                 schedule,
             )
 
-    def _transform(self, x: Floats) -> Floats:
+    def _transform(self, x: FloatArray) -> FloatArray:
         with torch.no_grad():
             mean, _ = self.network_.encode(torch.tensor(x, dtype=torch.float32))
         return mean.double().numpy()

@@ -13,8 +13,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ._types import FloatArray
 from .errors import InputError, SettingError
 from .number_arrays import as_numbers, shown
 from .warning import warn_user
@@ -38,7 +39,6 @@ __all__ = [
     "check_weight",
 ]
 
-Floats = NDArray[np.float64]
 _HUGE = 1e30  # leaves room below the largest float32
 _MOST = 2**31 - 1  # of counts: beyond it there is no memory anyway
 
@@ -46,7 +46,9 @@ _MOST = 2**31 - 1  # of counts: beyond it there is no memory anyway
 # Data.
 
 
-def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = False) -> Floats:
+def check_times(
+    times: ArrayLike, name: str = "times", *, warn_unsorted: bool = False
+) -> FloatArray:
     """Return times as a vector of its own, in one piece; they must be finite numbers and not negative.
 
     With ``warn_unsorted``, for arguments that look like a grid, another order gives a warning: it is probably a
@@ -73,7 +75,7 @@ def check_times(times: ArrayLike, name: str = "times", *, warn_unsorted: bool = 
     return array
 
 
-def check_shares(values: ArrayLike, name: str) -> Floats:
+def check_shares(values: ArrayLike, name: str) -> FloatArray:
     """Return levels of probability as a vector; they must lie in [0, 1]."""
     array = as_numbers(values, name)
     if array.ndim > 1 or array.size == 0 or not ((array >= 0) & (array <= 1)).all():
@@ -99,7 +101,7 @@ def _is_whole(value: object) -> TypeGuard[Real]:
     )
 
 
-def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
+def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     """Return one case weight per row, finite and not negative; ones where none are given."""
     if sample_weight is None:
         return np.ones(n_rows)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
+
+from ._types import FloatArray
 
 __all__ = ["HOSTS", "constants", "on_host", "perhaps_any"]
 
@@ -30,7 +30,7 @@ def perhaps_any(mask: Tensor) -> bool:
     return not on_host(mask.device) or bool(mask.any())
 
 
-def constants(*values: NDArray[np.float64]) -> Callable[[torch.device], tuple[Tensor, ...]]:
+def constants(*values: FloatArray) -> Callable[[torch.device], tuple[Tensor, ...]]:
     """Return a function that gives arrays as tensors on a device, to which they are copied once.
 
     On the CPU the tensors are new ones: those of a program that is being exported must not be kept.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._types import IntArray
 from .errors import TargetError
 
 __all__ = [
@@ -55,7 +56,7 @@ def refuse_large_codes(codes: NDArray[Any]) -> None:
         )
 
 
-def no_censored_row(codes: NDArray[np.int64]) -> str:
+def no_censored_row(codes: IntArray) -> str:
     """Return what to say of several event types without any censored row; "" where there is nothing to say."""
     types = np.unique(codes)
     if len(types) < 2 or types[0] < 1:
@@ -69,7 +70,7 @@ def no_censored_row(codes: NDArray[np.int64]) -> str:
     return f"{found}. Where one of the codes {types[:5].tolist()} stands for censored, give it the code 0."
 
 
-def refuse_missing_types(codes: NDArray[np.int64]) -> None:
+def refuse_missing_types(codes: IntArray) -> None:
     """Refuse rows from which some event type 1..M cannot be learned, because none of them has it."""
     largest = int(codes.max(initial=0))
     if largest == 0:
@@ -85,7 +86,7 @@ def refuse_missing_types(codes: NDArray[np.int64]) -> None:
         )
 
 
-def refuse_unknown_types(codes: NDArray[np.int64], n_events: int, where: str) -> None:
+def refuse_unknown_types(codes: IntArray, n_events: int, where: str) -> None:
     """Refuse event types that a model does not have."""
     largest = int(codes.max(initial=0))
     if largest > n_events:

@@ -7,21 +7,20 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._types import FloatArray
 from .checks import check_times
 
 __all__ = ["SurvivalFunction", "survival_functions"]
-
-Floats = NDArray[np.float64]
 
 
 class _Curves:
     """The curves of all rows; the last times asked for are cached, as every row is usually asked for the same."""
 
-    def __init__(self, evaluate: Callable[[Floats], Floats]) -> None:
+    def __init__(self, evaluate: Callable[[FloatArray], FloatArray]) -> None:
         self.evaluate = evaluate
-        self.last: tuple[Floats, Floats] | None = None
+        self.last: tuple[FloatArray, FloatArray] | None = None
 
-    def at(self, times: Floats) -> Floats:
+    def at(self, times: FloatArray) -> FloatArray:
         if self.last is None or not np.array_equal(self.last[0], times):
             self.last = times.copy(), self.evaluate(times)
         return self.last[1]
@@ -42,17 +41,17 @@ class SurvivalFunction:
 
     domain = (0.0, np.inf)
 
-    def __init__(self, curves: _Curves, row: int, x: Floats, what: str = "survival") -> None:
+    def __init__(self, curves: _Curves, row: int, x: FloatArray, what: str = "survival") -> None:
         self._curves, self._row, self.x, self._what = curves, row, x, what
 
-    def __call__(self, x: ArrayLike) -> Floats:
+    def __call__(self, x: ArrayLike) -> FloatArray:
         """Return the curve at the times ``x``, in their shape."""
         times = np.asarray(x, dtype=np.float64)
         values = self._curves.at(check_times(times.ravel(), "x"))[self._row].reshape(times.shape)
         return values if times.ndim else values[()]
 
     @property
-    def y(self) -> Floats:
+    def y(self) -> FloatArray:
         """The curve at ``x``."""
         return self(self.x)
 
@@ -61,7 +60,10 @@ class SurvivalFunction:
 
 
 def survival_functions(
-    evaluate: Callable[[Floats], Floats], n_rows: int, event_times: Floats, what: str = "survival"
+    evaluate: Callable[[FloatArray], FloatArray],
+    n_rows: int,
+    event_times: FloatArray,
+    what: str = "survival",
 ) -> NDArray[np.object_]:
     """Return one ``SurvivalFunction`` per row.
 

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ._types import FloatArray
 from .errors import InputError
 from .files import own_folder
 from .path_rows import checked_starts
@@ -28,7 +29,6 @@ from .target import Target
 
 __all__ = ["Scan", "mapped_arrays", "open_arrays", "scan_table"]
 
-Floats = NDArray[np.float64]
 Encoder = Callable[[RowBlock], dict[str, NDArray[Any]]]
 
 _SAMPLE_ROWS, _SAMPLE_VALUES = 2**17, 2**24
@@ -48,7 +48,7 @@ class Scan:
     held_out_share: float
     frame: pd.DataFrame  # the sample, and the first and last events of every type
     target: Target
-    weight: Floats
+    weight: FloatArray
 
 
 def scan_table(source: TableSource, validation_fraction: float, max_levels: int, seed: int) -> Scan:

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ._types import FloatArray
 from .errors import InputError
 
 __all__ = ["as_array", "as_numbers", "refuse_masked", "shown"]
 
 
-def as_numbers(
-    values: object, name: str, error: type[InputError] = InputError
-) -> NDArray[np.float64]:
+def as_numbers(values: object, name: str, error: type[InputError] = InputError) -> FloatArray:
     """Return an array of numbers, NaN where a value is missing.
 
     Parameters

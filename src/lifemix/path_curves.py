@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ._types import FloatArray, IndexArray, IntArray
 from .checks import check_same_rows, check_times
 from .errors import InputError
 from .path_rows import checked_starts, path_order
@@ -23,11 +24,9 @@ from .warning import warn_user
 
 __all__ = ["PathRows", "path_curves", "ratio_of_curves"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 # From rows, their starts and times to survival (rows, times), and where it is asked for the incidence, both given
 # survival to the start.
-Conditional = Callable[[Rows, Floats, Floats], tuple[Floats, Floats | None]]
+Conditional = Callable[[IndexArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray | None]]
 
 _BLOCK = 128
 
@@ -36,11 +35,11 @@ _BLOCK = 128
 class PathRows:
     """The intervals of paths, sorted by path and then by time; ``rows`` are their places in the table."""
 
-    rows: Rows
-    start: Floats
-    stop: Floats
-    path: NDArray[np.int64]  # 0, 1, 2 ... by first appearance
-    firsts: Rows  # where each path begins
+    rows: IndexArray
+    start: FloatArray
+    stop: FloatArray
+    path: IntArray  # 0, 1, 2 ... by first appearance
+    firsts: IndexArray  # where each path begins
 
     @classmethod
     def read(cls, n_rows: int, start: ArrayLike, stop: ArrayLike, subject: ArrayLike) -> PathRows:
@@ -68,14 +67,14 @@ class PathRows:
         return cls(order, starts[order], stops[order], path[order], firsts)
 
     @property
-    def lasts(self) -> Rows:
+    def lasts(self) -> IndexArray:
         """Where each path ends."""
         return np.append(self.firsts[1:], len(self.rows)) - 1
 
 
 def path_curves(
-    paths: PathRows, times: Floats, conditional: Conditional, incidence: bool, extend: bool
-) -> Floats:
+    paths: PathRows, times: FloatArray, conditional: Conditional, incidence: bool, extend: bool
+) -> FloatArray:
     """Return survival, or incidence, of every path at every time, (n_paths, n_times).
 
     Up to the first start of a path it is 1 (an incidence 0), beyond the last stop NaN with a warning, or with
@@ -103,10 +102,15 @@ def path_curves(
 
 
 def _conditional_values(
-    paths: PathRows, grid: Floats, low: Rows, high: Rows, conditional: Conditional, incidence: bool
-) -> tuple[list[Floats], tuple[Floats, Floats]]:
+    paths: PathRows,
+    grid: FloatArray,
+    low: IndexArray,
+    high: IndexArray,
+    conditional: Conditional,
+    incidence: bool,
+) -> tuple[list[FloatArray], tuple[FloatArray, FloatArray]]:
     """Return for each row the values at the times inside it, and survival and incidence at its end."""
-    inside: list[Floats] = [np.empty(0)] * len(paths.rows)
+    inside: list[FloatArray] = [np.empty(0)] * len(paths.rows)
     survived, happened = np.ones(len(paths.rows)), np.zeros(len(paths.rows))
     order = np.argsort(
         paths.start, kind="stable"
@@ -127,7 +131,9 @@ def _conditional_values(
     return inside, (survived, happened)
 
 
-def _before(paths: PathRows, survived: Floats, happened: Floats) -> tuple[Floats, Floats]:
+def _before(
+    paths: PathRows, survived: FloatArray, happened: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return survival and incidence at the start of each row: those of the rows before it, put together."""
     survival, total = np.ones(len(paths.rows)), np.zeros(len(paths.rows))
     rank = np.arange(len(paths.rows)) - paths.firsts[paths.path]
@@ -138,7 +144,7 @@ def _before(paths: PathRows, survived: Floats, happened: Floats) -> tuple[Floats
     return survival, total
 
 
-def _warn_beyond(paths: PathRows, grid: Floats) -> None:
+def _warn_beyond(paths: PathRows, grid: FloatArray) -> None:
     short = paths.stop[paths.lasts] < grid[-1]
     if short.any():
         warn_user(
@@ -147,7 +153,7 @@ def _warn_beyond(paths: PathRows, grid: Floats) -> None:
         )
 
 
-def ratio_of_curves(at_times: Floats, at_start: Floats) -> Any:
+def ratio_of_curves(at_times: FloatArray, at_start: FloatArray) -> Any:
     """Return ``S(t) / S(start)``, (rows, times) by (rows,), between 0 and 1; 0 where nobody survived to the start."""
     shape = at_times.shape
     ratio = np.divide(at_times, at_start[:, None], out=np.zeros(shape), where=at_start[:, None] > 0)

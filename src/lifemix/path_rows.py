@@ -10,21 +10,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from ._types import FloatArray, IndexArray, IntArray
 from .errors import TargetError
 
 __all__ = ["checked_starts", "path_order"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Rows = NDArray[np.intp]
 
 _ROUNDING = 1e-9  # of a time: an end and the next start that differ by less are the same
 _APART = "Where they are separate observations that only stay together in splits, give paths=False"
 
 
-def path_order(path: Ints, start: Floats, stop: Floats) -> tuple[Rows, Rows]:
+def path_order(
+    path: IntArray, start: FloatArray, stop: FloatArray
+) -> tuple[IndexArray, IndexArray]:
     """Return the rows sorted by path, then by time, and where each path begins among them; all arguments (n,).
 
     path: numbers 0, 1, 2 ...; paths come in the order of their numbers.
@@ -34,14 +33,14 @@ def path_order(path: Ints, start: Floats, stop: Floats) -> tuple[Rows, Rows]:
 
 
 def checked_starts(
-    path: Ints,
+    path: IntArray,
     names: Any,
-    start: Floats,
-    stop: Floats,
-    event: Ints,
-    number: Ints | None = None,
+    start: FloatArray,
+    stop: FloatArray,
+    event: IntArray,
+    number: IntArray | None = None,
     all_rows: bool = True,
-) -> Floats:
+) -> FloatArray:
     """Return the starts, each exactly the end of the row before; rows that do not follow each other are refused.
 
     path: numbers 0, 1, 2 ... of the subjects; names: what the user calls the subject of each row, None where that is
@@ -77,5 +76,5 @@ def checked_starts(
     return snapped
 
 
-def _first(events: Ints) -> int:
+def _first(events: IntArray) -> int:
     return int(events[events > 0][0]) if (events > 0).any() else 0

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import baselines
+from ._types import IntArray
 from .errors import ModelFileError, SettingError
 from .files import read_arrays, write_arrays
 from .registry import UserCode, is_registered, registered_class, restored, saved_parts
@@ -355,7 +356,7 @@ class _Decoder:
     def __init__(self, arrays: Mapping[str, NDArray[Any]], user_code: Mapping[str, Any]) -> None:
         self.arrays, self.user_code = arrays, user_code
         self.used_code: set[str] = set()
-        self._long_integers: dict[str, NDArray[np.int64]] = {}
+        self._long_integers: dict[str, IntArray] = {}
         self._n_list_items = 0
 
     def decode(self, saved: Any) -> Any:
@@ -395,7 +396,7 @@ class _Decoder:
                 f"the lists of a model file may have at most {_MAX_LIST_ITEMS} items in all."
             )
 
-    def _int64(self, name: str) -> NDArray[np.int64]:
+    def _int64(self, name: str) -> IntArray:
         if name not in self._long_integers:
             self._long_integers[name] = self.arrays[name].astype(np.int64)
         return self._long_integers[name]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._types import FloatArray, IndexArray
 from .checks import check_event
 from .errors import SettingError, TargetError
 from .target import Target, TargetLike, as_target
@@ -27,8 +28,6 @@ __all__ = [
     "train_validation_split",
 ]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 Seed = int | np.random.Generator | None
 
 
@@ -72,7 +71,9 @@ class EventStratifiedKFold:
     n_splits: int = 5
     random_state: Seed = 0
 
-    def split(self, X: Any, y: TargetLike, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+    def split(
+        self, X: Any, y: TargetLike, groups: Any = None
+    ) -> Iterator[tuple[IndexArray, IndexArray]]:
         """Yield the row numbers of training and test part for each fold.
 
         Parameters
@@ -137,7 +138,7 @@ class EventStratifiedKFold:
 
 def train_validation_split(
     y: TargetLike, rows: ArrayLike | None = None, fraction: float = 0.2, random_state: Seed = 0
-) -> tuple[Rows, Rows]:
+) -> tuple[IndexArray, IndexArray]:
     """Split rows into training and validation part with the same share of every event code.
 
     Where the target has subjects, a share of the subjects is chosen, each with all its rows.
@@ -197,7 +198,7 @@ def train_validation_split(
 
 def horizons(
     y: TargetLike, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int | None = 1
-) -> Floats:
+) -> FloatArray:
     """Return quantiles of the event times, censored rows left out: where the paper evaluates.
 
     Parameters
@@ -235,7 +236,7 @@ def horizons(
     )
 
 
-def default_horizons(y: TargetLike) -> Floats:
+def default_horizons(y: TargetLike) -> FloatArray:
     """Return the times at which a model is measured and shown where none are given.
 
     They are the quartiles of the times of events of any type, rounded to three significant digits; those that are not
@@ -327,7 +328,7 @@ def censor_artificially(y: TargetLike, fraction: float, random_state: Seed = 0) 
     return replace(target, event=event, time=time).to_array()
 
 
-def _shuffled_by_event(target: Target, random_state: Seed) -> Rows:
+def _shuffled_by_event(target: Target, random_state: Seed) -> IndexArray:
     """Return the numbers of the subjects (without subjects, of the rows) sorted by event code, else in random order.
 
     Subjects are sorted by how many events of the last code they have, then of the one before, and so on.

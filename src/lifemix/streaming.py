@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ._types import BoolArray, FloatArray, IntArray
 from .checks import check_times, check_weight
 from .errors import (
     CovariateError,
@@ -38,7 +39,6 @@ from .target import Target, as_target
 
 __all__ = ["SAMPLE_SEED", "RowBlock", "TableSource", "evaluate", "join_blocks", "write_predictions"]
 
-Floats = NDArray[np.float64]
 
 _FORMATS = {
     ".parquet": "parquet",
@@ -93,10 +93,10 @@ def _arrow(module: str = "") -> Any:
 class RowBlock:
     """Some rows of a table; ``row`` holds their positions in the table."""
 
-    row: NDArray[np.int64]
+    row: IntArray
     frame: pd.DataFrame
     target: Target | None
-    weight: Floats
+    weight: FloatArray
 
     def take(self, rows: NDArray[Any]) -> RowBlock:
         """Return some rows, by index or mask."""
@@ -113,13 +113,13 @@ class RowBlock:
             )
         return self.target
 
-    def is_chosen(self, share: float, seed: int) -> NDArray[np.bool_]:
+    def is_chosen(self, share: float, seed: int) -> BoolArray:
         """Return a random choice of about this share of the rows; the rows of a subject are chosen together."""
         subject = None if self.target is None else self.target.subject
         return np.asarray(_unit_hash(self.row if subject is None else subject, seed) < share)
 
 
-def _unit_hash(keys: NDArray[np.int64], seed: int) -> Floats:
+def _unit_hash(keys: IntArray, seed: int) -> FloatArray:
     """Return a number in [0, 1) for each key (SplitMix64), whatever block the key is in."""
     with np.errstate(over="ignore"):
         x = keys.astype(np.int64).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(
@@ -576,7 +576,7 @@ def _file_error(name: str, error: Exception) -> InputError:
 # Columns of a block.
 
 
-def _floats(column: Any) -> Floats:
+def _floats(column: Any) -> FloatArray:
     """Return a column of numbers, NaN if missing."""
     if _kind(column.type) != "number":
         example = column[0].as_py()
@@ -584,7 +584,7 @@ def _floats(column: Any) -> Floats:
             f"a column must hold numbers; got {column.type} such as {example!r}. Turn dates into days since a common "
             "origin, and write numbers as numbers, not as text."
         )
-    floats: Floats = _arrow("compute").cast(column, _arrow().float64(), safe=False).to_numpy()
+    floats: FloatArray = _arrow("compute").cast(column, _arrow().float64(), safe=False).to_numpy()
     return floats
 
 
@@ -600,7 +600,7 @@ def _labels(column: Any) -> pd.Categorical:
     return pd.Categorical(values.to_pandas())
 
 
-def _event_codes(column: Any, codes: Mapping[str, int] | None, name: str) -> Floats:
+def _event_codes(column: Any, codes: Mapping[str, int] | None, name: str) -> FloatArray:
     """Return the event codes, NaN if missing."""
     if codes is None:
         if _kind(column.type) != "number":
@@ -622,7 +622,7 @@ def _event_codes(column: Any, codes: Mapping[str, int] | None, name: str) -> Flo
     return np.array([*(codes[text] for text in texts), np.nan], dtype=np.float64)[labels.codes]
 
 
-def _subjects(column: Any) -> NDArray[np.int64]:
+def _subjects(column: Any) -> IntArray:
     """Return the code of each row's subject."""
     if _kind(column.type) != "label":
         return subject_codes(column.to_numpy())
@@ -711,8 +711,8 @@ def write_predictions(
 
 
 def _predictions(
-    model: Any, X: TableLike, times: Floats, quantiles: list[float]
-) -> dict[str, Floats]:
+    model: Any, X: TableLike, times: FloatArray, quantiles: list[float]
+) -> dict[str, FloatArray]:
     """Return the columns of the predictions of some rows."""
     distribution = model.predict_distribution(X) if hasattr(model, "predict_distribution") else None
     survival = (

@@ -14,16 +14,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ._types import IntArray
 from .errors import TargetError
 
 __all__ = ["TrainingRows", "first_appearance", "subject_codes"]
 
-Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 _LARGEST_EXACT = 2.0**53  # from there on a float no longer tells whole numbers apart
 
 
-def subject_codes(values: Any, name: str = "subject") -> Ints:
+def subject_codes(values: Any, name: str = "subject") -> IntArray:
     """Return the codes of one-dimensional identifiers: numbers, texts, or anything that can be hashed."""
     array = _one_dimensional(values, name)
     missing = pd.isna(array)
@@ -50,7 +50,7 @@ def subject_codes(values: Any, name: str = "subject") -> Ints:
     return _label_codes(labels)[numbers]
 
 
-def first_appearance(codes: Ints) -> tuple[Ints, int]:
+def first_appearance(codes: IntArray) -> tuple[IntArray, int]:
     """Number the subjects 0, 1, 2 ... in the order of their first rows; return the number of each row, and how many."""
     numbers, labels = pd.factorize(codes)
     return numbers.astype(np.int64, copy=False), len(labels)
@@ -72,11 +72,11 @@ class TrainingRows:
     rows: Hashes
 
     @classmethod
-    def of(cls, subject: Ints, *outcome: NDArray[Any]) -> Self:
+    def of(cls, subject: IntArray, *outcome: NDArray[Any]) -> Self:
         """Hash the subjects of rows, and the rows themselves by subject and outcome (event, time, entry, upper)."""
         return cls(np.unique(_row_hashes(subject)), np.sort(_row_hashes(subject, *outcome)))
 
-    def count_other_rows(self, subject: Ints, *outcome: NDArray[Any]) -> int:
+    def count_other_rows(self, subject: IntArray, *outcome: NDArray[Any]) -> int:
         """Return how many of these rows are no training rows, although their subjects have training rows."""
         rows = _row_hashes(subject, *outcome)
         if _all_differ(self.rows) and _all_differ(np.sort(rows)):
@@ -102,7 +102,7 @@ def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _label_codes(labels: Any) -> Ints:
+def _label_codes(labels: Any) -> IntArray:
     texts = np.array([str(label) for label in labels], dtype=object)
     codes = pd.util.hash_array(texts, categorize=False).view(np.int64)
     for i, label in enumerate(labels):

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ._types import FloatArray
 from .checks import Rule, check_event, check_settings, check_times
 from .event_coding import refuse_unknown_types
 from .functions import survival_functions
@@ -36,8 +37,6 @@ from .target_summary import SummarisedTarget, TargetSummary
 from .warning import warn_user
 
 __all__ = ["SurvivalModel"]
-
-Floats = NDArray[np.float64]
 
 
 class SurvivalModel(BaseEstimator):  # type: ignore[misc]
@@ -89,7 +88,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     # Prediction.
 
     @overload
-    def predict_survival_function(self, X: TableLike, times: ArrayLike) -> Floats: ...
+    def predict_survival_function(self, X: TableLike, times: ArrayLike) -> FloatArray: ...
 
     @overload
     def predict_survival_function(
@@ -99,11 +98,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     @overload
     def predict_survival_function(
         self, X: TableLike, times: None = None, *, return_array: Literal[True]
-    ) -> Floats: ...
+    ) -> FloatArray: ...
 
     def predict_survival_function(
         self, X: TableLike, times: ArrayLike | None = None, *, return_array: bool = False
-    ) -> Floats | NDArray[np.object_]:
+    ) -> FloatArray | NDArray[np.object_]:
         """Return ``P(T > t | x)``, T the time of the first event of any type.
 
         Parameters
@@ -129,7 +128,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     def predict_cumulative_incidence(
         self, X: TableLike, times: ArrayLike, event: int = 1
-    ) -> Floats:
+    ) -> FloatArray:
         """Return the cumulative incidence: the probability that the event happens first, and by each time.
 
         For one event type, one minus survival.
@@ -154,7 +153,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             self._incidence(x, at, check_event(event, self.n_events_)), 1.0
         )  # above 1 only by rounding
 
-    def predict_cumulative_incidences(self, X: TableLike, times: ArrayLike) -> Floats:
+    def predict_cumulative_incidences(self, X: TableLike, times: ArrayLike) -> FloatArray:
         """Return the cumulative incidence of every event type.
 
         Parameters
@@ -182,7 +181,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         times: ArrayLike,
         event: int | None = None,
         extend: bool = False,
-    ) -> Floats:
+    ) -> FloatArray:
         """Return survival, or a cumulative incidence, along paths of covariates that change over time.
 
         The hazard at t is that of the row in force at t, ``h(t | x(t))``: survival is the product of the rows'
@@ -216,13 +215,15 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         if event is not None:
             event = check_event(event, self.n_events_)
 
-        def conditional(rows: Any, since: Floats, at: Floats) -> tuple[Floats, Floats | None]:
+        def conditional(
+            rows: Any, since: FloatArray, at: FloatArray
+        ) -> tuple[FloatArray, FloatArray | None]:
             return self._conditional(take_rows(matrix, rows), since, at, event)
 
         return path_curves(paths, at, conditional, event is not None, extend)
 
     @available_if(lambda self: self._has_net_survival())  # type: ignore[untyped-decorator]
-    def predict_net_survival(self, X: TableLike, times: ArrayLike, event: int = 1) -> Floats:
+    def predict_net_survival(self, X: TableLike, times: ArrayLike, event: int = 1) -> FloatArray:
         """Return the net survival ``P(T_event > t | x)``, as if there were no other event types.
 
         Models of incidences alone, such as Fine-Gray and DeepHit, have no such method where there are several.
@@ -249,7 +250,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         )
         return self._survival(x, at) if self.n_events_ == 1 else self._net_survival(x, at, event)
 
-    def predict(self, X: TableLike) -> Floats:
+    def predict(self, X: TableLike) -> FloatArray:
         """Return a risk score, higher for an earlier event of any type.
 
         Parameters
@@ -312,7 +313,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         return apply_preprocessor(self.preprocessor_, X, columns_required=self._needs_columns)
 
     @cached_property
-    def event_times_(self) -> Floats:
+    def event_times_(self) -> FloatArray:
         """The distinct times of events among the training rows, ascending; intervals count at their upper ends.
 
         A loaded model whose curves do not depend on them has the ends of cells of time instead.
@@ -338,7 +339,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     def predict_cumulative_hazard_function(
         self, X: TableLike, times: ArrayLike | None = None, *, return_array: bool = False
-    ) -> Floats | NDArray[np.object_]:
+    ) -> FloatArray | NDArray[np.object_]:
         """Return the cumulative hazard ``-log P(T > t | x)``, T the time of the first event of any type.
 
         Parameters
@@ -372,27 +373,27 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     # What a model knows of itself.
 
-    def _survival(self, x: Any, times: Floats) -> Floats:
+    def _survival(self, x: Any, times: FloatArray) -> FloatArray:
         total = sum(self._incidence(x, times, event) for event in range(1, self.n_events_ + 1))
         return np.maximum(1.0 - total, 0.0)  # rounding only: incidences sum to at most 1
 
-    def _survival_curves(self, x: Any) -> Callable[[Floats], Floats]:
+    def _survival_curves(self, x: Any) -> Callable[[FloatArray], FloatArray]:
         return lambda times: self._survival(x, times)
 
-    def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
+    def _incidence(self, x: Any, times: FloatArray, event: int) -> FloatArray:
         return 1.0 - self._survival(x, times)
 
-    def _incidences(self, x: Any, times: Floats) -> Floats:
+    def _incidences(self, x: Any, times: FloatArray) -> FloatArray:
         return np.stack(
             [self._incidence(x, times, event) for event in range(1, self.n_events_ + 1)]
         )
 
-    def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
+    def _net_survival(self, x: Any, times: FloatArray, event: int) -> FloatArray:
         raise NotImplementedError
 
     def _conditional(
-        self, x: Any, since: Floats, times: Floats, event: int | None
-    ) -> tuple[Floats, Floats | None]:
+        self, x: Any, since: FloatArray, times: FloatArray, event: int | None
+    ) -> tuple[FloatArray, FloatArray | None]:
         """Return survival and, of an event, incidence at the times, each (n, n_times), given survival to ``since``."""
         wanted, place = np.unique(np.concatenate([since, times]), return_inverse=True)
         own = np.arange(len(since)), place[: len(since)]
@@ -408,7 +409,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         known_of_several = type(self)._net_survival is not SurvivalModel._net_survival
         return known_of_several or getattr(self, "n_events_", 1) == 1
 
-    def _risk(self, x: Any) -> Floats:
+    def _risk(self, x: Any) -> FloatArray:
         raise NotImplementedError
 
     # What fit does first and last.
@@ -426,7 +427,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         self.n_events_ = target.n_events
         self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
 
-    def _learn_subjects(self, target: Target, weight: Floats) -> None:
+    def _learn_subjects(self, target: Target, weight: FloatArray) -> None:
         """Remember the training subjects, so that ``score`` can recognise them; ``save`` does not write them."""
         if target.subject is not None:
             self._training_rows = TrainingRows.of(*_subject_and_outcome(target.take(weight > 0)))
@@ -498,7 +499,7 @@ def _subject_and_outcome(target: Target) -> tuple[Any, ...]:
     return target.subject, target.event, target.time, target.entry, target.upper
 
 
-def _hazards(survival: Floats) -> Floats:
+def _hazards(survival: FloatArray) -> FloatArray:
     """Return cumulative hazards."""
     with np.errstate(divide="ignore"):
         return -np.log(survival) + 0.0  # no -0.0

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ._types import BoolArray, FloatArray, IntArray
 from .errors import TargetError
 from .event_coding import no_censored_row, refuse_large_codes, refuse_swapped
 from .number_arrays import as_numbers, refuse_masked
@@ -29,8 +30,6 @@ from .warning import warn_user
 
 __all__ = ["Target", "TargetLike", "as_target", "make_target"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _FIELDS = ("event", "time", "entry", "upper")
 _OPTIONAL = ("entry", "upper", "subject")
@@ -61,12 +60,12 @@ class Target:
         Number of the path that the row is an interval of; None where every row is an observation of its own.
     """
 
-    event: Ints
-    time: Floats
-    entry: Floats
-    upper: Floats
-    subject: Ints | None = None
-    path: Ints | None = None
+    event: IntArray
+    time: FloatArray
+    entry: FloatArray
+    upper: FloatArray
+    subject: IntArray | None = None
+    path: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.time)
@@ -77,17 +76,17 @@ class Target:
         return int(self.event.max(initial=0))
 
     @property
-    def interval(self) -> NDArray[np.bool_]:
+    def interval(self) -> BoolArray:
         """Which rows have an event known only to lie in ``(time, upper]``."""
         return ~np.isnan(self.upper)
 
     @property
-    def truncated(self) -> NDArray[np.bool_]:
+    def truncated(self) -> BoolArray:
         """Which rows came under observation after the origin (left truncation)."""
         return self.entry > 0
 
     @property
-    def subject_numbers(self) -> Ints:
+    def subject_numbers(self) -> IntArray:
         """The subject of each row, numbered 0, 1, 2 ... by first appearance; without subjects, the row numbers."""
         return np.arange(len(self)) if self.subject is None else first_appearance(self.subject)[0]
 
@@ -97,16 +96,16 @@ class Target:
         return len(self) if self.subject is None else first_appearance(self.subject)[1]
 
     @property
-    def path_numbers(self) -> Ints:
+    def path_numbers(self) -> IntArray:
         """The path of each row, numbered 0, 1, 2 ... by first appearance; without paths, the row numbers."""
         return np.arange(len(self)) if self.path is None else first_appearance(self.path)[0]
 
     @property
-    def event_times(self) -> Floats:
+    def event_times(self) -> FloatArray:
         """The distinct times of events of any type, ascending; intervals count at their upper ends."""
         return np.unique(np.fmax(self.time, self.upper)[self.event > 0])
 
-    def event_quantiles(self, levels: Sequence[float], event: int | None) -> Floats:
+    def event_quantiles(self, levels: Sequence[float], event: int | None) -> FloatArray:
         """Return quantiles of the times of an event type, None for all; an interval counts at its middle."""
         seen = self.event > 0 if event is None else self.event == event
         if not seen.any():
@@ -424,7 +423,7 @@ def _with_paths(target: Target, codes: Any, names: Any) -> Target:
     return replace(target, entry=entry, path=number)
 
 
-def _check_upper(times: Floats, events: Ints, uppers: Floats) -> Floats:
+def _check_upper(times: FloatArray, events: IntArray, uppers: FloatArray) -> FloatArray:
     given = ~np.isnan(uppers)
     censored = events == 0
     _refuse(
@@ -451,7 +450,7 @@ def _check_upper(times: Floats, events: Ints, uppers: Floats) -> Floats:
     return np.where(censored | (uppers == times), np.nan, uppers)
 
 
-def _check_entry(times: Floats, entries: Floats, interval: NDArray[np.bool_]) -> None:
+def _check_entry(times: FloatArray, entries: FloatArray, interval: BoolArray) -> None:
     _refuse(
         ~np.isfinite(entries),
         entries,
@@ -470,7 +469,7 @@ def _check_entry(times: Floats, entries: Floats, interval: NDArray[np.bool_]) ->
     )
 
 
-def _numbers(values: ArrayLike, name: str) -> Floats:
+def _numbers(values: ArrayLike, name: str) -> FloatArray:
     array = as_numbers(values, name, TargetError)
     if array.ndim != 1:
         fix = "Take one column" if array.ndim else "Put single numbers into lists"
@@ -482,7 +481,7 @@ def _numbers(values: ArrayLike, name: str) -> Floats:
     return array.copy()  # the user's may change
 
 
-def _event_codes(values: ArrayLike) -> Ints:
+def _event_codes(values: ArrayLike) -> IntArray:
     refuse_masked(values, "event", TargetError)
     array = np.asarray(values)
     if array.dtype.kind not in "bui":
@@ -514,7 +513,7 @@ def _event_codes(values: ArrayLike) -> Ints:
     return array.astype(np.int64)
 
 
-def _refuse(bad: NDArray[np.bool_], values: NDArray[Any], expected: str, fix: str) -> None:
+def _refuse(bad: BoolArray, values: NDArray[Any], expected: str, fix: str) -> None:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise TargetError(

@@ -12,15 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ._types import FloatArray, IndexArray, IntArray
 from .registry import check_finite, register_model
 from .target import Target
 
 __all__ = ["Cells", "SummarisedTarget", "TargetSummary"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MIN_ROWS = 10  # in a cell
 _MAX_NUMBERS = 2**13  # of all cells, apart from the additional cells at both ends
@@ -39,10 +37,10 @@ class Cells:
     ``last`` is the largest value of each code, NaN if there is none.
     """
 
-    left: Floats  # [n_cells]
-    right: Floats  # [n_cells]
-    counts: Ints  # [n_cells, n_codes]
-    last: Floats  # [n_codes]
+    left: FloatArray  # [n_cells]
+    right: FloatArray  # [n_cells]
+    counts: IntArray  # [n_cells, n_codes]
+    last: FloatArray  # [n_codes]
 
     def __post_init__(self) -> None:
         check_finite("counts", self.counts, (None, None))
@@ -69,7 +67,7 @@ class Cells:
             raise ValueError("the last value of a code must be a time if the code occurs, else NaN")
 
     @classmethod
-    def of(cls, values: Floats, codes: Ints, n_codes: int) -> Cells:
+    def of(cls, values: FloatArray, codes: IntArray, n_codes: int) -> Cells:
         """Count values ``[n_rows]`` by cell and code."""
         distinct, index, size = np.unique(values, return_inverse=True, return_counts=True)
         max_cells = max(_MAX_NUMBERS // (n_codes + 2), 1)
@@ -101,7 +99,7 @@ class Cells:
     def __len__(self) -> int:
         return int(self.counts.sum())
 
-    def spread(self) -> tuple[Floats, Ints]:
+    def spread(self) -> tuple[FloatArray, IntArray]:
         """Return as many values, ascending, and their codes; the largest value of each code is its last."""
         values_by_code, codes = [], []
         for code in range(self.counts.shape[1]):
@@ -118,7 +116,7 @@ class Cells:
         return joined[order], np.concatenate(codes)[order]
 
 
-def _last_of_cells(size: Ints, rows_per_cell: int, min_fraction: int) -> NDArray[np.intp]:
+def _last_of_cells(size: IntArray, rows_per_cell: int, min_fraction: int) -> IndexArray:
     """Return the index of the last distinct value of each cell, for the number of rows of each value.
 
     A cell ends as soon as it has enough rows; the last cell takes the remaining rows. Cells near both ends are smaller.
@@ -143,11 +141,11 @@ def _last_of_cells(size: Ints, rows_per_cell: int, min_fraction: int) -> NDArray
 class SummarisedTarget(Target):
     """Rows that stand for the counted ones; their quartiles are those of the counted rows."""
 
-    quartiles: Floats = field(
+    quartiles: FloatArray = field(
         default_factory=lambda: np.empty((0, 3))
     )  # [1 + n_events, 3], the first of any event
 
-    def event_quantiles(self, levels: Sequence[float], event: int | None) -> Floats:
+    def event_quantiles(self, levels: Sequence[float], event: int | None) -> FloatArray:
         """Return quantiles of the event times; quartiles are those of the counted rows."""
         if tuple(levels) == _QUARTILES and (event or 0) < len(self.quartiles):
             return self.quartiles[event or 0].copy()
@@ -193,9 +191,9 @@ class TargetSummary:
     lower: Cells
     upper: Cells
     entry: Cells
-    quartiles: Floats
+    quartiles: FloatArray
     last_event_time: float
-    event_times: Floats | None = None
+    event_times: FloatArray | None = None
 
     def __post_init__(self) -> None:
         n_codes = [
@@ -257,7 +255,7 @@ class TargetSummary:
         return self.times.counts.shape[1] - 1
 
     @property
-    def grid(self) -> Floats:
+    def grid(self) -> FloatArray:
         """The event times; if they are not kept, the ends of the cells with events and the last event time."""
         if self.event_times is not None:
             return self.event_times

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils.extmath import softmax
 
+from .._types import FloatArray, IntArray
 from ..registry import check_finite, register_model
-from ._checks import Floats
 from ._trees import Trees
 
 __all__ = ["BoostedClassifier"]
@@ -26,8 +25,8 @@ class BoostedClassifier:
     One class alone, which scikit-learn does not foresee, has probability 1.
     """
 
-    classes: NDArray[np.int64]  # (n_classes,)
-    baseline: Floats  # (n_scores,)
+    classes: IntArray  # (n_classes,)
+    baseline: FloatArray  # (n_scores,)
     trees: Trees
 
     def __post_init__(self) -> None:
@@ -58,7 +57,7 @@ class BoostedClassifier:
             classes, np.asarray(booster._baseline_prediction, dtype=np.float64).reshape(-1), trees
         )
 
-    def predict_proba(self, x: Floats) -> Floats:
+    def predict_proba(self, x: FloatArray) -> FloatArray:
         """Return the probabilities of the classes, (n, n_classes), bit for bit those of scikit-learn."""
         scores = np.zeros((len(self.baseline), len(x))) + self.baseline[:, None]
         for tree, leaves in enumerate(

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import TargetError
 from ..event_coding import no_censored_row, refuse_missing_types
 from ..target import Target
 from ..warning import warn_user
 
-__all__ = ["Floats", "check_target", "leave_zero", "refuse_paths"]
-
-Floats = NDArray[np.float64]
+__all__ = ["check_target", "leave_zero", "refuse_paths"]
 
 
 def check_target(

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from .._types import FloatArray, IntArray
 from ..networks import activation_module
 from ..target import Target
-from ._checks import Floats
 from ._dense import DenseBlock
 
 __all__ = ["DeepHitNetwork", "intervals", "pairs"]
@@ -59,7 +58,7 @@ def pairs(index: Tensor, event: Tensor) -> Tensor:
     return ((earlier | outlived) & (event[:, None] > 0)).float()
 
 
-def intervals(grid: Floats, target: Target) -> NDArray[np.int64]:
+def intervals(grid: FloatArray, target: Target) -> IntArray:
     """Return for each event the interval it fell in, for each censored row the last one survived (none: -1)."""
     happened = np.searchsorted(grid, target.time, side="left")
     survived = np.searchsorted(grid, target.time, side="right") - 1

@@ -6,14 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import BoolArray, FloatArray, IndexArray
 from ..registry import check_finite, register_model
-from ._checks import Floats
 
 __all__ = ["LeafCurves"]
-
-Indices = NDArray[np.intp]
 
 
 @register_model
@@ -26,8 +23,8 @@ class LeafCurves:
     """
 
     width: int
-    keys: Indices  # (n_steps,)
-    survival: Floats  # (n_steps,)
+    keys: IndexArray  # (n_steps,)
+    survival: FloatArray  # (n_steps,)
 
     def __post_init__(self) -> None:
         check_finite("keys", self.keys, (None,))
@@ -44,10 +41,10 @@ class LeafCurves:
     @classmethod
     def of(
         cls,
-        leaves: Iterable[Indices],
-        samples: Iterable[Indices],
-        place: Indices,
-        happened: NDArray[np.bool_],
+        leaves: Iterable[IndexArray],
+        samples: Iterable[IndexArray],
+        place: IndexArray,
+        happened: BoolArray,
         width: int,
     ) -> LeafCurves:
         """Return the curves from the leaf of each row in each tree, the rows each tree grew on, and their outcomes."""
@@ -61,7 +58,7 @@ class LeafCurves:
             np.concatenate([curve for _, curve in parts]),
         )
 
-    def at(self, leaf: Indices, place: Indices) -> Floats:
+    def at(self, leaf: IndexArray, place: IndexArray) -> FloatArray:
         """Return the curves of the leaves (n,) at the places (n_times,), of shape (n, n_times)."""
         wanted, inverse = np.unique(leaf, return_inverse=True)
         steps = (
@@ -70,7 +67,7 @@ class LeafCurves:
         )
         return np.asarray(self.survival[steps][inverse])
 
-    def cover(self, leaves: Indices) -> bool:
+    def cover(self, leaves: IndexArray) -> bool:
         """Tell whether exactly these leaves, sorted, have curves."""
         starts = self.keys[self.keys % self.width == 0] // self.width
         return np.array_equal(starts, leaves) and np.array_equal(
@@ -79,8 +76,8 @@ class LeafCurves:
 
 
 def _steps(
-    leaf: Indices, place: Indices, happened: NDArray[np.bool_], width: int
-) -> tuple[Indices, Floats]:
+    leaf: IndexArray, place: IndexArray, happened: BoolArray, width: int
+) -> tuple[IndexArray, FloatArray]:
     """Return the keys and the survival of one tree from the leaf, exit place and event of each of its rows."""
     leaves, index = np.unique(leaf, return_inverse=True)
     key = index * width + place

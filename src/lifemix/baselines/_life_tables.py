@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import FloatArray, IndexArray, IntArray
 from ..target import Target
-from ._checks import Floats
 
 __all__ = ["Periods", "incidences_from_hazards"]
-
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,14 +20,14 @@ class Periods:
     them. An event's interval counts whole, one that is cut by entry or censoring with its share that was observed.
     """
 
-    event: NDArray[np.int64]  # (n,) the event types; 0 where none happens in an interval
-    first: Indices  # (n,)
-    last: Indices  # (n,)
-    early: Floats  # (n,) share of the first interval before entry
-    late: Floats  # (n,) share of the last interval after censoring
+    event: IntArray  # (n,) the event types; 0 where none happens in an interval
+    first: IndexArray  # (n,)
+    last: IndexArray  # (n,)
+    early: FloatArray  # (n,) share of the first interval before entry
+    late: FloatArray  # (n,) share of the last interval after censoring
 
     @classmethod
-    def of(cls, target: Target, ends: Floats) -> Periods:
+    def of(cls, target: Target, ends: FloatArray) -> Periods:
         """Return where the rows are, for intervals that end at these times."""
         starts, widths = np.append(0.0, ends), np.append(np.diff(ends, prepend=0.0), np.inf)
         first = np.searchsorted(ends, target.entry, side="right")
@@ -43,8 +40,8 @@ class Periods:
         return cls(event, first, last, early, late)
 
     def hazards(
-        self, leaf: Indices, weight: Floats, rows: Indices, shape: tuple[int, int, int]
-    ) -> Floats:
+        self, leaf: IndexArray, weight: FloatArray, rows: IndexArray, shape: tuple[int, int, int]
+    ) -> FloatArray:
         """Return the hazards of each leaf, of a shape (leaves, events, intervals); 0 where nobody is at risk.
 
         leaf, weight: of the rows; rows: which of all rows.
@@ -53,7 +50,7 @@ class Periods:
         width = n_intervals + 2
         place = leaf * width
 
-        def sums(at: Indices, values: Floats) -> Floats:
+        def sums(at: IndexArray, values: FloatArray) -> FloatArray:
             return np.asarray(
                 np.bincount(place + at, values, leaves * width).reshape(leaves, width),
                 dtype=np.float64,
@@ -70,7 +67,7 @@ class Periods:
         return hazards
 
 
-def incidences_from_hazards(hazards: Floats) -> Floats:
+def incidences_from_hazards(hazards: FloatArray) -> FloatArray:
     """Return the cumulative incidences at the ends of the intervals, (..., events, intervals)."""
     free = np.cumprod(np.maximum(1.0 - hazards.sum(axis=-2), 0.0), axis=-1)
     before = np.concatenate([np.ones_like(free[..., :1]), free[..., :-1]], axis=-1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._checks import Floats
+from .._types import FloatArray
 
 __all__ = ["Optimum", "maximise", "pseudo_inverse"]
 
@@ -21,17 +21,19 @@ _HALVINGS = 40
 class Optimum:
     """Where the function is largest, its value and information (minus the second derivatives) there."""
 
-    parameters: Floats
+    parameters: FloatArray
     value: float
-    information: Floats
+    information: FloatArray
     start_value: float
-    last_step: Floats
+    last_step: FloatArray
     n_iter: int
     converged: bool
 
 
 def maximise(
-    objective: Callable[[Floats], tuple[float, Floats, Floats]], start: Floats, max_iter: int
+    objective: Callable[[FloatArray], tuple[float, FloatArray, FloatArray]],
+    start: FloatArray,
+    max_iter: int,
 ) -> Optimum:
     """Maximise ``objective``, which returns value, gradient and information.
 
@@ -55,11 +57,11 @@ def maximise(
 
 
 def _uphill(
-    objective: Callable[[Floats], tuple[float, Floats, Floats]],
-    start: Floats,
-    step: Floats,
+    objective: Callable[[FloatArray], tuple[float, FloatArray, FloatArray]],
+    start: FloatArray,
+    step: FloatArray,
     least: float,
-) -> tuple[Floats, tuple[float, Floats, Floats]] | None:
+) -> tuple[FloatArray, tuple[float, FloatArray, FloatArray]] | None:
     """Return the step, halved until the value is at least this, and what the objective is there; None: no such step."""
     for _ in range(_HALVINGS):
         with np.errstate(all="ignore"):  # far too long a step overflows, and is halved
@@ -70,7 +72,7 @@ def _uphill(
     return None
 
 
-def pseudo_inverse(information: Floats) -> Floats:
+def pseudo_inverse(information: FloatArray) -> FloatArray:
     """Return the inverse on the directions that have information, zero on the others."""
     values, vectors = np.linalg.eigh((information + information.T) / 2)
     kept = values > _SINGULAR * max(values.max(initial=0.0), np.finfo(np.float64).tiny)

@@ -16,11 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import BoolArray, FloatArray, IndexArray
 from ..errors import InputError
 from ..warning import warn_user
-from ._checks import Floats
 from ._newton import Optimum, maximise, pseudo_inverse
 from ._risk_sets import RiskSets
 
@@ -47,25 +46,25 @@ _SHOWN = 5  # names of columns in one message
 class Terms:
     """The events, in order of time, and the terms they make: for each term its time k, c and f."""
 
-    rows: NDArray[np.intp]
-    row_time: NDArray[np.intp]
-    time: NDArray[np.intp]
-    weight: Floats
-    fraction: Floats
+    rows: IndexArray
+    row_time: IndexArray
+    time: IndexArray
+    weight: FloatArray
+    fraction: FloatArray
     n_times: int
 
-    def at_times(self, values: Floats) -> Floats:
+    def at_times(self, values: FloatArray) -> FloatArray:
         """Return the sums of values of terms at each event time."""
         return np.bincount(self.time, values, self.n_times).astype(np.float64)
 
-    def of_events(self, values: Floats) -> Floats:
+    def of_events(self, values: FloatArray) -> FloatArray:
         """Return the sums of values (n, ...) of rows over the events at each event time."""
         starts = np.searchsorted(self.row_time, np.arange(self.n_times))
         return np.add.reduceat(values[self.rows], starts, axis=0)
 
 
 def make_terms(
-    event_times: Floats, time: Floats, happened: NDArray[np.bool_], weight: Floats, ties: str
+    event_times: FloatArray, time: FloatArray, happened: BoolArray, weight: FloatArray, ties: str
 ) -> Terms:
     """Return the terms of Breslow's or Efron's likelihood."""
     rows = np.flatnonzero(happened)
@@ -81,8 +80,8 @@ def make_terms(
 
 
 def log_likelihood(
-    beta: Floats, x: Floats, weight: Floats, sets: RiskSets, terms: Terms
-) -> tuple[float, Floats, Floats]:
+    beta: FloatArray, x: FloatArray, weight: FloatArray, sets: RiskSets, terms: Terms
+) -> tuple[float, FloatArray, FloatArray]:
     """Return the partial log-likelihood at ``beta``, its gradient and its information matrix."""
     eta = x @ beta
     shift = eta.max()
@@ -107,7 +106,9 @@ def log_likelihood(
     return float(value), gradient, information
 
 
-def hazard_increments(eta: Floats, weight: Floats, sets: RiskSets, terms: Terms) -> Floats:
+def hazard_increments(
+    eta: FloatArray, weight: FloatArray, sets: RiskSets, terms: Terms
+) -> FloatArray:
     """Return the hazard of a subject with eta = 0 at each event time, the sum of c / (S - f D) over its terms."""
     r = weight * np.exp(eta)
     remaining = sets.over_rows(r)[terms.time] - terms.fraction * terms.of_events(r)[terms.time]
@@ -122,12 +123,12 @@ class Covariance:
     the coordinates ``axes``, and ``outer`` times the unit matrix outside of it.
     """
 
-    inner: Floats  # [r, r]
-    spread: Floats  # [columns]: of the columns
-    axes: Floats | None  # [columns, r], orthonormal; None: the columns themselves
+    inner: FloatArray  # [r, r]
+    spread: FloatArray  # [columns]: of the columns
+    axes: FloatArray | None  # [columns, r], orthonormal; None: the columns themselves
     outer: float
 
-    def diagonal(self) -> Floats:
+    def diagonal(self) -> FloatArray:
         """Return the variances."""
         if self.axes is None:
             return np.diag(self.inner / np.outer(self.spread, self.spread))
@@ -135,7 +136,7 @@ class Covariance:
         outside = self.outer * np.maximum(1 - (self.axes**2).sum(1), 0)
         return np.asarray((inside + outside) / self.spread**2)
 
-    def after(self, left: Floats) -> Floats:
+    def after(self, left: FloatArray) -> FloatArray:
         """Return ``left @ covariance``."""
         if self.axes is None:
             return np.asarray(left @ (self.inner / np.outer(self.spread, self.spread)))
@@ -149,27 +150,27 @@ class Covariance:
 class LinearFit:
     """The maximum of a partial likelihood, in the user's columns."""
 
-    coef: Floats
-    center: Floats
+    coef: FloatArray
+    center: FloatArray
     covariance: Covariance
     log_likelihood: float
     log_likelihood_null: float
     n_iter: int
     degrees_of_freedom: float  # the number of columns, less what the penalty takes away
 
-    def linear_predictor(self, x: Floats) -> Floats:
+    def linear_predictor(self, x: FloatArray) -> FloatArray:
         """Return ``(x - center)'coef`` of shape (n,)."""
         return linear_predictor(x, self.center, self.coef)
 
 
-def linear_predictor(x: Floats, center: Floats, coef: Floats) -> Floats:
+def linear_predictor(x: FloatArray, center: FloatArray, coef: FloatArray) -> FloatArray:
     """Return ``(x - center)'coef`` of shape (n,)."""
     return np.asarray((x - center) @ coef)
 
 
 def fit_linear(
-    x: Floats,
-    weight: Floats,
+    x: FloatArray,
+    weight: FloatArray,
     sets: RiskSets,
     terms: Terms,
     penalty: float,
@@ -188,7 +189,7 @@ def fit_linear(
     )
     z, axes = _coordinates((x - center) / spread)
 
-    def objective(beta: Floats) -> tuple[float, Floats, Floats]:
+    def objective(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         value, gradient, information = log_likelihood(beta, z, weight, sets, terms)
         ridge = penalty * np.eye(len(beta))
         return value - float(beta @ ridge @ beta) / 2, gradient - ridge @ beta, information + ridge
@@ -213,7 +214,7 @@ def fit_linear(
     )
 
 
-def _coordinates(z: Floats) -> tuple[Floats, Floats | None]:
+def _coordinates(z: FloatArray) -> tuple[FloatArray, FloatArray | None]:
     """Return the rows of a table with more columns than rows in the axes of the space that they span, and the axes.
 
     Neither a ridge penalty nor the choice of least norm lets the coefficients leave that space.
@@ -226,7 +227,11 @@ def _coordinates(z: Floats) -> tuple[Floats, Floats | None]:
 
 
 def _warn_about(
-    optimum: Optimum, axes: Floats | None, max_iter: int, owner: str, names: Sequence[str] | None
+    optimum: Optimum,
+    axes: FloatArray | None,
+    max_iter: int,
+    owner: str,
+    names: Sequence[str] | None,
 ) -> None:
     last_step = optimum.last_step if axes is None else axes @ optimum.last_step
     infinite = np.flatnonzero(np.abs(last_step) > _INFINITE)
@@ -244,7 +249,7 @@ def _warn_about(
     )
 
 
-def _some(columns: NDArray[np.intp], names: Sequence[str] | None) -> str:
+def _some(columns: IndexArray, names: Sequence[str] | None) -> str:
     """Return the names of the first of some columns, their numbers where they have no names."""
     shown = [
         str(column) if names is None else repr(names[int(column)]) for column in columns[:_SHOWN]

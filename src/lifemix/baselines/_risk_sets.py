@@ -9,29 +9,26 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._checks import Floats
+from .._types import BoolArray, FloatArray, IndexArray
 
 __all__ = ["ObservedRisk", "RiskSets", "SubdistributionRisk", "prefix_sums", "suffix_sums"]
-
-Ints = NDArray[np.intp]
 
 
 class RiskSets(Protocol):
     """What the partial likelihood asks for."""
 
-    def over_rows(self, values: Floats) -> Floats:
+    def over_rows(self, values: FloatArray) -> FloatArray:
         """Return for each event time the sum of ``values`` (n, ...) over the rows at risk, of shape (K, ...)."""
 
-    def over_times(self, values: Floats) -> Floats:
+    def over_times(self, values: FloatArray) -> FloatArray:
         """Return for each row the sum of ``values`` (K, ...) over the event times at which it is at risk, (n, ...)."""
 
 
 class ObservedRisk:
     """Rows at risk over ``(entry, time]``, as in Cox regression."""
 
-    def __init__(self, event_times: Floats, time: Floats, entry: Floats) -> None:
+    def __init__(self, event_times: FloatArray, time: FloatArray, entry: FloatArray) -> None:
         self.last = np.searchsorted(
             event_times, time, side="right"
         )  # at risk at event times first, ..., last - 1
@@ -39,12 +36,12 @@ class ObservedRisk:
         self.leaving = _Later(self.last, len(event_times))
         self.entering = _Later(self.first, len(event_times)) if self.first.any() else None
 
-    def over_rows(self, values: Floats) -> Floats:
+    def over_rows(self, values: FloatArray) -> FloatArray:
         """Sum over the rows that leave later, less those that enter later."""
         total = self.leaving.sums(values)
         return total if self.entering is None else total - self.entering.sums(values)
 
-    def over_times(self, values: Floats) -> Floats:
+    def over_times(self, values: FloatArray) -> FloatArray:
         """Sum over the event times between entry and exit."""
         running = prefix_sums(values)
         return np.asarray(running[self.last] - running[self.first])
@@ -59,11 +56,11 @@ class SubdistributionRisk:
 
     def __init__(
         self,
-        event_times: Floats,
-        time: Floats,
-        other: NDArray[np.bool_],
-        censoring: Floats,
-        at_exit: Floats,
+        event_times: FloatArray,
+        time: FloatArray,
+        other: BoolArray,
+        censoring: FloatArray,
+        at_exit: FloatArray,
     ) -> None:
         self.last = np.searchsorted(event_times, time, side="right")
         self.leaving = _Later(self.last, len(event_times))
@@ -75,12 +72,12 @@ class SubdistributionRisk:
         )  # other events before each event time
         self.at_exit = at_exit
 
-    def over_rows(self, values: Floats) -> Floats:
+    def over_rows(self, values: FloatArray) -> FloatArray:
         """Sum over the rows still observed, plus the weighted rows with an event of another type before."""
         kept = prefix_sums((values[self.other].T / self.at_exit[self.other]).T)[self.gone]
         return self.leaving.sums(values) + (kept.T * self.censoring).T
 
-    def over_times(self, values: Floats) -> Floats:
+    def over_times(self, values: FloatArray) -> FloatArray:
         """Sum over the event times up to exit, plus the weighted later ones after an event of another type."""
         sums = prefix_sums(values)[self.last]
         later = suffix_sums((values.T * self.censoring).T)[self.last[self.other]]
@@ -91,21 +88,21 @@ class SubdistributionRisk:
 class _Later:
     """Sums over the rows whose index is above k, for k = 0, ..., K - 1."""
 
-    def __init__(self, index: Ints, n_times: int) -> None:
+    def __init__(self, index: IndexArray, n_times: int) -> None:
         self.order = np.argsort(-index, kind="stable")
         self.count = np.searchsorted(-index[self.order], -np.arange(n_times), side="left")
 
-    def sums(self, values: Floats) -> Floats:
+    def sums(self, values: FloatArray) -> FloatArray:
         return np.asarray(prefix_sums(values[self.order])[self.count])
 
 
-def prefix_sums(values: Floats) -> Floats:
+def prefix_sums(values: FloatArray) -> FloatArray:
     """Return the sums of the first 0, 1, ..., n values along the first axis."""
     sums = np.zeros((len(values) + 1, *values.shape[1:]))
     np.cumsum(values, axis=0, out=sums[1:])
     return sums
 
 
-def suffix_sums(values: Floats) -> Floats:
+def suffix_sums(values: FloatArray) -> FloatArray:
     """Return the sums of all values but the first 0, 1, ..., n along the first axis."""
     return prefix_sums(values[::-1])[::-1]

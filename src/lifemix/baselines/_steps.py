@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._checks import Floats
+from .._types import FloatArray
 
 __all__ = ["check_curve", "from_zero", "net_incidence", "proportional_survival", "step_values"]
 
 _TINY = 1e-12  # of the probability of no event
 
 
-def step_values(at: Floats, values: Floats, times: Floats, start: float) -> Floats:
+def step_values(at: FloatArray, values: FloatArray, times: FloatArray, start: float) -> FloatArray:
     """Return the step function with ``values`` (..., K) from the sorted times ``at`` on, and ``start`` before them.
 
     The result has shape (..., n_times); the last value holds for ever.
@@ -21,7 +21,7 @@ def step_values(at: Floats, values: Floats, times: Floats, start: float) -> Floa
     return np.asarray(np.concatenate([before, values], axis=-1)[..., place])
 
 
-def proportional_survival(baseline: Floats, eta: Floats) -> Floats:
+def proportional_survival(baseline: FloatArray, eta: FloatArray) -> FloatArray:
     """Return ``exp(-H(t) exp(eta))`` of shape (n, n_times) for the cumulative hazard ``baseline`` (n_times,)."""
     with np.errstate(
         divide="ignore", over="ignore"
@@ -29,7 +29,7 @@ def proportional_survival(baseline: Floats, eta: Floats) -> Floats:
         return np.asarray(np.exp(-np.exp(np.log(baseline)[None, :] + eta[:, None])))
 
 
-def from_zero(ends: Floats, at_ends: Floats, times: Floats) -> Floats:
+def from_zero(ends: FloatArray, at_ends: FloatArray, times: FloatArray) -> FloatArray:
     """Return the piecewise linear functions that are 0 at 0 and have ``at_ends`` (..., K) at the ends of intervals.
 
     The result has shape (..., n_times); the last value holds for ever.
@@ -41,7 +41,7 @@ def from_zero(ends: Floats, at_ends: Floats, times: Floats) -> Floats:
     return np.asarray(values[..., right - 1] * (1.0 - share) + values[..., right] * share)
 
 
-def net_incidence(free: Floats, own: Floats, some: Floats) -> Floats:
+def net_incidence(free: FloatArray, own: FloatArray, some: FloatArray) -> FloatArray:
     """Return what one event type would reach by the ends of intervals (..., K) if there were no other.
 
     By rates that are constant within an interval: minus log of ``free``, the probability of getting through it, shared
@@ -52,7 +52,7 @@ def net_incidence(free: Floats, own: Floats, some: Floats) -> Floats:
     return np.asarray(-np.expm1(-np.cumsum(rate * share, axis=-1)))
 
 
-def check_curve(name: str, values: Floats, n_times: int, high: float = np.inf) -> None:
+def check_curve(name: str, values: FloatArray, n_times: int, high: float = np.inf) -> None:
     """Raise ``ValueError`` unless a curve has a value from 0 to ``high`` at each time and does not descend."""
     if (
         not isinstance(values, np.ndarray)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._types import FloatArray
 from ..metrics.censoring import censoring_curve
 from ..target import Target
-from ._checks import Floats
 from ._partial import LinearFit, Terms, fit_linear, hazard_increments, make_terms
 from ._risk_sets import SubdistributionRisk, prefix_sums, suffix_sums
 from ._steps import proportional_survival, step_values
@@ -22,20 +22,20 @@ class Cause:
     """One event type: its coefficients, their robust standard errors and its baseline."""
 
     linear: LinearFit
-    standard_errors: Floats
-    event_times: Floats
-    cumulative_hazard: Floats
+    standard_errors: FloatArray
+    event_times: FloatArray
+    cumulative_hazard: FloatArray
 
 
 def subdistribution_incidence(
-    baseline: tuple[Floats, Floats], eta: Floats, times: Floats
-) -> Floats:
+    baseline: tuple[FloatArray, FloatArray], eta: FloatArray, times: FloatArray
+) -> FloatArray:
     """Return the cumulative incidence (n, n_times) from event times and hazard, and linear predictors (n,)."""
     return 1.0 - proportional_survival(step_values(*baseline, times, 0.0), eta)
 
 
 def fit_cause(
-    x: Floats,
+    x: FloatArray,
     target: Target,
     event: int,
     penalty: float,
@@ -61,8 +61,13 @@ def fit_cause(
 
 
 def _influence(
-    x: Floats, r: Floats, hazard: Floats, target: Target, sets: SubdistributionRisk, terms: Terms
-) -> Floats:
+    x: FloatArray,
+    r: FloatArray,
+    hazard: FloatArray,
+    target: Target,
+    sets: SubdistributionRisk,
+    terms: Terms,
+) -> FloatArray:
     """Return what each row adds to the score, the estimated censoring curve included, of shape (n, features).
 
     Fine and Gray (1999): eta_i, the integral of (x_i - mean(t)) w_i(t) against the martingale of the event, plus psi_i.
@@ -78,14 +83,14 @@ def _influence(
 
 
 def _censoring_influence(
-    rx: Floats,
-    r: Floats,
-    means: Floats,
-    weighted: Floats,
+    rx: FloatArray,
+    r: FloatArray,
+    means: FloatArray,
+    weighted: FloatArray,
     target: Target,
     sets: SubdistributionRisk,
     terms: Terms,
-) -> Floats:
+) -> FloatArray:
     """Return psi_i: the integral of q(u) / (rows at risk at u) against the martingale of the censoring, (n, features).
 
     q(u) is the derivative of the score by the censoring hazard at u, which acts through rows with an event of another

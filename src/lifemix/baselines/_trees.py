@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import BoolArray, FloatArray, IndexArray
 from ..registry import register_model
-from ._checks import Floats
 
 __all__ = ["Trees"]
 
-Indices = NDArray[np.intp]
 
 _AT_ONCE = (
     1 << 16
@@ -32,11 +31,11 @@ class Trees:
     of a leaf are the leaf itself. ``value`` is what a leaf predicts.
     """
 
-    roots: Indices  # (n_trees,)
-    feature: Indices  # (n_nodes,)
-    threshold: Floats  # (n_nodes,)
-    children: Indices  # (n_nodes, 2)
-    value: Floats  # (n_nodes,)
+    roots: IndexArray  # (n_trees,)
+    feature: IndexArray  # (n_nodes,)
+    threshold: FloatArray  # (n_nodes,)
+    children: IndexArray  # (n_nodes, 2)
+    value: FloatArray  # (n_nodes,)
 
     def __post_init__(self) -> None:
         problem = _problem(self)
@@ -72,32 +71,32 @@ class Trees:
         return int(self.feature.max(initial=-1)) + 1
 
     @cached_property
-    def is_leaf(self) -> NDArray[np.bool_]:
+    def is_leaf(self) -> BoolArray:
         """Which nodes are leaves."""
         return np.asarray(self.children[:, 0] == np.arange(len(self.children)))
 
     @cached_property
-    def leaves_before(self) -> Indices:
+    def leaves_before(self) -> IndexArray:
         """How many leaves come before each node: of a leaf, its number among the leaves."""
         return np.asarray(np.cumsum(self.is_leaf) - self.is_leaf, dtype=np.intp)
 
     @property
-    def leaf_nodes(self) -> Indices:
+    def leaf_nodes(self) -> IndexArray:
         """The nodes that are leaves, ascending."""
         return np.flatnonzero(self.is_leaf)
 
-    def leaves(self, x: NDArray[Any]) -> Indices:
+    def leaves(self, x: NDArray[Any]) -> IndexArray:
         """Return the leaf that each row of ``x`` (n, features) reaches in each tree, of shape (n_trees, n)."""
         result = np.empty((len(self), len(x)), dtype=np.intp)
         for trees, rows in _blocks(len(self), len(x)):
             result[trees, rows] = self._walk(self.roots[trees], x[rows])
         return result
 
-    def leaves_of(self, tree: int, x: NDArray[Any]) -> Indices:
+    def leaves_of(self, tree: int, x: NDArray[Any]) -> IndexArray:
         """Return the leaf that each row of ``x`` reaches in one tree, of shape (n,)."""
         return self._walk(self.roots[tree : tree + 1], x)[0]
 
-    def _walk(self, roots: Indices, x: NDArray[Any]) -> Indices:
+    def _walk(self, roots: IndexArray, x: NDArray[Any]) -> IndexArray:
         cells, children = np.ascontiguousarray(x).reshape(-1), self.children.reshape(-1)
         node = np.repeat(roots, len(x))
         start = np.tile(np.arange(len(x)) * x.shape[1], len(roots))  # of each row among the cells

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
+from .._types import FloatArray
 from ..checks import Check, Number, Rule
 from ..errors import SettingError
 from ..registry import check_finite, register_model
 from ..target import Target
-from ._checks import Floats
 from .base import WrappingModel
 
 __all__ = ["ModelAverage"]
@@ -104,7 +104,7 @@ class ModelAverage(WrappingModel):
         if any(model.n_events_ != self.n_events_ for model in self.estimators_):
             raise ValueError("models of the same event types expected")
 
-    def _fit(self, x: Any, target: Target, weight: Floats) -> None:
+    def _fit(self, x: Any, target: Target, weight: FloatArray) -> None:
         weight = np.where(target.event > 0, weight, self.discount * weight)
         told = {} if (weight == 1).all() else {"sample_weight": weight}
         self.estimators_ = [
@@ -115,22 +115,22 @@ class ModelAverage(WrappingModel):
         )
         self.shares_ = shares / shares.sum()
 
-    def _survival(self, x: Any, times: Floats) -> Floats:
+    def _survival(self, x: Any, times: FloatArray) -> FloatArray:
         return self._mean(one.predict_survival_function(x, times) for one in self.estimators_)
 
-    def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
+    def _incidence(self, x: Any, times: FloatArray, event: int) -> FloatArray:
         return self._mean(
             one.predict_cumulative_incidence(x, times, event=event) for one in self.estimators_
         )
 
-    def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
+    def _net_survival(self, x: Any, times: FloatArray, event: int) -> FloatArray:
         return self._mean(one.predict_net_survival(x, times, event) for one in self.estimators_)
 
     def _has_net_survival(self) -> bool:
         parts = getattr(self, "estimators_", self.estimators)
         return all(hasattr(estimator, "predict_net_survival") for estimator in parts)
 
-    def _mean(self, curves: Iterable[Any]) -> Floats:
+    def _mean(self, curves: Iterable[Any]) -> FloatArray:
         return np.average(np.asarray(list(curves), dtype=np.float64), axis=0, weights=self.shares_)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import FloatArray
 from ..checks import check_same_rows, check_weight
 from ..errors import InputError, SettingError
 from ..metrics.predictions import take_rows
@@ -18,7 +19,7 @@ from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor, s
 from ..preprocessing.identifiers import refuse_outcome_columns
 from ..survival_model import SurvivalModel
 from ..target import Target, TargetLike, as_target
-from ._checks import Floats, check_target, leave_zero, refuse_paths
+from ._checks import check_target, leave_zero, refuse_paths
 
 __all__ = ["Baseline", "WrappingModel", "chunks"]
 
@@ -106,7 +107,7 @@ class Baseline(SurvivalModel):
             self._fit(matrix[kept], useful, weight[kept])
         return self
 
-    def _fit(self, x: Any, target: Target, weight: Floats) -> None:
+    def _fit(self, x: Any, target: Target, weight: FloatArray) -> None:
         raise NotImplementedError
 
     def _learn_matrix(self, X: TableLike) -> Any:
@@ -120,7 +121,7 @@ class Baseline(SurvivalModel):
         except (AttributeError, TypeError, ValueError):
             return None
 
-    def _risk(self, x: Any) -> Floats:
+    def _risk(self, x: Any) -> FloatArray:
         """Return minus the mean survival time up to the last event time of training, by the trapezoidal rule."""
         times = self._risk_times()
         if len(times) > _RISK_TIMES:
@@ -133,7 +134,7 @@ class Baseline(SurvivalModel):
             / 2
         )
 
-    def _risk_times(self) -> Floats:
+    def _risk_times(self) -> FloatArray:
         """Return the times of that rule."""
         return self.event_times_
 

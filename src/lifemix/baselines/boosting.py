@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from .._types import FloatArray, IndexArray, IntArray
 from ..checks import Number, Rule, Seed, Whole
 from ..registry import register_model
 from ..splits import train_validation_split
 from ..target import Target
 from ._boosted import BoostedClassifier
-from ._checks import Floats
 from ._grid import check_grid, interval_ends
 from ._steps import from_zero, net_incidence
 from .base import Baseline, chunks
@@ -145,7 +144,7 @@ class GradientBoosting(Baseline):
                 "the trees read more columns, or predict more event types, than there are"
             )
 
-    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+    def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         self.grid_ = interval_ends(target, self.n_intervals, "quantiles")
         self._cuts = [_bin_edges(column) for column in x.T]
         x = self._binned(x)
@@ -165,7 +164,7 @@ class GradientBoosting(Baseline):
             self._booster(self.n_iter_, seed).fit(covariates, label, exposure)
         )
 
-    def _binned(self, x: Floats) -> Floats:
+    def _binned(self, x: FloatArray) -> FloatArray:
         """Return the number of the bin of each value: binned once here, not for each interval and search step again."""
         columns = [
             np.searchsorted(cuts, column) for cuts, column in zip(self._cuts, x.T, strict=True)
@@ -205,8 +204,8 @@ class GradientBoosting(Baseline):
         return rounds[int(np.argmin(history))], history
 
     def _person_periods(
-        self, x: Floats, target: Target, weight: Floats, rows: NDArray[np.intp]
-    ) -> tuple[Floats, NDArray[np.int64], Floats]:
+        self, x: FloatArray, target: Target, weight: FloatArray, rows: IndexArray
+    ) -> tuple[FloatArray, IntArray, FloatArray]:
         """Return covariates, outcome (0 none, 1..M) and weight of each interval of each of the rows."""
         ends = self.grid_
         starts = np.concatenate([[0.0], ends[:-1]])
@@ -230,7 +229,7 @@ class GradientBoosting(Baseline):
             exposure * weight[rows[subject]],
         )
 
-    def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         parts = []
         for hazard in self._hazards(x):
             free = np.cumprod(hazard[:, :, 0], axis=1)
@@ -240,7 +239,7 @@ class GradientBoosting(Baseline):
             )
         return np.concatenate(parts)
 
-    def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _net_survival(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         parts = []
         for hazard in self._hazards(x):
             free = hazard[:, :, 0]
@@ -250,7 +249,7 @@ class GradientBoosting(Baseline):
             )
         return np.concatenate(parts)
 
-    def _hazards(self, x: Floats) -> Iterator[Floats]:
+    def _hazards(self, x: FloatArray) -> Iterator[FloatArray]:
         """Yield for blocks of rows the probabilities of no event and of each type, (rows, intervals, n_events + 1)."""
         n_intervals = len(self.grid_)
         x = self._binned(x)
@@ -263,11 +262,11 @@ class GradientBoosting(Baseline):
                 len(block), n_intervals, -1
             )
 
-    def _risk_times(self) -> Floats:
+    def _risk_times(self) -> FloatArray:
         return self.grid_  # between which the curves are linear
 
 
-def _bin_edges(column: Floats) -> Floats:
+def _bin_edges(column: FloatArray) -> FloatArray:
     """Return the edges of at most 255 bins: between all values, or at quantiles where there are more."""
     values = np.unique(column)
     if len(values) > _BINS:
@@ -275,7 +274,7 @@ def _bin_edges(column: Floats) -> Floats:
     return (values[1:] + values[:-1]) / 2
 
 
-def _in_columns(hazard: BoostedClassifier, covariates: Floats, n_events: int) -> Floats:
+def _in_columns(hazard: BoostedClassifier, covariates: FloatArray, n_events: int) -> FloatArray:
     """Return the probabilities of the outcomes 0..M, also where some outcome was not among the rows."""
     probability = np.zeros((len(covariates), n_events + 1))
     probability[:, hazard.classes] = hazard.predict_proba(covariates)

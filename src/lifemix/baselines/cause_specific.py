@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
+from .._types import FloatArray
 from ..checks import Check, Choice, Rule, Whole
 from ..errors import SettingError
 from ..metrics.predictions import take_rows
 from ..registry import register_model
 from ..target import Target
-from ._checks import Floats
 from .base import WrappingModel, chunks
 
 __all__ = ["CauseSpecific"]
@@ -99,25 +99,25 @@ class CauseSpecific(WrappingModel):
         if any(model.n_events_ != 1 for model in self.estimators_.values()):
             raise ValueError("models of one event type each expected")
 
-    def _fit(self, x: Any, target: Target, weight: Floats) -> None:
+    def _fit(self, x: Any, target: Target, weight: FloatArray) -> None:
         weights = {} if (weight == 1).all() else {"sample_weight": weight}
         self.estimators_ = {}
         for event in range(1, self.n_events_ + 1):
             own = replace(target, event=(target.event == event).astype(np.int64))
             self.estimators_[event] = clone(self.estimator).fit(x, own.to_array(), **weights)
 
-    def _survival(self, x: Any, times: Floats) -> Floats:
+    def _survival(self, x: Any, times: FloatArray) -> FloatArray:
         return self._curves_of(x, times, None)
 
-    def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
+    def _incidence(self, x: Any, times: FloatArray, event: int) -> FloatArray:
         return self._curves_of(x, times, event)
 
-    def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
+    def _net_survival(self, x: Any, times: FloatArray, event: int) -> FloatArray:
         return np.asarray(
             self.estimators_[event].predict_survival_function(x, times), dtype=np.float64
         )
 
-    def _curves_of(self, x: Any, times: Floats, event: int | None) -> Floats:
+    def _curves_of(self, x: Any, times: FloatArray, event: int | None) -> FloatArray:
         """Return the survival curves (event None) or incidences of shape (n, n_times)."""
         steps = self.event_times_
         if (
@@ -133,7 +133,7 @@ class CauseSpecific(WrappingModel):
             [self._on_grid(take_rows(x, rows), grid, event)[:, place] for rows in blocks]
         )
 
-    def _on_grid(self, x: Any, grid: Floats, event: int | None) -> Floats:
+    def _on_grid(self, x: Any, grid: FloatArray, event: int | None) -> FloatArray:
         steps = {
             m: self._hazard_steps(estimator, x, grid) for m, estimator in self.estimators_.items()
         }
@@ -147,7 +147,7 @@ class CauseSpecific(WrappingModel):
         return np.cumsum(before * lost * share, axis=1)
 
     @staticmethod
-    def _hazard_steps(estimator: Any, x: Any, grid: Floats) -> Floats:
+    def _hazard_steps(estimator: Any, x: Any, grid: FloatArray) -> FloatArray:
         """Return the increments of the cumulative hazard of one model over the steps of the grid, from 0 at time 0."""
         survival = np.asarray(estimator.predict_survival_function(x, grid), dtype=np.float64)
         log_survival = np.maximum(

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._types import FloatArray
 from ..checks import Check, Choice, Number, Rule, Whole
 from ..registry import check_finite, register_model
 from ..target import Target
-from ._checks import Floats
 from ._partial import LinearFit, Terms, fit_linear, hazard_increments, linear_predictor, make_terms
 from ._risk_sets import ObservedRisk
 from ._steps import check_curve, proportional_survival, step_values
@@ -110,7 +110,7 @@ class CoxPH(Baseline):
         self.max_iter = max_iter
         self.preprocessor = preprocessor
 
-    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+    def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         times, happened = self.event_times_, target.event > 0
         sets = ObservedRisk(times, target.time, target.entry)
         terms = make_terms(times, target.time, happened, weight, self.ties)
@@ -135,7 +135,7 @@ class CoxPH(Baseline):
         )
 
     def _best_fit(
-        self, x: Floats, weight: Floats, sets: ObservedRisk, terms: Terms
+        self, x: FloatArray, weight: FloatArray, sets: ObservedRisk, terms: Terms
     ) -> tuple[float, LinearFit]:
         """Return the fit with the given penalty, or with the best of several."""
         labels = type(self).__name__, self._input_names()
@@ -153,13 +153,13 @@ class CoxPH(Baseline):
         _, penalty, fit = max(found, key=lambda one: one[:2])
         return penalty, fit
 
-    def _survival(self, x: Floats, times: Floats) -> Floats:
+    def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
         baseline = step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)
         return proportional_survival(baseline, self._risk(x))
 
     def _conditional(
-        self, x: Floats, since: Floats, times: Floats, event: int | None
-    ) -> tuple[Floats, Floats | None]:
+        self, x: FloatArray, since: FloatArray, times: FloatArray, event: int | None
+    ) -> tuple[FloatArray, FloatArray | None]:
         steps = self.event_times_, self.baseline_cumulative_hazard_
         gained = np.maximum(
             step_values(*steps, times, 0.0) - step_values(*steps, since, 0.0)[:, None], 0.0
@@ -167,7 +167,7 @@ class CoxPH(Baseline):
         survival = np.exp(-gained * np.exp(self._risk(x))[:, None])
         return survival, 1.0 - survival
 
-    def _risk(self, x: Floats) -> Floats:
+    def _risk(self, x: FloatArray) -> FloatArray:
         return linear_predictor(x, self.center_, self.coef_)
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .._types import FloatArray
 from ..checks import Choice, Flag, Number, Rule, Seed, Whole
 from ..networks import ACTIVATIONS
 from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target
-from ._checks import Floats
 from ._deephit_network import DeepHitNetwork, intervals, pairs
 from ._dense import load_network
 from ._grid import check_grid, interval_ends
@@ -223,7 +223,7 @@ class DeepHit(Baseline):
         Choice(*DEEPHIT_PAPER)("dataset", dataset)
         return cls(**{**DEEPHIT_PAPER[dataset], **settings})
 
-    def transform(self, X: TableLike) -> Floats:
+    def transform(self, X: TableLike) -> FloatArray:
         """Return the last hidden layers of all cause-specific networks, side by side.
 
         Parameters
@@ -266,7 +266,7 @@ class DeepHit(Baseline):
     def _new_network(self, inputs: int) -> DeepHitNetwork:
         return DeepHitNetwork(self, inputs, self.n_events_, len(self.grid_))
 
-    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+    def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         losses = optional_module("pycox.models.loss", "pycox", "DeepHit")
         self.grid_ = interval_ends(target, self.n_times, self.grid)
         interval = intervals(self.grid_, target)
@@ -299,16 +299,16 @@ class DeepHit(Baseline):
                 self.network_, batch_loss, validation_loss, training, self._schedule()
             )
 
-    def _risk_times(self) -> Floats:
+    def _risk_times(self) -> FloatArray:
         return self.grid_  # between which the curves are linear
 
-    def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         width = self.n_events_ * len(self.grid_)
         return np.concatenate(
             [self._block(x[rows], times, event) for rows in chunks(len(x), width)]
         )
 
-    def _block(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _block(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         with torch.no_grad():
             outputs = self.network_.eval()(torch.tensor(x, dtype=torch.float32)).double()
             flat = torch.cat(

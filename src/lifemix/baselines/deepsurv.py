@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from .._types import FloatArray
 from ..checks import Check, Choice, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
 from ..networks import ACTIVATIONS, activation_module
 from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target
-from ._checks import Floats
 from ._dense import DenseNetwork, load_network
 from ._optional import optional_module
 from ._partial import hazard_increments, make_terms
@@ -137,7 +137,7 @@ class DeepSurv(Baseline):
     _saved = ("_mean_risk",)
 
     network_: DenseNetwork
-    baseline_cumulative_hazard_: Floats
+    baseline_cumulative_hazard_: FloatArray
     _mean_risk: float
 
     def __init__(
@@ -198,7 +198,7 @@ class DeepSurv(Baseline):
         }
         return cls(**{**fixed, **DEEPSURV_PUBLISHED[dataset], **settings})
 
-    def transform(self, X: TableLike) -> Floats:
+    def transform(self, X: TableLike) -> FloatArray:
         """Return the last hidden layer.
 
         Parameters
@@ -243,7 +243,7 @@ class DeepSurv(Baseline):
             inputs, self.hidden, activation_module(self.activation), self.batch_norm, self.dropout
         )
 
-    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+    def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         loss = optional_module("pycox.models.loss", "pycox", "DeepSurv")
         inputs, time, event = _tensors(x, target)
         with seeded(self.random_state) as seed:
@@ -271,7 +271,7 @@ class DeepSurv(Baseline):
             )
         self._fit_baseline(x, target, weight)
 
-    def _fit_baseline(self, x: Floats, target: Target, weight: Floats) -> None:
+    def _fit_baseline(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         risk = self._run(self.network_, x)[:, 0]
         self._mean_risk = float(risk.mean())
         sets = ObservedRisk(self.event_times_, target.time, target.entry)
@@ -280,20 +280,20 @@ class DeepSurv(Baseline):
             hazard_increments(risk - self._mean_risk, weight, sets, terms)
         )
 
-    def _survival(self, x: Floats, times: Floats) -> Floats:
+    def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
         baseline = step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)
         return proportional_survival(baseline, self._risk(x))
 
-    def _risk(self, x: Floats) -> Floats:
+    def _risk(self, x: FloatArray) -> FloatArray:
         return self._run(self.network_, x)[:, 0] - self._mean_risk
 
     @staticmethod
-    def _run(network: nn.Module, x: Floats) -> Floats:
+    def _run(network: nn.Module, x: FloatArray) -> FloatArray:
         with torch.no_grad():
             outputs: Tensor = network.eval()(torch.tensor(x, dtype=torch.float32))
         return outputs.double().numpy()
 
 
-def _tensors(x: Floats, target: Target) -> tuple[Tensor, Tensor, Tensor]:
+def _tensors(x: FloatArray, target: Target) -> tuple[Tensor, Tensor, Tensor]:
     happened = torch.from_numpy(target.event > 0).float()
     return torch.tensor(x, dtype=torch.float32), torch.from_numpy(target.time), happened

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._types import FloatArray
 from ..checks import Flag, Number, Rule, Whole
 from ..registry import check_finite, register_model
 from ..target import Target
-from ._checks import Floats
 from ._partial import linear_predictor
 from ._steps import check_curve, step_values
 from ._subdistribution import fit_cause, subdistribution_incidence
@@ -89,7 +89,7 @@ class FineGray(Baseline):
         self.max_iter = max_iter
         self.preprocessor = preprocessor
 
-    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+    def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         events, names = range(1, self.n_events_ + 1), self._input_names()
         causes = {
             event: fit_cause(x, target, event, self.penalty, self.max_iter, names)
@@ -117,7 +117,7 @@ class FineGray(Baseline):
             check_curve("times", times, len(times))
             check_curve("baseline_", hazard, len(times))
 
-    def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         incidence = self._alone(x, times, event)
         if self.coherent:
             last = np.array([times.max()])
@@ -129,12 +129,12 @@ class FineGray(Baseline):
                 incidence[over[rows]] = self._stopped(x[over[rows]], times, event)
         return incidence
 
-    def _alone(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _alone(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         """Return the incidence by the regression of one event type, (n, n_times), whatever the others say."""
         eta = linear_predictor(x, self.center_, self.coef_[event])
         return subdistribution_incidence(self.baseline_[event], eta, times)
 
-    def _stopped(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _stopped(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         """Return the incidence of subjects whose total passes 1, stopped there; shape (n, n_times)."""
         grid = np.unique(np.concatenate([times for times, _ in self.baseline_.values()]))
         increments = {e: np.diff(self._alone(x, grid, e), axis=1, prepend=0.0) for e in self.coef_}

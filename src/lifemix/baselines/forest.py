@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import FloatArray, IndexArray
 from ..checks import Check, Jobs, Rule, Seed, Whole
 from ..errors import SettingError
 from ..registry import register_model
 from ..target import Target
-from ._checks import Floats
 from ._leaf_curves import LeafCurves
 from ._optional import optional_module
 from ._trees import Trees
@@ -154,7 +153,7 @@ class RandomSurvivalForest(Baseline):
         if self._trees.n_features > self._n_inputs:
             raise ValueError("the trees read more columns than there are")
 
-    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+    def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         ensemble = optional_module("sksurv.ensemble", "scikit-survival", "RandomSurvivalForest")
         times = self._times_of_splits(target)
         y = np.array(
@@ -177,7 +176,7 @@ class RandomSurvivalForest(Baseline):
             self._leaves(x), forest.estimators_samples_, place, target.event > 0, width
         )
 
-    def _times_of_splits(self, target: Target) -> Floats:
+    def _times_of_splits(self, target: Target) -> FloatArray:
         """Return the times that the splits see: where they are coarse, the number of the interval, from 1 on."""
         if self.split_times is None or self.split_times >= len(self.event_times_):
             return target.time
@@ -186,7 +185,7 @@ class RandomSurvivalForest(Baseline):
         )
         return np.asarray(1.0 + np.searchsorted(np.unique(ends), target.time), dtype=np.float64)
 
-    def _survival(self, x: Floats, times: Floats) -> Floats:
+    def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
         place = np.searchsorted(self.event_times_, times, side="right")
         survival = np.zeros((len(x), len(times)))
         for rows in chunks(len(x), max(len(times), len(self._trees))):
@@ -194,14 +193,14 @@ class RandomSurvivalForest(Baseline):
                 survival[rows] += self._curves.at(leaf, place)
         return np.minimum(survival / len(self._trees), 1.0)  # above 1 only by rounding
 
-    def _risk(self, x: Floats) -> Floats:
+    def _risk(self, x: FloatArray) -> FloatArray:
         mortality = np.zeros(len(x))
         for rows in chunks(len(x), len(self._trees)):
             for leaf in self._leaves(x[rows]):
                 mortality[rows] += self._trees.value.take(leaf)
         return mortality / len(self._trees)
 
-    def _leaves(self, x: Floats) -> NDArray[np.intp]:
+    def _leaves(self, x: FloatArray) -> IndexArray:
         """Return the leaf of each row in each tree, (n_trees, n); scikit-learn's trees read single precision."""
         with np.errstate(over="ignore"):  # infinity is above every threshold, as it should
             return self._trees.leaves(x.astype(np.float32))

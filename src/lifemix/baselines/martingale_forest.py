@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
+from .._types import Float32Array, FloatArray, IndexArray
 from ..checks import Jobs, Number, Rule, Seed, Whole
 from ..registry import check_finite, register_model
 from ..target import Target
-from ._checks import Floats
 from ._grid import check_grid, interval_ends
 from ._life_tables import Periods, incidences_from_hazards
 from ._risk_sets import ObservedRisk
@@ -128,7 +127,7 @@ class MartingaleForest(Baseline):
 
     # Fitting.
 
-    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+    def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         self.grid_ = interval_ends(target, self.n_intervals, "quantiles")
         single, scores = _single(x), _scores(target, weight, self.n_events_)
         generator = np.random.default_rng(self.random_state)
@@ -142,9 +141,7 @@ class MartingaleForest(Baseline):
         self._trees = Trees.join(trees)
         self._curves = self._life_tables(single, target, drawn)
 
-    def _life_tables(
-        self, x: NDArray[np.float32], target: Target, drawn: Any
-    ) -> NDArray[np.float32]:
+    def _life_tables(self, x: Float32Array, target: Target, drawn: Any) -> Float32Array:
         periods = Periods.of(target, self.grid_)
         number = self._trees.leaves_before
         starts = np.append(
@@ -160,23 +157,23 @@ class MartingaleForest(Baseline):
 
     # Prediction.
 
-    def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         return self._incidences(x, times)[event - 1]
 
-    def _incidences(self, x: Floats, times: Floats) -> Floats:
+    def _incidences(self, x: FloatArray, times: FloatArray) -> FloatArray:
         return from_zero(self.grid_, self._at_ends(x), times)
 
-    def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _net_survival(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         gained = np.diff(self._at_ends(x), axis=2, prepend=0.0)
         some = gained.sum(axis=0)
         left = np.maximum(1.0 - np.cumsum(some, axis=1), _TINY)
         through = left / np.concatenate([np.ones((len(x), 1)), left[:, :-1]], axis=1)
         return 1.0 - from_zero(self.grid_, net_incidence(through, gained[event - 1], some), times)
 
-    def _risk_times(self) -> Floats:
+    def _risk_times(self) -> FloatArray:
         return self.grid_  # between which the curves are linear
 
-    def _at_ends(self, x: Floats) -> Floats:
+    def _at_ends(self, x: FloatArray) -> FloatArray:
         """Return the incidences at the ends of the intervals, (events, n, intervals): the mean over trees."""
         number = self._trees.leaves_before
         total = np.zeros((len(x), self.n_events_, len(self.grid_)))
@@ -186,13 +183,13 @@ class MartingaleForest(Baseline):
         return np.minimum(np.moveaxis(total, 1, 0) / len(self._trees), 1.0)
 
 
-def _single(x: Floats) -> NDArray[np.float32]:
+def _single(x: FloatArray) -> Float32Array:
     """Return the numbers as scikit-learn's trees read them."""
     largest = np.finfo(np.float32).max
     return np.ascontiguousarray(np.clip(x, -largest, largest), dtype=np.float32)
 
 
-def _draw(generator: np.random.Generator, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
+def _draw(generator: np.random.Generator, weight: FloatArray) -> tuple[IndexArray, FloatArray]:
     """Return rows drawn with replacement, each once, and how much each counts."""
     count = np.bincount(
         generator.integers(len(weight), size=min(len(weight), _ROWS_OF_A_TREE)),
@@ -203,10 +200,10 @@ def _draw(generator: np.random.Generator, weight: Floats) -> tuple[NDArray[np.in
 
 
 def _grow(
-    x: NDArray[np.float32],
-    scores: Floats,
-    rows: NDArray[np.intp],
-    count: Floats,
+    x: Float32Array,
+    scores: FloatArray,
+    rows: IndexArray,
+    count: FloatArray,
     leaf: int,
     share: float,
     seed: int,
@@ -218,7 +215,7 @@ def _grow(
     return tree.feature, tree.threshold, tree.children_left, tree.children_right, value
 
 
-def _scores(target: Target, weight: Floats, n_events: int) -> Floats:
+def _scores(target: Target, weight: FloatArray, n_events: int) -> FloatArray:
     """Return the martingale residuals of each event type at several times, one column each."""
     columns = []
     for event in range(1, n_events + 1):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import FloatArray
 from ..errors import CovariateError
 from ..preprocessing import TableLike, shape_of
 from ..registry import register_model
 from ..target import Target
-from ._checks import Floats
 from ._risk_sets import ObservedRisk
 from ._steps import check_curve, step_values
 from .base import Baseline
@@ -59,7 +59,7 @@ class AalenJohansen(Baseline):
     def __init__(self) -> None:
         pass
 
-    def _fit(self, x: Floats, target: Target, weight: Floats) -> None:
+    def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         times = self.event_times_
         at_risk = ObservedRisk(times, target.time, target.entry).over_rows(weight)
         hazard = {}
@@ -86,20 +86,20 @@ class AalenJohansen(Baseline):
         for incidence in self.incidence_.values():
             check_curve("incidence_", incidence, n_times, high=1.0 + _ROUNDING)
 
-    def _survival(self, x: Floats, times: Floats) -> Floats:
+    def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
         return np.tile(step_values(self.event_times_, self.survival_, times, 1.0), (len(x), 1))
 
-    def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         return np.tile(
             step_values(self.event_times_, self.incidence_[event], times, 0.0), (len(x), 1)
         )
 
-    def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _net_survival(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         return np.tile(
             step_values(self.event_times_, self.net_survival_[event], times, 1.0), (len(x), 1)
         )
 
-    def preprocess(self, X: TableLike) -> Floats:
+    def preprocess(self, X: TableLike) -> FloatArray:
         """Return a matrix without columns: only the number of rows matters.
 
         Parameters
@@ -120,7 +120,7 @@ class AalenJohansen(Baseline):
             )
         return np.empty((rows, 0))
 
-    def _learn_matrix(self, X: TableLike) -> Floats:
+    def _learn_matrix(self, X: TableLike) -> FloatArray:
         return np.empty((shape_of(X)[0], 0))
 
 

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import IndexArray
 from ..errors import CovariateError
 from ..preprocessing.identifiers import identifier_kind
 from ..preprocessing.reading import ColumnData, TableData
@@ -155,7 +155,7 @@ def _filled(missing: float, by: str) -> str:
     return f"; missing: {by}, and an indicator" if missing else ""
 
 
-def _level_counts(column: ColumnData) -> NDArray[np.intp]:
+def _level_counts(column: ColumnData) -> IndexArray:
     codes = column.coded[0]
     return np.bincount(codes[codes >= 0], minlength=len(column.levels))
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._types import BoolArray, FloatArray, IntArray
 from ..errors import CovariateError, SettingError, TargetError
 from ..events import names_of_labels
 from ..target import make_target
@@ -91,7 +92,7 @@ class EventCodes:
         found = _given(labels, column, censored) if censored else _guess(labels, column)
         return cls(tuple(found), tuple(label for label in labels if label not in found))
 
-    def encode(self, values: pd.Series[Any], column: str) -> NDArray[np.int64]:
+    def encode(self, values: pd.Series[Any], column: str) -> IntArray:
         """Return one code per row."""
         code = dict.fromkeys(self.censored, 0) | {
             label: number for number, label in enumerate(self.types, 1)
@@ -113,7 +114,7 @@ class EventCodes:
 
 def read_target(
     table: TableFile, options: TableOptions, codes: EventCodes | None = None
-) -> tuple[NDArray[np.bool_], NDArray[np.void], EventCodes]:
+) -> tuple[BoolArray, NDArray[np.void], EventCodes]:
     """Return which rows have an outcome, their target, and the event codes (learned where none are given)."""
     if options.time is None or options.event is None:
         raise SettingError("name the columns of the time and the event: --time and --event.")
@@ -157,9 +158,7 @@ def read_target(
     return rows, y, codes
 
 
-def read_times(
-    frame: pd.DataFrame, column: str, option: str, options: TableOptions
-) -> NDArray[np.float64]:
+def read_times(frame: pd.DataFrame, column: str, option: str, options: TableOptions) -> FloatArray:
     """Return a column of the outcome as numbers, NaN where missing; dates count from the origin."""
     values = frame[column]
     if pd.api.types.is_timedelta64_dtype(values.dtype):
@@ -248,7 +247,7 @@ def _origin(frame: pd.DataFrame, options: TableOptions) -> Any:
 
 def _time_since_origin(
     frame: pd.DataFrame, column: str, option: str, options: TableOptions
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Return a column of dates as times since the origin, NaN if missing."""
     if options.origin is None:
         raise TargetError(
@@ -295,7 +294,7 @@ def _subjects(frame: pd.DataFrame, column: str | None) -> NDArray[np.object_]:
     return values.map(_label_text).to_numpy(dtype=object)
 
 
-def _refuse_negative(time: NDArray[np.float64], column: str) -> None:
+def _refuse_negative(time: FloatArray, column: str) -> None:
     bad = np.flatnonzero(time < 0)
     if len(bad):
         raise TargetError(

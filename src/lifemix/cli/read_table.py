@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from .._types import BoolArray
 from ..errors import InputError, MissingExtraError
 from ..files import atomic_write
 from .paths import STANDARD_INPUT, table_suffix
@@ -115,7 +115,7 @@ def csv_options(source: Source, options: TableOptions) -> dict[str, Any]:
     }
 
 
-def looks_like_numbers(texts: Sequence[str]) -> NDArray[np.bool_]:
+def looks_like_numbers(texts: Sequence[str]) -> BoolArray:
     """Return which texts are numbers with any decimal mark, thousands separator, currency or percent sign."""
     return np.array(
         [_NUMBER.fullmatch(text.strip(_SIGNS)) is not None for text in texts], dtype=bool

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from rich.markup import escape
 
+from .._types import FloatArray
 from ..errors import TargetError
 from ..target import Target
 from .output import Screen
@@ -19,7 +19,6 @@ from .table_options import TableOptions
 
 __all__ = ["is_path", "recognise_start_stop", "say_paths_done", "show_paths"]
 
-Floats = NDArray[np.float64]
 _FOLLOWS = 0.8  # share of the later rows that begin where the row before ended
 _LATER = 0.1  # least share of rows that are not a subject's first
 
@@ -44,7 +43,7 @@ def recognise_start_stop(frame: pd.DataFrame, options: TableOptions) -> TableOpt
     return options
 
 
-def is_path(start: Floats, stop: Floats, subject: pd.Series[Any]) -> bool:
+def is_path(start: FloatArray, stop: FloatArray, subject: pd.Series[Any]) -> bool:
     """Tell whether every row of a subject but its first begins where the one before ended, and the first at 0."""
     if not (start < stop).all():
         return False
@@ -56,7 +55,7 @@ def is_path(start: Floats, stop: Floats, subject: pd.Series[Any]) -> bool:
     return bool((start[order][1:] == stop[order][:-1])[later[1:]].all())
 
 
-def _refuse_likely(start: Floats, stop: Floats, name: str, options: TableOptions) -> None:
+def _refuse_likely(start: FloatArray, stop: FloatArray, name: str, options: TableOptions) -> None:
     later = start > 0
     if not (start < stop).all() or later.mean() < _LATER or (start == 0).sum() < 2:
         return

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._types import FloatArray
 from ..errors import CovariateError, SettingError
 from ..target import make_target
 from .base import Dataset
@@ -15,7 +16,6 @@ from .synthetic_truth import LIMIT, SyntheticTruth
 
 __all__ = ["load_synthetic", "make_synthetic", "synthetic_means"]
 
-Floats = NDArray[np.float64]
 
 # Maximum likelihood estimates from the true times of the original file (largest standard error 0.08).
 _GAMMA_1 = np.array([4.388, 1.012, 5.524, 7.847])
@@ -152,15 +152,15 @@ def load_synthetic(path: str | PathLike[str]) -> Dataset:
     )
 
 
-def synthetic_means(x: Floats) -> Floats:
+def synthetic_means(x: FloatArray) -> FloatArray:
     """Return the means m_1, m_2 of the two exponential times for covariates ``x`` (n, 12), of shape (n, 2)."""
     square = (x[:, :4] @ _GAMMA_3) ** 2
     return np.column_stack([square + x[:, 4:8] @ _GAMMA_1, square + x[:, 8:] @ _GAMMA_2])
 
 
-def _draw(n: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+def _draw(n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return covariates (n, 12), the mean of each event's exponential (n, 2) and both times (n, 2)."""
-    accepted: list[tuple[Floats, Floats, Floats]] = []
+    accepted: list[tuple[FloatArray, FloatArray, FloatArray]] = []
     missing = n
     while missing > 0:
         x = rng.standard_normal((2 * missing + 10, 12))  # about 62 % are accepted

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._types import FloatArray
 from ..errors import SettingError
 
 __all__ = ["LIMIT", "SyntheticTruth"]
 
-Floats = NDArray[np.float64]
 
 LIMIT = 200.0  # draws in which either event would come later are rejected
 
@@ -47,7 +47,7 @@ class SyntheticTruth:
         Whether the times are rounded to integers.
     """
 
-    means: Floats  # (n, 2)
+    means: FloatArray  # (n, 2)
     y: NDArray[np.void]
     is_rounded: bool = False
 
@@ -56,35 +56,35 @@ class SyntheticTruth:
         """The distribution of the times rounded to integers."""
         return replace(self, is_rounded=True)
 
-    def survival(self, times: ArrayLike) -> Floats:
+    def survival(self, times: ArrayLike) -> FloatArray:
         """Return P(no event by t | x)."""
         return self.net_survival(times, 1) * self.net_survival(times, 2)
 
-    def net_survival(self, times: ArrayLike, event: int) -> Floats:
+    def net_survival(self, times: ArrayLike, event: int) -> FloatArray:
         """Return P(T_event > t | x), as if the other event did not exist."""
         rate, _ = self._rates(event)
         t = self._clip(times)
-        survival: Floats = (
+        survival: FloatArray = (
             np.exp(-rate * t) * np.expm1(rate * (t - LIMIT)) / np.expm1(-rate * LIMIT)
         )
         return survival
 
-    def cumulative_incidence(self, times: ArrayLike, event: int) -> Floats:
+    def cumulative_incidence(self, times: ArrayLike, event: int) -> FloatArray:
         """Return P(T <= t, the event is this one | x)."""
         rate, other = self._rates(event)
         t = self._clip(times)
         total = rate + other
         both = -rate / total * np.expm1(-total * t) + np.exp(-other * LIMIT) * np.expm1(-rate * t)
-        incidence: Floats = both / (np.expm1(-rate * LIMIT) * np.expm1(-other * LIMIT))
+        incidence: FloatArray = both / (np.expm1(-rate * LIMIT) * np.expm1(-other * LIMIT))
         return incidence
 
-    def _rates(self, event: int) -> tuple[Floats, Floats]:
+    def _rates(self, event: int) -> tuple[FloatArray, FloatArray]:
         if event not in (1, 2):
             raise SettingError(f"event must be 1 or 2; got {event!r}.")
         rates = 1.0 / self.means
         return rates[:, [event - 1]], rates[:, [2 - event]]
 
-    def _clip(self, times: ArrayLike) -> Floats:
+    def _clip(self, times: ArrayLike) -> FloatArray:
         """Return times as a row vector, clipped to where survival is between 0 and 1."""
         t = np.atleast_1d(np.asarray(times, dtype=np.float64))[None, :]
         if self.is_rounded:

@@ -7,15 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
+from .._types import FloatArray
 from ..checks import Seed, Whole, check_event
 from .base import SurvivalDistribution
 
 __all__ = ["AverageDistribution"]
-
-Floats = NDArray[np.float64]
 
 
 class AverageDistribution(SurvivalDistribution):
@@ -96,7 +95,7 @@ class AverageDistribution(SurvivalDistribution):
             )
         return type(self)(nets, torch.log_softmax(log_weights, dim=1), self._since)
 
-    def cumulative_incidences(self, t: ArrayLike) -> Floats:
+    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative incidence of every event type.
 
         Parameters

@@ -9,16 +9,16 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
+from .._types import FloatArray
 from ..checks import check_event, check_shares, check_times
 from ..errors import InputError
 from .root import invert
 
 __all__ = ["SurvivalDistribution"]
 
-Floats = NDArray[np.float64]
 _CHUNK = 1 << 21  # numbers in the largest temporary array
 _LAST_TIME = 1e300
 _CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
@@ -78,7 +78,7 @@ class SurvivalDistribution(ABC):
         """
 
     @abstractmethod
-    def cumulative_incidences(self, t: ArrayLike) -> Floats:
+    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative incidence of every event type.
 
         Parameters
@@ -169,7 +169,7 @@ class SurvivalDistribution(ABC):
         title = f"{type(self).__name__} of {len(self):,} rows; the times by which these shares have had the event:"
         return f"<p>{title}</p>{table.to_html()}"
 
-    def survival(self, t: ArrayLike) -> Floats:
+    def survival(self, t: ArrayLike) -> FloatArray:
         """Return the survival function ``S(t)``, the probability of no event up to t.
 
         Parameters
@@ -184,7 +184,7 @@ class SurvivalDistribution(ABC):
         """
         return self._by_time(t, lambda part, times: torch.exp(part._log_survival_since(times)))
 
-    def cumulative_hazard(self, t: ArrayLike) -> Floats:
+    def cumulative_hazard(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative hazard ``H(t) = -log S(t)``.
 
         Parameters
@@ -199,7 +199,7 @@ class SurvivalDistribution(ABC):
         """
         return self._by_time(t, lambda part, times: -part._log_survival_since(times))
 
-    def pdf(self, t: ArrayLike) -> Floats:
+    def pdf(self, t: ArrayLike) -> FloatArray:
         """Return the density ``f(t) = -dS/dt``, per unit of time.
 
         Parameters
@@ -221,7 +221,7 @@ class SurvivalDistribution(ABC):
 
         return self._by_time(t, density)
 
-    def hazard(self, t: ArrayLike) -> Floats:
+    def hazard(self, t: ArrayLike) -> FloatArray:
         """Return the hazard ``h(t) = f(t) / S(t)``, per unit of time.
 
         Parameters
@@ -241,7 +241,7 @@ class SurvivalDistribution(ABC):
 
         return self._by_time(t, rate)
 
-    def quantile(self, q: ArrayLike) -> Floats:
+    def quantile(self, q: ArrayLike) -> FloatArray:
         """Return quantiles: the times by which a share q has had the event.
 
         Parameters
@@ -266,7 +266,7 @@ class SurvivalDistribution(ABC):
         result[:, order] = self._by_chunk(solve, len(shares))
         return result
 
-    def cure_fraction(self) -> Floats:
+    def cure_fraction(self) -> FloatArray:
         """Return the probability that the event never happens: S at infinity.
 
         It is above 0 with ``cure=True``, and for distributions that leave some without the event by themselves, such as
@@ -286,7 +286,7 @@ class SurvivalDistribution(ABC):
 
         return self._by_chunk(share, 1)[:, 0]
 
-    def median(self) -> Floats:
+    def median(self) -> FloatArray:
         """Return the median of each row.
 
         Returns
@@ -296,7 +296,7 @@ class SurvivalDistribution(ABC):
         """
         return self.quantile(0.5)[:, 0]
 
-    def mean(self) -> Floats:
+    def mean(self) -> FloatArray:
         """Return the mean of each row.
 
         Returns
@@ -306,7 +306,7 @@ class SurvivalDistribution(ABC):
         """
         return self._by_chunk(lambda part: part._mean(), 1)[:, 0]
 
-    def rmst(self, t: ArrayLike) -> Floats:
+    def rmst(self, t: ArrayLike) -> FloatArray:
         """Return the restricted mean survival time ``E min(T, t)``.
 
         Parameters
@@ -322,7 +322,7 @@ class SurvivalDistribution(ABC):
         result = self._by_time(t, lambda part, times: part._rmst(times))
         return result[:, 0] if np.ndim(t) == 0 else result
 
-    def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> Floats:
+    def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> FloatArray:
         """Return ``F_m(t)``, the probability that the event m comes first and by time t.
 
         With all event types, ``sum_m F_m(t) + S(t) = 1``.
@@ -367,7 +367,7 @@ class SurvivalDistribution(ABC):
             raise InputError(f"of must be one of {list(_CURVES)}; got {of!r}.")
         if columns is not None and len(columns) != len(self):
             raise InputError(f"columns must name every row ({len(self)}); got {len(columns)}.")
-        values: Floats = getattr(self, of)(t)
+        values: FloatArray = getattr(self, of)(t)
         times = pd.Index(np.atleast_1d(np.asarray(t, dtype=np.float64)), name="time")
         names = pd.RangeIndex(len(self)) if columns is None else pd.Index(columns)
         return pd.DataFrame(values.T, index=times, columns=names)
@@ -433,14 +433,14 @@ class SurvivalDistribution(ABC):
         slope = torch.exp(part._log_pdf(t) - survival + x) / cumulative_hazard  # d log H / d log t
         return torch.log(cumulative_hazard)[:, 0], slope[:, 0]
 
-    def _by_time(self, t: ArrayLike, function: Callable[[Self, Tensor], Tensor]) -> Floats:
+    def _by_time(self, t: ArrayLike, function: Callable[[Self, Tensor], Tensor]) -> FloatArray:
         times = torch.as_tensor(check_times(t, "t"))[None]
         return self._by_chunk(
             lambda part: function(part, times.expand(len(part), -1)), times.shape[1]
         )
 
     @torch.no_grad()
-    def _by_chunk(self, function: Callable[[Self], Tensor], n_values: int) -> Floats:
+    def _by_chunk(self, function: Callable[[Self], Tensor], n_values: int) -> FloatArray:
         """Apply a function to groups of rows, a bounded number of values at a time, and join what comes out."""
         size = max(1, _CHUNK // max(1, n_values * self._width))
         if len(self) <= size:

@@ -10,9 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
+from .._types import FloatArray, IntArray
 from ..checks import Seed, Whole, check_event, check_times
 from ..errors import InputError
 from ..primitives import Mixture, Primitive
@@ -27,7 +28,6 @@ from .single import MixtureDistribution
 
 __all__ = ["CompetingDistribution"]
 
-Floats = NDArray[np.float64]
 _CHUNK = 1 << 20  # numbers of all events, members and times in one pass
 _MORE_POINTS = 64  # than times, at which the curves are looked at
 _FAST_CHUNK = 1 << 17  # numbers that stay in the processor's cache
@@ -106,7 +106,7 @@ class CompetingDistribution(ComponentDistribution):
         )
 
     @torch.no_grad()
-    def cumulative_incidences(self, t: ArrayLike) -> Floats:
+    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative incidence of every event type, for the cost of one.
 
         Parameters
@@ -128,7 +128,7 @@ class CompetingDistribution(ComponentDistribution):
         return result
 
     @torch.no_grad()
-    def own_incidences(self, t: ArrayLike) -> Floats:
+    def own_incidences(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative incidence of every event type at times of its own.
 
         Of many event types that is far less work than all of them at all of these times; the result is the same to
@@ -181,7 +181,7 @@ class CompetingDistribution(ComponentDistribution):
         )
 
     @torch.no_grad()
-    def survival(self, t: ArrayLike) -> Floats:  # noqa: D102, inherited
+    def survival(self, t: ArrayLike) -> FloatArray:  # noqa: D102, inherited
         if self._since is not None:
             return super().survival(t)
         times = check_times(t, "t")
@@ -199,7 +199,7 @@ class CompetingDistribution(ComponentDistribution):
         return result.numpy()
 
     @torch.no_grad()
-    def sample(self, n: int, random_state: int | None = None) -> tuple[Floats, NDArray[np.int64]]:
+    def sample(self, n: int, random_state: int | None = None) -> tuple[FloatArray, IntArray]:
         """Draw first events.
 
         Parameters
@@ -289,7 +289,7 @@ class CompetingDistribution(ComponentDistribution):
         """Return the mixtures ``[events, members x rows, k]``."""
         return self._mixtures.map(lambda values: values.flatten(0, 1).transpose(0, 1).contiguous())
 
-    def _incidences(self, times: Floats) -> Tensor:
+    def _incidences(self, times: FloatArray) -> Tensor:
         """Return ``[events, rows, times]``, given survival to ``since``."""
         if self._since is not None:
             return self._adaptive_incidences(torch.as_tensor(times))

@@ -6,23 +6,23 @@ from functools import cache
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import NDArray
+
+from .._types import FloatArray
 
 __all__ = ["OWN_NODES", "gauss", "integrals", "lobatto"]
 
-Floats = NDArray[np.float64]
 OWN_NODES = 12  # of a polynomial that is integrated to any end
 
 
 @cache
-def gauss(count: int) -> tuple[Floats, Floats]:
+def gauss(count: int) -> tuple[FloatArray, FloatArray]:
     """Return nodes and weights of Gauss's rule on (0, 1)."""
     nodes, weights = legendre.leggauss(count)
     return (nodes + 1) / 2, weights / 2
 
 
 @cache
-def lobatto(inner: int) -> tuple[Floats, Floats]:
+def lobatto(inner: int) -> tuple[FloatArray, FloatArray]:
     """Return nodes and weights of Lobatto's rule on [0, 1], which are the two ends and ``inner`` between them."""
     highest = np.r_[np.zeros(inner + 1), 1.0]
     nodes = np.r_[-1.0, np.sort(legendre.legroots(legendre.legder(highest)).real), 1.0]
@@ -30,7 +30,7 @@ def lobatto(inner: int) -> tuple[Floats, Floats]:
     return (nodes + 1) / 2, weights / 2
 
 
-def integrals(ends: Floats) -> Floats:
+def integrals(ends: FloatArray) -> FloatArray:
     """Return weights of integrals from 0 to ends, which count as 0 or 1 outside, of polynomials through the nodes."""
     places = gauss(OWN_NODES)[0]
     basis = np.linalg.inv(

@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
+from .._types import FloatArray
 from ..checks import Seed, Whole, check_event, check_times
 from ..primitives import Mixture, Weibull
 from .base import SurvivalDistribution
@@ -16,8 +17,6 @@ from .competing import CompetingDistribution
 from .single import MixtureDistribution
 
 __all__ = ["GridDistribution"]
-
-Floats = NDArray[np.float64]
 
 
 class GridDistribution(SurvivalDistribution):
@@ -70,9 +69,9 @@ class GridDistribution(SurvivalDistribution):
     @classmethod
     def of(
         cls,
-        times: Floats,
-        incidences: Floats,
-        nets: Floats | None = None,
+        times: FloatArray,
+        incidences: FloatArray,
+        nets: FloatArray | None = None,
         tail: SurvivalDistribution | None = None,
     ) -> GridDistribution:
         """Return the distributions with curves given at positive times.
@@ -144,7 +143,7 @@ class GridDistribution(SurvivalDistribution):
         return GridDistribution(self._times, 1.0 - own, own, self._tail.net(event), self._since)
 
     @torch.no_grad()
-    def cumulative_incidences(self, t: ArrayLike) -> Floats:
+    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative incidence of every event type.
 
         Parameters

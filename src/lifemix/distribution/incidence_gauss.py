@@ -15,9 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from .._types import FloatArray
 from ..primitives import Mixture, Weibull
 from .gauss_nodes import gauss, lobatto
 from .own_incidence import OwnRule
@@ -25,7 +25,6 @@ from .weibull_rates import AT_ONCE, LOWEST_POWER, WeibullRates
 
 __all__ = ["LEVELS", "WIDTHS", "GaussRule", "Level", "incidences_by_gauss"]
 
-Floats = NDArray[np.float64]
 _TINY = 1e-300  # in place of 0 under a fraction
 _ROWS, _FEWEST_POINTS = 128, 24  # that are looked at together, if they can be
 _LARGEST_EXPONENT = 600.0  # of numbers that do not overflow
@@ -76,7 +75,7 @@ LEVELS = (
 )
 
 
-def _between(width: float, shape: float) -> tuple[Floats, Floats]:
+def _between(width: float, shape: float) -> tuple[FloatArray, FloatArray]:
     """Return nodes and weights of an interval from 0, both ends included; a wide one is cut into several."""
     pieces = max(1, int(np.ceil(width * shape / _MOST_WIDTH)))
     part = width / pieces
@@ -94,7 +93,7 @@ def _between(width: float, shape: float) -> tuple[Floats, Floats]:
 class _Part:
     """The rule between some times, the first of which is where it begins; with ``own``, from the origin on."""
 
-    def __init__(self, log_times: Floats, level: Level, own: int = 0) -> None:
+    def __init__(self, log_times: FloatArray, level: Level, own: int = 0) -> None:
         between = [_between(width, level.shape) for width in np.diff(log_times)]
         inner = [low + nodes[1:-1] for low, (nodes, _) in zip(log_times, between, strict=False)]
         n_nodes = own + sum(map(len, inner))
@@ -135,7 +134,7 @@ class GaussRule:
     size: points that are looked at together, so that the memory stays in the cache.
     """
 
-    def __init__(self, times: Floats, level: Level, size: int = 256) -> None:
+    def __init__(self, times: FloatArray, level: Level, size: int = 256) -> None:
         log_times = np.log(times)
         step = max(1, size // 3)
         ends = [*range(min(step, len(times)) - 1, len(times) - 1, step), len(times) - 1]
@@ -184,7 +183,7 @@ def _rule(times: bytes, shape: tuple[int, ...], level: Level, size: int) -> Gaus
     return GaussRule(at, level, size) if len(shape) == 1 else OwnRule(at, level.nodes, level.shape)
 
 
-def incidences_by_gauss(mixtures: Mixture, times: Floats, out: Tensor) -> Tensor:
+def incidences_by_gauss(mixtures: Mixture, times: FloatArray, out: Tensor) -> Tensor:
     """Write the incidences of the rows that are within the limits of a level; return the numbers of the others.
 
     mixtures: ``[events, rows, k]``; out: ``[events, rows, times]``; times above 0: ascending ones that all events

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from .._types import FloatArray
 from ..primitives import Mixture
 from .incidence import adaptive_incidence
 from .incidence_gauss import incidences_by_gauss
@@ -19,7 +19,6 @@ from .scales import Scales
 
 __all__ = ["IncidenceGrid", "incidences_at", "net_survivals"]
 
-Floats = NDArray[np.float64]
 _WIDEST = 0.07  # of a panel between two times
 _MOST_PANELS = 128  # between two times
 _GROWTH, _EARLY_PANELS = 1.12, 34  # panels before the first time, each wider than the next
@@ -56,7 +55,7 @@ def _mixed(mixtures: Mixture, curves: Tensor) -> Tensor:
     return torch.bmm(weights.flatten(0, 1)[:, None], curves).view(*weights.shape[:2], -1)
 
 
-def incidences_at(times: Floats, mixtures: Mixture) -> Tensor:
+def incidences_at(times: FloatArray, mixtures: Mixture) -> Tensor:
     """Return the incidences, ``[events, rows, times]``; mixtures: ``[events, rows, k]``.
 
     times: above 0, ascending ones that all events share, or ``[events, times]``.
@@ -86,7 +85,7 @@ class IncidenceGrid:
         The panels at whose ends the times are.
     """
 
-    def __init__(self, times: Floats) -> None:
+    def __init__(self, times: FloatArray) -> None:
         at = np.log(times)
         early = at[0] - np.cumsum(_WIDEST * _GROWTH ** np.arange(_EARLY_PANELS))[::-1]
         beginnings = np.r_[early[-1], at[:-1]]

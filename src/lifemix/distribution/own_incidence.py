@@ -6,15 +6,14 @@ import itertools
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from .._types import FloatArray
 from .gauss_nodes import OWN_NODES, gauss, integrals
 from .weibull_rates import AT_ONCE, LOWEST_POWER, WeibullRates
 
 __all__ = ["OWN_WIDTH", "OwnRule"]
 
-Floats = NDArray[np.float64]
 OWN_WIDTH = 1.85  # the largest product of shape and distance that the nodes are enough for
 
 
@@ -24,7 +23,7 @@ class OwnRule:
     Between the first and the last of all times the rates are interpolated by polynomials through common nodes.
     """
 
-    def __init__(self, times: Floats, nodes: int, shape: float) -> None:
+    def __init__(self, times: FloatArray, nodes: int, shape: float) -> None:
         log_times = np.log(times)
         first, width = log_times.min(), np.ptp(log_times)
         own, weights = gauss(nodes)

@@ -6,16 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
+from .._types import FloatArray
 from ..checks import Seed, Whole, check_event, check_times
 from ..primitives import Mixture, Primitive
 from .components import ComponentDistribution
 
 __all__ = ["MixtureDistribution"]
 
-Floats = NDArray[np.float64]
 _FAST_CHUNK = 1 << 17  # numbers that stay in the processor's cache
 
 
@@ -59,7 +59,7 @@ class MixtureDistribution(ComponentDistribution):
         return 1
 
     @property
-    def weights(self) -> Floats:
+    def weights(self) -> FloatArray:
         """The weights of the components, ``(n_rows, k)``; after ``given(s)``, among those who survived to s."""
         if self._since is None:
             return self._mixture.log_weights.exp().numpy()
@@ -87,7 +87,7 @@ class MixtureDistribution(ComponentDistribution):
         check_event(event, 1)
         return self
 
-    def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> Floats:
+    def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> FloatArray:
         """Return the probability of the event up to t: ``1 - S(t)``.
 
         Parameters
@@ -109,7 +109,7 @@ class MixtureDistribution(ComponentDistribution):
 
         return self._by_time(t, incidence)
 
-    def cumulative_incidences(self, t: ArrayLike) -> Floats:
+    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative incidence of every event type, which is one.
 
         Parameters
@@ -125,7 +125,7 @@ class MixtureDistribution(ComponentDistribution):
         return self.cumulative_incidence(t)[None]
 
     @torch.no_grad()
-    def sample(self, n: int, random_state: int | None = None) -> Floats:
+    def sample(self, n: int, random_state: int | None = None) -> FloatArray:
         """Draw times.
 
         Parameters
@@ -183,7 +183,7 @@ class MixtureDistribution(ComponentDistribution):
         return mixture.log_mix(mixture.components.log_survival_and_slope(x[..., None])[0])
 
     @torch.no_grad()
-    def survival(self, t: ArrayLike) -> Floats:  # noqa: D102, inherited
+    def survival(self, t: ArrayLike) -> FloatArray:  # noqa: D102, inherited
         if self._since is not None:
             return super().survival(t)
         times = check_times(t, "t")

@@ -13,6 +13,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from .._types import FloatArray
 from ..checks import check_times, check_weight
 from ..distribution import CompetingDistribution, MixtureDistribution
 from ..encoders import SequenceEncoder
@@ -38,7 +39,6 @@ from .settings import RULES, check_combinations
 
 __all__ = ["DeepSurvivalMachines"]
 
-Floats = NDArray[np.float64]
 _FEW_EVENTS = 4  # event types that are scored one after the other
 
 
@@ -464,7 +464,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         return self.network_.distribution(matrix)
 
     @overload
-    def predict_survival_function(self, X: TableLike, times: ArrayLike) -> Floats: ...
+    def predict_survival_function(self, X: TableLike, times: ArrayLike) -> FloatArray: ...
 
     @overload
     def predict_survival_function(
@@ -474,12 +474,12 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     @overload
     def predict_survival_function(
         self, X: TableLike, times: None = None, *, return_array: Literal[True]
-    ) -> Floats: ...
+    ) -> FloatArray: ...
 
     @overload
     def predict_survival_function(
         self, X: TableLike, times: ArrayLike, return_std: Literal[True]
-    ) -> tuple[Floats, Floats]: ...
+    ) -> tuple[FloatArray, FloatArray]: ...
 
     def predict_survival_function(
         self,
@@ -488,7 +488,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         return_std: bool = False,
         *,
         return_array: bool = False,
-    ) -> Floats | NDArray[np.object_] | tuple[Floats, Floats]:
+    ) -> FloatArray | NDArray[np.object_] | tuple[FloatArray, FloatArray]:
         """Return ``P(T > t | x)``, T the time of the first event of any type.
 
         Parameters
@@ -529,33 +529,33 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         )
         return members.mean(0), members.std(0)
 
-    def _survival_curves(self, x: Floats) -> Callable[[Floats], Floats]:
+    def _survival_curves(self, x: FloatArray) -> Callable[[FloatArray], FloatArray]:
         return self.network_.distribution(x).survival
 
-    def _survival(self, x: Floats, times: Floats) -> Floats:
+    def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
         return self.network_.distribution(x).survival(times)
 
-    def _incidence(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         return self.network_.distribution(x).cumulative_incidence(times, event)
 
-    def _incidences(self, x: Floats, times: Floats) -> Floats:
+    def _incidences(self, x: FloatArray, times: FloatArray) -> FloatArray:
         return self.network_.distribution(x).cumulative_incidences(times)
 
-    def _net_survival(self, x: Floats, times: Floats, event: int) -> Floats:
+    def _net_survival(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         return self.network_.distribution(x).net(event).survival(times)
 
     def _conditional(
-        self, x: Floats, since: Floats, times: Floats, event: int | None
-    ) -> tuple[Floats, Floats | None]:
+        self, x: FloatArray, since: FloatArray, times: FloatArray, event: int | None
+    ) -> tuple[FloatArray, FloatArray | None]:
         given = self.network_.distribution(x).given(since)
         return given.survival(times), None if event is None else given.cumulative_incidence(
             times, event
         )
 
-    def _risk(self, x: Floats) -> Floats:
+    def _risk(self, x: FloatArray) -> FloatArray:
         return -self.network_.distribution(x).rmst(self.last_event_time_)
 
-    def transform(self, X: TableLike) -> Floats:
+    def transform(self, X: TableLike) -> FloatArray:
         """Return the learned representation.
 
         Parameters
@@ -653,7 +653,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         refuse_unknown_types(target.event, self.n_events_, "y")
         return self._score(matrix, target)
 
-    def _score(self, matrix: Floats, target: Target) -> float:
+    def _score(self, matrix: FloatArray, target: Target) -> float:
         self._warn_of_training_subjects(target)
         distribution, train = self.network_.distribution(matrix), self.training_target_
         if self.n_events_ <= _FEW_EVENTS:

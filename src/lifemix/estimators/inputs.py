@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 from torch import Tensor
 
+from .._types import FloatArray
 from ..checks import check_same_rows, check_weight
 from ..errors import CovariateError, InputError, SettingError, TargetError
 from ..event_coding import no_censored_row, refuse_missing_types, refuse_unknown_types
@@ -27,14 +28,13 @@ __all__ = [
     "validation_rows",
 ]
 
-Floats = NDArray[np.float64]
 _ROWS_AT_ONCE = 2**12
 _LARGEST = 1e30  # leaves room below the largest float32 for sums over columns
 
 
 def training_rows(
     X: TableLike, y: TargetLike, sample_weight: ArrayLike | None, t_max: float | None
-) -> tuple[Any, Target, Floats]:
+) -> tuple[Any, Target, FloatArray]:
     """Return the table, the target and the case weights of the rows that count: those of positive weight."""
     X = as_input(X)
     target = read_target(X, y)

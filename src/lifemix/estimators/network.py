@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from .._types import FloatArray
 from ..distribution import CompetingDistribution, MixtureDistribution
 from ..errors import CovariateError, ModelFileError
 from ..likelihood import contributions
@@ -24,7 +24,6 @@ from .timescale import TimeScale
 
 __all__ = ["FittedNetwork", "check_layout"]
 
-Floats = NDArray[np.float64]
 _ROWS_AT_ONCE = 1 << 13  # rows of all members together that pass the network at once
 _LIKELIHOOD_ROWS_AT_ONCE = (
     1 << 12
@@ -149,7 +148,7 @@ class FittedNetwork:
             return [replace(self, parameters=row) for row in self.parameters.split(1)]
         return [replace(self, architectures=(one,), parameters=row) for one, row in self._pairs()]
 
-    def represent(self, matrix: Floats) -> Floats:
+    def represent(self, matrix: FloatArray) -> FloatArray:
         """Return the representation; the members' are side by side.
 
         Parameters
@@ -167,7 +166,7 @@ class FittedNetwork:
         )
         return parts.transpose(0, 1).flatten(1).double().numpy()
 
-    def mixtures(self, matrix: Floats) -> Mixture:
+    def mixtures(self, matrix: FloatArray) -> Mixture:
         """Return the members' mixtures in the model's unit of time.
 
         Parameters
@@ -192,7 +191,7 @@ class FittedNetwork:
             _refuse_degenerate(components)
         return Mixture(torch.log_softmax(log_weights, dim=-1), components)
 
-    def distribution(self, matrix: Floats) -> MixtureDistribution | CompetingDistribution:
+    def distribution(self, matrix: FloatArray) -> MixtureDistribution | CompetingDistribution:
         """Return one distribution per row, in the user's unit of time.
 
         Parameters
@@ -216,7 +215,7 @@ class FittedNetwork:
             Mixture(side_by_side.log_weights - np.log(len(self)), side_by_side.components)
         )
 
-    def log_likelihood(self, matrix: Floats, target: Target, weight: Floats) -> float:
+    def log_likelihood(self, matrix: FloatArray, target: Target, weight: FloatArray) -> float:
         """Return the weighted sum over rows of the log-likelihood of the averaged joint distribution.
 
         Parameters
@@ -240,7 +239,7 @@ class FittedNetwork:
         )
 
     @torch.no_grad()
-    def _log_likelihood(self, matrix: Floats, target: Target, weight: Floats) -> float:
+    def _log_likelihood(self, matrix: FloatArray, target: Target, weight: FloatArray) -> float:
         mixtures, observed = self.mixtures(matrix), self.scale.observe(target, weight)
         by_member = contributions(
             mixtures, observed.take(torch.arange(len(target)).expand(len(self), -1))
@@ -256,7 +255,9 @@ class FittedNetwork:
 
     @torch.no_grad()
     def _apply(
-        self, matrix: Floats, function: Callable[[Architecture, dict[str, Tensor], Tensor], Tensor]
+        self,
+        matrix: FloatArray,
+        function: Callable[[Architecture, dict[str, Tensor], Tensor], Tensor],
     ) -> Tensor:
         """Apply a function of the network to all rows; return the results, ``[members, rows, ...]``."""
         x, device = single_precision(matrix), self._device()

@@ -19,6 +19,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from .._types import Float32Array, FloatArray, IndexArray
 from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError
 from ..likelihood import Observations
@@ -60,20 +61,18 @@ OWN_SETTINGS = (
 """The options that may differ between models that train together."""
 
 Value = TypeVar("Value")
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Inputs, target and case weights; the last ``n_given`` rows were given by the user to be held out."""
 
-    matrix: NDArray[np.float32]  # [rows, inputs]
+    matrix: Float32Array  # [rows, inputs]
     target: Target
-    weight: Floats
+    weight: FloatArray
     n_given: int = 0
 
-    def with_held_out(self, matrix: NDArray[np.float32], target: Target) -> Sample:
+    def with_held_out(self, matrix: Float32Array, target: Target) -> Sample:
         """Put given rows to hold out behind the others."""
         weight = np.concatenate([self.weight, np.ones(len(target))])
         return Sample(
@@ -93,7 +92,7 @@ class Sample:
         """Whether there is any input by which rows could differ."""
         return bool(self.matrix.any())
 
-    def split(self, fraction: float, seed: int) -> tuple[Rows, Rows]:
+    def split(self, fraction: float, seed: int) -> tuple[IndexArray, IndexArray]:
         """Return the rows to train on and the rows to hold out, disjoint, stratified by event, each subject in one.
 
         A row censored at time 0 carries no information, so it is in neither. Where both parts cannot have every event
@@ -383,7 +382,7 @@ def member_seeds(root: int, n_members: int) -> list[int]:
     return seeds
 
 
-def _inputs(preprocessor: Any, X: Any) -> NDArray[np.float32]:
+def _inputs(preprocessor: Any, X: Any) -> Float32Array:
     """Return the inputs of the network, one row after the other in memory."""
     return single_precision(
         apply_preprocessor(preprocessor, X, columns_required=False, single=True)

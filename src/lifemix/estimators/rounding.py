@@ -13,14 +13,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import FloatArray
 from ..errors import SettingError
 from ..target import Target
 
 __all__ = ["check_rounding", "common_step", "events_in_steps", "rounding_of"]
 
-Floats = NDArray[np.float64]
 
 _EVENTS_PER_TIME = 100.0  # at least so many events share a time, on average
 _STEPS_IN_SPREAD = 20.0  # at most so many steps lie between the quartiles of the event times
@@ -54,7 +53,7 @@ def check_rounding(step: float, target: Target) -> None:
         )
 
 
-def common_step(distinct: Floats, least: float) -> float:
+def common_step(distinct: FloatArray, least: float) -> float:
     """Return the largest step of which all times are multiples; 0 where it would be smaller than ``least``.
 
     Euclid's algorithm on all of them at once: what is left of the times after whole steps becomes the next step.

@@ -14,12 +14,13 @@ from typing import Any, ClassVar, Self
 
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import FloatArray, IndexArray
 from ..checks import Check, Flag, Jobs, Rule, Seed, Whole, check_settings, check_weight
 from ..errors import LifemixError, SettingError
 from ..histories import as_input
@@ -45,7 +46,7 @@ class _Test:
 
     X: TableLike
     y: TargetLike
-    matrix: NDArray[np.float64]
+    matrix: FloatArray
     target: Target
 
     @classmethod
@@ -249,9 +250,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         model._check_settings()
         return model
 
-    def _folds(
-        self, X: TableLike, target: Target
-    ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    def _folds(self, X: TableLike, target: Target) -> list[tuple[IndexArray, IndexArray]]:
         splitter = (
             EventStratifiedKFold(int(self.cv))
             if isinstance(self.cv, Integral)
@@ -265,7 +264,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         models: Sequence[DeepSurvivalMachines],
         X: TableLike,
         target: Target,
-        weight: NDArray[np.float64],
+        weight: FloatArray,
         folds: Sequence[Any],
     ) -> Iterator[Planned]:
         """Plan every candidate on every fold; plans on the same fold share what does not depend on the candidate."""
@@ -536,7 +535,7 @@ def _check_folds(target: Target, folds: Sequence[Any]) -> None:
                 )
 
 
-def _check_scores(means: NDArray[np.float64]) -> None:
+def _check_scores(means: FloatArray) -> None:
     if np.isnan(means).all():
         raise SettingError(
             "no candidate has a score: all are NaN on some fold. See the warnings; use other folds."

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from .._types import FloatArray
 from ..errors import TargetError
 from ..likelihood import Observations
 from ..registry import register_model
@@ -74,7 +74,7 @@ class TimeScale:
     def observe(
         self,
         target: Target,
-        weight: NDArray[np.float64] | None = None,
+        weight: FloatArray | None = None,
         dtype: torch.dtype = torch.float64,
     ) -> Observations:
         """Return the target as tensors in the model's unit."""

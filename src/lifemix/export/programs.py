@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from .._types import FloatArray
 from ..estimators.network import FittedNetwork
 from ..model import Architecture
 from ..primitives import Primitive
@@ -71,9 +71,7 @@ class _Program(nn.Module):
     log_times: Tensor
     owners: Tensor  # [events, columns of all events]: 1 where a column belongs to the event
 
-    def __init__(
-        self, network: FittedNetwork, times: NDArray[np.float64], prepare: nn.Module
-    ) -> None:
+    def __init__(self, network: FittedNetwork, times: FloatArray, prepare: nn.Module) -> None:
         super().__init__()
         self.prepare = prepare
         self.architectures = network.architectures
@@ -139,7 +137,7 @@ class SurvivalProgram(_Program):
     def __init__(
         self,
         network: FittedNetwork,
-        times: NDArray[np.float64],
+        times: FloatArray,
         prepare: nn.Module,
         risk: bool = False,
     ) -> None:
@@ -163,7 +161,7 @@ class IncidenceProgram(_Program):
     rule: Tensor
 
     def __init__(
-        self, network: FittedNetwork, times: NDArray[np.float64], prepare: nn.Module, event: int
+        self, network: FittedNetwork, times: FloatArray, prepare: nn.Module, event: int
     ) -> None:
         super().__init__(network, times, prepare)
         self.place = event - 1

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._types import FloatArray, IndexArray
 from ..checks import Whole, check_same_rows, check_times
 from ..errors import InputError, SettingError
 from ..subjects import subject_codes
@@ -15,8 +16,6 @@ from .sequences import Histories
 
 __all__ = ["Landmarks", "draw_landmarks"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 _LATEST = 0.9  # of the times of the target: later, few are left at risk
 
 
@@ -47,7 +46,7 @@ class Landmarks(NamedTuple):
 
     histories: Histories
     y: NDArray[np.void]
-    rows: Rows
+    rows: IndexArray
 
 
 def draw_landmarks(
@@ -88,7 +87,7 @@ def draw_landmarks(
 
 def _drawn(
     histories: Histories, target: Target, number: int, between: Any, random_state: Any
-) -> tuple[Rows, Floats]:
+) -> tuple[IndexArray, FloatArray]:
     number = Whole(1)("n_per_subject", number)
     first = float(np.nanmin(histories.first_times, initial=np.inf))
     low, high = (
@@ -100,7 +99,9 @@ def _drawn(
     return np.repeat(np.arange(len(target)), number), np.sort(draws, axis=1).ravel()
 
 
-def _rows_at_risk(histories: Histories, target: Target, rows: Rows, points: Floats) -> Landmarks:
+def _rows_at_risk(
+    histories: Histories, target: Target, rows: IndexArray, points: FloatArray
+) -> Landmarks:
     first = histories.first_times[rows]
     kept = (
         (points >= 0)

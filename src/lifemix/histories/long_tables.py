@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._types import FloatArray
 from ..errors import CovariateError
 from ..other_frames import as_pandas
 from .visits import Visits
@@ -53,7 +54,7 @@ def long_table(
     return Visits(sorted_frame, times[order], owner[order].astype(np.intp)), pd.Index(known)
 
 
-def _times(column: pd.Series[Any], name: str) -> NDArray[np.float64]:
+def _times(column: pd.Series[Any], name: str) -> FloatArray:
     try:
         times = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):

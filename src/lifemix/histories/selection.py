@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import IndexArray
 from ..errors import InputError
 
 __all__ = ["SelectableRows"]
@@ -57,5 +57,5 @@ class SelectableRows(ABC):
         )
 
     @abstractmethod
-    def _taken(self, rows: NDArray[np.intp]) -> Self:
+    def _taken(self, rows: IndexArray) -> Self:
         """Return the rows of these numbers."""

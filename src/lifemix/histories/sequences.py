@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from .._types import FloatArray, IndexArray
 from ..errors import CovariateError, InputError, SettingError
 from .long_tables import long_table, visits_of_array
 from .selection import SelectableRows
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from .landmarks import Landmarks
 
 __all__ = ["Histories"]
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 
 class Histories(SelectableRows):
@@ -75,10 +73,10 @@ class Histories(SelectableRows):
     def __init__(
         self,
         visits: Visits,
-        starts: Rows,
-        stops: Rows,
+        starts: IndexArray,
+        stops: IndexArray,
         subjects: NDArray[Any],
-        at: Floats | None = None,
+        at: FloatArray | None = None,
     ) -> None:
         self._visits, self._starts, self._stops = visits, starts, stops
         self.subjects = subjects
@@ -183,27 +181,27 @@ class Histories(SelectableRows):
             f"<Histories of {len(self)} subjects, {counts.sum()} visits ({each}), columns: {names}>"
         )
 
-    def _taken(self, rows: Rows) -> Self:
+    def _taken(self, rows: IndexArray) -> Self:
         return type(self)(
             self._visits, self._starts[rows], self._stops[rows], self.subjects[rows], self.at[rows]
         )
 
     @property
-    def n_visits(self) -> Rows:
+    def n_visits(self) -> IndexArray:
         """The number of visits of each row."""
         return self._stops - self._starts
 
     @property
-    def first_times(self) -> Floats:
+    def first_times(self) -> FloatArray:
         """The time of the first visit of each row; NaN without any."""
         return self._times_at(self._starts)
 
     @property
-    def last_times(self) -> Floats:
+    def last_times(self) -> FloatArray:
         """The time of the last visit of each row; NaN without any."""
         return self._times_at(self._stops - 1)
 
-    def _times_at(self, places: Rows) -> Floats:
+    def _times_at(self, places: IndexArray) -> FloatArray:
         known = self.n_visits > 0
         found = np.full(len(self), np.nan)
         found[known] = self._visits.times[places[known]]
@@ -334,7 +332,7 @@ class Histories(SelectableRows):
 
     # What other parts of the package need.
 
-    def parts(self) -> tuple[Visits, Rows, Rows]:
+    def parts(self) -> tuple[Visits, IndexArray, IndexArray]:
         """Return the visits that the rows refer to, and where each row begins and ends among them.
 
         Returns
@@ -376,7 +374,7 @@ def _check_empty(empty: object) -> None:
         raise SettingError(f"empty must be 'refuse' or 'keep'; got {empty!r}.")
 
 
-def _described(values: Floats) -> str:
+def _described(values: FloatArray) -> str:
     if values.ndim == 0:
         return f"{values}"
     bad = values[~np.isfinite(values)]

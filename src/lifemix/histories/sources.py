@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from .._types import IndexArray
 from ..errors import CovariateError, InputError
 from ..other_frames import as_pandas
 from .selection import SelectableRows
@@ -44,7 +45,7 @@ class ArrayRows(SelectableRows):
     def __repr__(self) -> str:
         return f"<array of shape {self.values.shape}>"
 
-    def _taken(self, rows: NDArray[np.intp]) -> Self:
+    def _taken(self, rows: IndexArray) -> Self:
         return type(self)(self.values[rows])
 
 
@@ -89,7 +90,7 @@ class Sources(SelectableRows):
     def __repr__(self) -> str:
         return f"<Sources of {len(self)} rows: {', '.join(self.parts)}>"
 
-    def _taken(self, rows: NDArray[np.intp]) -> Self:
+    def _taken(self, rows: IndexArray) -> Self:
         return type(self)({name: part.iloc[rows] for name, part in self.parts.items()})
 
 

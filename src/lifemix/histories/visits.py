@@ -7,12 +7,10 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+
+from .._types import BoolArray, FloatArray, IndexArray
 
 __all__ = ["Visits", "positions_until"]
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +28,14 @@ class Visits:
     """
 
     frame: pd.DataFrame
-    times: Floats
-    owner: Rows
+    times: FloatArray
+    owner: IndexArray
 
     def __len__(self) -> int:
         return len(self.times)
 
     @cached_property
-    def missing(self) -> NDArray[np.bool_]:
+    def missing(self) -> BoolArray:
         """Which values are missing, ``[visits, columns]``."""
         return self.frame.isna().to_numpy()
 
@@ -48,14 +46,16 @@ class Visits:
             return self.frame
         return self.frame.groupby(self.owner, sort=False).ffill()
 
-    def take(self, rows: Rows) -> Visits:
+    def take(self, rows: IndexArray) -> Visits:
         """Return some visits, in ascending order."""
         return Visits(
             self.frame.iloc[rows].reset_index(drop=True), self.times[rows], self.owner[rows]
         )
 
 
-def positions_until(times: Floats, starts: Rows, stops: Rows, limits: Floats) -> Rows:
+def positions_until(
+    times: FloatArray, starts: IndexArray, stops: IndexArray, limits: FloatArray
+) -> IndexArray:
     """Return for each part ``starts[i]:stops[i]`` of ascending times where those up to ``limits[i]`` end."""
     low, high = starts.copy(), stops.copy()
     while (low < high).any():  # all parts are searched by halves at once

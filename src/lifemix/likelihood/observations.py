@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from .._types import BoolArray, FloatArray
 from ..target import Target
 
 __all__ = ["NARROW", "Observations"]
@@ -44,7 +45,7 @@ class Observations:
         target: Target,
         unit: float,
         first_event: float,
-        weight: NDArray[np.float64] | None = None,
+        weight: FloatArray | None = None,
         dtype: torch.dtype = torch.float64,
     ) -> Self:
         """Read a target; an event at time 0 is the interval ``(0, first_event]``; a row censored at 0 weighs nothing.
@@ -106,8 +107,8 @@ class Observations:
 
 
 def _narrow_intervals(
-    time: NDArray[np.float64], upper: NDArray[np.float64], unit: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    time: FloatArray, upper: FloatArray, unit: float
+) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return times, log widths and which rows stay intervals; a narrow one is exact at its geometric middle."""
     interval = ~np.isnan(upper)
     if not interval.any():
@@ -122,7 +123,7 @@ def _narrow_intervals(
     return middle, log_width, interval
 
 
-def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rounded(values: FloatArray) -> FloatArray:
     mantissa, exponent = np.frexp(values)
-    rounded: NDArray[np.float64] = np.ldexp(np.round(mantissa * _MANTISSA) / _MANTISSA, exponent)
+    rounded: FloatArray = np.ldexp(np.round(mantissa * _MANTISSA) / _MANTISSA, exponent)
     return rounded

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._types import FloatArray
 from ..checks import check_times
 from ..errors import InputError
 from ..target import TargetLike
 from .concordance import order_key
 from .inputs import (
-    Floats,
     check_event,
     check_horizon,
     check_probabilities,
@@ -109,7 +109,7 @@ def concordance_antolini(
     return float(agreeing / pairs)
 
 
-def _check_reach(event_times: Floats, grid: Floats) -> None:
+def _check_reach(event_times: FloatArray, grid: FloatArray) -> None:
     if not len(event_times):
         return
     first, last = event_times.min(), event_times.max()

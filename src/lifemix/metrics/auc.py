@@ -7,11 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._types import BoolArray, FloatArray
 from ..checks import check_times
 from ..errors import InputError
 from ..target import TargetLike
 from .concordance import SKSURV_TOLERANCE
-from .inputs import Bools, Floats, check_risk, undefined
+from .inputs import check_risk, undefined
 from .weights import HorizonWeights, horizon_weights
 
 __all__ = ["auc_td"]
@@ -88,7 +89,11 @@ def auc_td(
 
 
 def _area(
-    weights: HorizonWeights, order: Any, last_of_tie: Bools, horizon: float, control_weight: float
+    weights: HorizonWeights,
+    order: Any,
+    last_of_tie: BoolArray,
+    horizon: float,
+    control_weight: float,
 ) -> float:
     time = weights.time[order]
     past = time <= horizon
@@ -103,13 +108,13 @@ def _area(
     return float(np.diff(cases) @ (controls[1:] + controls[:-1]) / 2 / (cases[-1] * controls[-1]))
 
 
-def _by_risk(risk: Floats, tolerance: float) -> tuple[Any, Bools]:
+def _by_risk(risk: FloatArray, tolerance: float) -> tuple[Any, BoolArray]:
     """Return the rows in order of risk, and which of them end a run of ties."""
     order = np.argsort(risk)
     return order, np.append(np.diff(risk[order]) > tolerance, True)
 
 
-def _check_shape(risk: Any, n: int, width: int) -> Floats:
+def _check_shape(risk: Any, n: int, width: int) -> FloatArray:
     if risk.ndim == 2 and risk.shape == (n, width):
         return check_risk(risk.reshape(-1), n * width).reshape(n, width)
     if risk.shape != (n,):

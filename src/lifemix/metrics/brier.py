@@ -7,10 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._types import FloatArray
 from ..checks import Choice, check_times
 from ..errors import InputError, SettingError
 from ..target import TargetLike
-from .inputs import Floats, check_probabilities
+from .inputs import check_probabilities
 from .weights import HorizonWeights, horizon_weights
 
 __all__ = ["brier_score", "integrated_brier_score"]
@@ -155,7 +156,7 @@ def integrated_brier_score(
     return float(steps @ (scores[1:] + scores[:-1]) / 2 / (times[-1] - times[0]))
 
 
-def _scores(weights: HorizonWeights, survival: Floats, horizons: Floats) -> Floats:
+def _scores(weights: HorizonWeights, survival: FloatArray, horizons: FloatArray) -> FloatArray:
     """Sum the squared errors in blocks of rows; survival (n, h), result (h,)."""
     n, width = survival.shape
     seen, beyond = np.zeros(width), np.zeros(width)
@@ -174,7 +175,7 @@ def _scores(weights: HorizonWeights, survival: Floats, horizons: Floats) -> Floa
     return np.where(weights.defined, (seen + beyond * weights.control) / n, np.nan)
 
 
-def _check_shape(survival: Floats, n: int, width: int) -> Floats:
+def _check_shape(survival: FloatArray, n: int, width: int) -> FloatArray:
     if survival.ndim == 1 and width == 1:
         survival = survival[:, None]
     if survival.shape != (n, width):
@@ -184,5 +185,5 @@ def _check_shape(survival: Floats, n: int, width: int) -> Floats:
     return survival
 
 
-def _shorten(values: Floats) -> str:
+def _shorten(values: FloatArray) -> str:
     return np.array2string(values, threshold=6, edgeitems=2)

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._types import FloatArray, IntArray
 from ..checks import Whole
 from ..target import TargetLike
 from .incidence import aalen_johansen
 from .inputs import (
-    Floats,
-    Ints,
     check_event,
     check_horizon,
     check_level,
@@ -43,11 +42,11 @@ class CalibrationCurve:
         Number of subjects.
     """
 
-    predicted: Floats
-    observed: Floats
-    lower: Floats
-    upper: Floats
-    count: Ints
+    predicted: FloatArray
+    observed: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    count: IntArray
 
 
 def calibration_curve(
@@ -174,7 +173,7 @@ def integrated_calibration_index(
     return float(np.abs(values - smoothed).mean())
 
 
-def _quantile_groups(risk: Floats, bins: int) -> Ints:
+def _quantile_groups(risk: FloatArray, bins: int) -> IntArray:
     inner = np.unique(np.quantile(risk, np.arange(1, bins) / bins))
     return np.unique(np.searchsorted(inner, risk, side="left"), return_inverse=True)[1].astype(
         np.int64

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._types import FloatArray
 from ..target import Target
 from .calibration import integrated_calibration_index
 from .incidence import aalen_johansen
-from .inputs import Floats
 from .measures import Measure, register_measure
 
 __all__ = ["CALIBRATION_MEASURES"]
 
 
 def _observed_expected(
-    y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int
-) -> Floats:
+    y_train: Target, y_test: Target, risk: FloatArray, horizons: FloatArray, event: int
+) -> FloatArray:
     """Return the Aalen-Johansen estimate of the test rows over the mean predicted risk; NaN beyond the follow-up."""
     curve = aalen_johansen(y_test, event)
     reached = horizons <= curve.time[-1]
@@ -24,7 +24,9 @@ def _observed_expected(
     return np.divide(seen, mean, out=np.full(len(mean), np.nan), where=mean > 0)
 
 
-def _ici(y_train: Target, y_test: Target, risk: Floats, horizons: Floats, event: int) -> Floats:
+def _ici(
+    y_train: Target, y_test: Target, risk: FloatArray, horizons: FloatArray, event: int
+) -> FloatArray:
     at = zip(risk.T, horizons, strict=True)
     return np.array(
         [integrated_calibration_index(y_test, column, float(t), event) for column, t in at]

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from .inputs import Bools, Floats
+from .._types import BoolArray, FloatArray
 from .lookup import look_up
 
 __all__ = ["CensoringCurve", "censoring_curve"]
@@ -25,25 +25,27 @@ class CensoringCurve:
     ``follow_up``, the last time of the sample.
     """
 
-    time: Floats
-    values: Floats
+    time: FloatArray
+    values: FloatArray
     follow_up: float
 
-    def at(self, t: Floats) -> Floats:
+    def at(self, t: FloatArray) -> FloatArray:
         """Return ``G(t)``, one value for each ``t``."""
         return self._look_up(t, "right")
 
-    def before(self, t: Floats) -> Floats:
+    def before(self, t: FloatArray) -> FloatArray:
         """Return ``G(t-)``, the value just before each ``t``."""
         return self._look_up(t, "left")
 
-    def _look_up(self, t: Floats, side: Literal["left", "right"]) -> Floats:
+    def _look_up(self, t: FloatArray, side: Literal["left", "right"]) -> FloatArray:
         values = self.values[look_up(self.time, t, side)]
         values[t > self.follow_up] = np.nan
         return values
 
 
-def censoring_curve(time: Floats, censored: Bools, *, events_first: bool = True) -> CensoringCurve:
+def censoring_curve(
+    time: FloatArray, censored: BoolArray, *, events_first: bool = True
+) -> CensoringCurve:
     """Estimate ``G(t) = prod_{u <= t} (1 - c(u) / (Y(u) - d(u)))`` of one sample; all arguments shape (n,).
 
     ``c`` counts the censorings at ``u``, ``d`` the events at ``u``, ``Y`` the subjects with a time of at least ``u``.

@@ -11,13 +11,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._types import BoolArray, FloatArray, IndexArray, IntArray
 from ..checks import Choice
 from ..errors import SettingError
 from ..target import Target, TargetLike
 from .censoring import CensoringCurve, censoring_curve
 from .inputs import (
-    Floats,
-    Ints,
     check_event,
     check_horizon,
     check_risk,
@@ -32,7 +31,6 @@ from .tree import compare
 __all__ = ["SKSURV_TOLERANCE", "concordance", "concordance_td", "order_key"]
 
 SKSURV_TOLERANCE = 1e-8
-Indices = NDArray[np.intp]
 
 
 def concordance(
@@ -186,7 +184,7 @@ def concordance_td(
     return _ratio(test, kind, values, cases, 1 / chance, _rival_weight(chance), tolerance)
 
 
-def order_key(time: Floats, case: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def order_key(time: FloatArray, case: BoolArray) -> NDArray[np.uint64]:
     """Return integers that sort by time, the cases of one time before its other rows; shape (n,).
 
     The bits of non-negative floats sort as the floats do; the lowest bit is made free for the second criterion.
@@ -196,11 +194,11 @@ def order_key(time: Floats, case: NDArray[np.bool_]) -> NDArray[np.uint64]:
 
 def _ratio(
     target: Target,
-    kind: Ints,
-    risk: Floats,
-    cases: Indices,
-    weight: Floats,
-    rival_weight: Floats,
+    kind: IntArray,
+    risk: FloatArray,
+    cases: IndexArray,
+    weight: FloatArray,
+    rival_weight: FloatArray,
     tolerance: float,
 ) -> float:
     """Return the concordant share of the comparable pairs of some cases, given by their row numbers.
@@ -237,7 +235,9 @@ def _ratio(
     return float(agreeing / pairs)
 
 
-def _later(key: NDArray[np.uint64], risk: Floats, cases: Indices) -> tuple[Floats, Floats]:
+def _later(
+    key: NDArray[np.uint64], risk: FloatArray, cases: IndexArray
+) -> tuple[FloatArray, FloatArray]:
     """Compare every case with the rows of a larger key; results of shape (number of cases,)."""
     inside = key <= key[cases].max(initial=0)
     near, far = np.flatnonzero(inside), np.sort(risk[np.flatnonzero(~inside)])
@@ -250,7 +250,7 @@ def _later(key: NDArray[np.uint64], risk: Floats, cases: Indices) -> tuple[Float
     return concordant[cases] + (below + up_to_ties) / 2, comparable[cases] + len(far)
 
 
-def _rival_weight(chance: Floats) -> Floats:
+def _rival_weight(chance: FloatArray) -> FloatArray:
     # A rival event beyond the training follow-up is later than every counted event: its weight is never used.
     return 1 / np.where(chance > 0, chance, np.inf)
 
@@ -259,7 +259,7 @@ def _beyond(horizon: float, follow_up: float) -> str:
     return f"the horizon {horizon:g} lies beyond the follow-up, which ends at {follow_up:g}"
 
 
-def _unknown_weights(time: Floats, chance: Floats, curve: CensoringCurve) -> str:
+def _unknown_weights(time: FloatArray, chance: FloatArray, curve: CensoringCurve) -> str:
     bad = ~(chance > 0)
     return (
         f"{int(bad.sum())} events before the horizon have no weight (the first at {time[bad].min():g}): the censoring "

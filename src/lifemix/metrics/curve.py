@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
+from .._types import FloatArray, IntArray
 from ..checks import Choice
 from ..target import Target
 from ..warning import warn_user
-from .inputs import Floats, Ints, check_level, status
+from .inputs import check_level, status
 
 __all__ = ["Curve", "RiskTable", "limits", "risk_table"]
 
@@ -39,16 +40,16 @@ class Curve:
         The curve before the first time.
     """
 
-    time: Floats
-    estimate: Floats
-    standard_error: Floats
-    lower: Floats
-    upper: Floats
-    at_risk: Ints
-    events: Ints
+    time: FloatArray
+    estimate: FloatArray
+    standard_error: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    at_risk: IntArray
+    events: IntArray
     start: float
 
-    def at(self, t: ArrayLike) -> Floats:
+    def at(self, t: ArrayLike) -> FloatArray:
         """Return the curve at some times.
 
         Parameters
@@ -63,7 +64,7 @@ class Curve:
         """
         return self._look_up(self.estimate, self.start, t)
 
-    def limits_at(self, t: ArrayLike) -> tuple[Floats, Floats]:
+    def limits_at(self, t: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the confidence limits at some times.
 
         Parameters
@@ -78,7 +79,7 @@ class Curve:
         """
         return self._look_up(self.lower, self.start, t), self._look_up(self.upper, self.start, t)
 
-    def _look_up(self, values: Floats, start: float, t: ArrayLike) -> Floats:
+    def _look_up(self, values: FloatArray, start: float, t: ArrayLike) -> FloatArray:
         times = np.asarray(t, dtype=np.float64)
         beyond = times > self.time[-1]
         if beyond.any():
@@ -94,10 +95,10 @@ class Curve:
 class RiskTable:
     """Counts at each distinct time, (n_times,): subjects at risk, events of the type in question, other events."""
 
-    time: Floats
-    at_risk: Ints
-    events: Ints
-    rivals: Ints
+    time: FloatArray
+    at_risk: IntArray
+    events: IntArray
+    rivals: IntArray
 
 
 def risk_table(target: Target, event: int | None) -> RiskTable:
@@ -121,12 +122,12 @@ def risk_table(target: Target, event: int | None) -> RiskTable:
 
 
 def limits(
-    estimate: Floats,
-    standard_error: Floats,
+    estimate: FloatArray,
+    standard_error: FloatArray,
     level: float,
     transform: str,
     bounds: tuple[float, float],
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Return pointwise confidence limits, from a normal approximation on a transformed scale; all of shape (n_times,).
 
     ``plain``: e -+ z se; ``log``: e exp(-+ z se / e); ``log-log``: e ^ exp(-+ z se / (e log e)). They are clipped to
@@ -144,14 +145,14 @@ def limits(
     return np.clip(lower, *bounds), np.clip(upper, *bounds)
 
 
-def _log_log(e: Floats, width: Floats) -> tuple[Floats, Floats]:
+def _log_log(e: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray]:
     ratio = np.exp(
         np.minimum(width / -(e * np.log(e)), 700.0)
     )  # beyond that the limits are 0 and 1 anyway
     return e**ratio, e ** (1 / ratio)
 
 
-_TRANSFORMS: dict[str, Callable[[Floats, Floats], tuple[Floats, Floats]]] = {
+_TRANSFORMS: dict[str, Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]] = {
     "plain": lambda e, width: (e - width, e + width),
     "log": lambda e, width: (e * np.exp(-width / e), e * np.exp(width / e)),
     "log-log": _log_log,

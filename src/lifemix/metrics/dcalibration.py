@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
+from .._types import FloatArray
 from ..checks import Whole
 from ..errors import InputError
 from ..target import TargetLike
-from .inputs import Floats, check_event, check_probabilities, observed, status
+from .inputs import check_event, check_probabilities, observed, status
 
 __all__ = ["DCalibration", "d_calibration"]
 
@@ -32,7 +33,7 @@ class DCalibration:
 
     statistic: float
     p_value: float
-    counts: Floats
+    counts: FloatArray
 
 
 def d_calibration(
@@ -98,7 +99,7 @@ def d_calibration(
     return DCalibration(statistic, float(chi2.sf(statistic, bins - 1)), counts)
 
 
-def _spread(survival: Floats, bins: int) -> Floats:
+def _spread(survival: FloatArray, bins: int) -> FloatArray:
     """Return what the censored rows add to each bin; a row whose survival is 0 belongs to the lowest."""
     lower = np.arange(bins) / bins
     positive = survival[survival > 0]

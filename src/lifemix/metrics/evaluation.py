@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from .._types import FloatArray
 from ..checks import Choice, Whole, check_times
 from ..errors import LifemixWarning
 from ..protocols import FittedSurvivalModel
 from ..splits import horizons as event_quantiles
 from ..target import Target, TargetLike, as_target
 from .concordance import concordance, concordance_td
-from .inputs import Floats, observed, refuse_paths
+from .inputs import observed, refuse_paths
 from .measures import Measure, measure_named, registered_measures
 from .predictions import predicted_risks, survival_at_own_time
 from .resampling import bootstrap
@@ -128,7 +129,7 @@ def evaluate(
 
 
 def mean_concordance(
-    risk: Callable[[Floats, int], ArrayLike], y_train: TargetLike, y: TargetLike
+    risk: Callable[[FloatArray, int], ArrayLike], y_train: TargetLike, y: TargetLike
 ) -> float:
     """Return the mean C^td over event types and the quartiles of their training times: the ``score`` of every model.
 
@@ -178,7 +179,7 @@ class _Material:
     train: Target
     X: TableLike
     test: Target
-    times: Floats
+    times: FloatArray
     options: dict[str, Any]
 
     def __post_init__(self) -> None:
@@ -189,11 +190,11 @@ class _Material:
         # At 0 the risk is 0, whatever the model; models are asked for times in order.
         wanted, place = np.unique(np.concatenate([self.times, self.grid[1:]]), return_inverse=True)
         self.risks = predicted_risks(self.model, self.X, wanted, self.n_events)[:, :, place]
-        self._own: Floats | None = None
+        self._own: FloatArray | None = None
 
     def measured(
         self, measure: Measure, event: int
-    ) -> tuple[Callable[..., Any], Target, Floats, Floats]:
+    ) -> tuple[Callable[..., Any], Target, FloatArray, FloatArray]:
         """Return the measure as a function of test rows and predictions, both of these, and its horizons."""
         if measure.kind == "own_time":
             if self._own is None:
@@ -209,13 +210,13 @@ class _Material:
         if measure.kind == "horizon":
             at = self.times
 
-            def at_horizons(y: Target, risk: Floats) -> Any:
+            def at_horizons(y: Target, risk: FloatArray) -> Any:
                 return measure.function(self.train, y, risk, at, event, **options)
 
             return at_horizons, self.test, risk[:, : len(at)], at
         on_grid = np.hstack([np.zeros((len(risk), 1)), risk[:, len(self.times) :]])
 
-        def on_the_grid(y: Target, risk: Floats) -> Any:
+        def on_the_grid(y: Target, risk: FloatArray) -> Any:
             return [measure.function(self.train, y, risk, self.grid, event, **options)]
 
         return on_the_grid, self.test, on_grid, self.times[-1:]
@@ -226,13 +227,13 @@ def _rows(
     event: int,
     function: Callable[..., Any],
     test: Target,
-    prediction: Floats,
-    horizons: Floats,
+    prediction: FloatArray,
+    horizons: FloatArray,
     n_bootstrap: int,
     seed: int,
 ) -> Iterator[tuple[Any, ...]]:
     values = np.asarray(function(test, prediction), dtype=np.float64)
-    limits: list[Floats] = []
+    limits: list[FloatArray] = []
     if n_bootstrap:
         limits = list(_limits(function, test, prediction, values, n_bootstrap, seed))
     for place, horizon in enumerate(horizons):
@@ -248,11 +249,11 @@ def _rows(
 def _limits(
     function: Callable[..., Any],
     test: Target,
-    prediction: Floats,
-    values: Floats,
+    prediction: FloatArray,
+    values: FloatArray,
     n_bootstrap: int,
     seed: int,
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Return the limits of the bootstrap interval; NaN where the measure itself has no value."""
     known = np.isfinite(values)
     lower, upper = np.full(values.shape, np.nan), np.full(values.shape, np.nan)

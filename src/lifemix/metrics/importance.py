@@ -11,13 +11,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from .._types import FloatArray
 from ..checks import Whole, check_times
 from ..errors import InputError
 from ..number_arrays import as_array
 from ..other_frames import as_pandas
 from ..target import TargetLike
 from .brier import brier_score
-from .inputs import Floats, observed, refuse_paths
+from .inputs import observed, refuse_paths
 
 __all__ = ["PermutationImportance", "permutation_importance"]
 
@@ -41,11 +42,11 @@ class PermutationImportance:
     """
 
     features: tuple[str, ...]
-    times: Floats
-    score: Floats
-    mean: Floats
-    std: Floats
-    replicates: Floats
+    times: FloatArray
+    score: FloatArray
+    mean: FloatArray
+    std: FloatArray
+    replicates: FloatArray
 
 
 def permutation_importance(
@@ -123,7 +124,7 @@ def permutation_importance(
     Whole(1)("n_repeats", n_repeats)
     generator = np.random.default_rng(random_state)
 
-    def score(table: Any) -> Floats:
+    def score(table: Any) -> FloatArray:
         return np.asarray(brier_score(y_train, test, np.asarray(predict(table)), grid, event))
 
     base = score(X)

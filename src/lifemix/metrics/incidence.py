@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 
+from .._types import FloatArray
 from ..checks import Choice
 from ..target import TargetLike
 from .curve import Curve, RiskTable, limits, risk_table
-from .inputs import Floats, check_event, observed
+from .inputs import check_event, observed
 
 __all__ = ["aalen_johansen"]
 
@@ -82,8 +83,8 @@ def aalen_johansen(
 
 
 def _variance(
-    table: RiskTable, before: Floats, kept: Floats, estimate: Floats, form: str
-) -> Floats:
+    table: RiskTable, before: FloatArray, kept: FloatArray, estimate: FloatArray, form: str
+) -> FloatArray:
     """Return the variance of the incidence at each time, by the delta method over the jumps up to it.
 
     An error in the hazard of the event at s moves F(t) by S(s-) - (F(t) - F(s)) / (1 - dA(s)), one in the hazard
@@ -108,11 +109,11 @@ def _variance(
     )  # what is left of the difference is rounding
 
 
-def _jump_variances(table: RiskTable, form: str) -> tuple[Floats, Floats, Floats]:
+def _jump_variances(table: RiskTable, form: str) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the variances of the two jumps d / Y of the hazards at each time, and their covariance."""
     at_risk = table.at_risk.astype(np.float64)
 
-    def jump(d: Floats) -> Floats:
+    def jump(d: FloatArray) -> FloatArray:
         if form == "greenwood":
             return d * (at_risk - d) / at_risk**3
         left_over = np.divide(at_risk - d, at_risk - 1, out=np.ones(len(d)), where=d > 1)

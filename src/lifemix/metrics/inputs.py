@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import checks
+from .._types import FloatArray, IntArray
 from ..errors import InputError, SettingError, TargetError
 from ..target import Target, TargetLike, as_target
 from ..warning import warn_user
 
 __all__ = [
-    "Bools",
-    "Floats",
-    "Ints",
     "check_event",
     "check_horizon",
     "check_level",
@@ -25,9 +23,6 @@ __all__ = [
     "undefined",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 # A float32 network may give 1.0000001; anything further from [0, 1] is not a probability.
 _ROUNDING = 1e-6
@@ -64,7 +59,7 @@ def refuse_paths(y: TargetLike, name: str) -> None:
         )
 
 
-def status(target: Target, event: int | None, rivals_censored: bool = False) -> Ints:
+def status(target: Target, event: int | None, rivals_censored: bool = False) -> IntArray:
     """Return 0 for censored, 1 for the event in question (None: any event), 2 for another event, one per row."""
     if event is None:
         return (target.event > 0).astype(np.int64)
@@ -84,7 +79,7 @@ def check_level(level: float) -> float:
     return float(level)
 
 
-def check_risk(risk: ArrayLike, n: int, name: str = "risk") -> Floats:
+def check_risk(risk: ArrayLike, n: int, name: str = "risk") -> FloatArray:
     """Return one finite number per row, shape (n,)."""
     values = _finite(risk, name)
     if values.shape != (n,):
@@ -94,7 +89,7 @@ def check_risk(risk: ArrayLike, n: int, name: str = "risk") -> Floats:
     return values
 
 
-def check_probabilities(values: ArrayLike, name: str) -> Floats:
+def check_probabilities(values: ArrayLike, name: str) -> FloatArray:
     """Return an array of probabilities, of any shape."""
     array = _finite(values, name)
     outside = (array < -_ROUNDING) | (array > 1 + _ROUNDING)
@@ -120,7 +115,7 @@ def undefined(reason: str) -> float:
     return float("nan")
 
 
-def _finite(values: ArrayLike, name: str) -> Floats:
+def _finite(values: ArrayLike, name: str) -> FloatArray:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from .._types import FloatArray, IndexArray
 from ..checks import Number, Whole, check_times
 from ..errors import InputError, LifemixWarning, TargetError
 from ..target import Target, TargetLike, as_target
@@ -22,12 +23,12 @@ from .auc import auc_td
 from .brier import brier_score
 from .calibration import integrated_calibration_index
 from .concordance import concordance_td
-from .inputs import Floats, check_event, check_horizon
+from .inputs import check_event, check_horizon
 from .resampling import bootstrap
 
 __all__ = ["at_landmark", "evaluate_landmarks"]
 
-_Measure = Callable[[Target, Target, Floats, float, int | None], float]
+_Measure = Callable[[Target, Target, FloatArray, float, int | None], float]
 _MEASURES: dict[str, _Measure] = {
     "concordance": lambda train, test, risk, w, event: concordance_td(train, test, risk, w, event),
     "brier": lambda train, test, risk, w, event: float(
@@ -40,7 +41,7 @@ _MEASURES: dict[str, _Measure] = {
 }
 
 
-def at_landmark(y: TargetLike, landmark: float) -> tuple[NDArray[np.intp], NDArray[np.void]]:
+def at_landmark(y: TargetLike, landmark: float) -> tuple[IndexArray, NDArray[np.void]]:
     """Return who is at risk at a landmark, and their target with times counted from it.
 
     Parameters
@@ -183,7 +184,7 @@ def _measure(
     measure: _Measure,
     train: Target,
     test: Target,
-    risk: Floats,
+    risk: FloatArray,
     w: float,
     event: int | None,
     n_bootstrap: int,
@@ -208,7 +209,7 @@ def _measure(
     return {"value": value, "lower": float(drawn.lower), "upper": float(drawn.upper)}
 
 
-def _check_risks(risk: ArrayLike, n: int, n_landmarks: int) -> Floats:
+def _check_risks(risk: ArrayLike, n: int, n_landmarks: int) -> FloatArray:
     values = np.asarray(risk, dtype=np.float64)
     if values.ndim == 1 and n_landmarks == 1:
         values = values[:, None]
@@ -220,7 +221,7 @@ def _check_risks(risk: ArrayLike, n: int, n_landmarks: int) -> Floats:
     return values
 
 
-def _known(risk: Floats, s: float) -> Floats:
+def _known(risk: FloatArray, s: float) -> FloatArray:
     missing = np.isnan(risk)
     if missing.any():
         raise InputError(

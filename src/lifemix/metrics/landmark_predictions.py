@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._types import FloatArray
 from ..checks import Number, check_times
 from ..protocols import FittedSurvivalModel
 from ..target import TargetLike, as_target
-from .inputs import Floats
 from .predictions import take_rows
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def landmark_risk(
     landmarks: ArrayLike,
     window: float,
     event: int | None = None,
-) -> Floats:
+) -> FloatArray:
     """Predict at landmarks, from the covariates that hold there: the risk in (s, s + w], given survival to s.
 
     The covariates of the row in force at s are kept up to s + w: what is known at s is all that is used.
@@ -82,7 +82,7 @@ def landmark_risk(
 
 def _conditional_risk(
     model: FittedSurvivalModel, X: Any, s: float, end: float, event: int | None
-) -> Floats:
+) -> FloatArray:
     """Return the risk of each row in (s, end], given survival to s."""
     if event is None and hasattr(model, "predict_distribution"):
         return (

@@ -7,12 +7,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import IndexArray
+
 __all__ = ["look_up"]
 
 
 def look_up(
     ordered: NDArray[Any], wanted: NDArray[Any], side: Literal["left", "right"]
-) -> NDArray[np.intp]:
+) -> IndexArray:
     """Return ``searchsorted(ordered, wanted, side)``, in the shape of wanted; look-ups in order are much faster."""
     order = np.argsort(wanted)
     found = np.empty(len(wanted), dtype=np.intp)

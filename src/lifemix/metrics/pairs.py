@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .inputs import Floats, Ints
+from .._types import BoolArray, FloatArray, IntArray
 
 __all__ = ["later_and_lower", "later_pairs", "nearly_tied"]
 
 
-def later_pairs(key: NDArray[Any], risk: Floats) -> tuple[Floats, Floats]:
+def later_pairs(key: NDArray[Any], risk: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Compare every row with the rows of a larger key; both arguments and both results have shape (n,).
 
     concordant_i = #(key_j > key_i, risk_j < risk_i) + 1/2 #(key_j > key_i, risk_j = risk_i)
@@ -70,7 +70,7 @@ def later_and_lower(by_rank: NDArray[Any]) -> NDArray[Any]:
     return counts[:n]
 
 
-def nearly_tied(risk: Floats, tolerance: float) -> NDArray[np.bool_]:
+def nearly_tied(risk: FloatArray, tolerance: float) -> BoolArray:
     """Return which rows have another row whose risk is not equal to theirs, but within the tolerance."""
     ordered = np.sort(risk)
     gap = np.diff(ordered)
@@ -82,7 +82,7 @@ def _side_by_side(left: NDArray[Any], right: NDArray[Any], half: int) -> NDArray
     return np.stack([left.reshape(-1, half), right.reshape(-1, half)], axis=1).reshape(-1)
 
 
-def _ranks(values: NDArray[Any]) -> Ints:
+def _ranks(values: NDArray[Any]) -> IntArray:
     """Return 0, 1, ... by size, equal values sharing one."""
     order = np.argsort(values)
     ranks = np.empty(len(values), dtype=np.int64)
@@ -90,13 +90,13 @@ def _ranks(values: NDArray[Any]) -> Ints:
     return ranks
 
 
-def _run_numbers(ordered: NDArray[Any]) -> Ints:
+def _run_numbers(ordered: NDArray[Any]) -> IntArray:
     numbers = np.zeros(len(ordered), dtype=np.int64)
     np.cumsum(ordered[1:] != ordered[:-1], out=numbers[1:])
     return numbers
 
 
-def _run_ends(ordered: NDArray[Any]) -> Ints:
+def _run_ends(ordered: NDArray[Any]) -> IntArray:
     """Return, for each entry, one past the last index of its run of equal values."""
     ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, len(ordered))
     return np.repeat(ends, np.diff(ends, prepend=0))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from .._types import FloatArray
 from ..errors import InputError
 from ..number_arrays import as_array
 from ..other_frames import as_pandas
@@ -19,13 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["predicted_risk", "predicted_risks", "survival_at_own_time", "take_rows"]
 
-Floats = NDArray[np.float64]
 _BLOCK = 256
 
 
 def predicted_risk(
     model: FittedSurvivalModel, X: TableLike, times: ArrayLike, event: int, n_events: int
-) -> Floats:
+) -> FloatArray:
     """Return the predicted probability of an event by each time.
 
     Parameters
@@ -64,7 +64,7 @@ def predicted_risk(
 
 def predicted_risks(
     model: FittedSurvivalModel, X: TableLike, times: ArrayLike, n_events: int
-) -> Floats:
+) -> FloatArray:
     """Return the predicted probability of every event type by each time.
 
     Parameters
@@ -105,7 +105,9 @@ def predicted_risks(
     )
 
 
-def survival_at_own_time(model: FittedSurvivalModel, X: TableLike, target: TargetLike) -> Floats:
+def survival_at_own_time(
+    model: FittedSurvivalModel, X: TableLike, target: TargetLike
+) -> FloatArray:
     """Return the predicted survival of every row at its own time, given survival to its entry.
 
     Parameters
@@ -162,7 +164,7 @@ def take_rows(X: Any, rows: Any) -> Any:
     return X.tocsr()[rows] if sparse.issparse(X) else as_array(X)[rows]
 
 
-def _checked(prediction: Any, X: Any, times: ArrayLike) -> Floats:
+def _checked(prediction: Any, X: Any, times: ArrayLike) -> FloatArray:
     values = np.asarray(prediction, dtype=np.float64)
     shape = (np.shape(X)[0], np.size(times))
     if values.shape != shape:

@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
+from .._types import FloatArray, IndexArray
 from ..checks import Whole
 from ..errors import InputError, LifemixWarning
 from ..target import Target, TargetLike, as_target
 from ..warning import warn_user
-from .inputs import Floats, check_level
+from .inputs import check_level
 
 __all__ = ["BootstrapResult", "bootstrap", "bootstrap_difference"]
 
 Metric = Callable[..., Any]
-Rows = NDArray[np.intp]
 _JACKKNIFE_PARTS = 50  # more hardly change the limits, and each costs as much as a resample
 
 
@@ -48,7 +48,7 @@ class BootstrapResult:
     standard_error: Any
     lower: Any
     upper: Any
-    replicates: Floats
+    replicates: FloatArray
 
 
 def bootstrap(
@@ -198,7 +198,7 @@ def _replicate(
     arrays: list[Any],
     n_resamples: int,
     generator: np.random.Generator,
-) -> Floats:
+) -> FloatArray:
     values = []
     draw = _sampler(target, generator)
     with warnings.catch_warnings():
@@ -209,12 +209,14 @@ def _replicate(
     return np.asarray(values, dtype=np.float64)
 
 
-def _sampler(target: Target, generator: np.random.Generator) -> Callable[[], tuple[Rows, Target]]:
+def _sampler(
+    target: Target, generator: np.random.Generator
+) -> Callable[[], tuple[IndexArray, Target]]:
     """Return a function that draws as many subjects as there are, and gives their rows and target."""
     n = target.n_subjects
     if target.subject is None:
 
-        def draw_rows() -> tuple[Rows, Target]:
+        def draw_rows() -> tuple[IndexArray, Target]:
             rows = generator.integers(0, n, n)
             return rows, target.take(rows)
 
@@ -224,7 +226,7 @@ def _sampler(target: Target, generator: np.random.Generator) -> Callable[[], tup
     sizes = np.bincount(number)
     starts = np.cumsum(sizes) - sizes
 
-    def draw_subjects() -> tuple[Rows, Target]:
+    def draw_subjects() -> tuple[IndexArray, Target]:
         drawn = generator.integers(0, n, n)
         length = sizes[drawn]
         within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
@@ -238,13 +240,13 @@ def _sampler(target: Target, generator: np.random.Generator) -> Callable[[], tup
     return draw_subjects
 
 
-def _paths(copy: Rows, path: Rows) -> Rows:
+def _paths(copy: IndexArray, path: IndexArray) -> IndexArray:
     """Number the paths of subjects that may have been drawn several times."""
     pairs = np.stack([copy, path], axis=1)
     return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def _jackknife(metric: Metric, target: Target, arrays: list[Any]) -> Floats:
+def _jackknife(metric: Metric, target: Target, arrays: list[Any]) -> FloatArray:
     """Return the metric without each of some parts of the subjects, one part after the other."""
     number, n = target.subject_numbers, target.n_subjects
     parts = min(_JACKKNIFE_PARTS, n)
@@ -257,7 +259,9 @@ def _jackknife(metric: Metric, target: Target, arrays: list[Any]) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def _limits(value: Floats, replicates: Floats, without: Floats, level: float) -> tuple[Any, Any]:
+def _limits(
+    value: FloatArray, replicates: FloatArray, without: FloatArray, level: float
+) -> tuple[Any, Any]:
     """Return the bias-corrected and accelerated limits; each entry of an array has its own."""
     count = len(replicates)
     below = ((replicates < value).sum(axis=0) + 0.5 * (replicates == value).sum(axis=0)) / count
@@ -273,7 +277,7 @@ def _limits(value: Floats, replicates: Floats, without: Floats, level: float) ->
     return limits[0], limits[1]
 
 
-def _acceleration(without: Floats) -> Any:
+def _acceleration(without: FloatArray) -> Any:
     """Return the skewness of the jackknife values as BCa takes it; 0 where they are alike or not known."""
     if len(without) < 2:
         return 0.0
@@ -283,7 +287,7 @@ def _acceleration(without: Floats) -> Any:
     return np.where(known, ((away / np.where(known, spread, 1.0)) ** 3).sum(axis=0) / 6, 0.0)
 
 
-def _quantiles(replicates: Floats, level: Floats) -> Any:
+def _quantiles(replicates: FloatArray, level: FloatArray) -> Any:
     """Return the quantile of each column at its own level, in the shape of the metric."""
     columns, levels = (
         replicates.reshape(len(replicates), -1),

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._types import BoolArray, FloatArray, IntArray
 from ..errors import SettingError
 from ..target import Target
 from ..warning import warn_user
 from .censoring import censoring_curve
-from .inputs import Bools, Floats, Ints, status, undefined
+from .inputs import status, undefined
 
 __all__ = ["smooth_risk", "spline_basis"]
 
@@ -27,8 +28,8 @@ _KNOTS = {
 
 
 def smooth_risk(
-    target: Target, risk: Floats, horizon: float, event: int | None, knots: int = 3
-) -> Floats:
+    target: Target, risk: FloatArray, horizon: float, event: int | None, knots: int = 3
+) -> FloatArray:
     """Return the smoothed observed risk up to the horizon at each predicted risk; risk and result: (n,)."""
     if knots not in _KNOTS:
         raise SettingError(f"knots must be 3, 4 or 5; got {knots!r}.")
@@ -52,7 +53,7 @@ def smooth_risk(
     return np.asarray(-np.expm1(-hazard * np.exp(basis @ coefficients)))
 
 
-def spline_basis(x: Floats, quantiles: tuple[float, ...]) -> Floats:
+def spline_basis(x: FloatArray, quantiles: tuple[float, ...]) -> FloatArray:
     """Return the columns of a restricted cubic spline, each of mean 0 and standard deviation 1; (n, k - 1) for k knots.
 
     It is linear beyond its outer knots, which lie at quantiles of x. Where fewer than three are distinct only the
@@ -77,16 +78,16 @@ def spline_basis(x: Floats, quantiles: tuple[float, ...]) -> Floats:
 class _Sample:
     """Rows in order of time; for each distinct event time the number of events and where its risk set begins."""
 
-    basis: Floats
-    rival_weight: Floats
-    is_case: Bools
-    time: Floats
-    deaths: Ints
-    first: Ints
-    chance: Floats
+    basis: FloatArray
+    rival_weight: FloatArray
+    is_case: BoolArray
+    time: FloatArray
+    deaths: IntArray
+    first: IntArray
+    chance: FloatArray
 
 
-def _sort(time: Floats, kind: Ints, basis: Floats) -> _Sample:
+def _sort(time: FloatArray, kind: IntArray, basis: FloatArray) -> _Sample:
     order = np.argsort(time, kind="stable")
     ordered, kind = time[order], kind[order]
     curve = censoring_curve(ordered, kind == 0, events_first=False)
@@ -98,7 +99,7 @@ def _sort(time: Floats, kind: Ints, basis: Floats) -> _Sample:
     )
 
 
-def _sums(sample: _Sample, coefficients: Floats) -> tuple[Floats, Floats, Floats]:
+def _sums(sample: _Sample, coefficients: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the sums of w, w z and w z z' over the risk set of each event time, w = exp(z' b).
 
     A row with another event stays in the risk set after its time, with weight G(u-) / G(T-).
@@ -118,13 +119,13 @@ def _sums(sample: _Sample, coefficients: Floats) -> tuple[Floats, Floats, Floats
     return total[:, 0], total[:, 1 : 1 + p], total[:, 1 + p :].reshape(len(total), p, p)
 
 
-def _maximise(sample: _Sample) -> Floats | None:
+def _maximise(sample: _Sample) -> FloatArray | None:
     """Return the maximum of the log partial likelihood (ties after Breslow) by Newton's method, or None."""
     b = np.zeros(sample.basis.shape[1])
     observed = sample.basis[sample.is_case].sum(axis=0)
 
     @np.errstate(over="ignore", invalid="ignore")  # a step too far gives NaN, and is halved
-    def evaluate(b: Floats) -> tuple[float, Floats, Floats]:
+    def evaluate(b: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         s0, s1, s2 = _sums(sample, b)
         mean = s1 / s0[:, None]
         spread = s2 / s0[:, None, None] - mean[:, :, None] * mean[:, None, :]
@@ -152,7 +153,7 @@ def _maximise(sample: _Sample) -> Floats | None:
     return None
 
 
-def _complementary_log_log(risk: Floats) -> Floats:
+def _complementary_log_log(risk: FloatArray) -> FloatArray:
     inside = np.clip(risk, _MARGIN, 1 - _MARGIN)
     moved = int(np.sum(inside != risk))
     if moved:
@@ -163,5 +164,5 @@ def _complementary_log_log(risk: Floats) -> Floats:
     return np.asarray(np.log(-np.log1p(-inside)))
 
 
-def _cube(x: Floats) -> Floats:
+def _cube(x: FloatArray) -> FloatArray:
     return np.maximum(x, 0.0) ** 3

@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 
+from .._types import FloatArray
 from ..target import TargetLike
 from .curve import Curve, limits, risk_table
-from .inputs import Floats, check_event, observed
+from .inputs import check_event, observed
 
 __all__ = ["kaplan_meier", "nelson_aalen"]
 
@@ -61,7 +62,7 @@ def kaplan_meier(
     """
     table = risk_table(observed(y, "y", truncation=True), check_event(event))
     d, at_risk = table.events.astype(np.float64), table.at_risk.astype(np.float64)
-    estimate: Floats = np.cumprod(1 - d / at_risk, dtype=np.float64)
+    estimate: FloatArray = np.cumprod(1 - d / at_risk, dtype=np.float64)
     alive = estimate > 0
     terms = np.divide(d, at_risk * (at_risk - d), out=np.zeros(len(d)), where=alive)
     standard_error = np.where(alive, estimate * np.sqrt(np.cumsum(terms)), np.nan)
@@ -113,7 +114,7 @@ def nelson_aalen(
     """
     table = risk_table(observed(y, "y", truncation=True), check_event(event))
     d, at_risk = table.events.astype(np.float64), table.at_risk.astype(np.float64)
-    estimate: Floats = np.cumsum(d / at_risk)
+    estimate: FloatArray = np.cumsum(d / at_risk)
     standard_error = np.sqrt(np.cumsum(d / at_risk**2))
     lower, upper = limits(estimate, standard_error, level, transform, (0.0, np.inf))
     return Curve(

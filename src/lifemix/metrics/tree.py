@@ -12,22 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .inputs import Floats
+from .._types import FloatArray, IndexArray
 from .lookup import look_up
 
 __all__ = ["compare", "sum_beyond"]
 
-Indices = NDArray[np.intp]
-
 
 def compare(
     point_key: NDArray[Any],
-    point_risk: Floats,
+    point_risk: FloatArray,
     case_key: NDArray[Any],
-    case_risk: Floats,
-    point_weight: Floats | None = None,
+    case_risk: FloatArray,
+    point_weight: FloatArray | None = None,
     tolerance: float = 0.0,
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Compare every case with the points beyond it, those whose key is at least the case's key.
 
     concordant = sum of weight [risk < case risk] + 1/2 weight [risk tied];  comparable = sum of weight
@@ -56,8 +54,8 @@ def compare(
 
 
 def sum_beyond(
-    by_rank: Indices, start: Indices, limit: Indices, weight: Floats | None = None
-) -> Floats:
+    by_rank: IndexArray, start: IndexArray, limit: IndexArray, weight: FloatArray | None = None
+) -> FloatArray:
     """Return, for each query, the number (or weight) of the points at position >= start with rank < limit.
 
     by_rank: (n,), the position of the point of each rank; start, limit: (q,), from 0 to n; weight: (n,), by position.
@@ -92,12 +90,12 @@ def sum_beyond(
 
 def _compare_each(
     point_key: NDArray[Any],
-    point_risk: Floats,
+    point_risk: FloatArray,
     case_key: NDArray[Any],
-    case_risk: Floats,
-    point_weight: Floats | None,
+    case_risk: FloatArray,
+    point_weight: FloatArray | None,
     tolerance: float,
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     concordant, comparable = np.zeros(len(case_key)), np.zeros(len(case_key))
     for case, (key, risk) in enumerate(zip(case_key, case_risk, strict=True)):
         beyond = point_key >= key
@@ -114,7 +112,7 @@ def _running(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return sums
 
 
-def _edge(wanted: Floats, tolerance: float, towards: float) -> Floats:
+def _edge(wanted: FloatArray, tolerance: float, towards: float) -> FloatArray:
     """Return the outermost number whose floating-point difference from the wanted one is within the tolerance."""
     if not tolerance:
         return wanted

@@ -12,11 +12,12 @@ from typing import Literal
 
 import numpy as np
 
+from .._types import BoolArray, FloatArray
 from ..checks import Choice
 from ..target import TargetLike
 from ..warning import warn_user
 from .censoring import censoring_curve
-from .inputs import Bools, Floats, check_event, observed, status
+from .inputs import check_event, observed, status
 
 __all__ = ["HorizonWeights", "horizon_weights"]
 
@@ -30,17 +31,17 @@ class HorizonWeights:
     ``defined``, shape (h,): at which horizons the weights are known.
     """
 
-    time: Floats
-    case: Floats
-    rival: Floats
-    control: Floats
-    defined: Bools
+    time: FloatArray
+    case: FloatArray
+    rival: FloatArray
+    control: FloatArray
+    defined: BoolArray
 
 
 def horizon_weights(
     y_train: TargetLike,
     y_test: TargetLike,
-    horizons: Floats,
+    horizons: FloatArray,
     event: int | None,
     compat: Literal["sksurv"] | None,
 ) -> HorizonWeights:
@@ -73,11 +74,11 @@ def horizon_weights(
     )
 
 
-def _inverse(chance: Floats) -> Floats:
+def _inverse(chance: FloatArray) -> FloatArray:
     return np.divide(1.0, chance, out=np.zeros(len(chance)), where=chance > 0)
 
 
-def _warn(undefined: Floats, last: float, any_case: bool) -> None:
+def _warn(undefined: FloatArray, last: float, any_case: bool) -> None:
     if not len(undefined):
         return
     reason = "no row of y_test has the event"

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._types import FloatArray, IndexArray
 from ..errors import LifemixError
 from ..estimators import DeepSurvivalMachines
 from ..estimators.many import FitRequest, fit_many
@@ -20,25 +20,22 @@ from .parts import to_judge, with_seed
 
 __all__ = ["CrossFitted", "cross_fit"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
-
 
 @dataclass(frozen=True, eq=False)
 class CrossFitted:
     """One part: its models, one per fold, and its incidences of all rows, each by the model that has not seen it."""
 
     models: list[Any]
-    curves: Floats  # [events, rows, times]
+    curves: FloatArray  # [events, rows, times]
 
 
 def cross_fit(
     parts: Mapping[str, Any],
     X: Any,
     y: Any,
-    weight: Floats,
-    folds: Sequence[tuple[Rows, Rows]],
-    times: Floats,
+    weight: FloatArray,
+    folds: Sequence[tuple[IndexArray, IndexArray]],
+    times: FloatArray,
     seed: int,
     n_jobs: int | None,
 ) -> dict[str, CrossFitted | LifemixError]:
@@ -87,7 +84,7 @@ def _cost(task: tuple[str, list[int]]) -> int:
 
 
 def _joined(
-    outcomes: Sequence[tuple[Any, Floats]], folds: Sequence[tuple[Rows, Rows]]
+    outcomes: Sequence[tuple[Any, FloatArray]], folds: Sequence[tuple[IndexArray, IndexArray]]
 ) -> CrossFitted:
     n_rows = sum(len(test) for _, test in folds)
     curves = np.empty((outcomes[0][1].shape[0], n_rows, outcomes[0][1].shape[2]))
@@ -100,9 +97,9 @@ def _fit_folds(
     estimator: Any,
     X: Any,
     y: Any,
-    weight: Floats | None,
-    folds: Sequence[tuple[Rows, Rows]],
-    times: Floats,
+    weight: FloatArray | None,
+    folds: Sequence[tuple[IndexArray, IndexArray]],
+    times: FloatArray,
     seeds: Sequence[int],
 ) -> list[Any]:
     """Return model and curves of each fold, or the errors."""
@@ -129,8 +126,8 @@ def _fit_networks(
     models: Sequence[DeepSurvivalMachines],
     X: Any,
     y: Any,
-    weight: Floats | None,
-    folds: Sequence[tuple[Rows, Rows]],
+    weight: FloatArray | None,
+    folds: Sequence[tuple[IndexArray, IndexArray]],
 ) -> None:
     requests = [
         FitRequest(

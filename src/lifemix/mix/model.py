@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._types import FloatArray
 from ..baselines.base import WrappingModel, chunks
 from ..checks import Check, Jobs, Rule, Seed, Whole
 from ..distribution import AverageDistribution, GridDistribution, SurvivalDistribution
@@ -25,7 +25,6 @@ from .weights import best_weights
 
 __all__ = ["LifeMix"]
 
-Floats = NDArray[np.float64]
 _TIMES = 30  # at which out-of-fold curves are compared
 _STEPS = 128  # times at which step curves are kept
 _PRIOR_EVENTS = 100.0
@@ -130,7 +129,7 @@ class LifeMix(WrappingModel):
         """How much each part counts, by name."""
         return dict(zip(self.part_names_.tolist(), self.shares_.tolist(), strict=True))
 
-    def _fit(self, x: Any, target: Target, weight: Floats) -> None:
+    def _fit(self, x: Any, target: Target, weight: FloatArray) -> None:
         seed = int(np.random.default_rng(self.random_state).integers(2**31))
         useful = np.flatnonzero((weight > 0) & ((target.time > 0) | (target.event > 0)))
         x, target, weight = take_rows(x, useful), target.take(useful), weight[useful]
@@ -249,23 +248,23 @@ class LifeMix(WrappingModel):
         return GridDistribution.of(self.steps_, incidences, nets, tail)
 
     def _in_blocks(
-        self, x: Any, ask: Callable[[AverageDistribution], Floats], axis: int = 0
-    ) -> Floats:
+        self, x: Any, ask: Callable[[AverageDistribution], FloatArray], axis: int = 0
+    ) -> FloatArray:
         blocks = chunks(shape_of(x)[0], 2 * _STEPS * self.n_events_)
         return np.concatenate(
             [ask(self._average(take_rows(x, rows))) for rows in blocks], axis=axis
         )
 
-    def _survival(self, x: Any, times: Floats) -> Floats:
+    def _survival(self, x: Any, times: FloatArray) -> FloatArray:
         return self._in_blocks(x, lambda some: some.survival(times))
 
-    def _incidence(self, x: Any, times: Floats, event: int) -> Floats:
+    def _incidence(self, x: Any, times: FloatArray, event: int) -> FloatArray:
         return self._incidences(x, times)[event - 1]
 
-    def _incidences(self, x: Any, times: Floats) -> Floats:
+    def _incidences(self, x: Any, times: FloatArray) -> FloatArray:
         return self._in_blocks(x, lambda some: some.cumulative_incidences(times), axis=1)
 
-    def _net_survival(self, x: Any, times: Floats, event: int) -> Floats:
+    def _net_survival(self, x: Any, times: FloatArray, event: int) -> FloatArray:
         return self._in_blocks(x, lambda some: some.net(event).survival(times))
 
     def _has_net_survival(self) -> bool:
@@ -274,7 +273,7 @@ class LifeMix(WrappingModel):
             for one in getattr(self, "models_", [])
         )
 
-    def _risk(self, x: Any) -> Floats:
+    def _risk(self, x: Any) -> FloatArray:
         """Return the mean logarithm of the cumulative hazard over the event times, but for the first and last 5 %.
 
         With proportional hazards it is the linear predictor. The mean survival time up to the last event, which other
@@ -289,20 +288,20 @@ def _smooth(model: Any) -> bool:
     return hasattr(model, "predict_distribution")
 
 
-def _comparison_times(target: Target) -> Floats:
+def _comparison_times(target: Target) -> FloatArray:
     times = np.fmax(target.time, target.upper)[target.event > 0]
     first, last = np.quantile(times, [0.05, 0.9])
     return np.unique(np.linspace(first, last, _TIMES))
 
 
-def _step_times(event_times: Floats) -> Floats:
+def _step_times(event_times: FloatArray) -> FloatArray:
     if len(event_times) <= _STEPS:
         return event_times
     return np.unique(np.quantile(event_times, np.linspace(0, 1, _STEPS), method="nearest"))
 
 
 def _shares(
-    usable: Mapping[str, CrossFitted], target: Target, times: Floats, weight: Floats
+    usable: Mapping[str, CrossFitted], target: Target, times: FloatArray, weight: FloatArray
 ) -> dict[str, float]:
     """Return the weight of each part; 0 for those that are dropped."""
     names = list(usable)

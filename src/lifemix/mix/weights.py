@@ -10,21 +10,19 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from .._types import BoolArray, FloatArray
 from ..errors import LifemixWarning
 from ..metrics.weights import horizon_weights
 from ..target import Target
 
 __all__ = ["best_weights", "simplex_minimum"]
 
-Floats = NDArray[np.float64]
-
 
 def best_weights(
-    curves: Floats, target: Target, times: Floats, weight: Floats, prior_events: float
-) -> Floats:
+    curves: FloatArray, target: Target, times: FloatArray, weight: FloatArray, prior_events: float
+) -> FloatArray:
     """Return the weight of each model.
 
     The weights do not depend on the unit of time, on the scale of the case weights, or on whether each row occurs once
@@ -64,7 +62,7 @@ def best_weights(
     return simplex_minimum(products + penalty * np.eye(n_models))
 
 
-def _distinct_events(curves: Floats, target: Target) -> int:
+def _distinct_events(curves: FloatArray, target: Target) -> int:
     """Return the number of events, where copies of a row (same outcome, same curves) count once."""
     has_event = target.event > 0
     last_values = curves[:, :, has_event, -1].reshape(-1, int(has_event.sum()))
@@ -73,8 +71,8 @@ def _distinct_events(curves: Floats, target: Target) -> int:
 
 
 def _error_weights(
-    target: Target, times: Floats, event: int | None
-) -> tuple[Floats, NDArray[np.bool_]]:
+    target: Target, times: FloatArray, event: int | None
+) -> tuple[FloatArray, BoolArray]:
     """Return the weight of the squared error of each row and time, and whether the event has happened by then."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # times beyond the follow-up have weight 0
@@ -85,7 +83,7 @@ def _error_weights(
     return np.where(inverse.defined, weight, 0.0), happened
 
 
-def simplex_minimum(products: Floats) -> Floats:
+def simplex_minimum(products: FloatArray) -> FloatArray:
     """Return the non-negative weights with sum 1 that minimise ``w' products w``, for a positive semi-definite matrix.
 
     Non-negative least squares minimises ``u' products u + (1 - sum(u))^2``. For u = s w, sum(w) = 1, its minimum over s

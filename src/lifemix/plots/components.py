@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._types import FloatArray
 from ..checks import check_times
 from ..errors import InputError, SettingError
-from .inputs import Floats, check_curves, check_grid
+from .inputs import check_curves, check_grid
 from .style import colour, empty_axes, legend_beside, time_axis
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def component_curves(
     times: ArrayLike,
     row: int = 0,
     quantity: Literal["density", "survival"] = "density",
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Return the weights and the densities (or survival curves) of the components of one row.
 
     Parameters

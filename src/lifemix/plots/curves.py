@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._types import FloatArray
 from ..metrics.inputs import check_probabilities
-from .inputs import Floats, check_curves, check_grid, check_labels, check_levels, check_spread
+from .inputs import check_curves, check_grid, check_labels, check_levels, check_spread
 from .style import colour, empty_axes, legend_beside, line_style, probability_axis, time_axis
 
 if TYPE_CHECKING:
@@ -156,9 +157,9 @@ def _probabilities(
 
 def draw_curves(
     ax: Axes,
-    times: Floats,
-    curves: Floats,
-    spread: Floats | None,
+    times: FloatArray,
+    curves: FloatArray,
+    spread: FloatArray | None,
     labels: list[str] | None,
     limits: tuple[float, float | None],
 ) -> None:
@@ -175,7 +176,7 @@ def draw_curves(
             ax.fill_between(times, low, high, color=shade, alpha=0.18, linewidth=0, label=meaning)
 
 
-def _draw_plateaus(ax: Axes, last: float, levels: Floats) -> None:
+def _draw_plateaus(ax: Axes, last: float, levels: FloatArray) -> None:
     """Draw each level above 0 as a dotted line with its value below it, one beside the other where they are close."""
     before, place = np.inf, 0
     for number in sorted(

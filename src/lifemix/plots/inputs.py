@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._types import FloatArray
 from ..checks import check_times
 from ..errors import InputError
 
 __all__ = [
-    "Floats",
     "check_curves",
     "check_grid",
     "check_labels",
@@ -21,10 +21,8 @@ __all__ = [
     "named",
 ]
 
-Floats = NDArray[np.float64]
 
-
-def check_grid(times: ArrayLike) -> Floats:
+def check_grid(times: ArrayLike) -> FloatArray:
     """Return the times of a curve, (m,); they must increase."""
     grid = check_times(times)
     falls = np.flatnonzero(np.diff(grid) < 0)
@@ -36,7 +34,7 @@ def check_grid(times: ArrayLike) -> Floats:
     return grid
 
 
-def check_curves(values: ArrayLike, m: int, name: str) -> Floats:
+def check_curves(values: ArrayLike, m: int, name: str) -> FloatArray:
     """Return curves as an array, (n, m); one curve may come as (m,)."""
     try:
         array = np.asarray(values, dtype=np.float64)
@@ -50,7 +48,7 @@ def check_curves(values: ArrayLike, m: int, name: str) -> Floats:
     return curves
 
 
-def check_spread(std: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None:
+def check_spread(std: ArrayLike | None, shape: tuple[int, ...]) -> FloatArray | None:
     """Return the standard deviations of the curves, in their shape."""
     if std is None:
         return None
@@ -62,7 +60,7 @@ def check_spread(std: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None
     return spread
 
 
-def check_levels(values: ArrayLike, n: int, name: str) -> Floats:
+def check_levels(values: ArrayLike, n: int, name: str) -> FloatArray:
     """Return one probability per curve."""
     levels = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if levels.shape != (n,):

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from .._types import FloatArray
 from ..checks import check_times
 from ..errors import InputError
-from .inputs import Floats, check_grid, named
+from .inputs import check_grid, named
 from .style import colour, empty_axes, legend_beside, line_style, probability_axis, time_axis
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class _Distributions(Protocol):
 
     def given(self, s: ArrayLike) -> Self: ...
 
-    def survival(self, t: ArrayLike) -> Floats: ...
+    def survival(self, t: ArrayLike) -> FloatArray: ...
 
 
 def landmark_quality(
@@ -181,7 +182,7 @@ def _rows(table: Any, metric: str) -> pd.DataFrame:
 
 
 def _check_visits(
-    distributions: Sequence[_Distributions], visits: Floats, values: Sequence[Any] | None
+    distributions: Sequence[_Distributions], visits: FloatArray, values: Sequence[Any] | None
 ) -> None:
     if len(distributions) != len(visits) or (values is not None and len(values) != len(visits)):
         counts = f"{len(distributions)} distributions" + (

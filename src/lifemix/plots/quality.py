@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._types import FloatArray
 from ..metrics import aalen_johansen, brier_score, concordance_td, kaplan_meier
 from ..target import TargetLike, as_target
-from .inputs import Floats, check_curves, check_grid, named
+from .inputs import check_curves, check_grid, named
 from .style import colour, empty_axes, legend_beside, line_style, time_axis
 
 if TYPE_CHECKING:
@@ -184,8 +185,8 @@ def concordance_over_time(
 
 
 def _reference(
-    y_train: TargetLike, y_test: TargetLike, grid: Floats, event: int | None
-) -> tuple[Floats, Floats]:
+    y_train: TargetLike, y_test: TargetLike, grid: FloatArray, event: int | None
+) -> tuple[FloatArray, FloatArray]:
     """Return the times that both samples reach, and the Brier score there of one curve for everyone."""
     train, test = as_target(y_train).joined(), as_target(y_test).joined()
     known = grid[grid <= min(train.time.max(), test.time.max())]

@@ -6,22 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._types import FloatArray, IntArray
 from ..checks import check_times
 from ..errors import InputError
 from ..metrics import aalen_johansen, kaplan_meier
 from ..metrics.inputs import check_risk, observed
 from ..target import Target, TargetLike
-from .inputs import Floats, check_curves, check_grid, check_labels
+from .inputs import check_curves, check_grid, check_labels
 from .style import colour, empty_axes, legend_beside, line_style, probability_axis, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["group_by_risk", "number_at_risk", "risk_groups"]
-
-Ints = NDArray[np.int64]
 
 
 def risk_groups(
@@ -106,7 +105,7 @@ def risk_groups(
     return axes
 
 
-def group_by_risk(risk: Floats, groups: int | ArrayLike) -> Ints:
+def group_by_risk(risk: FloatArray, groups: int | ArrayLike) -> IntArray:
     """Return the group of each subject, (n,), from 0 for the lowest risk; equal risks stay together."""
     if np.ndim(groups) == 1:
         given = np.asarray(groups)
@@ -133,7 +132,7 @@ def group_by_risk(risk: Floats, groups: int | ArrayLike) -> Ints:
     )
 
 
-def number_at_risk(y: TargetLike, times: ArrayLike) -> Ints:
+def number_at_risk(y: TargetLike, times: ArrayLike) -> IntArray:
     """Return how many subjects are at risk just before each time: ``entry < t <= time``.
 
     Parameters
@@ -193,7 +192,7 @@ def _draw_group(
         ax.fill_between(time, low, high, step="post", color=shade, alpha=0.15, linewidth=0)
 
 
-def _draw_predicted(ax: Axes, group: Ints, times: ArrayLike, predicted: ArrayLike) -> None:
+def _draw_predicted(ax: Axes, group: IntArray, times: ArrayLike, predicted: ArrayLike) -> None:
     grid = check_grid(times)
     curves = check_curves(predicted, len(grid), "the predicted curves")
     if len(curves) != len(group):
@@ -210,7 +209,7 @@ def _draw_predicted(ax: Axes, group: Ints, times: ArrayLike, predicted: ArrayLik
         )
 
 
-def _write_numbers(ax: Axes, target: Target, group: Ints, names: list[str]) -> None:
+def _write_numbers(ax: Axes, target: Target, group: IntArray, names: list[str]) -> None:
     """Write a table below the axes: one row per group, one column per tick of the time axis."""
     end = ax.get_xlim()[1]
     ticks = [tick for tick in ax.get_xticks() if 0 <= tick <= end]

@@ -13,17 +13,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .reading import Floats, TableData, holds_plain_numbers
+from .._types import FloatArray, IndexArray
+from .reading import TableData, holds_plain_numbers
 
-__all__ = ["Places", "number_blocks", "number_places"]
+__all__ = ["number_blocks", "number_places"]
 
-Places = NDArray[np.intp]
 
 _SIZE = 2**17  # numbers in a block
 _LEAST = 4  # columns in a block: a line of memory of a table in rows holds eight
 
 
-def number_places(table: pd.DataFrame | TableData) -> Places:
+def number_places(table: pd.DataFrame | TableData) -> IndexArray:
     """Return the numbers of the columns that hold plain numbers: those that are NumPy's, booleans included."""
     if isinstance(table, TableData):
         found = [place for place, column in enumerate(table.data) if column.kind == "numeric"]
@@ -33,8 +33,8 @@ def number_places(table: pd.DataFrame | TableData) -> Places:
 
 
 def number_blocks(
-    table: pd.DataFrame | TableData, places: Places, rows_at_once: int | None = None
-) -> Iterator[tuple[slice, slice, Floats]]:
+    table: pd.DataFrame | TableData, places: IndexArray, rows_at_once: int | None = None
+) -> Iterator[tuple[slice, slice, FloatArray]]:
     """Yield (rows, which of the places, their values ``[places, rows]``), NaN where missing; infinity is not refused.
 
     All rows at once, or so many. The values may be those of the table itself: they must not be written to; and the next
@@ -56,7 +56,7 @@ def number_blocks(
             yield rows, some, part
 
 
-def _source(table: pd.DataFrame | TableData, places: Places) -> Any:
+def _source(table: pd.DataFrame | TableData, places: IndexArray) -> Any:
     """Return the matrix of a table whose columns share one, else the table."""
     if isinstance(table, TableData) or not len(places):
         return table
@@ -65,7 +65,7 @@ def _source(table: pd.DataFrame | TableData, places: Places) -> Any:
     return table
 
 
-def _matrix(source: Any, places: Places, rows: slice) -> NDArray[Any]:
+def _matrix(source: Any, places: IndexArray, rows: slice) -> NDArray[Any]:
     """Return the values of some columns ``[columns, rows]``, in any order in memory."""
     if isinstance(source, TableData):
         return np.stack([source.data[place].numbers[rows] for place in places])
@@ -81,7 +81,7 @@ def _in_rows(part: NDArray[Any]) -> bool:
     return part.dtype == np.float64 and part.strides[1] == part.itemsize
 
 
-def _turned(part: NDArray[Any], result: Floats) -> Floats:
+def _turned(part: NDArray[Any], result: FloatArray) -> FloatArray:
     """Write a matrix into another, whose rows are contiguous, in pieces that fit into a cache."""
     step = max(1, _SIZE // (8 * len(part)))
     for start in range(0, part.shape[1], step):

@@ -13,7 +13,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import CovariateError, SettingError
 from ..registry import register_model
@@ -21,8 +20,6 @@ from .identifiers import refuse_free_text
 from .reading import ColumnData
 
 __all__ = ["Column", "learn_levels", "mode_of", "sorted_levels"]
-
-Floats = NDArray[np.float64]
 
 
 @register_model

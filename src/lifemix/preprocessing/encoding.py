@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._types import BoolArray, FloatArray, IndexArray
 from ..errors import CovariateError
 from ..warning import warn_user
-from .blocks import Places, number_blocks, number_places
+from .blocks import number_blocks, number_places
 from .columns import Column
 from .few_rows import are_few, write_few
 from .piecewise import encode_piecewise
-from .reading import ColumnData, Floats, TableData, column_at
+from .reading import ColumnData, TableData, column_at
 
 __all__ = ["Encoding"]
 
@@ -83,7 +84,7 @@ class Encoding:
         return np.flatnonzero(alone).tolist()
 
     def _write_together(
-        self, table: pd.DataFrame | TableData, places: Places, result: NDArray[Any]
+        self, table: pd.DataFrame | TableData, places: IndexArray, result: NDArray[Any]
     ) -> None:
         """Write columns of plain numbers that are scaled."""
         for rows, some, values in number_blocks(table, places, _ROWS):
@@ -111,13 +112,13 @@ class Encoding:
                 for place in np.flatnonzero(self.indicator[own]):
                     result[rows, self.ends[own[place]] - 1] = missing[place]
 
-    def _refuse(self, table: pd.DataFrame | TableData, places: Places) -> None:
+    def _refuse(self, table: pd.DataFrame | TableData, places: IndexArray) -> None:
         """Raise the error of the first of some columns that cannot be written."""
         for place in places.tolist():
             _scaled(self.columns[place], column_at(table, place).as_numbers())
 
 
-def _run(places: Places) -> slice | Places:
+def _run(places: IndexArray) -> slice | IndexArray:
     """Return places as a slice where they are consecutive."""
     return slice(places[0], places[-1] + 1) if places[-1] - places[0] + 1 == len(places) else places
 
@@ -139,7 +140,7 @@ def _write(column: Column, data: ColumnData, position: dict[str, int], out: NDAr
         out[:, -1] = missing
 
 
-def _write_numbers(column: Column, numbers: Floats, out: NDArray[Any]) -> NDArray[np.bool_]:
+def _write_numbers(column: Column, numbers: FloatArray, out: NDArray[Any]) -> BoolArray:
     """Write the standardised or encoded numbers; return which were missing."""
     if column.knots is None:
         out[:, 0] = _scaled(column, numbers)
@@ -151,7 +152,7 @@ def _write_numbers(column: Column, numbers: Floats, out: NDArray[Any]) -> NDArra
     return missing
 
 
-def _scaled(column: Column, numbers: Floats) -> Floats:
+def _scaled(column: Column, numbers: FloatArray) -> FloatArray:
     """Return the standardised numbers."""
     filled = np.where(np.isnan(numbers), column.fill, numbers)
     try:
@@ -166,7 +167,7 @@ def _scaled(column: Column, numbers: Floats) -> Floats:
 
 def _write_levels(
     column: Column, data: ColumnData, position: dict[str, int], out: NDArray[Any]
-) -> NDArray[np.bool_]:
+) -> BoolArray:
     """Write 1 in the column of each row's level; return which were missing."""
     codes, texts = data.coded
     unseen = sorted(set(texts) - position.keys())
@@ -184,5 +185,5 @@ def _write_levels(
     place = lookup[codes]
     known = np.flatnonzero(place >= 0)
     out[known, place[known]] = 1.0
-    missing: NDArray[np.bool_] = codes < 0
+    missing: BoolArray = codes < 0
     return missing

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._types import IndexArray
 from .reading import FEW, few_labels, holds_plain_numbers
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def write_few(encoding: Encoding, table: pd.DataFrame, result: NDArray[Any]) -> 
 
 
 def _write_numbers(
-    encoding: Encoding, values: NDArray[Any], places: NDArray[np.intp], result: NDArray[Any]
+    encoding: Encoding, values: NDArray[Any], places: IndexArray, result: NDArray[Any]
 ) -> bool:
     """Write columns of plain numbers, ``[columns, rows]``; tell whether all of them are finite."""
     missing = np.isnan(values)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import BoolArray, FloatArray, IndexArray
 from .columns import Column
 from .piecewise import learn_knots
-from .reading import Floats, refuse_infinite
+from .reading import refuse_infinite
 
 __all__ = ["is_constant", "learn_numbers", "moments", "usual_of", "usual_values"]
 
@@ -24,7 +24,7 @@ _SAMPLE = 2**12  # values by which these few are found
 
 def learn_numbers(
     names: Sequence[str],
-    values: Floats,
+    values: FloatArray,
     fills: Mapping[str, float],
     scale: bool,
     indicators: bool,
@@ -59,7 +59,7 @@ def learn_numbers(
     return [learned[place] for place in range(len(names))]
 
 
-def _alike(places: NDArray[np.intp], values: Floats) -> list[list[int]]:
+def _alike(places: IndexArray, values: FloatArray) -> list[list[int]]:
     """Return places of columns in groups with as many missing values each."""
     if len(places) == 0:
         return []
@@ -68,7 +68,7 @@ def _alike(places: NDArray[np.intp], values: Floats) -> list[list[int]]:
 
 
 def _learn_filled(
-    name: str, x: Floats, fill: float | None, scale: bool, indicator: bool, bins: int
+    name: str, x: FloatArray, fill: float | None, scale: bool, indicator: bool, bins: int
 ) -> Column:
     """Learn one column whose missing values may have a given fill."""
     missing = np.isnan(x)
@@ -84,7 +84,7 @@ def _learn_filled(
 
 
 def _learn_incomplete(
-    names: Sequence[str], x: Floats, scale: bool, indicator: bool, bins: int
+    names: Sequence[str], x: FloatArray, scale: bool, indicator: bool, bins: int
 ) -> list[Column]:
     """Learn columns ``[columns, rows]`` with as many missing values each."""
     if np.isinf(x).any():
@@ -104,10 +104,10 @@ def _learn_incomplete(
 
 def _columns(
     names: Sequence[str],
-    x: Floats,
+    x: FloatArray,
     fills: Sequence[float],
-    center: Floats,
-    spread: Floats,
+    center: FloatArray,
+    spread: FloatArray,
     scale: bool,
     bins: int,
     indicator: bool = False,
@@ -148,7 +148,7 @@ def is_constant(center: float, spread: float) -> bool:
     return spread <= _ROUNDING * abs(center) or spread < _TINY
 
 
-def usual_of(sample: Floats, least: float, most: float, whole: bool) -> tuple[float, ...]:
+def usual_of(sample: FloatArray, least: float, most: float, whole: bool) -> tuple[float, ...]:
     """Return ``usual_values`` of a column by a sample, its extremes and whether it holds whole numbers only."""
     places = [round(share * (len(sample) - 1)) for share in _SHARES]
     low, middle, high = np.partition(sample, sorted(set(places)))[places].tolist()
@@ -157,7 +157,7 @@ def usual_of(sample: Floats, least: float, most: float, whole: bool) -> tuple[fl
     return low, middle, high
 
 
-def usual_values(observed: Floats) -> tuple[tuple[float, ...], bool]:
+def usual_values(observed: FloatArray) -> tuple[tuple[float, ...], bool]:
     """Return three of the sorted values, at the shares 0.01, 0.5 and 0.99, and whether all values are whole numbers.
 
     The outer two are the smallest and the largest for whole numbers over a short range, and where they would be equal.
@@ -166,7 +166,7 @@ def usual_values(observed: Floats) -> tuple[tuple[float, ...], bool]:
     return usual[0], whole[0]
 
 
-def _usual_of_many(x: Floats) -> tuple[list[tuple[float, ...]], list[bool]]:
+def _usual_of_many(x: FloatArray) -> tuple[list[tuple[float, ...]], list[bool]]:
     n = x.shape[1]
     places = [round(share * (n - 1)) for share in _SHARES]
     if n < _LONG:
@@ -182,17 +182,17 @@ def _usual_of_many(x: Floats) -> tuple[list[tuple[float, ...]], list[bool]]:
     return list(map(tuple, usual.tolist())), whole.tolist()
 
 
-def _whole(x: Floats) -> NDArray[np.bool_]:
+def _whole(x: FloatArray) -> BoolArray:
     return np.asarray((x == np.rint(x)).all(axis=-1))
 
 
-def _values_at(x: Floats, places: Sequence[int]) -> list[float]:
+def _values_at(x: FloatArray, places: Sequence[int]) -> list[float]:
     """Return some of the sorted values of a long column."""
     sample = np.sort(x[:: len(x) // _SAMPLE])
     return [_value_at(x, place, sample) for place in places]
 
 
-def _value_at(x: Floats, place: int, sample: Floats) -> float:
+def _value_at(x: FloatArray, place: int, sample: FloatArray) -> float:
     """Return one of the sorted values; it lies between two values of a sorted sample, or nearly always."""
     share = place / (len(x) - 1)
     around = 5 * np.sqrt(len(sample) * share * (1 - share)) + 2
@@ -205,7 +205,7 @@ def _value_at(x: Floats, place: int, sample: Floats) -> float:
     return float(np.partition(x, place)[place])
 
 
-def moments(x: Floats, largest: Floats) -> tuple[Floats, Floats]:
+def moments(x: FloatArray, largest: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of each row of ``[columns, rows]``, whose largest absolute value is known.
 
     They are the same for ``x * 2**k`` up to that factor, without overflow.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Float32Array, FloatArray
 from ..errors import CovariateError
 from ..histories import ArrayRows, Block, Histories
 from ..histories.blocks import HEAD, TIME_FEATURES
@@ -16,9 +16,6 @@ from ..registry import register_model
 from .tabular import TabularPreprocessor
 
 __all__ = ["ArrayPart", "Part", "TablePart", "VisitsPart"]
-
-Singles = NDArray[np.float32]
-Floats = NDArray[np.float64]
 
 
 class Part(Protocol):
@@ -30,7 +27,7 @@ class Part(Protocol):
     def names(self) -> list[str]:
         """Return the names of its numbers, behind the name of the source."""
 
-    def write(self, source: Any, out: Singles) -> None:
+    def write(self, source: Any, out: Float32Array) -> None:
         """Write the numbers of a source into ``out``, which is zero before."""
 
 
@@ -53,7 +50,7 @@ class TablePart:
         """Return the names of its numbers."""
         return [f".{name}" for name in self.table.get_feature_names_out()]
 
-    def write(self, source: Any, out: Singles) -> None:
+    def write(self, source: Any, out: Float32Array) -> None:
         """Write the numbers of a table."""
         if isinstance(source, (Histories, ArrayRows)):
             raise CovariateError(f"training had a table here; got {source!r}.")
@@ -81,7 +78,7 @@ class ArrayPart:
         """Return the names of its numbers: the places in the array."""
         return [str(list(place)) for place in np.ndindex(self.shape)]
 
-    def write(self, source: Any, out: Singles) -> None:
+    def write(self, source: Any, out: Float32Array) -> None:
         """Write the numbers of an array."""
         if not isinstance(source, ArrayRows) or source.values.shape[1:] != self.shape:
             got = source.values.shape if isinstance(source, ArrayRows) else type(source).__name__
@@ -171,7 +168,7 @@ class VisitsPart:
         steps = [f"[{step}].{name}" for step in range(self.max_visits) for name in own]
         return [".count", ".until", ".elapsed", *steps]
 
-    def write(self, source: Any, out: Singles) -> None:
+    def write(self, source: Any, out: Float32Array) -> None:
         """Write the numbers of histories."""
         if not isinstance(source, Histories):
             raise CovariateError(
@@ -197,7 +194,7 @@ class VisitsPart:
         steps[present] = features[((stops - count)[:, None] + places)[present]]
         out[:, HEAD:] = steps.reshape(len(out), -1)
 
-    def _features(self, visits: Any) -> Floats:
+    def _features(self, visits: Any) -> FloatArray:
         """Return the features of every visit, ``[visits, features]``."""
         gaps = np.diff(visits.times, prepend=visits.times[0])
         gaps[np.append(True, np.diff(visits.owner) != 0)] = 0.0

@@ -11,18 +11,18 @@ Advances in Neural Information Processing Systems 35. doi:10.48550/arXiv.2203.05
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._types import FloatArray
 
 __all__ = ["encode_piecewise", "learn_knots"]
 
-Floats = NDArray[np.float64]
 
 _OUTER = (
     0.005  # share of the values beyond each outer knot: extremes shape nothing, and are not stored
 )
 
 
-def learn_knots(x: Floats, bins: int) -> tuple[float, ...] | None:
+def learn_knots(x: FloatArray, bins: int) -> tuple[float, ...] | None:
     """Return at most ``bins + 1`` different values of ``x`` (n,) at evenly spaced ranks; None if fewer than three.
 
     With two knots or one there is nothing to bend: a column of two values, or of one value and rare others.
@@ -35,7 +35,7 @@ def learn_knots(x: Floats, bins: int) -> tuple[float, ...] | None:
     return tuple(knots.tolist()) if len(knots) > 2 else None
 
 
-def encode_piecewise(x: Floats, knots: tuple[float, ...]) -> Floats:
+def encode_piecewise(x: FloatArray, knots: tuple[float, ...]) -> FloatArray:
     """Return the encoding (n, bins) of ``x`` (n,)."""
     left, right = np.asarray(knots[:-1]), np.asarray(knots[1:])
     inside = np.clip(x[:, None], left, right)

@@ -14,8 +14,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._types import BoolArray, FloatArray, IndexArray
 from ..errors import CovariateError
 from ..histories import InputLike
 
@@ -32,10 +33,7 @@ __all__ = [
     "to_floats",
 ]
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Codes = NDArray[np.intp]
-Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
+Rows = slice | IndexArray | BoolArray
 
 FEW = 16  # rows that are read one by one
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
@@ -53,7 +51,7 @@ class ColumnData:
     def __init__(
         self,
         name: str,
-        values: pd.Series[Any] | Floats,
+        values: pd.Series[Any] | FloatArray,
         whole_column: ColumnData | None = None,
         rows: Rows = slice(None),
     ) -> None:
@@ -61,7 +59,7 @@ class ColumnData:
         self._values, self._whole_column, self._rows = values, whole_column, rows
 
     @classmethod
-    def of_numbers(cls, name: str, numbers: Floats) -> ColumnData:
+    def of_numbers(cls, name: str, numbers: FloatArray) -> ColumnData:
         """Return a column of numbers that are known to be finite, or NaN where missing."""
         column = cls(name, numbers)
         column.kind, column.numbers = "numeric", numbers
@@ -88,7 +86,7 @@ class ColumnData:
         return "numeric" if _holds_numbers(self.name, self.values) else "categorical"
 
     @cached_property
-    def numbers(self) -> Floats | None:
+    def numbers(self) -> FloatArray | None:
         """The values as float64 with NaN where missing; None where it holds labels."""
         if self.kind == "categorical":
             return None
@@ -100,7 +98,7 @@ class ColumnData:
         return to_floats(self.name, self.values)
 
     @property
-    def codes(self) -> Codes | None:
+    def codes(self) -> IndexArray | None:
         """The place of each row's level among ``levels``, -1 where missing; None where it holds numbers."""
         return self.coded[0] if self.kind == "categorical" else None
 
@@ -110,7 +108,7 @@ class ColumnData:
         return self.coded[1] if self.kind == "categorical" else ()
 
     @cached_property
-    def coded(self) -> tuple[Codes, tuple[str, ...]]:
+    def coded(self) -> tuple[IndexArray, tuple[str, ...]]:
         """The codes and levels that the column has, or would have if its numbers were labels."""
         if self._whole_column is None:
             return _factorize(self.name, self.values)
@@ -124,7 +122,7 @@ class ColumnData:
         return place[codes], tuple(levels[i] for i in present)
 
     @cached_property
-    def missing(self) -> Bools:
+    def missing(self) -> BoolArray:
         """Where the value is missing."""
         known = self.__dict__
         if known.get("numbers") is not None:
@@ -136,7 +134,7 @@ class ColumnData:
         return np.asarray(self.values.isna().to_numpy(bool))
 
     @property
-    def seen(self) -> Floats:
+    def seen(self) -> FloatArray:
         """The numbers that are not missing; none where it holds labels."""
         return np.empty(0) if self.numbers is None else self.numbers[~self.missing]
 
@@ -158,7 +156,7 @@ class ColumnData:
             return int(self.missing.any() and self.distinct > 0)
         return (1 if self.kind == "numeric" else len(self.levels) - 1) + int(self.missing.any())
 
-    def as_numbers(self) -> Floats:
+    def as_numbers(self) -> FloatArray:
         """Return the numbers of a column that must hold some; a pandas Categorical of numbers does too."""
         if self.numbers is not None:
             return self.numbers
@@ -362,19 +360,19 @@ def _wrong_type(name: str, received: str) -> CovariateError:
     )
 
 
-def to_floats(name: str, values: pd.Series[Any]) -> Floats:
+def to_floats(name: str, values: pd.Series[Any]) -> FloatArray:
     """Return a column of numbers as float64 with NaN where missing; infinite values are refused."""
     if pd.api.types.is_object_dtype(values.dtype):
         values = values.where(values.notna(), np.nan).astype(np.float64)
     if isinstance(values.dtype, np.dtype):
-        numbers: Floats = values.to_numpy().astype(np.float64, copy=False)
+        numbers: FloatArray = values.to_numpy().astype(np.float64, copy=False)
     else:
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     refuse_infinite(name, numbers)
     return numbers
 
 
-def refuse_infinite(name: str, numbers: Floats) -> None:
+def refuse_infinite(name: str, numbers: FloatArray) -> None:
     """Raise ``CovariateError`` where a column has an infinite number."""
     infinite = np.isinf(numbers)
     if infinite.any():
@@ -385,7 +383,7 @@ def refuse_infinite(name: str, numbers: Floats) -> None:
         )
 
 
-def _factorize(name: str, values: pd.Series[Any]) -> tuple[Codes, tuple[str, ...]]:
+def _factorize(name: str, values: pd.Series[Any]) -> tuple[IndexArray, tuple[str, ...]]:
     """Return the index of the level of each row (missing: -1), and the distinct levels as text.
 
     Values with the same text are one level: 3 and 3.0 are both ``"3"``, True is ``"True"`` and not ``"1"``.

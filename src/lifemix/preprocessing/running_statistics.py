@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._types import FloatArray
 from ..errors import CovariateError, SettingError
 from .choice import Passthrough
 from .columns import Column, mode_of, sorted_levels
 from .identifiers import refuse_free_text
 from .numbers import is_constant, moments, usual_of
 from .piecewise import learn_knots
-from .reading import ColumnData, Floats, refuse_infinite
+from .reading import ColumnData, refuse_infinite
 from .tabular import TabularPreprocessor
 
 __all__ = ["RunningStatistics"]
@@ -39,7 +40,7 @@ class _NumericColumn:
     most: float = -np.inf
     whole: bool = True
 
-    def add(self, values: Floats) -> None:
+    def add(self, values: FloatArray) -> None:
         """Add rows, NaN where missing (the update of Chan, Golub and LeVeque 1979)."""
         observed = values[~np.isnan(values)]
         self.n_rows += len(values)
@@ -63,7 +64,7 @@ class _NumericColumn:
         self.least, self.most = min(self.least, least), max(self.most, most)
         self.whole = self.whole and bool((observed == np.rint(observed)).all())
 
-    def learned(self, rules: TabularPreprocessor, sample: Floats, bins: int) -> Column:
+    def learned(self, rules: TabularPreprocessor, sample: FloatArray, bins: int) -> Column:
         """Return what the preprocessor needs; ``sample`` holds the column's values in some rows."""
         if not self.n_observed:
             return Column(self.name, "empty", missing=1.0)

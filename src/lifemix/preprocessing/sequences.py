@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Float32Array
 from ..checks import Whole
 from ..errors import CovariateError, SettingError
 from ..histories import ArrayRows, Block, Histories, Sources, as_input
@@ -19,7 +20,6 @@ from .tabular import TabularPreprocessor
 
 __all__ = ["SequencePreprocessor"]
 
-Singles = NDArray[np.float32]
 _ALONE: dict[type[Any], str] = {Histories: "visits", ArrayRows: "array"}
 _PARTS = (ArrayPart, TablePart, VisitsPart)
 _MAX_WIDTH = 2**26  # a larger number in a model file is forged
@@ -123,7 +123,7 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
         check_is_fitted(self, "parts_")
         return tuple(part.block(name) for name, part in self.parts_.items())
 
-    def transform(self, X: Any) -> Singles:
+    def transform(self, X: Any) -> Float32Array:
         """Return one row of numbers per subject.
 
         Parameters

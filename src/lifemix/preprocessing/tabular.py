@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import FloatArray
 from ..errors import CovariateError, SettingError
 from ..registry import register_model
 from ..warning import warn_user
-from .columns import Column, Floats
+from .columns import Column
 from .encoding import Encoding
 from .few_rows import array_of_few
 from .frames import as_table, match_columns
@@ -170,7 +171,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self._learn(columns, named=True)
         return self
 
-    def transform(self, X: TableLike) -> Floats:
+    def transform(self, X: TableLike) -> FloatArray:
         """Return the table as numbers.
 
         Parameters
@@ -191,7 +192,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         """
         return self._matrix(X)
 
-    def _matrix(self, X: Any, single: bool = False) -> Floats:
+    def _matrix(self, X: Any, single: bool = False) -> FloatArray:
         """Return the table as numbers, in single precision where that is asked for."""
         check_is_fitted(self, "columns_")
         if (

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..checks import Floats, check_times
+from .._types import BoolArray, FloatArray
+from ..checks import check_times
 from ..preprocessing import TabularPreprocessor
 from ..protocols import FittedSurvivalModel
 from ..splits import default_horizons
@@ -66,12 +67,12 @@ def training_target(model: FittedSurvivalModel) -> Target | None:
     return target if isinstance(target, Target) else None
 
 
-def measurable(target: Target) -> NDArray[np.bool_]:
+def measurable(target: Target) -> BoolArray:
     """Return which rows measures can use: exact or right-censored times, followed from the origin."""
     return ~target.interval & ~target.truncated
 
 
-def horizons_within(given: ArrayLike | None, train: Target, test: Target) -> Floats:
+def horizons_within(given: ArrayLike | None, train: Target, test: Target) -> FloatArray:
     """Return the horizons inside the follow-up of both targets: those given, or the default ones of the training data.
 
     Ascending, each once; there may be none.

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from .._types import FloatArray
 from ..errors import SettingError
 from ..preprocessing import TableLike
 
 __all__ = ["predicted_columns", "predicted_names"]
-
-Floats = NDArray[np.float64]
 
 
 def predicted_columns(
@@ -76,9 +74,9 @@ def _curves(
     model: Any,
     times: Sequence[float],
     names: Sequence[str],
-    survival: Floats,
+    survival: FloatArray,
     incidences: Callable[..., Any],
-) -> dict[str, Floats]:
+) -> dict[str, FloatArray]:
     """Return the columns of survival and, for several event types, of their cumulative incidences."""
     columns = {f"survival_{t:.10g}": survival[:, i] for i, t in enumerate(times)}
     if model.n_events_ > 1:  # all event types for the cost of one

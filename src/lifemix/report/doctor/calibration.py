@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...checks import Floats
+from ..._types import FloatArray
 from ...metrics import (
     aalen_johansen,
     d_calibration,
@@ -33,7 +33,11 @@ _AT_RISK = 20
 
 
 def check_calibration(
-    model: FittedSurvivalModel, X: TableLike, target: Target, horizons: Floats, names: Sequence[str]
+    model: FittedSurvivalModel,
+    X: TableLike,
+    target: Target,
+    horizons: FloatArray,
+    names: Sequence[str],
 ) -> Iterator[Finding]:
     """Yield where predicted and observed risks differ: on average, in groups by risk, or over all times.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from ...checks import Floats
+from ..._types import FloatArray
 from ...errors import CovariateError
 from ...preprocessing.identifiers import identifier_kind
 from ...preprocessing.reading import ColumnData, TableData, read_columns
@@ -117,7 +117,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _check_outliers(name: str, values: Floats) -> Iterator[Finding]:
+def _check_outliers(name: str, values: FloatArray) -> Iterator[Finding]:
     if len(values) < _ENOUGH_ROWS:
         return
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])

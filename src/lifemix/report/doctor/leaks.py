@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from ...checks import Floats
+from ..._types import BoolArray, FloatArray
 from ...metrics import concordance, nelson_aalen
-from ...metrics.inputs import Bools
 from ...preprocessing.reading import ColumnData
 from ...target import Target
 from ..text import listed, percent
@@ -41,7 +40,7 @@ class _Sign:
 
 
 def check_leak(
-    variable: ColumnData, target: Target, expected: Floats, names: Sequence[str]
+    variable: ColumnData, target: Target, expected: FloatArray, names: Sequence[str]
 ) -> Iterator[Finding]:
     """Yield at most one finding: the strongest sign that a column was recorded after the outcome.
 
@@ -75,7 +74,7 @@ def check_leak(
         yield level
 
 
-def expected_events(target: Target) -> Floats:
+def expected_events(target: Target) -> FloatArray:
     """Return ``H(time) - H(entry)`` of each row, H the Nelson-Aalen estimate of all rows, any event; (n,)."""
     curve = nelson_aalen(target)
     return np.asarray(curve.at(target.time) - curve.at(target.entry))
@@ -105,7 +104,7 @@ def _recorded_for_events(variable: ColumnData, target: Target) -> Finding | None
     )
 
 
-def _scores(variable: ColumnData, target: Target, expected: Floats) -> Floats | None:
+def _scores(variable: ColumnData, target: Target, expected: FloatArray) -> FloatArray | None:
     """Return one number per row by which a column orders the rows; None where it has too many levels."""
     if variable.numbers is not None:
         seen = variable.numbers[~variable.missing]
@@ -119,7 +118,7 @@ def _scores(variable: ColumnData, target: Target, expected: Floats) -> Floats | 
     return np.asarray((observed + 0.5) / (expected_of + 0.5))[place]
 
 
-def _time_signs(score: Floats, variable: ColumnData, target: Target) -> Iterator[_Sign]:
+def _time_signs(score: FloatArray, variable: ColumnData, target: Target) -> Iterator[_Sign]:
     rows = (target.event > 0) & ~variable.missing
     if rows.sum() < _ENOUGH:
         return
@@ -143,7 +142,7 @@ def _time_signs(score: Floats, variable: ColumnData, target: Target) -> Iterator
     )
 
 
-def _event_signs(score: Floats, target: Target, names: Sequence[str]) -> Iterator[_Sign]:
+def _event_signs(score: FloatArray, target: Target, names: Sequence[str]) -> Iterator[_Sign]:
     happened = target.event > 0
     yield from _area(score, happened, "tells who has the event")
     if target.n_events > 1:
@@ -155,7 +154,7 @@ def _event_signs(score: Floats, target: Target, names: Sequence[str]) -> Iterato
             )
 
 
-def _area(score: Floats, positive: Bools, what: str) -> Iterator[_Sign]:
+def _area(score: FloatArray, positive: BoolArray, what: str) -> Iterator[_Sign]:
     n, m = int(positive.sum()), int((~positive).sum())
     if min(n, m) >= _ENOUGH:
         area = float((rankdata(score)[positive].sum() - n * (n + 1) / 2) / (n * m))
@@ -193,7 +192,7 @@ def _level_with_events_only(variable: ColumnData, target: Target) -> Finding | N
 
 
 def check_informative_missingness(
-    variables: Iterable[ColumnData], target: Target, expected: Floats
+    variables: Iterable[ColumnData], target: Target, expected: FloatArray
 ) -> Iterator[Finding]:
     """Yield the columns in which rows without a value have more or fewer events than expected, by a log-rank test."""
     ratios = {
@@ -215,7 +214,7 @@ def check_informative_missingness(
         )
 
 
-def _rate_ratio(missing: Bools, target: Target, expected: Floats) -> float | None:
+def _rate_ratio(missing: BoolArray, target: Target, expected: FloatArray) -> float | None:
     """Return the ratio of event rates with and without a missing value; None where it is near 1 or uncertain."""
     if not _ENOUGH <= missing.sum() <= len(missing) - _ENOUGH:
         return None

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...checks import Floats
+from ..._types import FloatArray
 from ...estimators import DeepSurvivalMachines
 from ...likelihood import contributions
 from ...preprocessing import TableLike
@@ -47,7 +47,7 @@ class MixtureFacts:
     information: tuple[float, ...]
     elbo_gap: float
     median_gap: float
-    shares: Floats
+    shares: FloatArray
 
 
 @torch.no_grad()
@@ -124,7 +124,9 @@ def _numbers(values: tuple[float, ...], digits: int = 1) -> str:
     return listed([f"{value:.{digits}f}" for value in values])
 
 
-def check_members(model: DeepSurvivalMachines, X: TableLike, horizons: Floats) -> Iterator[Finding]:
+def check_members(
+    model: DeepSurvivalMachines, X: TableLike, horizons: FloatArray
+) -> Iterator[Finding]:
     """Yield whether the members of an ensemble disagree, or one differs from all others."""
     members = model.network_.members()
     if len(members) < 2 or not len(horizons):

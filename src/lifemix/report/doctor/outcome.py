@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...metrics.inputs import Floats, Ints
+from ..._types import FloatArray, IntArray
 from ...target import Target
 from ..text import capital, counted, listed, percent
 from .findings import Finding
@@ -39,7 +39,7 @@ def check_outcome(target: Target, names: Sequence[str]) -> Iterator[Finding]:
     yield from _check_outlying_times(target.time)
 
 
-def _check_counts(counts: Ints, names: Sequence[str], n: int) -> Iterator[Finding]:
+def _check_counts(counts: IntArray, names: Sequence[str], n: int) -> Iterator[Finding]:
     if not counts.any():
         yield Finding(
             "stop",
@@ -125,7 +125,7 @@ def _check_censoring(target: Target) -> Iterator[Finding]:
         )
 
 
-def _check_ties(times: Floats) -> Iterator[Finding]:
+def _check_ties(times: FloatArray) -> Iterator[Finding]:
     if len(times) < _SOME_EVENTS:
         return
     values, counts = np.unique(times, return_counts=True)
@@ -148,7 +148,7 @@ def _check_ties(times: Floats) -> Iterator[Finding]:
         )
 
 
-def _check_outlying_times(times: Floats) -> Iterator[Finding]:
+def _check_outlying_times(times: FloatArray) -> Iterator[Finding]:
     far = times > _FAR * np.quantile(times, 0.99)
     if len(times) >= _FEW_ROWS and far.any():
         yield Finding(
@@ -197,7 +197,7 @@ def check_horizons(target: Target, horizons: ArrayLike) -> Iterator[Finding]:
         )
 
 
-def _names(values: Floats, verb: str = "lie") -> str:
+def _names(values: FloatArray, verb: str = "lie") -> str:
     text = listed([f"{v:g}" for v in values])
     noun, form = ("horizon", verb + "s" if verb else "") if len(values) == 1 else ("horizons", verb)
     return f"{'The' if verb else 'the'} {noun} {text} {form}".strip()

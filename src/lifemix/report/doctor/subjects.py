@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...checks import Floats
+from ..._types import FloatArray
 from ...preprocessing.reading import ColumnData
 from ...target import Target
 from ..text import counted, listed
@@ -46,12 +46,12 @@ def check_subjects(
     return []
 
 
-def _values(variable: ColumnData) -> Floats:
+def _values(variable: ColumnData) -> FloatArray:
     values = variable.numbers if variable.numbers is not None else variable.codes
     return np.nan_to_num(np.asarray(values, dtype=np.float64), nan=_MISSING)
 
 
-def _is_fixed(values: Floats, groups: Floats) -> bool:
+def _is_fixed(values: FloatArray, groups: FloatArray) -> bool:
     """Tell whether the values are the same within each group, without rising or falling along with the groups."""
     order = np.argsort(groups, kind="stable")
     values, same_group = values[order], np.diff(groups[order]) == 0

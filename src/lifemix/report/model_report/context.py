@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ... import events
+from ..._types import FloatArray
 from ...checks import check_same_rows
 from ...errors import InputError, SettingError
 from ...histories import ArrayRows, Histories, Sources, as_input
@@ -33,9 +34,8 @@ from ..inputs import (
 if TYPE_CHECKING:
     from ...estimators import DeepSurvivalMachines
 
-__all__ = ["Floats", "ReportContext", "gather"]
+__all__ = ["ReportContext", "gather"]
 
-Floats = NDArray[np.float64]
 
 _GRID = 101  # as in metrics.evaluate, whose predictions are then at hand
 _ENOUGH_ROWS, _ENOUGH_EVENTS = 30, 10
@@ -48,9 +48,9 @@ class _Predictor:
     model: FittedSurvivalModel
     X: TableLike
     n_events_: int
-    _known: dict[bytes, Floats] = field(default_factory=dict)
+    _known: dict[bytes, FloatArray] = field(default_factory=dict)
 
-    def predict_survival_function(self, X: TableLike, times: ArrayLike) -> Floats:
+    def predict_survival_function(self, X: TableLike, times: ArrayLike) -> FloatArray:
         """Return the survival, (n, n_times)."""
         return self._once(
             X, times, lambda: np.asarray(self.model.predict_survival_function(X, times))
@@ -58,15 +58,17 @@ class _Predictor:
 
     def predict_cumulative_incidence(
         self, X: TableLike, times: ArrayLike, event: int = 1
-    ) -> Floats:
+    ) -> FloatArray:
         """Return the risk of one event type, (n, n_times)."""
         return self.predict_cumulative_incidences(X, times)[event - 1]
 
-    def predict_cumulative_incidences(self, X: TableLike, times: ArrayLike) -> Floats:
+    def predict_cumulative_incidences(self, X: TableLike, times: ArrayLike) -> FloatArray:
         """Return the risk of every event type, (n_events, n, n_times)."""
         return self._once(X, times, lambda: predicted_risks(self.model, X, times, self.n_events_))
 
-    def _once(self, X: TableLike, times: ArrayLike, predict: Callable[[], Floats]) -> Floats:
+    def _once(
+        self, X: TableLike, times: ArrayLike, predict: Callable[[], FloatArray]
+    ) -> FloatArray:
         key = np.asarray(times, dtype=np.float64).tobytes()
         if X is not self.X:
             return np.clip(predict(), 0, 1)
@@ -101,10 +103,10 @@ class ReportContext:
     base: Target
     named: bool
     names: tuple[str, ...]
-    horizons: Floats
-    grid: Floats
-    risks: Floats
-    curves: Floats
+    horizons: FloatArray
+    grid: FloatArray
+    risks: FloatArray
+    curves: FloatArray
     unit: str
     n_bootstrap: int
     seed: int
@@ -212,7 +214,7 @@ def gather(
     )
 
 
-def _horizons(given: ArrayLike | None, train: Target, used: Target) -> Floats:
+def _horizons(given: ArrayLike | None, train: Target, used: Target) -> FloatArray:
     """Return the horizons within the follow-up; none where there are too few rows or events to measure."""
     if len(used) < _ENOUGH_ROWS or int((used.event > 0).sum()) < _ENOUGH_EVENTS:
         return np.empty(0)

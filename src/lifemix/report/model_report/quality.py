@@ -20,15 +20,16 @@ from ..._html import (
     safe,
     table,
 )
+from ..._types import FloatArray
 from ...metrics import Measure, evaluate, measure_named, registered_measures
 from ...target import Target
 from ..text import counted, listed, p_value
-from .context import Floats, ReportContext
+from .context import ReportContext
 
 __all__ = ["CTD", "Measured", "measure_quality", "quality_section", "with_interval"]
 
 Measured = dict[
-    tuple[str, int], Floats
+    tuple[str, int], FloatArray
 ]  # by metric and event type: value, lower and upper limit for each horizon
 
 CTD = Html("C<sup>td</sup>")

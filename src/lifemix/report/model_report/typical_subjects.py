@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from ..._html import Html, Section, TableColumn, figure, new_figure, paragraph, table
+from ..._types import FloatArray
 from ...metrics import predicted_risk
 from ...plots import incidence_curves, survival_curves
 from ...preprocessing import TableLike
 from ..doctor.columns import readable_columns
 from ..text import percent, plain
-from .context import Floats, ReportContext
+from .context import ReportContext
 
 __all__ = ["subjects_section", "typical_rows"]
 
@@ -26,7 +27,7 @@ _FEWEST = 10
 _TIMES = 101
 
 
-def typical_rows(risk: Floats) -> dict[str, int]:
+def typical_rows(risk: FloatArray) -> dict[str, int]:
     """Return the rows at the 10, 50 and 90 % quantile of the risk."""
     order = np.argsort(risk, kind="stable")
     return {name: int(order[round(share * (len(order) - 1))]) for name, share in _LEVELS.items()}
@@ -93,7 +94,9 @@ def _round_up(value: float) -> float:
     return min((top for top in (0.04, 0.1, 0.2, 0.4, 1.0) if top >= value), default=1.0)
 
 
-def _member_curves(report: ReportContext, X: TableLike, times: Floats, event: int) -> Floats:
+def _member_curves(
+    report: ReportContext, X: TableLike, times: FloatArray, event: int
+) -> FloatArray:
     """Return the incidence of an event by each member of an ensemble, ``(members, rows, times)``."""
     model = report.mixture
     if model is None:
@@ -106,7 +109,7 @@ def _n_nearest(n: int) -> int:
     return max(_FEWEST, round(_NEAREST * n))
 
 
-def _description(report: ReportContext, risk: Floats, rows: dict[str, int], event: int) -> Html:
+def _description(report: ReportContext, risk: FloatArray, rows: dict[str, int], event: int) -> Html:
     size = _n_nearest(len(risk))
     order = np.argsort(risk, kind="stable")
     place = np.argsort(order, kind="stable")
