@@ -38,6 +38,7 @@ FUNCTIONS = dict.fromkeys(("log_pdf", "log_survival", "log_cdf", "log_hazard", "
     "mean": (),
     "tail_index": (),
     "cure_fraction": (),
+    "steepness": (),
 }  # fmt: skip
 
 

@@ -664,3 +664,20 @@ def test_knots_of_a_spline_are_weighted_quantiles_and_apart_where_times_are_tied
     np.testing.assert_allclose(knots, [9, 249, 499, 749, 989])
     weighted = torch.stack(family.learn_fixed(number([0.0, 1.0, 2.0]), number([0.4, 0.2, 0.4])))
     np.testing.assert_allclose(weighted, [0.0, 0.05, 1.0, 2.0, 2.05])
+
+
+@ALL
+@given(location=locations, log_precision=log_precisions)
+def test_panels_of_two_over_the_steepness_resolve_the_density(family, location, log_precision):
+    p = make(family, [location], [log_precision])
+    ends = torch.log(p.inverse_log_survival(number([-1e-4, -20.0])))
+    width = 2 / p.steepness().item()
+    n_panels = min(2000, math.ceil((ends[1] - ends[0]).item() / width))
+    kinks = p.kinks()
+    inside = torch.linspace(*ends.tolist(), n_panels + 1).double()
+    edges = inside if kinks is None else torch.cat([inside, kinks.ravel()])
+    edges = edges.clamp(*ends).sort().values
+    nodes, weights = numeric.gauss_legendre(6, edges)
+    x = edges[:-1, None] + edges.diff()[:, None] * nodes
+    mass = (p.density_curve(x) * weights).sum(1) @ edges.diff()
+    np.testing.assert_allclose(mass, np.exp(-1e-4) - np.exp(-20.0), atol=1e-4)

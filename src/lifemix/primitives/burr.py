@@ -67,6 +67,9 @@ class Burr(CumulativeHazard, name="burr", label="Burr XII"):
     def tail_index(self) -> Tensor:
         return torch.exp(self.log_shape + self.log_tail)
 
+    def steepness(self) -> Tensor:
+        return torch.exp(self.log_shape)
+
     @classmethod
     def javascript(cls) -> str:
         return """([logShape, logScale, logTail], logUnit) => {

@@ -58,6 +58,9 @@ class Exponential(CumulativeHazard, name="exponential", label="exponential"):
     def tail_index(self) -> Tensor:
         return torch.full_like(self.log_scale, torch.inf)
 
+    def steepness(self) -> Tensor:
+        return torch.ones_like(self.log_scale)
+
     @classmethod
     def javascript(cls) -> str:
         return """([logScale], logUnit) => {

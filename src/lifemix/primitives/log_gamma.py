@@ -73,6 +73,10 @@ class LogGamma(Primitive):
         stretched = edges * (1 + 2 * q.abs() * (edges * q < 0))
         return location + stretched * torch.exp(-log_precision)
 
+    def steepness(self) -> Tensor:
+        _, log_precision, q = self.log_gamma()
+        return torch.exp(log_precision) * q.abs().clamp(min=1.0)
+
     def mean(self) -> Tensor:
         location, log_precision, q = self.log_gamma()
         return torch.exp(location + log_moment(torch.exp(-log_precision), q)[0])

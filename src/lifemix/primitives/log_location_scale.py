@@ -392,6 +392,9 @@ class LogLocationScale(Primitive):
     def tail_index(self) -> Tensor:
         return torch.exp(self.log_precision) * self.standard_tail
 
+    def steepness(self) -> Tensor:
+        return torch.exp(self.log_precision)
+
     def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         precision = self.log_precision.exp()
         log_survival, slope = self.standard(

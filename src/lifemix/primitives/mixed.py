@@ -108,6 +108,9 @@ class Mixed(Primitive):
     def tail_index(self) -> Tensor:
         return self._chosen("tail_index")
 
+    def steepness(self) -> Tensor:
+        return self._chosen("steepness")
+
     def cure_fraction(self) -> Tensor:
         return self._chosen("cure_fraction")
 
@@ -117,17 +120,25 @@ class Mixed(Primitive):
     def density_curve(self, log_t: Tensor) -> Tensor:
         return self._chosen("density_curve", log_t)
 
+    def survival_and_density_curve(
+        self, log_t: Tensor, out: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        return self._chosen_pair("survival_and_density_curve", log_t)
+
     def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
+        return self._chosen_pair("log_survival_and_slope", log_t)
+
+    def _chosen_pair(self, name: str, log_t: Tensor) -> tuple[Tensor, Tensor]:
+        """Return a pair of functions of the components, each by its family."""
         members = self.members()
-        log_survival, slope = members[0].log_survival_and_slope(log_t)
-        for place, member in enumerate(members[1:], 1):
-            both = member.log_survival_and_slope(log_t)
-            mine = self.kind == place
-            log_survival, slope = (
-                torch.where(mine, both[0], log_survival),
-                torch.where(mine, both[1], slope),
+        first, second = getattr(members[0], name)(log_t)
+        for index, member in enumerate(members[1:], 1):
+            pair, is_member = getattr(member, name)(log_t), self.kind == index
+            first, second = (
+                torch.where(is_member, pair[0], first),
+                torch.where(is_member, pair[1], second),
             )
-        return log_survival, slope
+        return first, second
 
     def panel_edges(self) -> Tensor:
         parts = []

@@ -61,6 +61,9 @@ class Never(Primitive):
     def cure_fraction(self) -> Tensor:
         return torch.ones_like(self.log_odds)
 
+    def steepness(self) -> Tensor:
+        return torch.ones_like(self.log_odds)
+
     def tail_index(self) -> Tensor:
         return torch.zeros_like(self.log_odds)
 

@@ -75,6 +75,10 @@ class PowerGeneralisedWeibull(
     def tail_index(self) -> Tensor:
         return torch.full_like(self.log_shape, torch.inf)
 
+    def steepness(self) -> Tensor:
+        # the slope of log H is between shape and shape * power; where S has not vanished, at most 3.5 times the shape
+        return torch.exp(self.log_shape) * torch.exp(self.log_power).clamp(1.0, 3.5)
+
     @classmethod
     def javascript(cls) -> str:
         return """([logShape, logScale, logPower], logUnit) => {

@@ -144,6 +144,9 @@ class Spline(CumulativeHazard, name="spline", label="spline"):
     def kinks(self) -> Tensor:
         return self._knots()
 
+    def steepness(self) -> Tensor:
+        return torch.exp(self._log_slopes().amax(-1).clamp(max=LOG_LIMIT))
+
     def tail_index(self) -> Tensor:
         return torch.full_like(self.level, torch.inf)
 
