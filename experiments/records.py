@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lifemix.warning import warn_user
+from lifemix.checks import warn_user
 
 from .line_files import LineFile
 

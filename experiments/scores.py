@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lifemix._types import FloatArray
 from lifemix.errors import LifemixWarning
 from lifemix.metrics import brier_score, calibration_curve, concordance_td, predicted_risks
-from lifemix.protocols import FittedSurvivalModel
+from lifemix.survival_model import FittedSurvivalModel
 
 from .protocol import Fold
 from .records import rounded

@@ -3,7 +3,7 @@
 import pytest
 
 from lifemix.errors import SettingError
-from lifemix.events import event_names
+from lifemix.target import event_names
 
 
 @pytest.mark.parametrize("given", [{2: "b", 1: "a"}, ["a", "b"], ("a", "b")])

@@ -6,8 +6,8 @@ import pytest
 
 from lifemix import make_target, metrics
 from lifemix.baselines import CoxPH, ModelAverage
+from lifemix.checks import as_numbers
 from lifemix.errors import CovariateError, InputError, TargetError
-from lifemix.number_arrays import as_numbers
 
 MASKED = np.ma.array([5.0, 999.0, 3.0], mask=[False, True, False])
 TIMES = {

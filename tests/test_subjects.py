@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifemix.errors import TargetError
-from lifemix.subjects import first_appearance, subject_codes
+from lifemix.target import first_appearance, subject_codes
 
 LABELS = (
     st.integers(-(2**70), 2**70)

@@ -14,7 +14,7 @@ from lifemix import DeepSurvivalMachines, FleetSearchCV, LifeMix, load, make_tar
 from lifemix.baselines import CoxPH, RandomSurvivalForest
 from lifemix.errors import LifemixWarning
 from lifemix.splits import EventStratifiedKFold
-from lifemix.subjects import TrainingRows, subject_codes
+from lifemix.target import TrainingRows, subject_codes
 
 N_SUBJECTS, N_VISITS = 40, 3
 RNG = np.random.default_rng(0)

@@ -7,18 +7,21 @@ a ``SettingError``. An estimator declares what its options may be once, as rules
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
+from pathlib import Path
+from types import FrameType
 from typing import Any, ClassVar, Protocol, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from ._types import FloatArray
-from .errors import InputError, SettingError
-from .number_arrays import as_numbers, shown
-from .warning import warn_user
+from .errors import InputError, LifemixWarning, SettingError
 
 __all__ = [
     "Check",
@@ -31,13 +34,20 @@ __all__ = [
     "Seed",
     "Whole",
     "Widths",
+    "as_array",
+    "as_numbers",
+    "as_pandas",
     "check_event",
     "check_same_rows",
     "check_settings",
     "check_shares",
     "check_times",
     "check_weight",
+    "refuse_masked",
+    "shown",
+    "warn_user",
 ]
+
 
 _HUGE = 1e30  # leaves room below the largest float32
 _MOST = 2**31 - 1  # of counts: beyond it there is no memory anyway
@@ -305,3 +315,152 @@ def check_settings(estimator: HasRules) -> None:
     """Apply the rules of an estimator to its options, in the order in which they are declared."""
     for name, rule in estimator._rules.items():
         rule(name, getattr(estimator, name))
+
+
+def as_numbers(values: object, name: str, error: type[InputError] = InputError) -> FloatArray:
+    """Return an array of numbers, NaN where a value is missing.
+
+    Parameters
+    ----------
+    values : array-like
+        What a user gave.
+    name : str
+        What messages call it.
+    error : type, default InputError
+        Of what is raised.
+
+    Returns
+    -------
+    array of float
+        Of the same shape; the given one where it is of that type already.
+    """
+    refuse_masked(values, name, error)
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "mMc":
+            complete = array if array.dtype.kind != "O" else np.where(pd.isna(array), np.nan, array)
+            return complete.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as wrong:
+        raise error(
+            f"{name} must be numbers; got {_some(values)} ({wrong}). Convert it to numbers first."
+        ) from None
+    fix = (
+        "Take the real part"
+        if array.dtype.kind == "c"
+        else "Divide the differences by a unit, say a day"
+    )
+    raise error(f"{name} must be numbers; got {_some(array)}. {fix}.")
+
+
+def as_array(table: Any) -> NDArray[Any]:
+    """Return an array in which numbers beside texts stay numbers: of a nested list NumPy makes texts of all of them.
+
+    Parameters
+    ----------
+    table : array or nested sequence
+        What a user gave.
+
+    Returns
+    -------
+    array
+        The given one where it is one.
+    """
+    array = np.asanyarray(table)
+    made_texts = array.dtype.kind in "US" and isinstance(table, (list, tuple))
+    return np.asarray(table, dtype=object) if made_texts else array
+
+
+def _some(values: Any) -> str:
+    """Return the type and the first values of an array, or anything else as it is."""
+    if not hasattr(values, "dtype"):
+        return shown(values)
+    array = np.asarray(values)
+    return f"{array.dtype} such as {shown(array.reshape(-1)[:3].astype(object).tolist())}"
+
+
+def refuse_masked(values: object, name: str, error: type[InputError] = InputError) -> None:
+    """Refuse an array with masked values: other arrays would show what is under the mask.
+
+    Parameters
+    ----------
+    values : any
+        What a user gave.
+    name : str
+        What messages call it.
+    error : type, default InputError
+        Of what is raised.
+    """
+    count = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
+    if count:
+        raise error(
+            f"{name} must not be masked; got a masked array with {count} masked values. Write {name}.filled(np.nan) "
+            "if they are missing, np.asarray(...) of it if the mask means nothing."
+        )
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message shows it; whole numbers of thousands of digits have no text.
+
+    Parameters
+    ----------
+    value : any
+        What a user gave.
+
+    Returns
+    -------
+    str
+        At most 60 characters.
+    """
+    try:
+        return f"{value!r:.60}"
+    except ValueError:
+        return "a number of thousands of digits"
+
+
+def as_pandas(table: Any) -> Any:
+    """Return a DataFrame of polars or a table of Arrow as a DataFrame of pandas; anything else is returned as it is.
+
+    Parameters
+    ----------
+    table : any
+        What a user gave.
+
+    Returns
+    -------
+    any
+        A pandas DataFrame where it was one of these.
+    """
+    home = type(table).__module__.partition(".")[0]
+    if home == "pyarrow" and hasattr(table, "num_columns"):  # a Table or a RecordBatch
+        return table.to_pandas()
+    if home != "polars":
+        return table
+    if hasattr(table, "collect"):  # a LazyFrame
+        table = table.collect()
+    if not hasattr(table, "iter_columns"):
+        return table
+    return pd.DataFrame(
+        {str(column.name): _values(column) for column in table.iter_columns()}, copy=False
+    )
+
+
+def _values(column: Any) -> Any:
+    values = column.to_numpy()
+    return pd.Series(values, dtype=object) if values.dtype.kind == "O" else values
+
+
+_PACKAGE = str(Path(__file__).parent)
+_CALLERS = ("sklearn", "joblib")  # packages that call this one for the user
+
+
+def warn_user(message: str) -> None:
+    """Issue a ``LifemixWarning`` at the innermost line outside of this package, scikit-learn and joblib."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_library(frame):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, LifemixWarning, stacklevel=level)
+
+
+def _is_library(frame: FrameType) -> bool:
+    package = frame.f_globals.get("__name__", "").partition(".")[0]
+    return package in _CALLERS or frame.f_code.co_filename.startswith(_PACKAGE)

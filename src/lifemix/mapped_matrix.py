@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 from ._types import FloatArray
 from .errors import InputError
 from .files import own_folder
-from .path_rows import checked_starts
 from .preprocessing.running_statistics import RunningStatistics
+from .start_stop import checked_starts
 from .streaming import SAMPLE_SEED, RowBlock, TableSource, join_blocks
-from .subjects import first_appearance
-from .target import Target
+from .target import Target, first_appearance
 
 __all__ = ["Scan", "mapped_arrays", "open_arrays", "scan_table"]
 

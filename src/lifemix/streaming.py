@@ -34,8 +34,7 @@ from .files import atomic_write
 from .metrics import evaluate as evaluate_table
 from .preprocessing import TableLike
 from .splits import default_horizons
-from .subjects import subject_codes
-from .target import Target, as_target
+from .target import Target, as_target, subject_codes
 
 __all__ = ["SAMPLE_SEED", "RowBlock", "TableSource", "evaluate", "join_blocks", "write_predictions"]
 

@@ -13,15 +13,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ._types import FloatArray
-from .checks import Rule, check_event, check_settings, check_times
-from .event_coding import refuse_unknown_types
-from .functions import survival_functions
+from ._types import FittedSurvivalModel, FloatArray
+from .checks import Rule, as_pandas, check_event, check_settings, check_times, warn_user
 from .histories import as_input
 from .metrics import mean_concordance
 from .metrics.predictions import take_rows
-from .other_frames import as_pandas
-from .path_curves import PathRows, path_curves, ratio_of_curves
 from .preprocessing import (
     Passthrough,
     SequencePreprocessor,
@@ -31,12 +27,87 @@ from .preprocessing import (
     shape_of,
 )
 from .registry import fitted_attributes
-from .subjects import TrainingRows
-from .target import Target, TargetLike, as_target
+from .start_stop import PathRows, path_curves, ratio_of_curves
+from .target import Target, TargetLike, TrainingRows, as_target, refuse_unknown_types, subject_codes
 from .target_summary import SummarisedTarget, TargetSummary
-from .warning import warn_user
 
-__all__ = ["SurvivalModel"]
+__all__ = ["FittedSurvivalModel", "SurvivalFunction", "SurvivalModel", "survival_functions"]
+
+
+class _Curves:
+    """The curves of all rows; the last times asked for are cached, as every row is usually asked for the same."""
+
+    def __init__(self, evaluate: Callable[[FloatArray], FloatArray]) -> None:
+        self.evaluate = evaluate
+        self.last: tuple[FloatArray, FloatArray] | None = None
+
+    def at(self, times: FloatArray) -> FloatArray:
+        if self.last is None or not np.array_equal(self.last[0], times):
+            self.last = times.copy(), self.evaluate(times)
+        return self.last[1]
+
+
+class SurvivalFunction:
+    """The survival curve of one row, or its cumulative hazard: called with times it returns ``S(t)``, or ``H(t)``.
+
+    Attributes
+    ----------
+    x : float array of shape (n_event_times,)
+        The distinct event times of the training data, for programs that draw step functions.
+    y : float array of shape (n_event_times,)
+        The curve at ``x``.
+    domain : tuple of float
+        The curve may be evaluated at any time from 0 on.
+    """
+
+    domain = (0.0, np.inf)
+
+    def __init__(self, curves: _Curves, row: int, x: FloatArray, what: str = "survival") -> None:
+        self._curves, self._row, self.x, self._what = curves, row, x, what
+
+    def __call__(self, x: ArrayLike) -> FloatArray:
+        """Return the curve at the times ``x``, in their shape."""
+        times = np.asarray(x, dtype=np.float64)
+        values = self._curves.at(check_times(times.ravel(), "x"))[self._row].reshape(times.shape)
+        return values if times.ndim else values[()]
+
+    @property
+    def y(self) -> FloatArray:
+        """The curve at ``x``."""
+        return self(self.x)
+
+    def __repr__(self) -> str:
+        return f"<{self._what} function of row {self._row}>"
+
+
+def survival_functions(
+    evaluate: Callable[[FloatArray], FloatArray],
+    n_rows: int,
+    event_times: FloatArray,
+    what: str = "survival",
+) -> NDArray[np.object_]:
+    """Return one ``SurvivalFunction`` per row.
+
+    Parameters
+    ----------
+    evaluate : callable
+        A function of times, (n_times,), that returns the curves of all rows, (n_rows, n_times).
+    n_rows : int
+        The number of rows.
+    event_times : float array of shape (n_event_times,)
+        The distinct event times of the training data.
+    what : str, default "survival"
+        What the curves are, for their ``repr``.
+
+    Returns
+    -------
+    object array of shape (n_rows,)
+        One function of time per row.
+    """
+    curves = _Curves(evaluate)
+    functions = np.empty(n_rows, dtype=object)
+    functions[:] = [SurvivalFunction(curves, row, event_times, what) for row in range(n_rows)]
+    return functions
 
 
 class SurvivalModel(BaseEstimator):  # type: ignore[misc]
@@ -210,7 +281,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
         """
         matrix = self.preprocess(X)
-        paths = PathRows.read(shape_of(X)[0], start, stop, subject)
+        paths = PathRows.read(shape_of(X)[0], start, stop, subject_codes(subject), subject)
         at = check_times(times, warn_unsorted=True)
         if event is not None:
             event = check_event(event, self.n_events_)

@@ -11,24 +11,36 @@ and ``entry`` the rows of one subject are its path: consecutive intervals with t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ._types import BoolArray, FloatArray, IntArray
-from .errors import TargetError
-from .event_coding import no_censored_row, refuse_large_codes, refuse_swapped
-from .number_arrays import as_numbers, refuse_masked
-from .other_frames import as_pandas
-from .path_rows import checked_starts, path_order
-from .subjects import first_appearance, subject_codes
-from .warning import warn_user
+from .checks import as_numbers, as_pandas, refuse_masked, warn_user
+from .errors import SettingError, TargetError
+from .start_stop import checked_starts, path_order
 
-__all__ = ["Target", "TargetLike", "as_target", "make_target"]
+__all__ = [
+    "LARGEST_CODE",
+    "Target",
+    "TargetLike",
+    "TrainingRows",
+    "as_target",
+    "event_names",
+    "first_appearance",
+    "make_target",
+    "names_of_labels",
+    "no_censored_row",
+    "refuse_large_codes",
+    "refuse_missing_types",
+    "refuse_swapped",
+    "refuse_unknown_types",
+    "subject_codes",
+]
 
 
 _FIELDS = ("event", "time", "entry", "upper")
@@ -54,7 +66,7 @@ class Target:
     upper : float array of shape (n,)
         Upper end of an interval; NaN where the time is exact or right-censored.
     subject : int array of shape (n,) or None
-        Code of the subject that the row belongs to (see ``lifemix.subjects``); None where every row is a subject of
+        Code of the subject that the row belongs to (see ``lifemix.target``); None where every row is a subject of
         its own.
     path : int array of shape (n,) or None
         Number of the path that the row is an interval of; None where every row is an observation of its own.
@@ -519,3 +531,256 @@ def _refuse(bad: BoolArray, values: NDArray[Any], expected: str, fix: str) -> No
         raise TargetError(
             f"{expected}; got {values[row]} at row {row} ({int(bad.sum())} such rows). {fix}."
         )
+
+
+LARGEST_CODE = 1000
+"""The largest code of an event type; anything above is a time, a date or an identifier."""
+
+
+def refuse_swapped(time: ArrayLike, event: ArrayLike) -> None:
+    """Refuse what looks like (event, time), the order of scikit-survival, in place of (time, event)."""
+    times, events = np.asarray(time), np.asarray(event)
+    if times.ndim != 1 or events.shape != times.shape or not len(times):
+        return
+    if times.dtype.kind == "b":
+        raise TargetError(_swapped("booleans for the times"))
+    if not {times.dtype.kind, events.dtype.kind} <= set("uif"):
+        return
+    if not ((times == 0) | (times == 1)).all():
+        return
+    largest = events.max()
+    if largest > 1 and (not times.all() or largest > 3):
+        some = ", ".join(f"{value:g}" for value in events[:3])
+        raise TargetError(
+            _swapped(f"nothing but 0 and 1 for the times, and {some}, ... for the events")
+        )
+
+
+def _swapped(got: str) -> str:
+    return f"the order is make_target(time, event); got {got}. They look like events and times: swap the two."
+
+
+def refuse_large_codes(codes: NDArray[Any]) -> None:
+    """Refuse codes beyond those of event types; they must be numbers already."""
+    large = np.flatnonzero(codes > LARGEST_CODE)
+    if len(large):
+        raise TargetError(
+            f"event types are numbered 1, 2, ... up to {LARGEST_CODE} (0 is censored); got {codes[large[0]]:g} at row "
+            f"{large[0]} ({len(large)} such rows). Is it another column? Where these are labels, number them 1, 2, ..."
+        )
+
+
+def no_censored_row(codes: IntArray) -> str:
+    """Return what to say of several event types without any censored row; "" where there is nothing to say."""
+    types = np.unique(codes)
+    if len(types) < 2 or types[0] < 1:
+        return ""
+    found = f"no row is censored, while there are {len(types)} event types"
+    if types.tolist() == [1, 2]:
+        return (
+            f"{found}: 1 and 2. Where the column is coded 1 = censored, 2 = event, as in R, give event=status == 2; "
+            "where these are two competing risks, all is well."
+        )
+    return f"{found}. Where one of the codes {types[:5].tolist()} stands for censored, give it the code 0."
+
+
+def refuse_missing_types(codes: IntArray) -> None:
+    """Refuse rows from which some event type 1..M cannot be learned, because none of them has it."""
+    largest = int(codes.max(initial=0))
+    if largest == 0:
+        raise TargetError(
+            f"all {len(codes)} rows are censored; expected some events (codes 1..M). Check how events are coded."
+        )
+    absent = np.setdiff1d(np.arange(1, largest + 1), codes)
+    if len(absent):
+        more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+        raise TargetError(
+            f"event types must be 1..M without gaps; got codes up to {largest} but no row with "
+            f"{', '.join(map(str, absent[:5]))}{more}. Number the event types anew, or add rows."
+        )
+
+
+def refuse_unknown_types(codes: IntArray, n_events: int, where: str) -> None:
+    """Refuse event types that a model does not have."""
+    largest = int(codes.max(initial=0))
+    if largest > n_events:
+        raise TargetError(
+            f"{where} has event {largest}; the training rows have 1..{n_events} only. Leave these rows out, or code "
+            "the event as censored (0)."
+        )
+
+
+Hashes = NDArray[np.uint64]
+_LARGEST_EXACT = 2.0**53  # from there on a float no longer tells whole numbers apart
+
+
+def subject_codes(values: Any, name: str = "subject") -> IntArray:
+    """Return the codes of one-dimensional identifiers: numbers, texts, or anything that can be hashed."""
+    array = _one_dimensional(values, name)
+    missing = pd.isna(array)
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise TargetError(
+            f"{name} must be known in every row; got {array[row]} at row {row} ({int(missing.sum())} such rows). "
+            "Give a row whose subject is unknown a value of its own, or leave it out."
+        )
+    if array.dtype.kind in "bui":
+        return array.astype(np.int64)
+    if (
+        array.dtype.kind == "f"
+        and (np.abs(array) < _LARGEST_EXACT).all()
+        and (array == np.floor(array)).all()
+    ):
+        return array.astype(np.int64)
+    try:
+        numbers, labels = pd.factorize(array)
+    except TypeError:
+        raise TargetError(
+            f"{name} must be identifiers that can be hashed; got {type(array[0]).__name__}. Use numbers or texts."
+        ) from None
+    return _label_codes(labels)[numbers]
+
+
+def first_appearance(codes: IntArray) -> tuple[IntArray, int]:
+    """Number the subjects 0, 1, 2 ... in the order of their first rows; return the number of each row, and how many."""
+    numbers, labels = pd.factorize(codes)
+    return numbers.astype(np.int64, copy=False), len(labels)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Hashes of the rows that a model was fitted to, and of their subjects; in memory only, no file contains them.
+
+    Attributes
+    ----------
+    subjects : sorted array of shape (n_subjects,)
+        One hash per subject.
+    rows : sorted array of shape (n_rows,)
+        One hash per row, of its subject and its outcome.
+    """
+
+    subjects: Hashes
+    rows: Hashes
+
+    @classmethod
+    def of(cls, subject: IntArray, *outcome: NDArray[Any]) -> Self:
+        """Hash the subjects of rows, and the rows themselves by subject and outcome (event, time, entry, upper)."""
+        return cls(np.unique(_row_hashes(subject)), np.sort(_row_hashes(subject, *outcome)))
+
+    def count_other_rows(self, subject: IntArray, *outcome: NDArray[Any]) -> int:
+        """Return how many of these rows are no training rows, although their subjects have training rows."""
+        rows = _row_hashes(subject, *outcome)
+        if _all_differ(self.rows) and _all_differ(np.sort(rows)):
+            is_training_row = np.isin(rows, self.rows)
+        else:  # rows with the same subject and outcome cannot be identified one by one
+            is_training_row = np.full(len(rows), np.array_equal(np.sort(rows), self.rows))
+        return int((np.isin(_row_hashes(subject), self.subjects) & ~is_training_row).sum())
+
+
+def _row_hashes(*columns: NDArray[Any]) -> Hashes:
+    hashes = pd.util.hash_pandas_object(pd.DataFrame(dict(enumerate(columns))), index=False)
+    return np.asarray(hashes, dtype=np.uint64)
+
+
+def _all_differ(ascending: Hashes) -> bool:
+    return bool((ascending[1:] != ascending[:-1]).all())
+
+
+def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
+    array = values if isinstance(values, np.ndarray) else pd.Series(values).to_numpy()
+    if array.ndim != 1:
+        raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}.")
+    return array
+
+
+def _label_codes(labels: Any) -> IntArray:
+    texts = np.array([str(label) for label in labels], dtype=object)
+    codes = pd.util.hash_array(texts, categorize=False).view(np.int64)
+    for i, label in enumerate(labels):
+        if _is_whole(label):
+            codes[i] = int(label)
+    return codes
+
+
+def _is_whole(label: Any) -> bool:
+    if isinstance(label, (int, np.integer)):
+        return abs(int(label)) < 2**63
+    if isinstance(label, (float, np.floating)):
+        return abs(float(label)) < _LARGEST_EXACT and float(label).is_integer()
+    return False
+
+
+YES = {"true", "yes", "event"}
+"""Labels of an event column that say only that there was one."""
+
+
+def event_names(given: Mapping[int, str] | Sequence[str] | None, n_events: int) -> tuple[str, ...]:
+    """Return the name of each event type 1..M.
+
+    Parameters
+    ----------
+    given : mapping from code to name, sequence of names, or None
+        Names by code, as ``Dataset.event_names`` has them, or in the order of the codes. None stands for ``event``
+        where there is one event type, and ``event 1``, ``event 2``, ... where there are several.
+    n_events : int
+        The number of event types.
+
+    Returns
+    -------
+    tuple of str
+        One name for each of the codes 1..M.
+
+    Raises
+    ------
+    SettingError
+        Where some event type has no name, or a name is given for one that does not exist.
+
+    Examples
+    --------
+    >>> from lifemix.target import event_names
+    >>> event_names({1: "death", 2: "relapse"}, 2)
+    ('death', 'relapse')
+    >>> event_names(None, 2)
+    ('event 1', 'event 2')
+
+    """
+    codes = range(1, n_events + 1)
+    if given is None:
+        return ("event",) if n_events == 1 else tuple(f"event {code}" for code in codes)
+    if isinstance(given, Mapping) and set(given) == set(codes):
+        return tuple(str(given[code]) for code in codes)
+    if (
+        not isinstance(given, (str, bytes, Mapping))
+        and isinstance(given, Sequence)
+        and len(given) == n_events
+    ):
+        return tuple(map(str, given))
+    raise SettingError(
+        f"event_names must name each of the event types 1..{n_events}, as a mapping from code to name or as a sequence "
+        f"of {n_events} names; got {given!r}."
+    )
+
+
+def names_of_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return the name of each event type from its label in a table.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        What stood in the event column, one label per event type.
+
+    Returns
+    -------
+    tuple of str
+        The label, or ``event 1`` where that is a number; ``event`` where there is one that says no more.
+
+    Examples
+    --------
+    >>> from lifemix.target import names_of_labels
+    >>> names_of_labels(["relapse", "2"])
+    ('relapse', 'event 2')
+
+    """
+    if len(labels) == 1 and (labels[0].isdecimal() or labels[0].lower() in YES):
+        return event_names(None, 1)
+    return tuple(f"event {label}" if label.isdecimal() else label for label in labels)

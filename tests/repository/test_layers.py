@@ -12,8 +12,7 @@ import lifemix
 ROOT = Path(lifemix.__file__).parent
 LAYERS = (
     # A module imports only from those before it. The old names go as the core is rewritten.
-    "errors _types devices number_arrays warning other_frames event_coding subjects checks files registry progress "
-    "path_rows target path_curves target_summary events functions protocols splits start_stop histories primitives "
+    "errors _types devices checks files registry progress start_stop target target_summary splits histories primitives "
     "networks model network encoders incidence likelihood distribution preprocessing training partial_likelihood "
     "metrics streaming survival_model mapped_matrix baselines estimators mix persistence datasets plots scoring export "
     "_html report cli __main__"

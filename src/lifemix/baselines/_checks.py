@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..checks import warn_user
 from ..errors import TargetError
-from ..event_coding import no_censored_row, refuse_missing_types
-from ..target import Target
-from ..warning import warn_user
+from ..target import Target, no_censored_row, refuse_missing_types
 
 __all__ = ["check_target", "leave_zero", "refuse_paths"]
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._types import BoolArray, FloatArray, IndexArray
+from ..checks import warn_user
 from ..errors import InputError
-from ..warning import warn_user
 from ._newton import Optimum, maximise, pseudo_inverse
 from ._risk_sets import RiskSets
 

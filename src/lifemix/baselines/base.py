@@ -11,10 +11,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
-from ..checks import check_same_rows, check_weight
+from ..checks import as_pandas, check_same_rows, check_weight
 from ..errors import InputError, SettingError
 from ..metrics.predictions import take_rows
-from ..other_frames import as_pandas
 from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor, shape_of
 from ..preprocessing.identifiers import refuse_outcome_columns
 from ..survival_model import SurvivalModel

@@ -14,11 +14,10 @@ from rich.markup import escape
 
 from ..errors import CovariateError, InputError, SettingError
 from ..estimators import DeepSurvivalMachines
-from ..events import event_names
 from ..persistence import load
 from ..preprocessing.reading import TableData
 from ..splits import default_horizons
-from ..target import as_target
+from ..target import as_target, event_names
 from .outcome import EventCodes, dates_to_years, read_target
 from .output import Screen
 from .predict_histories import refuse_histories

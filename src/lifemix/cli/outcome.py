@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from .._types import BoolArray, FloatArray, IntArray
 from ..errors import CovariateError, SettingError, TargetError
-from ..events import names_of_labels
-from ..target import make_target
+from ..target import make_target, names_of_labels
 from .read_table import TableFile, looks_like_numbers
 from .table_options import TableOptions, is_date_text
 from .time_units import DAYS, unit_days

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import LifemixWarning, SettingError
-from ..subjects import first_appearance, subject_codes
+from ..target import first_appearance, subject_codes
 from .outcome import read_times
 from .output import Screen
 from .table_options import TableOptions

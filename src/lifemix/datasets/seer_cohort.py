@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..checks import warn_user
 from ..errors import CovariateError
 from ..target import make_target
-from ..warning import warn_user
 from .seer_fields import BREAST, FIELDS, HEART, REGISTRIES, VESSELS, field_of
 
 __all__ = ["ALIVE", "covariate", "outcome", "refuse", "select"]

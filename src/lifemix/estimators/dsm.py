@@ -14,11 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..checks import check_times, check_weight
+from ..checks import check_times, check_weight, warn_user
 from ..distribution import CompetingDistribution, MixtureDistribution
 from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError
-from ..event_coding import refuse_unknown_types
 from ..metrics import mean_concordance
 from ..model import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor
@@ -27,9 +26,8 @@ from ..registry import UserCode, constructor_arguments, register_model
 from ..splits import horizons as event_quantiles
 from ..streaming import TableSource
 from ..survival_model import SurvivalModel
-from ..target import Target, TargetLike, as_target
+from ..target import Target, TargetLike, as_target, refuse_unknown_types
 from ..training import Callback, Fit
-from ..warning import warn_user
 from .automatic import check_used, with_used
 from .fleets import train_plan
 from .inputs import read_target

@@ -11,14 +11,19 @@ from sklearn.utils import _safe_indexing
 from torch import Tensor
 
 from .._types import FloatArray
-from ..checks import check_same_rows, check_weight
+from ..checks import check_same_rows, check_weight, warn_user
 from ..errors import CovariateError, InputError, SettingError, TargetError
-from ..event_coding import no_censored_row, refuse_missing_types, refuse_unknown_types
 from ..histories import as_input
 from ..preprocessing import TableLike, shape_of
 from ..preprocessing.identifiers import refuse_outcome_columns
-from ..target import Target, TargetLike, as_target
-from ..warning import warn_user
+from ..target import (
+    Target,
+    TargetLike,
+    as_target,
+    no_censored_row,
+    refuse_missing_types,
+    refuse_unknown_types,
+)
 
 __all__ = [
     "in_units",

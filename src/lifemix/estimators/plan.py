@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from .._types import Float32Array, FloatArray, IndexArray
+from ..checks import warn_user
 from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError
 from ..likelihood import Observations
@@ -31,7 +32,6 @@ from ..splits import train_validation_split
 from ..streaming import RowBlock, TableSource
 from ..target import Target, TargetLike
 from ..training import Data, Job, Ranks, TrainConfig, warm_start
-from ..warning import warn_user
 from .automatic import resolved, used
 from .encoders import check_encoder_inputs, make_encoder
 from .inputs import in_units, single_precision, training_rows, validation_rows

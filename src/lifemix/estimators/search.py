@@ -21,14 +21,13 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray, IndexArray
-from ..checks import Check, Flag, Jobs, Rule, Seed, Whole, check_settings, check_weight
+from ..checks import Check, Flag, Jobs, Rule, Seed, Whole, check_settings, check_weight, warn_user
 from ..errors import LifemixError, SettingError
 from ..histories import as_input
 from ..preprocessing import TableLike, apply_preprocessor
 from ..progress import tell_progress
 from ..splits import EventStratifiedKFold
 from ..target import Target, TargetLike, as_target
-from ..warning import warn_user
 from .dsm import DeepSurvivalMachines
 from .fleets import Planned, check_finite, group, train_fleet
 from .plan import Memo, make_plan

@@ -11,14 +11,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths
+from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths, warn_user
 from ..encoders import SequenceEncoder
 from ..errors import SettingError
 from ..likelihood import check_objective
 from ..networks import resolve_activation
 from ..primitives.choice import check_primitive
 from ..training import check_callbacks, check_optimizer
-from ..warning import warn_user
 
 __all__ = ["RULES", "check_combinations", "check_memory", "choose_device", "root_seed"]
 

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from .._types import FloatArray
+from ..checks import warn_user
 from ..errors import TargetError
 from ..likelihood import Observations
 from ..registry import register_model
 from ..target import Target
-from ..warning import warn_user
 
 __all__ = ["TimeScale"]
 

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._types import FloatArray, IndexArray
 from ..checks import Whole, check_same_rows, check_times
 from ..errors import InputError, SettingError
-from ..subjects import subject_codes
-from ..target import Target, TargetLike, as_target
+from ..target import Target, TargetLike, as_target, subject_codes
 from .sequences import Histories
 
 __all__ = ["Landmarks", "draw_landmarks"]

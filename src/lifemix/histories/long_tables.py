@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .._types import FloatArray
+from ..checks import as_pandas
 from ..errors import CovariateError
-from ..other_frames import as_pandas
 from .visits import Visits
 
 __all__ = ["long_table", "visits_of_array"]

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from .._types import IndexArray
+from ..checks import as_pandas
 from ..errors import CovariateError, InputError
-from ..other_frames import as_pandas
 from .selection import SelectableRows
 from .sequences import Histories
 

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from .._types import FloatArray, IntArray
-from ..checks import Choice
+from ..checks import Choice, warn_user
 from ..target import Target
-from ..warning import warn_user
 from .inputs import check_level, status
 
 __all__ = ["Curve", "RiskTable", "limits", "risk_table"]

@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import FloatArray
+from .._types import FittedSurvivalModel, FloatArray
 from ..checks import Choice, Whole, check_times
 from ..errors import LifemixWarning
-from ..protocols import FittedSurvivalModel
 from ..splits import horizons as event_quantiles
 from ..target import Target, TargetLike, as_target
 from .concordance import concordance, concordance_td

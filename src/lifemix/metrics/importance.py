@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._types import FloatArray
-from ..checks import Whole, check_times
+from ..checks import Whole, as_array, as_pandas, check_times
 from ..errors import InputError
-from ..number_arrays import as_array
-from ..other_frames import as_pandas
 from ..target import TargetLike
 from .brier import brier_score
 from .inputs import observed, refuse_paths

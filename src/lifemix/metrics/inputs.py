@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from .. import checks
 from .._types import FloatArray, IntArray
+from ..checks import warn_user
 from ..errors import InputError, SettingError, TargetError
 from ..target import Target, TargetLike, as_target
-from ..warning import warn_user
 
 __all__ = [
     "check_event",

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import FloatArray
+from .._types import FittedSurvivalModel, FloatArray
 from ..checks import Number, check_times
-from ..protocols import FittedSurvivalModel
 from ..target import TargetLike, as_target
 from .predictions import take_rows
 

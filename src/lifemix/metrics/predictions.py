@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .._types import FloatArray
+from .._types import FittedSurvivalModel, FloatArray
+from ..checks import as_array, as_pandas
 from ..errors import InputError
-from ..number_arrays import as_array
-from ..other_frames import as_pandas
-from ..protocols import FittedSurvivalModel
 from ..target import TargetLike, as_target
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from .._types import FloatArray, IndexArray
-from ..checks import Whole
+from ..checks import Whole, warn_user
 from ..errors import InputError, LifemixWarning
 from ..target import Target, TargetLike, as_target
-from ..warning import warn_user
 from .inputs import check_level
 
 __all__ = ["BootstrapResult", "bootstrap", "bootstrap_difference"]

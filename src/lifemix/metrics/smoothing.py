@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._types import BoolArray, FloatArray, IntArray
+from ..checks import warn_user
 from ..errors import SettingError
 from ..target import Target
-from ..warning import warn_user
 from .censoring import censoring_curve
 from .inputs import status, undefined
 

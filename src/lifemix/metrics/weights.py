@@ -13,9 +13,8 @@ from typing import Literal
 import numpy as np
 
 from .._types import BoolArray, FloatArray
-from ..checks import Choice
+from ..checks import Choice, warn_user
 from ..target import TargetLike
-from ..warning import warn_user
 from .censoring import censoring_curve
 from .inputs import check_event, observed, status
 

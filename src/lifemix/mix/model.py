@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from .._types import FloatArray
 from ..baselines.base import WrappingModel, chunks
-from ..checks import Check, Jobs, Rule, Seed, Whole
+from ..checks import Check, Jobs, Rule, Seed, Whole, warn_user
 from ..distribution import AverageDistribution, GridDistribution, SurvivalDistribution
 from ..errors import CovariateError, InputError, SettingError
 from ..metrics.predictions import take_rows
@@ -18,7 +18,6 @@ from ..preprocessing import shape_of
 from ..registry import check_finite, register_model
 from ..splits import EventStratifiedKFold
 from ..target import Target
-from ..warning import warn_user
 from .cross_fit import CrossFitted, cross_fit
 from .parts import averaged_over_folds, default_parts, with_seed
 from .weights import best_weights

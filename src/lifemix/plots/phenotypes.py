@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..checks import as_array, as_pandas
 from ..errors import CovariateError, InputError
-from ..number_arrays import as_array
-from ..other_frames import as_pandas
 from ..preprocessing import TableLike
 from .inputs import check_labels
 from .style import empty_axes

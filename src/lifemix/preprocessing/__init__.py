@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..start_stop import start_stop
 from .choice import Passthrough, apply_preprocessor, learn_preprocessor, shape_of
 from .reading import TableData, TableLike
 from .sequences import SequencePreprocessor
 from .tabular import TabularPreprocessor
-from .visit_intervals import start_stop
 
 __all__ = [
     "SUPPORT_NORMAL_VALUES",

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
+from ..checks import refuse_masked
 from ..errors import CovariateError, SettingError
 from ..histories import ArrayRows, Histories, Sources, as_input
-from ..number_arrays import refuse_masked
 from ..registry import register_model
 from .frames import as_frame, match_columns, wrong_dimensions
 from .reading import TableData, TableLike

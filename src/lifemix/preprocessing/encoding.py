@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._types import BoolArray, FloatArray, IndexArray
+from ..checks import warn_user
 from ..errors import CovariateError
-from ..warning import warn_user
 from .blocks import number_blocks, number_places
 from .columns import Column
 from .few_rows import are_few, write_few

@@ -9,11 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from ..checks import as_array, as_pandas, refuse_masked, warn_user
 from ..errors import CovariateError
 from ..histories import ArrayRows, Histories, Sources
-from ..number_arrays import as_array, refuse_masked
-from ..other_frames import as_pandas
-from ..warning import warn_user
 from .reading import TableData
 
 __all__ = ["as_frame", "as_table", "match_columns", "wrong_dimensions"]

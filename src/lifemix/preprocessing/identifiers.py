@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..checks import as_pandas
 from ..errors import CovariateError
-from ..other_frames import as_pandas
 from ..target import Target
 from .reading import ColumnData, TableData
 

@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
+from ..checks import warn_user
 from ..errors import CovariateError, SettingError
 from ..registry import register_model
-from ..warning import warn_user
 from .columns import Column
 from .encoding import Encoding
 from .few_rows import array_of_few

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike
 
 import lifemix
 
-from .. import events
 from ..checks import check_times
 from ..errors import InputError, SettingError
 from ..estimators import DeepSurvivalMachines
@@ -33,6 +32,7 @@ from ..preprocessing import SequencePreprocessor
 from ..primitives.stable import LARGEST_LOG, LOG_LIMIT
 from ..splits import default_horizons
 from ..target import Target
+from ..target import event_names as all_event_names
 from .calculator_fields import fields_of
 
 __all__ = ["write_calculator"]
@@ -107,7 +107,7 @@ def write_calculator(
     """
     _check_model(model)
     fields = fields_of(model.preprocessor_, data, features or {}, units or {})
-    names = events.event_names(event_names, model.n_events_)
+    names = all_event_names(event_names, model.n_events_)
     content = {
         "version": lifemix.__version__,
         "title": title or "Risk calculator",

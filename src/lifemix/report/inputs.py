@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import BoolArray, FloatArray
+from .._types import BoolArray, FittedSurvivalModel, FloatArray
 from ..checks import check_times
 from ..preprocessing import TabularPreprocessor
-from ..protocols import FittedSurvivalModel
 from ..splits import default_horizons
 from ..target import Target
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from ..checks import as_pandas
 from ..errors import InputError
-from ..other_frames import as_pandas
 
 __all__ = ["as_frame"]
 

@@ -14,11 +14,11 @@ import pandas as pd
 
 from ..checks import check_shares, check_times
 from ..errors import CovariateError, InputError, SettingError
-from ..events import event_names as all_event_names
-from ..events import names_of_labels
 from ..persistence import load
 from ..splits import default_horizons
 from ..survival_model import SurvivalModel
+from ..target import event_names as all_event_names
+from ..target import names_of_labels
 from .batches import as_frame
 from .columns import predicted_columns, predicted_names
 

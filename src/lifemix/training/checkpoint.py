@@ -18,9 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..checks import warn_user
 from ..errors import ModelFileError
 from ..files import read_arrays, remove_leftovers, write_arrays
-from ..warning import warn_user
 from .callbacks import Callback, TrainingState
 from .fleet import Fit, Fleet
 from .module_fleet import ModuleFleet

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..._types import FloatArray
+from ..._types import FittedSurvivalModel, FloatArray
 from ...metrics import (
     aalen_johansen,
     d_calibration,
@@ -16,7 +16,6 @@ from ...metrics import (
     survival_at_own_time,
 )
 from ...preprocessing import TableLike
-from ...protocols import FittedSurvivalModel
 from ...target import Target
 from ..text import counted, p_value, percent
 from .findings import Finding

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..._types import FittedSurvivalModel
 from ...preprocessing import TableLike
 from ...preprocessing.columns import Column
 from ...preprocessing.frames import as_table
 from ...preprocessing.reading import ColumnData
-from ...protocols import FittedSurvivalModel
 from ..inputs import preprocessor_of
 from ..text import counted, listed, percent
 from .columns import readable_columns

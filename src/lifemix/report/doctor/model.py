@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ... import events
+from ..._types import FittedSurvivalModel
 from ...checks import check_same_rows
 from ...errors import LifemixWarning
 from ...histories import as_input
 from ...metrics.predictions import take_rows
 from ...preprocessing import TableLike, shape_of
-from ...protocols import FittedSurvivalModel
 from ...target import Target, TargetLike, as_target
+from ...target import event_names as all_event_names
 from ..inputs import (
     best_model,
     horizons_within,
@@ -93,7 +93,7 @@ def check_model(
 
     """
     model, target, X = best_model(model), as_target(y), as_input(X)
-    names = events.event_names(event_names, n_event_types(model, target))
+    names = all_event_names(event_names, n_event_types(model, target))
     check_same_rows(shape_of(X)[0], len(target))
     rows = np.sort(np.random.default_rng(random_state).permutation(len(target))[:max_rows])
     with warnings.catch_warnings():

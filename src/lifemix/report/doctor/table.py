@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ... import events
 from ...checks import check_same_rows
 from ...errors import InputError, LifemixWarning
 from ...preprocessing import TableLike
 from ...preprocessing.frames import as_table
 from ...preprocessing.reading import ColumnData, TableData
 from ...target import Target, TargetLike, as_target
+from ...target import event_names as all_event_names
 from ..inputs import exact_times
 from ..text import capital, counted, listed, percent
 from .columns import check_column, check_constants, check_missing, readable_columns
@@ -83,7 +83,7 @@ def check_table(
         return [
             Finding("stop", "unreadable", f"The data cannot be read: {error}", "Repair this first.")
         ]
-    names = events.event_names(event_names, max(1, target.n_events, len(event_names or ())))
+    names = all_event_names(event_names, max(1, target.n_events, len(event_names or ())))
     generator = np.random.default_rng(random_state)
     return most_severe_first(_findings(table, target, names, horizons, max_rows, generator))
 

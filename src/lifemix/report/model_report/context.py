@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ... import events
-from ..._types import FloatArray
+from ..._types import FittedSurvivalModel, FloatArray
 from ...checks import check_same_rows
 from ...errors import InputError, SettingError
 from ...histories import ArrayRows, Histories, Sources, as_input
@@ -20,8 +19,8 @@ from ...metrics import predicted_risks
 from ...metrics.inputs import refuse_paths
 from ...preprocessing import TableLike
 from ...preprocessing.frames import as_frame
-from ...protocols import FittedSurvivalModel
 from ...target import Target, TargetLike, as_target
+from ...target import event_names as all_event_names
 from ..inputs import (
     best_model,
     horizons_within,
@@ -170,7 +169,7 @@ def gather(
     frame, named = as_frame(X if source is None else described(source))
     named = named and hasattr(model, "feature_names_in_")
     check_same_rows(len(frame), len(target))
-    names = events.event_names(event_names, n_event_types(model, target))
+    names = all_event_names(event_names, n_event_types(model, target))
     if target.n_events > len(names):
         raise InputError(
             f"y has event code {target.n_events}; the model has event types 1..{len(names)} only. Leave these rows "

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 
 from ..._html import Html, Section, TableColumn, Value, figure, new_figure, paragraph, table
-from ..._types import FloatArray
+from ..._types import FittedSurvivalModel, FloatArray
 from ...metrics import permutation_importance, predicted_risks
 from ...metrics.importance import PermutationImportance
 from ...plots import importance_over_time
 from ...preprocessing import TableLike
-from ...protocols import FittedSurvivalModel
 from ..inputs import mixture_of
 from .context import ReportContext
 

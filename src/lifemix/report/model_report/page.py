@@ -11,10 +11,10 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from ..._html import Html, Page, Section, bullets, check_figures, joined, note, paragraph
+from ..._types import FittedSurvivalModel
 from ...checks import Whole
 from ...errors import LifemixWarning
 from ...preprocessing import TableLike
-from ...protocols import FittedSurvivalModel
 from ...target import TargetLike
 from ..doctor import LEVELS, Finding, check_model, check_table
 from ..text import capital, counted, listed
