@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from lifemix import DeepSurvivalMachines, baselines, datasets, make_target, metrics, plots
-from lifemix.plots.style import legend_beside
+from lifemix.plots._axes import legend_beside
 from lifemix.preprocessing import start_stop
 from lifemix.report import write_calculator, write_report
 from lifemix.splits import EventStratifiedKFold, horizons

@@ -10,7 +10,7 @@ import pytest
 import lifemix
 from lifemix import DeepSurvivalMachines, metrics, plots
 from lifemix.errors import MissingExtraError
-from lifemix.plots import style
+from lifemix.plots import _axes
 
 TIMES = np.linspace(1, 10, 20)
 CURVES = np.exp(-np.outer([0.05, 0.1, 0.3], TIMES))
@@ -115,7 +115,7 @@ def test_without_matplotlib_the_error_says_how_to_install_it(monkeypatch):
     def absent(module):
         raise ImportError(module)
 
-    monkeypatch.setattr(style, "import_module", absent)
+    monkeypatch.setattr(_axes, "import_module", absent)
     with pytest.raises(MissingExtraError, match=r"matplotlib.*pip install 'lifemix\[plots\]'"):
         EXAMPLES["survival_curves"]()
 

@@ -1,23 +1,18 @@
-"""Pictures of survival models: arrays in, matplotlib Axes out.
+"""Plots of survival models: arrays in, matplotlib Axes out.
 
-Every function takes ``ax``, draws into it and returns it; without one it creates a figure that is not registered with
-pyplot: ``ax.figure.savefig(path)``, or ``ax.figure`` as the last line of a notebook cell. Nothing is shown or
-saved automatically. Needs matplotlib: ``pip install "lifemix[plots]"``.
+Every function takes ``ax``, draws into it and returns it. Without it, the function draws into a new
+figure that is not registered with pyplot: ``ax.figure.savefig(path)`` saves it, and ``ax.figure``
+as the last line of a notebook cell shows it. Needs matplotlib: ``pip install "lifemix[plots]"``.
 """
 
-from .calibration import calibration
+from ._axes import PALETTE
+from .calibration import calibration, d_calibration
 from .components import component_curves, mixture_components
-from .curves import incidence_curves, survival_curves
-from .dcalibration import d_calibration
-from .hazard import hazard_curves
+from .curves import hazard_curves, incidence_curves, stacked_incidence, survival_curves
+from .features import importance_over_time, phenotype_means, phenotypes
 from .history import training_history
-from .importance import importance_over_time
-from .landmarks import landmark_quality, updated_curves
-from .phenotypes import phenotype_means, phenotypes
-from .quality import brier_over_time, concordance_over_time
+from .quality import brier_over_time, concordance_over_time, landmark_quality, updated_curves
 from .risk_groups import number_at_risk, risk_groups
-from .stacked import stacked_incidence
-from .style import PALETTE
 
 __all__ = [
     "PALETTE",

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from .._types import FloatArray
 from ..checks import check_times
 from ..errors import InputError, SettingError
-from .inputs import check_curves, check_grid
-from .style import colour, empty_axes, legend_beside, time_axis
+from ._axes import GREY, PALETTE, check_curves, check_grid, empty_axes, legend_beside, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +30,7 @@ def mixture_components(
     time_unit: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw ``w_k f_k(t)`` (or ``w_k S_k(t)``) of each component of one subject's mixture, and in black their sum.
+    """Draw the components ``w_k f_k(t)`` of one subject's mixture, and in black their sum.
 
     Parameters
     ----------
@@ -44,8 +43,8 @@ def mixture_components(
     quantity : {"density", "survival"}, default "density"
         What ``curves`` hold.
     show : int, default 6
-        How many components, those of largest weight, have a line of their own. The sum of the others (an ensemble has
-        many components) is drawn in grey.
+        How many components, those of largest weight, have a line of their own. The sum of the
+        others (an ensemble has many components) is drawn in grey.
     time_unit : str, optional
         Unit in the labels, such as ``"days"``.
     ax : matplotlib Axes, optional
@@ -70,34 +69,31 @@ def mixture_components(
     >>> [line.get_label() for line in ax.lines]
     ['component 2: 70%', 'component 1: 30%', 'mixture']
     """
-    if quantity not in _LABELS:
-        raise SettingError(
-            f"quantity must be one of {', '.join(map(repr, _LABELS))}; got {quantity!r}."
-        )
+    _check_quantity(quantity)
     grid = check_grid(times)
+    component_values = check_curves(curves, len(grid), "curves")
     shares = np.asarray(weights, dtype=np.float64)
-    parts = check_curves(curves, len(grid), "curves")
     if (
-        shares.shape != (len(parts),)
+        shares.shape != (len(component_values),)
         or not np.isclose(shares.sum(), 1, atol=1e-5)
         or (shares < 0).any()
     ):
         raise InputError(
-            f"weights must be one per component, ({len(parts)},), and add up to 1; got shape {shares.shape} and sum "
-            f"{shares.sum():.4g}. Take one subject's row."
+            f"weights must be one per component, ({len(component_values)},), and add up to 1; "
+            f"got shape {shares.shape} and sum {shares.sum():.4g}. Take one subject's row."
         )
-    scaled = shares[:, None] * parts
+    scaled = shares[:, None] * component_values
     axes = empty_axes(ax)
-    order = np.argsort(-shares, kind="stable")
-    for rank, k in enumerate(order[:show]):
-        shade = colour(rank % 6)  # black is the mixture's
-        axes.plot(
-            grid, scaled[k], color=shade, linewidth=1.4, label=f"component {k + 1}: {shares[k]:.0%}"
-        )
-        axes.fill_between(grid, 0, scaled[k], color=shade, alpha=0.12, linewidth=0)
-    if len(others := order[show:]):
-        label = f"{len(others)} others: {shares[others].sum():.0%}"
-        axes.plot(grid, scaled[others].sum(axis=0), color="#888888", linewidth=1.4, label=label)
+    by_weight = np.argsort(-shares, kind="stable")
+    for rank, k in enumerate(by_weight[:show]):
+        colour = PALETTE[rank % 6]  # the mixture is black
+        label = f"component {k + 1}: {shares[k]:.0%}"
+        axes.plot(grid, scaled[k], color=colour, linewidth=1.4, label=label)
+        axes.fill_between(grid, 0, scaled[k], color=colour, alpha=0.12, linewidth=0)
+    small = by_weight[show:]
+    if len(small):
+        label = f"{len(small)} others: {shares[small].sum():.0%}"
+        axes.plot(grid, scaled[small].sum(axis=0), color=GREY, linewidth=1.4, label=label)
     axes.plot(grid, scaled.sum(axis=0), color="black", linewidth=2, label="mixture")
     time_axis(axes, float(grid[-1]), time_unit)
     axes.set_ylabel(_LABELS[quantity].format(unit=time_unit or "time"))
@@ -135,7 +131,8 @@ def component_curves(
     Raises
     ------
     InputError
-        For the distribution of several event types, and for one conditioned by ``given(s)``, which is no plain mixture.
+        For the distribution of several event types, and for one conditioned by ``given(s)``, which
+        is no plain mixture.
 
     Examples
     --------
@@ -145,33 +142,39 @@ def component_curves(
     >>> X = rng.normal(size=(50, 2))
     >>> y = make_target(rng.exponential(np.exp(X[:, 0])), np.ones(50, dtype=int))
     >>> model = DeepSurvivalMachines(k=3, hidden=(), max_epochs=2, random_state=0).fit(X, y)
-    >>> weights, densities = plots.component_curves(model.predict_distribution(X), [0.5, 1.0], row=7)
+    >>> distribution = model.predict_distribution(X)
+    >>> weights, densities = plots.component_curves(distribution, [0.5, 1.0], row=7)
     >>> weights.shape, densities.shape
     ((3,), (3, 2))
     """
     import torch
 
-    if quantity not in _LABELS:
-        raise SettingError(
-            f"quantity must be one of {', '.join(map(repr, _LABELS))}; got {quantity!r}."
-        )
+    _check_quantity(quantity)
     if not hasattr(distribution, "components"):
         raise InputError(
-            f"distribution must be the mixture of one event type; got {distribution!r}. Under competing risks give "
-            "distribution.net(event)."
+            f"distribution must be the mixture of one event type; got {distribution!r}. Under "
+            "competing risks give distribution.net(event)."
         )
     grid = check_times(times)
     if quantity == "density" and (grid <= 0).any():
         raise InputError("times must be > 0 for densities, which may be infinite at 0; got 0.")
-    one = distribution[row]
-    mixture = one.components.map(lambda values: values[0][:, None])
-    ask = mixture.log_pdf if quantity == "density" else mixture.log_survival
+    subject = distribution[row]
+    components = subject.components.map(lambda parameter: parameter[0][:, None])
+    log_curve = components.log_pdf if quantity == "density" else components.log_survival
     with torch.no_grad():
-        curves = torch.exp(ask(torch.as_tensor(grid)[None])).double().numpy()
-    weights = np.asarray(one.weights[0], dtype=np.float64)
-    whole = (one.pdf if quantity == "density" else one.survival)(grid)[0]
-    if not np.allclose(weights @ curves, whole, rtol=1e-4, atol=1e-12):
+        curves = torch.exp(log_curve(torch.as_tensor(grid)[None])).double().numpy()
+    weights = np.asarray(subject.weights[0], dtype=np.float64)
+    mixture = (subject.pdf if quantity == "density" else subject.survival)(grid)[0]
+    if not np.allclose(weights @ curves, mixture, rtol=1e-4, atol=1e-12):
         raise InputError(
-            "distribution must count from the origin: after given(s) it is no plain mixture. Leave out given(s)."
+            "distribution must count from the origin: after given(s) it is no plain mixture. "
+            "Leave out given(s)."
         )
     return weights, curves
+
+
+def _check_quantity(quantity: str) -> None:
+    if quantity not in _LABELS:
+        raise SettingError(
+            f"quantity must be one of {', '.join(map(repr, _LABELS))}; got {quantity!r}."
+        )

@@ -1,4 +1,4 @@
-"""Survival and cumulative incidence of single subjects, with the spread of an ensemble."""
+"""Survival, cumulative incidence and hazard of single subjects."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._types import FloatArray
+from ..errors import InputError
 from ..metrics.inputs import check_probabilities
-from .inputs import check_curves, check_grid, check_labels, check_levels, check_spread
-from .style import colour, empty_axes, legend_beside, line_style, probability_axis, time_axis
+from ._axes import (
+    check_curves,
+    check_grid,
+    check_labels,
+    check_spread,
+    draw_spread,
+    empty_axes,
+    legend_beside,
+    line_format,
+    probability_axis,
+    time_axis,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_curves", "incidence_curves", "survival_curves"]
-
-_SIDE_BY_SIDE = 5  # values of plateaus along the axis before they begin again
-_SPREAD = "spread of the\nensemble members"
-_CLOSE = 0.06  # levels whose values would overlap
+__all__ = ["hazard_curves", "incidence_curves", "stacked_incidence", "survival_curves"]
 
 
 def survival_curves(
@@ -34,7 +41,7 @@ def survival_curves(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the survival curve ``S(t | x)`` of each subject, and on request the plateau that it tends to.
+    """Draw the survival curve ``S(t | x)`` of each subject.
 
     Parameters
     ----------
@@ -43,11 +50,12 @@ def survival_curves(
     survival : array-like of shape (n, m)
         One curve per subject; (m,) for one subject.
     std : array-like of shape (n, m), optional
-        Standard deviation over the members of an ensemble (``return_std=True``), drawn as a band of one standard
-        deviation to each side: the spread of the ensemble members. It is too narrow for a confidence interval.
+        Standard deviation over the members of an ensemble (``return_std=True``), drawn as a band of
+        one standard deviation to each side: the spread of the ensemble members. It is too narrow
+        for a confidence interval.
     plateau : array-like of shape (n,), optional
-        The survival at infinity of each subject, such as ``distribution.cure_fraction()``; drawn as a dotted line with
-        its value where it is above 0.
+        The survival at infinity of each subject, such as ``distribution.cure_fraction()``; drawn as
+        a dotted line with its value where it is above 0.
     labels : sequence of n names, optional
         One name per subject, for the legend.
     time_unit : str, optional
@@ -72,12 +80,23 @@ def survival_curves(
     >>> [text.get_text() for text in ax.texts]
     ['S(∞) = 0.40']
     """
-    names = ("survival", "probability of survival")
-    axes = _probabilities(times, survival, std, labels, time_unit, title, ax, names)
-    if plateau is not None:
-        grid = check_grid(times)
-        n_curves = len(check_curves(survival, len(grid), names[0]))
-        _draw_plateaus(axes, float(grid[-1]), check_levels(plateau, n_curves, "plateau"))
+    axes, grid, curves = _probability_curves(
+        times, survival, "survival", "probability of survival", std, labels, time_unit, title, ax
+    )
+    if plateau is None:
+        return axes
+    levels = np.atleast_1d(np.asarray(plateau, dtype=np.float64))
+    if levels.shape != (len(curves),):
+        raise InputError(
+            f"plateau must have one number per curve, {len(curves)} in all; "
+            f"got shape {levels.shape}."
+        )
+    outside = levels[~((levels >= 0) & (levels <= 1))]
+    if len(outside):
+        raise InputError(
+            f"plateau must be in 0..1; got {outside[0]:g}. Give distribution.cure_fraction()."
+        )
+    _draw_plateaus(axes, float(grid[-1]), levels)
     return axes
 
 
@@ -91,9 +110,10 @@ def incidence_curves(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the cumulative incidence ``F_m(t | x)``: the probability that event m happened first, and by t.
+    """Draw the cumulative incidence ``F_m(t | x)``.
 
-    One curve per subject, or one per event type of one subject.
+    It is the probability that event m happened first, and by time t. One curve per subject, or one
+    per event type of one subject.
 
     Parameters
     ----------
@@ -102,8 +122,9 @@ def incidence_curves(
     incidence : array-like of shape (n, m)
         One curve per subject or event type; (m,) for a single curve.
     std : array-like of shape (n, m), optional
-        Standard deviation over the members of an ensemble (``return_std=True``), drawn as a band of one standard
-        deviation to each side: the spread of the ensemble members. It is too narrow for a confidence interval.
+        Standard deviation over the members of an ensemble (``return_std=True``), drawn as a band of
+        one standard deviation to each side: the spread of the ensemble members. It is too narrow
+        for a confidence interval.
     labels : sequence of n names, optional
         One name per curve, for the legend.
     time_unit : str, optional
@@ -125,68 +146,215 @@ def incidence_curves(
     Examples
     --------
     >>> from lifemix import plots
-    >>> ax = plots.incidence_curves([0, 1, 2], [[0.0, 0.2, 0.3], [0.0, 0.1, 0.3]], labels=["relapse", "death"])
+    >>> incidences = [[0.0, 0.2, 0.3], [0.0, 0.1, 0.3]]
+    >>> ax = plots.incidence_curves([0, 1, 2], incidences, labels=["relapse", "death"])
     >>> ax.get_ylabel()
     'cumulative incidence'
     """
-    return _probabilities(
-        times, incidence, std, labels, time_unit, title, ax, ("incidence", "cumulative incidence")
-    )
+    return _probability_curves(
+        times, incidence, "incidence", "cumulative incidence", std, labels, time_unit, title, ax
+    )[0]
 
 
-def _probabilities(
+def hazard_curves(
+    times: ArrayLike,
+    hazard: ArrayLike,
+    std: ArrayLike | None = None,
+    *,
+    labels: Sequence[Any] | None = None,
+    time_unit: str | None = None,
+    title: str | None = None,
+    log: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the hazard ``h(t | x) = f(t | x) / S(t | x)`` of each subject, per unit of time.
+
+    Parameters
+    ----------
+    times : array-like of shape (m,)
+        Increasing times.
+    hazard : array-like of shape (n, m)
+        One curve per subject; (m,) for one subject. Infinite values leave a gap: the hazard of a
+        Weibull distribution with a shape below 1 is infinite at time 0.
+    std : array-like of shape (n, m), optional
+        Standard deviation over the members of an ensemble (``return_std=True``), drawn as a band of
+        one standard deviation to each side: the spread of the ensemble members. It is too narrow
+        for a confidence interval.
+    labels : sequence of n names, optional
+        One name per subject, for the legend.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    title : str, optional
+        Title of the legend.
+    log : bool, default False
+        A logarithmic vertical axis; values of 0 leave a gap.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    Examples
+    --------
+    >>> from lifemix import plots
+    >>> ax = plots.hazard_curves([0, 1, 2], [0.1, 0.2, 0.15], time_unit="years")
+    >>> ax.get_ylabel()
+    'hazard (1/years)'
+    """
+    grid = check_grid(times)
+    curves = check_curves(hazard, len(grid), "hazard")
+    if np.isnan(curves).any() or (curves < 0).any():
+        raise InputError(
+            f"hazard must hold numbers >= 0; got {int(np.isnan(curves).sum())} NaN and "
+            f"{int((curves < 0).sum())} negative values."
+        )
+    gaps = np.isinf(curves) | (log & (curves == 0))
+    axes = empty_axes(ax)
+    limits = (0.0, None)
+    _draw_curves(axes, grid, np.where(gaps, np.nan, curves), std, labels, limits)
+    time_axis(axes, float(grid[-1]), time_unit)
+    axes.set_ylabel(f"hazard (1/{time_unit or 'time'})")
+    if log:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    legend_beside(axes, title)
+    return axes
+
+
+def stacked_incidence(
+    times: ArrayLike,
+    incidences: ArrayLike,
+    *,
+    labels: Sequence[Any] | None = None,
+    time_unit: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the cumulative incidences of one subject on top of each other, and ``S(t)`` above.
+
+    ``sum_m F_m(t) + S(t) = 1``. One minus net survival does not add up like this: stacked, such
+    curves exceed 1 and are refused.
+
+    Parameters
+    ----------
+    times : array-like of shape (m,)
+        Increasing times.
+    incidences : array-like of shape (n_events, m)
+        Cumulative incidences of one subject, ``distribution.cumulative_incidences(times)[:, row]``.
+    labels : sequence of n_events names, optional
+        One name per event type.
+    time_unit : str, optional
+        Unit in the labels, such as ``"days"``.
+    title : str, optional
+        Title of the legend.
+    ax : matplotlib Axes, optional
+        Where to draw; None for a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn into.
+
+    Raises
+    ------
+    InputError
+        Where the incidences add up to more than 1.
+
+    Examples
+    --------
+    >>> from lifemix import plots
+    >>> incidences = [[0.0, 0.2, 0.3], [0.0, 0.1, 0.3]]
+    >>> ax = plots.stacked_incidence([0, 1, 2], incidences, labels=["relapse", "death"])
+    >>> ax.get_legend_handles_labels()[1]
+    ['no event yet', 'death', 'relapse']
+    """
+    grid = check_grid(times)
+    curves = check_probabilities(check_curves(incidences, len(grid), "incidences"), "incidences")
+    total = curves.sum(axis=0).max()
+    if total > 1 + 1e-6:
+        raise InputError(
+            f"incidences of one subject add up to at most 1 at any time; got {total:.4g}. Give "
+            "cumulative incidences, predict_cumulative_incidence(X, times, event), not one minus "
+            "net survival."
+        )
+    names = check_labels(labels, [f"event {number + 1}" for number in range(len(curves))])
+    axes = empty_axes(ax)
+    tops = np.minimum(np.cumsum(curves, axis=0), 1.0)
+    axes.fill_between(grid, tops[-1], 1, color="#DDDDDD", linewidth=0, label="no event yet")
+    floors = np.concatenate([np.zeros((1, len(grid))), tops[:-1]])
+    for number in reversed(range(len(curves))):
+        colour = line_format(number)["color"]
+        style = {"color": colour, "alpha": 0.85, "linewidth": 0, "label": names[number]}
+        axes.fill_between(grid, floors[number], tops[number], **style)
+    time_axis(axes, float(grid[-1]), time_unit)
+    probability_axis(axes, "probability")
+    axes.set_ylim(0, 1)
+    legend_beside(axes, title)
+    return axes
+
+
+def _probability_curves(
     times: ArrayLike,
     values: ArrayLike,
+    name: str,
+    label: str,
     std: ArrayLike | None,
     labels: Sequence[Any] | None,
     time_unit: str | None,
     title: str | None,
     ax: Axes | None,
-    names: tuple[str, str],
-) -> Axes:
+) -> tuple[Axes, FloatArray, FloatArray]:
+    """Draw curves of probabilities; return the axes, the times and the curves."""
     grid = check_grid(times)
-    curves = check_probabilities(check_curves(values, len(grid), names[0]), names[0])
-    spread = check_spread(std, curves.shape)
+    curves = check_probabilities(check_curves(values, len(grid), name), name)
     axes = empty_axes(ax)
-    draw_curves(axes, grid, curves, spread, check_labels(labels, len(curves)), limits=(0.0, 1.0))
+    _draw_curves(axes, grid, curves, std, labels, limits=(0.0, 1.0))
     time_axis(axes, float(grid[-1]), time_unit)
-    probability_axis(axes, names[1])
+    probability_axis(axes, label)
     legend_beside(axes, title)
-    return axes
+    return axes, grid, curves
 
 
-def draw_curves(
+def _draw_curves(
     ax: Axes,
     times: FloatArray,
     curves: FloatArray,
-    spread: FloatArray | None,
-    labels: list[str] | None,
+    std: ArrayLike | None,
+    labels: Sequence[Any] | None,
     limits: tuple[float, float | None],
 ) -> None:
-    """Draw one line per row of ``curves``, with a band of one standard deviation around it, clipped to the limits.
-
-    The legend names the bands once.
-    """
-    for number, curve in enumerate(curves):
-        shade, name = colour(number), labels[number] if labels else None
-        ax.plot(times, curve, color=shade, linestyle=line_style(number), linewidth=1.8, label=name)
+    """Draw one line per row of ``curves``, each with a band of one standard deviation."""
+    spread = check_spread(std, curves.shape)
+    names = check_labels(labels, [None] * len(curves))
+    for number, (curve, name) in enumerate(zip(curves, names, strict=True)):
+        style = line_format(number)
+        ax.plot(times, curve, label=name, **style)
         if spread is not None:
-            low, high = (np.clip(curve + side * spread[number], *limits) for side in (-1, 1))
-            meaning = _SPREAD if number == len(curves) - 1 else None  # after all names
-            ax.fill_between(times, low, high, color=shade, alpha=0.18, linewidth=0, label=meaning)
+            is_last = number == len(curves) - 1  # the legend explains the bands once
+            meaning = "spread of the\nensemble members" if is_last else None
+            draw_spread(ax, times, curve, spread[number], style["color"], limits, meaning)
 
 
-def _draw_plateaus(ax: Axes, last: float, levels: FloatArray) -> None:
-    """Draw each level above 0 as a dotted line with its value below it, one beside the other where they are close."""
-    before, place = np.inf, 0
-    for number in sorted(
-        np.flatnonzero(levels > 0).tolist(), key=lambda number: -float(levels[number])
-    ):
-        level, shade = float(levels[number]), colour(number)
-        ax.plot([0, last], [level, level], color=shade, linestyle=":", linewidth=1.1)
-        place = (place + 1) % _SIDE_BY_SIDE if before - level < _CLOSE else 0
-        at, text = (last * (0.01 + 0.18 * place), level), f"S(∞) = {level:.2f}"
+def _draw_plateaus(ax: Axes, last_time: float, levels: FloatArray) -> None:
+    """Draw each level above 0 as a dotted line with its value; values of close levels alternate."""
+    previous_level, column = np.inf, 0
+    for number in np.argsort(-levels, kind="stable").tolist():
+        level, colour = float(levels[number]), line_format(number)["color"]
+        if level == 0:
+            break
+        ax.plot([0, last_time], [level, level], color=colour, linestyle=":", linewidth=1.1)
+        overlaps = previous_level - level < 0.06
+        column = (column + 1) % 5 if overlaps else 0
         ax.annotate(
-            text, at, (0, -2), textcoords="offset points", color=shade, fontsize=8, va="top"
+            f"S(∞) = {level:.2f}",
+            (last_time * (0.01 + 0.18 * column), level),
+            (0, -2),
+            textcoords="offset points",
+            color=colour,
+            fontsize=8,
+            va="top",
         )
-        before = level
+        previous_level = level

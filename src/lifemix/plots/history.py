@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InputError
-from .style import PALETTE, empty_axes, legend_beside
+from ._axes import PALETTE, empty_axes, legend_beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["training_history"]
 
-_KINDS = {
+_LOSSES = {
     "train_loss": ("training rows", PALETTE[0]),
     "validation_loss": ("held-out rows", PALETTE[1]),
 }
@@ -33,9 +33,11 @@ def training_history(
     Parameters
     ----------
     history : sequence of mappings
-        ``model.history_``: records with ``member``, ``epoch``, ``train_loss`` and ``validation_loss``.
+        ``model.history_``: records with ``member``, ``epoch``, ``train_loss`` and
+        ``validation_loss``.
     best_epoch : int or sequence of int, optional
-        ``model.best_epoch_``, one per member; marked on the validation loss (without one, on the training loss).
+        ``model.best_epoch_``, one per member; marked on the validation loss (without one, on the
+        training loss).
     ax : matplotlib Axes, optional
         Where to draw; None for a new figure.
 
@@ -59,53 +61,30 @@ def training_history(
     missing = {"epoch", "train_loss"} - set(table.columns)
     if missing:
         raise InputError(
-            f"history must be model.history_, records with epoch and train_loss; {sorted(missing)} missing."
+            "history must be model.history_, records with epoch and train_loss; "
+            f"{sorted(missing)} missing."
         )
     table = table.assign(member=table.get("member", 0)).astype({"train_loss": float})
     axes = empty_axes(ax)
-    shown = {
-        kind: kept
-        for kind in _KINDS
-        if kind in table and not (kept := table[kind].astype(float)).isna().all()
-    }
-    for kind, losses in shown.items():
-        label, shade = _KINDS[kind]
+    for kind, (label, colour) in _LOSSES.items():
+        if kind not in table or table[kind].isna().all():
+            continue
+        last_kind = kind
         for number, (_, rows) in enumerate(table.groupby("member")):
             name = label if number == 0 else None
-            axes.plot(
-                rows["epoch"],
-                losses[rows.index],
-                color=shade,
-                linewidth=1.4,
-                alpha=0.85,
-                label=name,
-            )
+            losses = rows[kind].astype(float)
+            axes.plot(rows["epoch"], losses, color=colour, linewidth=1.4, alpha=0.85, label=name)
     if best_epoch is not None:
-        _mark_best(axes, table, best_epoch, list(shown)[-1])
+        members, epochs = sorted(table["member"].unique()), np.atleast_1d(best_epoch).tolist()
+        if len(epochs) != len(members):
+            raise InputError(
+                f"best_epoch must have one epoch per member, {len(members)} in all; "
+                f"got {len(epochs)}."
+            )
+        best = pd.DataFrame({"member": members, "epoch": epochs}).merge(table)
+        style: dict[str, Any] = {"color": "black", "markersize": 5, "zorder": 5}
+        axes.plot(best["epoch"], best[last_kind], "o", label="kept epoch", **style)
     axes.set(xlabel="epoch", ylabel="loss (mean over rows)")
     axes.locator_params(axis="x", integer=True)
     legend_beside(axes)
     return axes
-
-
-def _mark_best(ax: Axes, table: pd.DataFrame, best_epoch: Sequence[int] | int, kind: str) -> None:
-    members = sorted(table["member"].unique())
-    epochs = np.atleast_1d(best_epoch).tolist()
-    if len(epochs) != len(members):
-        raise InputError(
-            f"best_epoch must have one epoch per member, {len(members)} in all; got {len(epochs)}."
-        )
-    marked = [
-        table[(table["member"] == m) & (table["epoch"] == e)]
-        for m, e in zip(members, epochs, strict=True)
-    ]
-    points = pd.concat(marked)
-    ax.plot(
-        points["epoch"],
-        points[kind],
-        "o",
-        color="black",
-        markersize=5,
-        label="kept epoch",
-        zorder=5,
-    )

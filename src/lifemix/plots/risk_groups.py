@@ -14,8 +14,16 @@ from ..errors import InputError
 from ..metrics import aalen_johansen, kaplan_meier
 from ..metrics.inputs import check_risk, observed
 from ..target import Target, TargetLike
-from .inputs import check_curves, check_grid, check_labels
-from .style import colour, empty_axes, legend_beside, line_style, probability_axis, time_axis
+from ._axes import (
+    check_curves,
+    check_grid,
+    check_labels,
+    empty_axes,
+    legend_beside,
+    line_format,
+    probability_axis,
+    time_axis,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,10 +44,10 @@ def risk_groups(
     time_unit: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the observed curves of groups of predicted risk, with the numbers at risk below the time axis.
+    """Draw observed curves of groups by predicted risk, with the numbers at risk below.
 
-    They are Kaplan-Meier curves of survival, or for one of several event types Aalen-Johansen curves of its cumulative
-    incidence.
+    They are Kaplan-Meier curves of survival, or for one of several event types Aalen-Johansen
+    curves of its cumulative incidence.
 
     Parameters
     ----------
@@ -48,12 +56,14 @@ def risk_groups(
     risk : array-like of shape (n,)
         Risk score; higher = earlier event.
     groups : int or array-like of shape (n,), default 4
-        Number of groups, cut at quantiles of the risk; or the group of each subject, whole numbers from 0.
+        Number of groups, cut at quantiles of the risk; or the group of each subject, whole numbers
+        from 0.
     event : int, optional
-        The event type whose cumulative incidence is drawn; None draws survival, with events of all types.
+        The event type whose cumulative incidence is drawn; None draws survival, with events of all
+        types.
     predicted : tuple (times, curves), optional
-        Predicted survival, or with ``event`` cumulative incidence, of shape (n, m) at m times; its mean in each group
-        is drawn dashed.
+        Predicted survival, or with ``event`` cumulative incidence, of shape (n, m) at m times; its
+        mean in each group is drawn dashed.
     labels : sequence of names, optional
         One name per group, from the lowest risk up.
     level : float or None, default 0.95
@@ -81,55 +91,68 @@ def risk_groups(
     target = observed(y, "y", truncation=True)
     group = group_by_risk(check_risk(risk, len(target)), groups)
     n_groups = int(group.max()) + 1
-    names = check_labels(labels, n_groups) or [
-        _default_name(number, n_groups) for number in range(n_groups)
-    ]
+    names = [str(number) for number in range(1, n_groups + 1)]
+    names[0], names[-1] = f"{names[0]} (lowest)", f"{names[-1]} (highest)"
+    group_names = check_labels(labels, names if n_groups > 1 else ["all"])
     axes = empty_axes(ax, 7.5, 4.2 + 0.2 * n_groups)
     end = float(target.time.max()) if last is None else float(check_times(last, "last")[0])
     if end <= 0:
         raise InputError(f"the time axis must end after 0; got {end:g}. Give last.")
-    for number in range(n_groups):
-        _draw_group(axes, target.take(group == number), number, names[number], level, event)
+    for number, name in enumerate(group_names):
+        _draw_observed(axes, target.take(group == number), event, level, number, name)
     if predicted is not None:
-        _draw_predicted(axes, group, *predicted)
+        grid = check_grid(predicted[0])
+        curves = check_curves(predicted[1], len(grid), "the predicted curves")
+        if len(curves) != len(group):
+            raise InputError(
+                f"the predicted curves must have one row per subject, {len(group)}; "
+                f"got {len(curves)}."
+            )
+        for number in range(n_groups):
+            style = line_format(number) | {"linestyle": "--", "linewidth": 1.3}
+            axes.plot(grid, curves[group == number].mean(axis=0), **style)
     time_axis(axes, end, time_unit)
     dashed = "" if predicted is None else " (dashed: predicted)"
     if event is None:
         probability_axis(axes, f"survival{dashed}")
-    else:  # which may be small
+    else:  # incidences may be small: let them fill the plot
         lines = [np.asarray(line.get_xydata()) for line in axes.lines]
         top = max(float(line[line[:, 0] <= end, 1].max()) for line in lines)
         axes.set(ylabel=f"cumulative incidence{dashed}", ylim=(0, min(1.02, 1.3 * top or 1.02)))
     legend_beside(axes, "risk group")
-    _write_numbers(axes, target, group, names)
+    _write_numbers_at_risk(axes, target, group, group_names)
     return axes
 
 
 def group_by_risk(risk: FloatArray, groups: int | ArrayLike) -> IntArray:
-    """Return the group of each subject, (n,), from 0 for the lowest risk; equal risks stay together."""
+    """Return the group of each subject, from 0 for the lowest risk; equal risks stay together.
+
+    ``groups`` is the number of groups, or the group of each subject, which is then checked.
+    """
     if np.ndim(groups) == 1:
-        given = np.asarray(groups)
+        group = np.asarray(groups)
         if (
-            given.shape != risk.shape
-            or given.dtype.kind not in "ui"
-            or set(given) != set(range(int(given.max()) + 1))
+            group.shape != risk.shape
+            or group.dtype.kind not in "ui"
+            or set(group) != set(range(int(group.max()) + 1))
         ):
             raise InputError(
-                f"groups must be whole numbers 0, 1, ... for {len(risk)} subjects, none left out; got {given}."
+                f"groups must be whole numbers 0, 1, ... for {len(risk)} subjects, none left out; "
+                f"got {group}."
             )
-        return given.astype(np.int64)
+        return group.astype(np.int64)
     if (
         isinstance(groups, bool)
         or not isinstance(groups, (int, np.integer))
         or not 1 <= groups <= len(risk)
     ):
         raise InputError(
-            f"groups must be a whole number from 1 to {len(risk)} or one per subject; got {groups!r}."
+            f"groups must be a whole number from 1 to {len(risk)} or one per subject; "
+            f"got {groups!r}."
         )
     cuts = np.unique(np.quantile(risk, np.arange(1, groups) / groups))
-    return np.unique(np.searchsorted(cuts, risk, side="left"), return_inverse=True)[1].astype(
-        np.int64
-    )
+    group = np.unique(np.searchsorted(cuts, risk, side="left"), return_inverse=True)[1]
+    return group.astype(np.int64)
 
 
 def number_at_risk(y: TargetLike, times: ArrayLike) -> IntArray:
@@ -154,82 +177,49 @@ def number_at_risk(y: TargetLike, times: ArrayLike) -> IntArray:
     >>> plots.number_at_risk(y, [0.0, 1.0, 2.0, 3.0])
     array([2, 2, 2, 1])
     """
-    target, at = observed(y, "y", truncation=True), np.asarray(times, dtype=np.float64)
-    left = np.searchsorted(np.sort(target.time), at, side="left")
-    not_entered = len(target) - np.searchsorted(np.sort(target.entry), at, side="left")
-    entered = len(target) - np.where(at == 0, np.sum(target.truncated), not_entered)
-    return (entered - left).astype(np.int64)
+    target, grid = observed(y, "y", truncation=True), np.asarray(times, dtype=np.float64)
+    n_ended = np.searchsorted(np.sort(target.time), grid, side="left")
+    n_entered = np.searchsorted(np.sort(target.entry), grid, side="left")
+    n_entered = np.where(grid == 0, len(target) - target.truncated.sum(), n_entered)
+    return (n_entered - n_ended).astype(np.int64)
 
 
-def _default_name(number: int, n_groups: int) -> str:
-    if n_groups == 1:
-        return "all"
-    return f"{number + 1}" + (
-        " (lowest)" if number == 0 else " (highest)" if number == n_groups - 1 else ""
-    )
-
-
-def _draw_group(
-    ax: Axes, target: Target, number: int, name: str, level: float | None, event: int | None
+def _draw_observed(
+    ax: Axes, target: Target, event: int | None, level: float | None, number: int, name: str | None
 ) -> None:
-    start, wanted = (1.0 if event is None else 0.0), level or 0.95
-    curve = (
-        kaplan_meier(target, level=wanted)
-        if event is None
-        else aalen_johansen(target, event, level=wanted)
-    )
-    time, shade = np.append(0.0, curve.time), colour(number)
-    ax.step(
-        time,
-        np.append(start, curve.estimate),
-        where="post",
-        color=shade,
-        linestyle=line_style(number),
-        label=name,
-    )
+    """Draw the Kaplan-Meier (Aalen-Johansen) curve of one group."""
+    if event is None:
+        curve, start = kaplan_meier(target, level=level or 0.95), 1.0
+    else:
+        curve, start = aalen_johansen(target, event, level=level or 0.95), 0.0
+    time, style = np.append(0.0, curve.time), line_format(number) | {"linewidth": None}
+    ax.step(time, np.append(start, curve.estimate), where="post", label=name, **style)
     if level is not None:
-        low, high = np.append(start, curve.lower), np.append(start, curve.upper)
-        ax.fill_between(time, low, high, step="post", color=shade, alpha=0.15, linewidth=0)
+        lower, upper = np.append(start, curve.lower), np.append(start, curve.upper)
+        band = {"step": "post", "color": style["color"], "alpha": 0.15, "linewidth": 0}
+        ax.fill_between(time, lower, upper, **band)
 
 
-def _draw_predicted(ax: Axes, group: IntArray, times: ArrayLike, predicted: ArrayLike) -> None:
-    grid = check_grid(times)
-    curves = check_curves(predicted, len(grid), "the predicted curves")
-    if len(curves) != len(group):
-        raise InputError(
-            f"the predicted curves must have one row per subject, {len(group)}; got {len(curves)}."
-        )
-    for number in range(int(group.max()) + 1):
-        ax.plot(
-            grid,
-            curves[group == number].mean(axis=0),
-            color=colour(number),
-            linestyle="--",
-            linewidth=1.3,
-        )
-
-
-def _write_numbers(ax: Axes, target: Target, group: IntArray, names: list[str]) -> None:
+def _write_numbers_at_risk(
+    ax: Axes, target: Target, group: IntArray, names: Sequence[str | None]
+) -> None:
     """Write a table below the axes: one row per group, one column per tick of the time axis."""
     end = ax.get_xlim()[1]
     ticks = [tick for tick in ax.get_xticks() if 0 <= tick <= end]
     ax.set_xticks(ticks)
     ax.set_xlim(0, end)
-    size, step = 9.0, 14.0  # of the letters and from row to row, in points
-    place: dict[str, Any] = {
+    text: dict[str, Any] = {
+        "xycoords": ax.get_xaxis_transform(),
         "textcoords": "offset points",
         "va": "center",
-        "fontsize": size,
+        "fontsize": 9.0,
         "annotation_clip": False,
     }
-    at = ax.get_xaxis_transform()
-    ax.annotate("number at risk", (0, 0), (-8, -44), xycoords=at, ha="left", **place)
+    ax.annotate("number at risk", (0, 0), (-8, -44), ha="left", **text)
     for number, name in enumerate(names):
-        down = -45 - step * (number + 1)
-        ax.annotate(
-            name, (0, 0), (-26, down), xycoords=at, ha="right", color=colour(number), **place
-        )
-        for tick, count in zip(
-            ticks, number_at_risk(target.take(group == number), ticks), strict=True
-        ):
-            ax.annotate(f"{count:,}", (tick, 0), (0, down), xycoords=at, ha="center", **place)
+        y_offset = -45 - 14.0 * (number + 1)  # in points
+        colour = line_format(number)["color"]
+        ax.annotate(str(name), (0, 0), (-26, y_offset), ha="right", color=colour, **text)
+        counts = number_at_risk(target.take(group == number), ticks)
+        for tick, count in zip(ticks, counts, strict=True):
+            ax.annotate(f"{count:,}", (tick, 0), (0, y_offset), ha="center", **text)
