@@ -6,8 +6,7 @@ import numpy as np
 
 from lifemix._types import FloatArray
 from lifemix.baselines.base import Baseline
-from lifemix.datasets.synthetic import synthetic_means
-from lifemix.datasets.synthetic_truth import SyntheticTruth
+from lifemix.datasets.synthetic import SyntheticTruth, synthetic_means
 from lifemix.errors import CovariateError, TargetError
 from lifemix.target import Target
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lifemix.datasets.base import read_rdataset
+from lifemix.datasets.bundled import read_rdataset
 
 __all__ = ["CAUSES", "load_causes"]
 

