@@ -19,7 +19,7 @@ import torch
 
 from lifemix import datasets
 from lifemix.estimators.timescale import TimeScale
-from lifemix.model import Architecture
+from lifemix.network import Architecture
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target

@@ -17,8 +17,7 @@ from lifemix import DeepSurvivalMachines, make_target
 from lifemix.errors import SettingError
 from lifemix.estimators import dsm
 from lifemix.estimators.plan import Sample
-from lifemix.model import Architecture
-from lifemix.networks import ACTIVATIONS
+from lifemix.network import ACTIVATIONS, Architecture
 from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target
 from lifemix.training.optimizers import OPTIMIZERS

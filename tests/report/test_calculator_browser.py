@@ -8,7 +8,7 @@ import pytest
 from scipy.special import log_ndtr
 
 from lifemix import DeepSurvivalMachines, make_target
-from lifemix.networks import ACTIVATIONS
+from lifemix.network import ACTIVATIONS
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.primitives import PRIMITIVES
 from lifemix.report.calculator import write_calculator

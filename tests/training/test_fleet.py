@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lifemix import make_target
 from lifemix.likelihood import Observations
-from lifemix.model import Architecture
+from lifemix.network import Architecture
 from lifemix.primitives import PRIMITIVES, LogLocationScale
 from lifemix.target import as_target
 from lifemix.training import Data, Fleet, Job, TrainConfig, batches, warm_start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from .._types import FloatArray, IntArray
-from ..networks import activation_module
+from ..network import ActivationModule
 from ..target import Target
 from ._dense import DenseBlock
 
@@ -24,7 +25,7 @@ class DeepHitNetwork(nn.Module):
         options = {
             "batch_norm": settings.batch_norm,
             "dropout": settings.dropout,
-            "activation": activation_module(settings.activation),
+            "activation": partial(ActivationModule, settings.activation),
         }
 
         def layers(inputs: int, nodes: int, count: int) -> nn.Sequential:

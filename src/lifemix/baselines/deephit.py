@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .._types import FloatArray
 from ..checks import Choice, Flag, Number, Rule, Seed, Whole
-from ..networks import ACTIVATIONS
+from ..network import ACTIVATIONS
 from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from .._types import FloatArray
 from ..checks import Check, Choice, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
-from ..networks import ACTIVATIONS, activation_module
+from ..network import ACTIVATIONS, ActivationModule
 from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target
@@ -240,7 +241,11 @@ class DeepSurv(Baseline):
 
     def _new_network(self, inputs: int) -> DenseNetwork:
         return DenseNetwork(
-            inputs, self.hidden, activation_module(self.activation), self.batch_norm, self.dropout
+            inputs,
+            self.hidden,
+            partial(ActivationModule, self.activation),
+            self.batch_norm,
+            self.dropout,
         )
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..encoders import SequenceEncoder
-from ..networks import resolve_activation
+from ..network import resolve_activation
 from ..target import Target
 from .rounding import rounding_of
 

@@ -19,7 +19,7 @@ from ..distribution import CompetingDistribution, MixtureDistribution
 from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError
 from ..metrics import mean_concordance
-from ..model import Architecture
+from ..network import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor
 from ..primitives.choice import primitive_names
 from ..registry import UserCode, constructor_arguments, register_model

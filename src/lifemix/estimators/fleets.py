@@ -22,7 +22,7 @@ from ..encoders import redrawn
 from ..errors import DivergedError
 from ..files import own_folder
 from ..likelihood import Observations
-from ..model import Architecture
+from ..network import Architecture
 from ..preprocessing import TableLike
 from ..training import (
     Callback,

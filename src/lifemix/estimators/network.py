@@ -15,7 +15,7 @@ from .._types import FloatArray
 from ..distribution import CompetingDistribution, MixtureDistribution
 from ..errors import CovariateError, ModelFileError
 from ..likelihood import contributions
-from ..model import Architecture
+from ..network import Architecture
 from ..primitives import Mixture, Primitive
 from ..primitives.stable import LARGEST_LOG
 from ..target import Target

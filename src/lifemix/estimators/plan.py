@@ -25,7 +25,7 @@ from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError
 from ..likelihood import Observations
 from ..mapped_matrix import mapped_arrays, open_arrays, scan_table
-from ..model import Architecture
+from ..network import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor, apply_preprocessor, learn_preprocessor
 from ..primitives.choice import choose_families, components_per_event
 from ..splits import train_validation_split

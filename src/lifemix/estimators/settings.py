@@ -15,7 +15,7 @@ from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths, warn_user
 from ..encoders import SequenceEncoder
 from ..errors import SettingError
 from ..likelihood import check_objective
-from ..networks import resolve_activation
+from ..network import resolve_activation
 from ..primitives.choice import check_primitive
 from ..training import check_callbacks, check_optimizer
 

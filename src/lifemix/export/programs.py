@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from .._types import FloatArray
 from ..estimators.network import FittedNetwork
-from ..model import Architecture
+from ..network import Architecture
 from ..primitives import Primitive
 from ..primitives.mixed import Mixed
 from ..primitives.never import Never
@@ -39,9 +39,9 @@ def _kinds(architecture: Architecture) -> list[_Kind]:
     if not issubclass(joined, Mixed):
         n_parameters = len(joined.parameter_names()) + len(joined.fixed_names)
         return [_Kind(joined, list(range(n_parameters)), list(range(n_columns)))]
-    kinds, closed = architecture.kinds.flatten().tolist(), [False] * n_columns
-    if architecture.closed is not None:
-        closed = architecture.closed.flatten().tolist()
+    kinds, closed = architecture.component_family_index.flatten().tolist(), [False] * n_columns
+    if architecture.is_absent is not None:
+        closed = architecture.is_absent.flatten().tolist()
     return [
         _Kind(
             family,

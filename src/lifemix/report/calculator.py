@@ -27,7 +27,7 @@ from ..errors import InputError, SettingError
 from ..estimators import DeepSurvivalMachines
 from ..files import atomic_write
 from ..metrics import aalen_johansen
-from ..networks import ACTIVATIONS
+from ..network import ACTIVATIONS
 from ..preprocessing import SequencePreprocessor
 from ..primitives.stable import LARGEST_LOG, LOG_LIMIT
 from ..splits import default_horizons
@@ -39,6 +39,16 @@ __all__ = ["write_calculator"]
 
 _SCRIPTS = ("network", "curves", "text", "form", "chart", "results", "start")
 _GRID = 401  # points of the observed curves
+_ACTIVATIONS = {  # in JavaScript
+    "relu6": "(x) => Math.min(Math.max(x, 0), 6)",
+    "relu": "(x) => Math.max(x, 0)",
+    "selu": "(x) => 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * Math.expm1(x))",
+    "elu": "(x) => (x > 0 ? x : Math.expm1(x))",
+    "gelu": "(x) => x * normalSurvival(-x)",
+    "silu": "(x) => x / (1 + Math.exp(-x))",
+    "tanh": "Math.tanh",
+    "identity": "(x) => x",
+}
 
 
 def write_calculator(
@@ -152,10 +162,10 @@ def _check_model(model: Any) -> None:
 
 
 def _declared(model: DeepSurvivalMachines) -> str:
-    """Return the JavaScript that the model's primitive and activations declare."""
+    """Return the JavaScript of the model's primitive and activations."""
     architecture = model.network_.architectures[0]
     for activation in (architecture.encoder_activation, architecture.act):
-        if activation.javascript is None:
+        if ACTIVATIONS.get(activation.name) is not activation:
             raise SettingError(
                 f"a calculator runs the network in the browser, which cannot run a function of Python; got the "
                 f"activation {activation.name}. Fit a model with one of {sorted(ACTIVATIONS)}."
@@ -164,8 +174,8 @@ def _declared(model: DeepSurvivalMachines) -> str:
         "LOG_LIMIT": LOG_LIMIT,
         "LARGEST_LOG": LARGEST_LOG,
         "componentOf": architecture.family.javascript(),
-        "activation": architecture.encoder_activation.javascript,
-        "shiftActivation": architecture.act.javascript,
+        "activation": _ACTIVATIONS[architecture.encoder_activation.name],
+        "shiftActivation": _ACTIVATIONS[architecture.act.name],
     }
     return "".join(f"const {name} = {source};\n" for name, source in declared.items())
 
@@ -208,7 +218,7 @@ def _network(model: DeepSurvivalMachines) -> dict[str, Any]:
     return {
         "label": architecture.family.label,
         "signs": architecture.shift_signs,
-        "closed": None if architecture.closed is None else architecture.closed.tolist(),
+        "closed": None if architecture.is_absent is None else architecture.is_absent.tolist(),
         "events": architecture.n_events,
         "k": architecture.k,
         "cure": bool(model.cure),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from ..likelihood import Observations
-from ..model import Architecture
+from ..network import Architecture
 from .closed_form import ClosedForm, known_parts
 from .config import TrainConfig
 from .gradients import Settings

@@ -19,8 +19,7 @@ import torch
 from torch import Tensor
 
 from ..likelihood import Observations
-from ..model import Architecture
-from ..networks import Activation
+from ..network import Activation, Architecture
 from .config import TrainConfig
 from .gradients import Parameters, Settings
 from .odd_rows import OddTable

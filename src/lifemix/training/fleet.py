@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model import Architecture
+from ..network import Architecture
 from .batches import Randomness, dropout_masks, shuffled_rows
 from .by_slopes import BySlopes
 from .callbacks import Callback, TrainingState

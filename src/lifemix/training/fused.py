@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from ..likelihood import Observations
-from ..model import Architecture
-from ..networks import Activation
+from ..network import Activation, Architecture
 from ..primitives import LogLocationScale
 from ..primitives.stable import LOG_LIMIT
 from .closed_form import ClosedForm, known_parts

@@ -18,8 +18,7 @@ from ..likelihood import (
     joint_rows,
     prior_loss,
 )
-from ..model import Architecture
-from ..networks import Layout
+from ..network import Architecture, Layout
 from ..primitives import Mixture
 from .config import TrainConfig
 

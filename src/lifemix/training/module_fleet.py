@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from ..model import Architecture
+from ..network import Architecture
 from .config import Data, Job, TrainConfig
 from .fleet import Fleet
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..model import Architecture
-from ..networks import Activation
+from ..network import Activation, Architecture
 from .gradients import Parameters
 
 __all__ = ["Workspace"]
