@@ -1,7 +1,7 @@
-"""The network: an encoder and heads that turn covariates into one mixture of primitives for each event.
+"""The network: from covariates, by an encoder and heads, to one mixture for each event.
 
-All parameters have a leading model axis, so that one matrix product serves many small networks of one shape: the
-members of an ensemble, or the candidates of a search.
+All parameters have a leading model axis, so that one matrix product serves many small networks of
+one shape: the members of an ensemble, or the candidates of a search.
 """
 
 from __future__ import annotations
@@ -49,11 +49,14 @@ class Activation:
     function : callable
         From a tensor to a new tensor, differentiable by autograd.
     in_place : callable, optional
-        The same function, which overwrites its argument. Without it the analytic gradient is not used.
+        The same function, which overwrites its argument. Without it the analytic gradient is not
+        used.
     derivative_in_place : callable, optional
-        ``(gradient, saved)`` multiplies the gradient by the derivative in place. None: the derivative is 1.
+        ``(gradient, saved)`` multiplies the gradient by the derivative in place. None: the
+        derivative is 1.
     keeps_input : bool
-        Whether ``saved`` is the input of the function; otherwise it is the output, which needs no copy.
+        Whether ``saved`` is the input of the function; otherwise it is the output, which needs no
+        copy.
     bounded_below_only : bool
         Whether the function has a lower bound and no upper bound.
     """
@@ -106,29 +109,31 @@ def resolve_activation(choice: object) -> Activation:
         return ACTIVATIONS[choice]
     if isinstance(choice, str) or not callable(choice):
         raise SettingError(
-            f"unknown activation; got {choice!r}, expected one of {sorted(ACTIVATIONS)}, or a function of a tensor."
+            f"unknown activation; got {choice!r}, expected one of {sorted(ACTIVATIONS)}, or a "
+            "function of a tensor."
         )
     name = getattr(choice, "__name__", type(choice).__name__)
     if isinstance(choice, nn.Module) and any(True for _ in choice.parameters()):
         raise SettingError(
-            f"an activation must have no parameters, which would not be trained; got {name} with some. Put it into a "
-            "module of your own and give that as encoder."
+            f"an activation must have no parameters, which would not be trained; got {name} with "
+            "some. Put it into a module of your own and give that as encoder."
         )
     x = torch.linspace(-1, 1, 6).view(2, 3)
     try:
         y = choice(x)
     except Exception as error:
         raise SettingError(
-            f"an activation must take a tensor of any shape; got {name}, which fails: {error!r:.200}. Give a function "
-            "such as torch.nn.functional.softplus."
+            f"an activation must take a tensor of any shape; got {name}, which fails: "
+            f"{error!r:.200}. Give a function such as torch.nn.functional.softplus."
         ) from None
     if not isinstance(y, Tensor) or y.shape != x.shape:
         output = (
             f"a tensor of shape {tuple(y.shape)}" if isinstance(y, Tensor) else type(y).__name__
         )
         raise SettingError(
-            f"an activation must return a tensor of the shape of its argument; got {name}, which returns {output} for "
-            f"{tuple(x.shape)}. Give a function such as torch.nn.functional.softplus, not the class of a module."
+            f"an activation must return a tensor of the shape of its argument; got {name}, which "
+            f"returns {output} for {tuple(x.shape)}. Give a function such as "
+            "torch.nn.functional.softplus, not the class of a module."
         )
     return Activation(name, choice)
 
@@ -149,8 +154,9 @@ class ActivationModule(nn.Module):
 class Layout:
     """The names and shapes of the parameters of a model, in their order in memory.
 
-    A model is a row, ``[n_parameters]``, which is stored and applied. In training, all models of a fleet form one
-    vector: each parameter of all models is contiguous, ``[n_models, *shape]``, which the matrix products need.
+    A model is a row, ``[n_parameters]``, which is stored and applied. In training, all models of a
+    fleet form one vector: each parameter of all models is contiguous, ``[n_models, *shape]``, which
+    the matrix products need.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
@@ -166,7 +172,7 @@ class Layout:
         return sum(self.sizes)
 
     def views(self, rows: Tensor) -> dict[str, Tensor]:
-        """Return views of rows ``[n_models, n_parameters]`` by name, each ``[n_models, *shape]``."""
+        """Return views of rows ``[n_models, n_parameters]``, each ``[n_models, *shape]``."""
         blocks = rows.split(self.sizes, dim=1)
         return {
             name: block.unflatten(1, shape)
@@ -196,11 +202,11 @@ class Architecture:
     """The shape of a model; models of one shape can train together.
 
     The encoder is a multilayer perceptron, or a ``module`` of the user's (``[n_rows, n_inputs]`` to
-    ``[n_rows, module_width]``), whose trainable parameters join those of the heads; then there is one model. Frozen
-    parameters stay in the module.
+    ``[n_rows, module_width]``), whose trainable parameters join those of the heads; then there is
+    one model. Frozen parameters stay in the module.
 
-    If components belong to several families, or events differ in their number of components, ``primitive`` holds the
-    families of each event; None fills up the events with fewer components.
+    If components belong to several families, or events differ in their number of components,
+    ``primitive`` holds the families of each event; None fills up the events with fewer components.
     """
 
     n_inputs: int
@@ -224,7 +230,7 @@ class Architecture:
 
     @cached_property
     def component_family_index(self) -> Tensor:
-        """The position of each component's family in ``family.families``, ``[n_events, k]``; 0 without several."""
+        """Which of ``family.families`` each component belongs to, ``[n_events, k]``."""
         index = torch.zeros(self.n_events, self.k, dtype=torch.int64)
         if isinstance(self.primitive, tuple) and issubclass(self.family, Mixed):
             for event, families in enumerate(self.primitive):
@@ -235,7 +241,7 @@ class Architecture:
 
     @cached_property
     def is_absent(self) -> Tensor | None:
-        """Which components events with fewer of them lack, ``[n_events, k]``; None if all have ``k``."""
+        """Which components an event lacks, ``[n_events, k]``; None if all events have ``k``."""
         if not isinstance(self.primitive, tuple) or not any(
             None in event for event in self.primitive
         ):
@@ -256,15 +262,15 @@ class Architecture:
     def shift_signs(self) -> tuple[float, ...]:
         """The sign of the shift of each parameter of the primitive.
 
-        SELU is bounded below only. It is subtracted from the location (added to the log rate), so that an event may
-        come arbitrarily early.
+        SELU is bounded below only. It is subtracted from the location (added to the log rate), so
+        that an event may come arbitrarily early.
         """
         subtracted = self.family.location_index() if self.act.bounded_below_only else None
         n_parameters = len(self.family.parameter_names())
         return tuple(-1.0 if index == subtracted else 1.0 for index in range(n_parameters))
 
     def description(self) -> str:
-        """Return a text that identifies the architecture in every process: functions and classes by their names."""
+        """Return a text that identifies the architecture, the same in every process."""
         events = self.primitive if isinstance(self.primitive, tuple) else ((self.family,),)
         names = [[family and family.__name__ for family in event] for event in events]
         encoder, act = self.encoder_activation.name, self.act.name
@@ -281,8 +287,8 @@ class Architecture:
     def layout(self) -> Layout:
         """Names and shapes of the parameters.
 
-        ``heads`` holds the rows of the gate and of the shifts of every event, ``base`` the base values, ``fixed`` the
-        parameters of the components that are not trained.
+        ``heads`` holds the rows of the gate and of the shifts of every event, ``base`` the base
+        values, ``fixed`` the parameters of the components that are not trained.
         """
         shapes = {name: tuple(values.shape) for name, values in self._module_parameters().items()}
         if self.module is None:
@@ -303,8 +309,9 @@ class Architecture:
     def represent(
         self, parameters: Mapping[str, Tensor], x: Tensor, masks: Sequence[Tensor] | None = None
     ) -> Tensor:
-        """Return the representation ``[n_models, n_rows, width]`` of ``x`` ``[n_models, n_rows, n_inputs]``.
+        """Return the representation ``[n_models, n_rows, width]``.
 
+        x: ``[n_models, n_rows, n_inputs]``.
         masks: for dropout, one per layer: 0 for a dropped unit, else 1 / (1 - rate).
         """
         if self.module is not None:
@@ -340,7 +347,9 @@ class Architecture:
     def gate_and_parameters(
         self, parameters: Mapping[str, Tensor], representation: Tensor
     ) -> tuple[Tensor, ...]:
-        """Return log weights and the parameters of the primitive, each ``[n_models, n_rows, n_events, k]``.
+        """Return log weights and parameters of the components.
+
+        Each is ``[n_models, n_rows, n_events, k]``.
 
         The paper: ``z ~ softmax(Phi(x)' w)``, ``beta_k = base + act(Phi(x)' zeta)``,
         ``eta_k = base + act(Phi(x)' xi)``, on the log scale (the log-normal's eta, mu, as it is).
@@ -369,11 +378,11 @@ class Architecture:
     def start(
         self, warm_start: Tensor, spread: float, rng: np.random.Generator, trained: bool = True
     ) -> Tensor:
-        """Return starting values of one model, ``[n_parameters]``; without training, the warm start itself.
+        """Return starting values of one model, ``[n_parameters]``; if untrained, the warm start.
 
-        warm_start: the parameters of the primitive for each event, fixed ones included, ``[n_events, n_parameters]``.
-        The components start there, displaced by up to ``spread`` standard deviations of log time; otherwise they
-        would stay identical.
+        warm_start: the parameters of the primitive for each event, fixed ones included,
+        ``[n_events, n_parameters]``. The components start there, displaced by up to ``spread``
+        standard deviations of log time; otherwise they would stay identical.
         """
         flat = torch.zeros(1, self.layout.size, dtype=torch.float64)
         parameters, module_parameters = self.layout.views(flat), self._module_parameters()
@@ -425,13 +434,16 @@ class Architecture:
         return self.family.join(members, self.component_family_index)
 
     def centres(self, warm_start: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the centre of the prior of the base values and the fixed parameters, each ``[n_events, ..., k]``."""
+        """Return the prior's centre of the base values, and the fixed parameters.
+
+        Both are ``[n_events, n_parameters, k]``.
+        """
         values = torch.stack(self._centre(warm_start).parameters, dim=1)
         n_trained = len(self.family.parameter_names())
         return values[:, :n_trained], values[:, n_trained:]
 
     def widened(self, row: Tensor, n_inputs: int) -> Tensor:
-        """Return the parameters of a model of ``n_inputs`` inputs with weights of 0 for the additional inputs.
+        """Return the parameters of a narrower model, with weights of 0 for the inputs it lacks.
 
         The weights of the first layer come first in a row, input by input.
         """
@@ -447,8 +459,8 @@ class Architecture:
     def fill_module(self, row: Tensor) -> None:
         """Copy the values of a model, ``[1, n_parameters]``, to the module.
 
-        ``represent`` replaces the values of the module during a call; if they are equal, calls from several threads
-        do not interfere.
+        ``represent`` replaces the values of the module during a call; if they are equal, calls from
+        several threads do not interfere.
         """
         values = self.layout.views(row)
         for name, parameter in self._module_parameters().items():

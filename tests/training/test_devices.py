@@ -108,7 +108,7 @@ CASES = {
     "cure": ("plain", {"cure": True}),
     "families": ("competing", {"primitive": {1: ["weibull", "log_normal"], 2: ["weibull"]}}),
     "encoder": ("plain", {"encoder": encoder}),
-    "encoder, odd rows": ("odd competing", {"encoder": encoder, "primitive": "log_normal"}),
+    "encoder, odd rows": ("odd", {"encoder": encoder, "primitive": "log_normal"}),
 }
 
 

@@ -10,14 +10,7 @@ import torch
 from torch import Tensor
 
 from ..devices import on_host, perhaps_any
-from ..likelihood import (
-    Contributions,
-    Observations,
-    combined_loss,
-    contributions,
-    joint_rows,
-    prior_loss,
-)
+from ..likelihood import Contributions, Observations, combined_loss, contributions, prior_loss
 from ..network import Architecture, Layout
 from ..primitives import Mixture
 from .config import TrainConfig
@@ -115,14 +108,6 @@ class Gradient(Protocol):
         """Return minus the weighted sum of the objective over rows, without penalties, ``[models]``."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Target:
-    """Observations, and the places of those rows among them whose likelihood is an integral."""
-
-    observed: Observations
-    joint: tuple[Tensor, ...]
-
-
 class Autograd:
     """Any architecture, any primitive, any censoring: the gradient of ``likelihood.combined_loss``."""
 
@@ -131,7 +116,7 @@ class Autograd:
 
     def targets(
         self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings
-    ) -> list[_Target]:
+    ) -> list[Observations]:
         """Return the observations of each step."""
         steps = zip(rows.unbind(1), weight.unbind(1), strict=True)
         return [self.held_out_target(table, *step, settings) for step in steps]
@@ -142,7 +127,7 @@ class Autograd:
         gradient: Parameters,
         settings: Settings,
         x: Tensor,
-        target: _Target,
+        target: Observations,
         masks: list[Tensor] | None,
     ) -> Tensor:
         """Return the loss of each model without the penalties; write the gradient with them."""
@@ -151,7 +136,7 @@ class Autograd:
         mixtures = self.architecture.mixtures(parameters, x, masks)
         terms = self._terms(mixtures, target)
         loss = combined_loss(
-            terms, target.observed.weight, settings.discount, penalties(parameters, settings)
+            terms, target.weight, settings.discount, penalties(parameters, settings)
         )
         (found,) = torch.autograd.grad(loss.total.sum(), leaf)
         torch.clamp(found, -_LIMIT, _LIMIT, out=gradient.flat)
@@ -159,21 +144,16 @@ class Autograd:
 
     def held_out_target(
         self, table: Observations, rows: Tensor, weight: Tensor, settings: Settings
-    ) -> _Target:
-        """Return the observations, and where the rows are whose likelihood is an integral."""
-        observed = table.take(rows).reweighted(weight)
-        return _Target(
-            observed, joint_rows(observed, self.architecture.n_events, self.config.objective)
-        )
+    ) -> Observations:
+        """Return the observations."""
+        return table.take(rows).reweighted(weight)
 
     def held_out(
-        self, values: Parameters, settings: Settings, x: Tensor, target: _Target
+        self, values: Parameters, settings: Settings, x: Tensor, target: Observations
     ) -> Tensor:
         """Return minus the weighted sum of the objective."""
         terms = self._terms(self.architecture.mixtures(values.blocks, x), target)
-        return -(target.observed.weight * terms.total(settings.discount[:, None])).double().sum(1)
+        return -(target.weight * terms.total(settings.discount[:, None])).double().sum(1)
 
-    def _terms(self, mixtures: Mixture, target: _Target) -> Contributions:
-        return contributions(
-            mixtures, target.observed, self.config.objective, self.config.t_max, target.joint
-        )
+    def _terms(self, mixtures: Mixture, target: Observations) -> Contributions:
+        return contributions(mixtures, target, self.config.objective, self.config.t_max)

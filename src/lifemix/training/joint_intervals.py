@@ -12,7 +12,8 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from ..likelihood import EDGE_LEVELS, Observations, common_edges, nodes_between
+from ..incidence import EDGE_LEVELS, common_edges, nodes_between
+from ..likelihood import Observations
 from ..primitives import LogLocationScale
 
 __all__ = ["Joint", "joint_intervals"]

@@ -8,14 +8,10 @@ from lifemix import make_target
 from lifemix.distribution import CompetingDistribution
 from lifemix.errors import SettingError
 from lifemix.likelihood import (
-    EDGE_LEVELS,
     Observations,
-    base_penalty,
     check_objective,
     combined_loss,
     contributions,
-    head_penalty,
-    log_incidence_between,
     prior_loss,
 )
 from lifemix.primitives import PRIMITIVES, LogLocationScale, Mixture
@@ -130,61 +126,6 @@ def test_competing_intervals_are_differences_of_incidences(family):
         np.testing.assert_allclose(
             got[row], np.log((incidence[1] - incidence[0]) / survived), rtol=1e-5
         )
-
-
-@pytest.mark.parametrize("shape", [0.2, 1.5, 5.0, 20.0])
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [(0.0, 10.0), (0.0, 1e4), (0.01, 100.0), (0.5, 0.9), (0.0, 1e-3), (0.999, 1.0005), (0.9, 30.0)],
-)
-def test_interval_incidence_is_right_for_narrow_and_wide_laws(shape, low, high):
-    """Two alike Weibulls share every interval evenly: ``F_1(u) - F_1(l) = [S(l)^2 - S(u)^2] / 2``."""
-    components = PRIMITIVES["weibull"].from_location(
-        torch.zeros(1, 2, 1).double(), torch.full((1, 2, 1), np.log(shape)).double()
-    )
-    pair = Mixture(torch.zeros(1, 2, 1).double(), components)
-    low_, high_ = (torch.tensor([t], dtype=torch.float64) for t in (low, high))
-    got = log_incidence_between(pair, low_, high_, torch.tensor([1])).item()
-    hazards = [2 * t**shape for t in (low, high)]
-    expected = np.log(0.5) - hazards[0] + np.log(-np.expm1(hazards[0] - hazards[1]))
-    np.testing.assert_allclose(got, expected, rtol=1e-7, atol=1e-7)
-
-
-@pytest.mark.parametrize("shape", [0.5, 1.5, 50.0])
-@pytest.mark.parametrize(("low", "high"), [(1.0, 1.0002), (0.7, 0.703), (0.3, 4.0), (0.0, 1.0)])
-@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
-def test_interval_incidence_in_single_precision(shape, low, high, unit):
-    """The same in float32, at times of any size, those included whose smallest shares are no numbers of float32."""
-    lower, upper = (torch.tensor([t * unit], dtype=torch.float32) for t in (low, high))
-    location = torch.full((1, 2, 1), np.log(unit), dtype=torch.float32, requires_grad=True)
-    components = PRIMITIVES["weibull"].from_location(
-        location, torch.full((1, 2, 1), np.log(shape)).float()
-    )
-    got = log_incidence_between(
-        Mixture(torch.zeros(1, 2, 1), components), lower, upper, torch.tensor([1])
-    )
-    at = np.log([max(end.item(), 1e-300) for end in (lower, upper)]) - location[0, 0, 0].item()
-    before, until = 2 * np.exp(shape * at)
-    expected = np.log(0.5) - before + np.log(-np.expm1(before - until))
-    got.sum().backward()
-    # of log[exp(-before) - exp(-until)] by the logarithm of the unit, for which both locations stand
-    slope = shape * (before - until * np.exp(before - until)) / -np.expm1(before - until)
-    loose = 1e-3 if unit != 1 else 1e-4  # the location itself has 7 digits
-    np.testing.assert_allclose(got.item(), expected, rtol=loose, atol=2e-4)
-    np.testing.assert_allclose(
-        location.grad.sum().item(), slope, rtol=loose * max(1, shape), atol=1e-3
-    )
-
-
-def test_a_component_that_does_not_know_its_quantiles_spoils_no_interval():
-    extreme = PRIMITIVES["gamma"](torch.full((1, 2, 1), -60.0), torch.zeros(1, 2, 1))
-    levels = torch.from_numpy(EDGE_LEVELS)
-    assert torch.isnan(
-        extreme.map(lambda values: values.double()).inverse_log_survival(levels)
-    ).any()
-    ends, pair = torch.tensor([0.5, 2.0]), Mixture(torch.zeros(1, 2, 1), extreme)
-    got = log_incidence_between(pair, ends[:1], ends[1:], torch.tensor([1]))
-    assert torch.isfinite(got).all()
 
 
 @ALL
@@ -311,9 +252,10 @@ def test_upper_limit_makes_a_censored_row_an_interval():
 
 
 def test_penalties_are_sums_of_squares():
-    base = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
-    assert base_penalty(base, torch.tensor([[[1.0, 3.0]]])[..., None]).item() == 1.0 + 1.0
-    assert head_penalty(torch.tensor([[[1.0, 2.0]]])).item() == 2.5
+    base, heads = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), torch.tensor([[[1.0, 2.0]]])
+    centre = torch.tensor([[[1.0, 3.0]]])[..., None]
+    assert prior_loss(base, centre, heads, prior_strength=1.0).item() == 1.0 + 1.0
+    assert prior_loss(base, centre, heads, prior_strength=0.0, head_prior=1.0).item() == 2.5
 
 
 def test_strength_of_the_prior_does_not_grow_with_the_rows():

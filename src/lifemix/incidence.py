@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..devices import constants
-from ..primitives import Mixture
+from .devices import constants
+from .primitives import Mixture
 
 __all__ = ["EDGE_LEVELS", "common_edges", "log_incidence_between", "nodes_between"]
 
