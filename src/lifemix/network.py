@@ -320,8 +320,11 @@ class Architecture:
                 for name, value in self.module_state().items()
                 if value.device != x.device
             }
-            for name in self._module_parameters():
-                values[name.removeprefix(_MODULE)] = parameters[name][0]
+            values |= {
+                name.removeprefix(_MODULE): parameter[0]
+                for name, parameter in parameters.items()
+                if name.startswith(_MODULE)
+            }
             output: Tensor = functional_call(self.module, values, (x[0],))
             return output[None]
         activation = self.encoder_activation.function
