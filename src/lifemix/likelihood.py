@@ -137,10 +137,11 @@ class Observations:
         return replace(self, weight=weight)
 
     def _map(self, function: Callable[[Tensor], Tensor]) -> Self:
-        fields = vars(self).items()
-        return type(self)(
-            **{name: None if values is None else function(values) for name, values in fields}
-        )
+        mapped: dict[str, Any] = {
+            name: None if values is None else function(values)
+            for name, values in vars(self).items()
+        }
+        return type(self)(**mapped)
 
 
 @dataclass(frozen=True, eq=False)
