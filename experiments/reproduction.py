@@ -11,7 +11,7 @@ from typing import Any
 
 from lifemix._html import check_figures
 from lifemix.errors import SettingError
-from lifemix.files import atomic_write, own_folder
+from lifemix.files import atomic_write, folder_lock
 
 from .cells import Cell
 from .comparison import paper_of
@@ -102,7 +102,7 @@ def reproduce(
     # Studies read their data: what is not installed shows before the first job of the first experiment.
     for parts in [studies(one, quick, data, grid) for one in names]:
         for study in parts:
-            with own_folder(Path(out) / study.folder, "experiment"):
+            with folder_lock(Path(out) / study.folder, "experiment"):
                 run_jobs(
                     study.jobs(models), RecordStore(Path(out) / study.folder), jobs, backend, quiet
                 )

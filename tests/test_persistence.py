@@ -221,8 +221,8 @@ def test_a_model_that_is_not_fitted_or_no_model_is_refused(path):
     for model in (DSM, baselines.CoxPH(), LifeMix()):
         with pytest.raises(ModelFileError, match="Call fit first"):
             save(clone(model), path)
-    for thing in (DeepSurvivalMachines, object(), np.zeros(3, dtype=complex)):
-        with pytest.raises(ModelFileError, match="cannot be written"):
+    for thing in (DeepSurvivalMachines, object()):
+        with pytest.raises(ModelFileError, match="Call fit first"):
             save(thing, path)
     assert not path.exists()
 
@@ -258,7 +258,7 @@ def test_a_model_that_could_not_be_loaded_again_is_not_written(path):
     model.coef_[0] = np.nan
     with pytest.raises(
         ModelFileError,
-        match="could not be loaded again, so none was written.*coef_ must hold finite",
+        match="no file was written, .*could not be loaded again: .*coef_ must hold finite",
     ):
         save(model, path)
     assert not path.exists()
@@ -270,9 +270,7 @@ def test_the_best_model_of_a_search_is_saved(path):
         FleetSearchCV(clone(DSM), {"k": [1, 2]}, cv=2),
         GridSearchCV(baselines.CoxPH(), {"penalty": [0.1, 1.0]}, cv=2),
     ):
-        with pytest.raises(
-            ModelFileError, match="without best_estimator_. Call fit first, with refit=True"
-        ):
+        with pytest.raises(ModelFileError, match="Call fit first; a search needs refit=True"):
             save(search, path)
         save(search.fit(X, y), path)
         assert_same_predictions(search.best_estimator_, load(path), X)
@@ -413,7 +411,7 @@ def test_an_encoder_inside_another_model(path):
     save(model, path)
     assert_same_predictions(model, load(path, encoder=module()), X)
     other = clone(DSM).set_params(encoder=nn.Sequential(nn.Linear(3, 2), nn.ReLU()))
-    with pytest.raises(ModelFileError, match="could not be loaded again, so none was written"):
+    with pytest.raises(ModelFileError, match="no file was written"):
         save(baselines.ModelAverage([with_encoder, other]).fit(X, y), path)
 
 
@@ -497,60 +495,45 @@ def test_other_files_are_refused(content, path):
 
 def test_files_that_cannot_be_opened_are_refused(tmp_path, model):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ModelFileError, match="a pipe"):
-        load(tmp_path / "pipe")
-    with pytest.raises(ModelFileError, match="there is no file"):
-        load(tmp_path / "nowhere")
-    with pytest.raises(ModelFileError, match="not a complete file"):
-        load(tmp_path)
+    for name in ("pipe", "nowhere", ""):
+        with pytest.raises(ModelFileError, match="there is no file"):
+            load(tmp_path / name)
     with pytest.raises(ModelFileError, match="cannot be written: .*Check the folder"):
         save(model, tmp_path / "no" / "folder")
 
 
 @pytest.mark.parametrize(
-    "metadata", [None, {"format": "pt"}, {"lifemix": "{}"}, {"lifemix": "nothing"}]
+    "metadata",
+    [None, {"format": "pt"}, {"lifemix": "{}"}, {"lifemix": "nothing"}, {"lifemix": "3"}],
 )
 def test_other_safetensors_files_are_refused(metadata, path):
     save_file({"weights": np.zeros(3)}, path, metadata)
-    with pytest.raises(ModelFileError, match="of lifemix"):
+    with pytest.raises(ModelFileError, match="of lifemix: .*Fit the model again and save it"):
         load(path)
 
 
-@pytest.mark.parametrize("version", ["1", "2", "3"])
-def test_an_older_format_is_refused_with_advice(version, path):
-    save_file(
-        {"weights": np.zeros(3)}, path, {"lifemix": version, "content": "{}", "checksum": "0"}
-    )
-    with pytest.raises(
-        ModelFileError, match=f"has format {version}, .*Fit the model again and save it"
-    ):
-        load(path)
-
-
-def test_a_newer_format_and_a_checkpoint_are_refused(saved):
+@pytest.mark.parametrize("version", [4, 6])
+def test_another_format_and_a_checkpoint_are_refused(saved, version):
     content, arrays = read_arrays(saved)
-    assert content["format"] == FORMAT == 4
-    write_arrays(saved, content | {"format": 5}, arrays)
-    with pytest.raises(
-        ModelFileError, match="has format 5; this version reads format 4. Fit the model again"
-    ):
+    assert content["format"] == FORMAT == 5
+    match = f"has format {version}; this version reads .* format 5. Fit the model again and save it"
+    write_arrays(saved, content | {"format": version}, arrays)
+    with pytest.raises(ModelFileError, match=match):
         load(saved)
     write_arrays(saved, {"checkpoint": "5"}, arrays)
-    with pytest.raises(ModelFileError, match="is not a model file"):
+    with pytest.raises(ModelFileError, match="has format None; this version reads model files"):
         load(saved)
 
 
 def test_a_signed_file(saved, model):
     X, _ = data(model.n_events_)
-    with pytest.raises(
-        ModelFileError, match="is not signed; expected a file that was saved with this key"
-    ):
+    with pytest.raises(ModelFileError, match="is not signed with this key, or was altered"):
         load(saved, key=KEY)
     save(model, saved, key=KEY)
     signed = saved.read_bytes()
     for again in (load(saved, key=KEY), load(saved, key=KEY.encode()), load(saved)):
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    with pytest.raises(ModelFileError, match="was signed with another key, or altered since"):
+    with pytest.raises(ModelFileError, match="is not signed with this key, or was altered"):
         load(saved, key=KEY + "!")
     save(model, saved, key=KEY)
     assert saved.read_bytes() == signed
@@ -562,10 +545,10 @@ def test_a_signed_file(saved, model):
     with safe_open(saved, framework="np") as file:
         forged = json.loads(file.metadata()["lifemix"]) | {"signature": header["signature"]}
     save_file(arrays, saved, {"lifemix": json.dumps(forged)})
-    with pytest.raises(ModelFileError, match="was signed with another key, or altered since"):
+    with pytest.raises(ModelFileError, match="is not signed with this key, or was altered"):
         load(saved, key=KEY)
     save_file(arrays, saved, {"lifemix": json.dumps(forged | {"signature": "\ud800"})})
-    with pytest.raises(ModelFileError, match="was signed with another key, or altered since"):
+    with pytest.raises(ModelFileError, match="is not signed with this key, or was altered"):
         load(saved, key=KEY)
 
 
@@ -660,7 +643,7 @@ FORGED = {
     "other array": (
         "CoxPH",
         "attributes",
-        {"coef_": {"$array": "training_summary_.times.left"}},
+        {"coef_": {"$array": "training_summary_.times.start"}},
         r"coef_ must be an array of numbers of shape \(7,\)",
     ),
     "names": (
@@ -716,12 +699,6 @@ FORGED = {
         {"scale": 0},
         "scale",
     ),
-    "endless lists": (
-        "CoxPH",
-        "attributes",
-        {"metadata_": [{"$floats": "training_summary_.times.left"}] * 10**5},
-        "may have at most 1000000 items",
-    ),
 }
 
 
@@ -773,11 +750,11 @@ FORGED_ARRAYS = {
         "training_summary_.times.counts",
         (slice(None), 1),
         0,
-        "the last value of a code",
+        "every event type 1..M must occur",
     ),
     "cells": (
         "CoxPH",
-        "training_summary_.times.left",
+        "training_summary_.times.start",
         0,
         -1.0,
         "cells must be consecutive intervals",
@@ -820,7 +797,7 @@ def test_content_that_is_no_model_is_refused(model, path):
 
 def test_deep_content_is_refused(path):
     for text in ("[" * 100_000 + "]" * 100_000, '{"$tuple":[' * 700 + "]}" * 700):
-        header = f'{{"content": {{"format": 4, "model": {text}}}, "checksum": ""}}'
+        header = f'{{"content": {{"format": 5, "model": {text}}}, "checksum": ""}}'
         save_file({"x": np.zeros(3)}, path, {"lifemix": header})
         with pytest.raises(ModelFileError):
             load(path)
@@ -855,7 +832,7 @@ VALUES = st.recursive(
 @given(value=VALUES)
 def test_values_come_back(value):
     encoder = _Encoder()
-    content = json.loads(json.dumps(encoder.encode(value, "x"), allow_nan=False))
+    content = json.loads(json.dumps(encoder.encode(value, "x")))
     assert repr(_Decoder(encoder.arrays, {}).decode(content)) == repr(value)
 
 
@@ -882,7 +859,7 @@ def test_arrays_and_tensors_come_back(dtype, shape):
     "value", [torch.zeros(3, dtype=torch.bfloat16), np.zeros(3, dtype=complex), {1, 2}], ids=str
 )
 def test_other_values_are_refused(value):
-    with pytest.raises(ModelFileError, match="x.y: an? .* cannot be written"):
+    with pytest.raises(ModelFileError, match="x.y: a .* cannot be written"):
         _Encoder().encode({"y": value}, "x")
 
 

@@ -61,8 +61,7 @@ def test_counts_and_ends_are_exact_and_every_cell_has_ten_rows(target):
         assert np.array_equal(horizons(rows, event=event), horizons(target, event=event))
     assert np.array_equal(default_horizons(rows), default_horizons(target))
     for cells in (summary.times, summary.lower, summary.upper, summary.entry):
-        assert len(cells) < MIN_ROWS or cells.counts.sum(axis=1).min() >= MIN_ROWS
-        assert len(cells.left) <= 1 or len(cells) >= MIN_ROWS
+        assert len(cells.start) <= 1 or cells.counts.sum(axis=1).min() >= MIN_ROWS
     assert summary.matches(target)
 
 
@@ -73,7 +72,7 @@ def test_the_edges_of_cells_are_not_the_times_of_few_rows(target):
     cells = TargetSummary.of(target).times
     times, count = np.unique(exact, return_counts=True)
     shared = times[count >= MIN_ROWS]
-    inner = np.concatenate([cells.left[1:], cells.right[:-1]])
+    inner = np.concatenate([cells.start[1:], cells.end[:-1]])
     assert set(inner.tolist()) & set(times.tolist()) <= set(shared.tolist())
 
 
@@ -113,7 +112,7 @@ def test_times_that_ten_rows_share_are_exact():
 def test_the_number_of_cells_is_bounded():
     for n, causes in ((300_000, 1), (100_000, 50)):
         cells = TargetSummary.of(simulated(n, causes)).times
-        assert cells.counts.size + 2 * len(cells.left) <= 1.6 * 2**13
+        assert cells.counts.size + 2 * len(cells.start) <= 1.6 * 2**13
 
 
 def test_a_target_of_other_rows_does_not_match():
@@ -125,8 +124,8 @@ def test_a_target_of_other_rows_does_not_match():
 
 def test_there_may_be_no_cells():
     cells = Cells.of(np.empty(0), np.empty(0, dtype=np.int64), 2)
-    assert len(cells) == 0
-    assert cells.spread()[0].shape == (0,)
+    assert cells.counts.shape == (0, 2)
+    assert cells.spread(1).shape == (0,)
 
 
 def test_a_file_holds_no_row_and_the_loaded_model_has_nearly_the_same_score(tmp_path):
@@ -142,7 +141,7 @@ def test_a_file_holds_no_row_and_the_loaded_model_has_nearly_the_same_score(tmp_
     assert again.last_event_time_ == again.event_times_[-1] == model.event_times_[-1]
     own = {f"{time:.9g}" for time in y["time"].tolist()}
     kept = np.concatenate(
-        [again.training_summary_.times.left[1:], again.training_summary_.times.right[:-1]]
+        [again.training_summary_.times.start[1:], again.training_summary_.times.end[:-1]]
     )
     assert not own & {f"{time:.9g}" for time in kept.tolist()}
     assert len(again.event_times_) <= len(model.event_times_) / 5
@@ -178,11 +177,10 @@ FORGED = {
     "counts that are no whole numbers": lambda s: replace(
         s.times, counts=s.times.counts.astype(float)
     ),
-    "more rows than any table": lambda s: replace(s.times, counts=s.times.counts * 2**40),
-    "a missing cell": lambda s: replace(s.times, left=s.times.left[:-1]),
-    "a time that is not finite": lambda s: replace(s.times, right=s.times.right * np.inf),
+    "a missing cell": lambda s: replace(s.times, start=s.times.start[:-1]),
+    "a time that is not finite": lambda s: replace(s.times, end=s.times.end * np.inf),
     "cells in the wrong order": lambda s: replace(
-        s.times, left=s.times.left[::-1], right=s.times.right[::-1]
+        s.times, start=s.times.start[::-1], end=s.times.end[::-1]
     ),
     "no last time": lambda s: replace(s.times, last=s.times.last * np.nan),
     "other event types": lambda s: replace(s, lower=s.entry),

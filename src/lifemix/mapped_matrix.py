@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ._types import FloatArray
 from .errors import InputError
-from .files import own_folder
+from .files import folder_lock
 from .preprocessing.running_statistics import RunningStatistics
 from .start_stop import checked_starts
 from .streaming import SAMPLE_SEED, RowBlock, TableSource, join_blocks
@@ -191,7 +191,7 @@ def mapped_arrays(
     )
     destination.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with own_folder(destination.parent, "matrix"):
+        with folder_lock(destination.parent, "matrix"):
             if source.cache is None or not destination.exists():
                 shutil.rmtree(destination, ignore_errors=True)
                 unfinished = destination.with_name(f"{destination.name}.unfinished")

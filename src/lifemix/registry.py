@@ -1,4 +1,7 @@
-"""The whitelist of classes that a model file may contain: how their objects are taken apart and constructed again."""
+"""The whitelist of classes that a model file may contain, and what a file holds of their objects.
+
+This module is apart from ``persistence`` because low layers define registered classes.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ __all__ = [
     "is_registered",
     "register_model",
     "registered_class",
-    "restored",
-    "saved_parts",
+    "restore_object",
+    "saved_state",
 ]
 
 Class = TypeVar("Class", bound=type)
@@ -33,27 +36,28 @@ class Hooks(Protocol):
     _saved: ClassVar[tuple[str, ...]]  # private names of fitted attributes
 
     def _saved_arguments(self) -> dict[str, Any]:
-        """Return the constructor arguments to write, in place of ``constructor_arguments(self)``."""
+        """Return the constructor arguments to write instead of ``constructor_arguments(self)``."""
 
     def _saved_attributes(self) -> dict[str, Any]:
-        """Return the fitted attributes to write, in place of ``fitted_attributes(self)``."""
+        """Return the fitted attributes to write instead of ``fitted_attributes(self)``."""
 
     def _validate(self) -> None:
-        """Check the fitted attributes of a file, and compute what follows from them."""
+        """Check the attributes from a file, and compute what follows from them."""
 
 
 def register_model(model_class: Class) -> Class:
-    """Put a class on the whitelist, so that ``lifemix.save`` writes its objects and ``lifemix.load`` reads them.
+    """Put a class on the whitelist, so that ``lifemix.save`` and ``lifemix.load`` accept its objects.
 
-    A file holds the constructor arguments of an object, under the attributes of the same names, and its fitted
-    attributes: names that end in ``_``, and private names that the class lists in ``_saved``, a tuple. ``load`` calls
-    the constructor, sets the attributes, and then calls the method ``_validate()`` if the class has one. It raises
-    ``ValueError`` if the attributes cannot belong to a fitted object. Subclasses are not registered.
+    A file holds the constructor arguments of an object, read from the attributes of the same names,
+    and its fitted attributes: names that end in ``_``, and private names that the class lists in
+    ``_saved``, a tuple. ``load`` calls the constructor, sets the attributes, and calls the method
+    ``_validate()`` if the class has one, which raises ``ValueError`` if the attributes are invalid.
+    Subclasses are not registered.
 
     Parameters
     ----------
     model_class : type
-        A subclass of ``lifemix.survival_model.SurvivalModel``, or a class of objects that such a model holds.
+        A subclass of ``lifemix.survival_model.SurvivalModel``, or a class of objects in such a model.
 
     Returns
     -------
@@ -77,15 +81,15 @@ def register_model(model_class: Class) -> Class:
 
     """
     name = model_class.__name__
-    registered = _CLASSES.get(name, model_class)
-    if (registered.__module__, registered.__qualname__) != (
-        model_class.__module__,
-        model_class.__qualname__,
+    registered = _CLASSES.setdefault(name, model_class)
+    # A notebook cell that runs again defines the same class once more.
+    if f"{registered.__module__}.{registered.__qualname__}" != (
+        f"{model_class.__module__}.{model_class.__qualname__}"
     ):
         raise ModelFileError(
             f"a class called {name} is registered: {registered}; got {model_class}. Rename it."
         )
-    _CLASSES[name] = model_class  # a notebook cell may define the class again
+    _CLASSES[name] = model_class
     return model_class
 
 
@@ -95,7 +99,7 @@ def registered_class(name: str) -> type | None:
 
 
 def is_registered(value: Any) -> bool:
-    """Return whether the class of an object is on the whitelist; subclasses are not."""
+    """Return whether the class of an object is on the whitelist."""
     return _CLASSES.get(type(value).__name__) is type(value)
 
 
@@ -106,31 +110,29 @@ def constructor_arguments(value: Any) -> dict[str, Any]:
 
 def fitted_attributes(value: Any) -> dict[str, Any]:
     """Return the fitted attributes of an object, by name."""
-    return {
-        name: item for name, item in vars(value).items() if _is_fitted_attribute(type(value), name)
-    }
+    return {name: item for name, item in vars(value).items() if _is_fitted(type(value), name)}
 
 
-def saved_parts(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the constructor arguments and the fitted attributes of an object that a file holds."""
-    arguments = (
-        value._saved_arguments()
-        if hasattr(value, "_saved_arguments")
-        else constructor_arguments(value)
+def _is_fitted(model_class: type, name: str) -> bool:
+    is_public = name.endswith("_") and not name.startswith("_")
+    return is_public or name in getattr(model_class, "_saved", ())
+
+
+def saved_state(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the constructor arguments and the fitted attributes that a file holds, by name."""
+    has_arguments, has_attributes = (
+        hasattr(value, name) for name in ("_saved_arguments", "_saved_attributes")
     )
-    attributes = (
-        value._saved_attributes()
-        if hasattr(value, "_saved_attributes")
-        else fitted_attributes(value)
-    )
-    return arguments, attributes
+    arguments = value._saved_arguments() if has_arguments else constructor_arguments(value)
+    attributes = value._saved_attributes() if has_attributes else fitted_attributes(value)
+    return dict(sorted(arguments.items())), dict(sorted(attributes.items()))
 
 
-def restored(registered: type, arguments: dict[str, Any], attributes: dict[str, Any]) -> Any:
-    """Return an object of a registered class from what ``saved_parts`` returned."""
+def restore_object(registered: type, arguments: dict[str, Any], attributes: dict[str, Any]) -> Any:
+    """Return an object of a registered class from what ``saved_state`` returned."""
     value = registered(**arguments)
     for name, item in attributes.items():
-        if not _is_fitted_attribute(registered, name):
+        if not _is_fitted(registered, name):
             raise ModelFileError(f"{registered.__name__} has no fitted attribute {name!r:.40}.")
         setattr(value, name, item)
     if attributes and hasattr(value, "_validate"):
@@ -138,29 +140,22 @@ def restored(registered: type, arguments: dict[str, Any], attributes: dict[str, 
     return value
 
 
-def _is_fitted_attribute(model_class: type, name: str) -> bool:
-    return (name.endswith("_") and not name.startswith("_")) or name in getattr(
-        model_class, "_saved", ()
-    )
-
-
 @dataclass(frozen=True)
 class UserCode:
-    """A user's function or module in place of an option; a file holds only the name of the argument of ``load``."""
+    """A function or module of the user as an option; a file holds only the name of the option."""
 
     name: str
     code: Any
 
 
 def check_finite(name: str, values: Any, shape: tuple[int | None, ...]) -> None:
-    """Raise ``ValueError`` unless the values are an array of finite numbers of this shape; None is any length."""
-    is_array = (
-        isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == len(shape)
+    """Raise ``ValueError`` unless the values are finite numbers of a shape; None is any length."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be an array of numbers; got {type(values).__name__}")
+    expected = tuple(
+        length if size is None else size for size, length in zip(shape, values.shape, strict=False)
     )
-    if not is_array or any(
-        size not in (None, length) for size, length in zip(shape, values.shape, strict=True)
-    ):
-        got = values.shape if isinstance(values, np.ndarray) else type(values).__name__
-        raise ValueError(f"{name} must be an array of numbers of shape {shape}; got {got}")
+    if values.ndim != len(shape) or values.shape != expected:
+        raise ValueError(f"{name} must be an array of numbers of shape {shape}; got {values.shape}")
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must hold finite numbers")

@@ -1,9 +1,9 @@
-"""The counts of a training target that a model file may hold; they contain no row of any subject.
+"""The counts of a training target that a model file holds instead of the training rows.
 
-``TargetSummary.of(target)`` counts events and censorings in intervals of time ("cells") of at least ten rows each. If
-ten or more rows share a time, this time is a cell of its own. ``to_target`` returns as many rows, evenly spread over
-their cells: Kaplan-Meier curves, the censoring distribution and other estimates from these rows are close to those
-from the training rows, and the quartiles of the event times are exact.
+``TargetSummary.of(target)`` counts events and censorings in cells of time with at least ten rows
+each; a time that ten or more rows share is a cell of its own. ``to_target`` returns as many rows,
+spread evenly over the cells. Estimates from these rows (Kaplan-Meier curves, the censoring
+distribution) are close to those from the training rows; quartiles of the event times are exact.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ._types import FloatArray, IndexArray, IntArray
+from ._types import FloatArray, IntArray
 from .registry import check_finite, register_model
 from .target import Target
 
@@ -21,132 +21,77 @@ __all__ = ["Cells", "SummarisedTarget", "TargetSummary"]
 
 
 MIN_ROWS = 10  # in a cell
-_MAX_NUMBERS = 2**13  # of all cells, apart from the additional cells at both ends
-_MIN_FRACTION = (
-    64  # a cell has at most 1/64 of the rows before it, and of those after it, or ten rows
-)
-_MAX_ROWS = 2**32
+_MAX_NUMBERS = 2**13  # of all cells
 _QUARTILES = (0.25, 0.5, 0.75)
 
 
 @register_model
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Number of values of each code in each cell ``(left, right]``; if both ends are equal, all values are there.
+    """Counts of values by cell and code; if start and end are equal, all values are there."""
 
-    ``last`` is the largest value of each code, NaN if there is none.
-    """
-
-    left: FloatArray  # [n_cells]
-    right: FloatArray  # [n_cells]
+    start: FloatArray  # [n_cells]
+    end: FloatArray  # [n_cells]
     counts: IntArray  # [n_cells, n_codes]
-    last: FloatArray  # [n_codes]
+    last: FloatArray  # [n_codes], the largest value, 0 if there is none
 
     def __post_init__(self) -> None:
         check_finite("counts", self.counts, (None, None))
         n_cells, n_codes = self.counts.shape
-        check_finite("left", self.left, (n_cells,))
-        check_finite("right", self.right, (n_cells,))
-        check_finite("last", np.nan_to_num(self.last, nan=0.0), (n_codes,))
-        if (
-            self.counts.dtype != np.int64
-            or (self.counts < 0).any()
-            or self.counts.sum(dtype=float) > _MAX_ROWS
-        ):
+        for name, length in (("start", n_cells), ("end", n_cells), ("last", n_codes)):
+            check_finite(name, getattr(self, name), (length,))
+        if self.counts.dtype != np.int64 or (self.counts < 0).any():
             raise ValueError("counts must be numbers of rows")
-        if (
-            (self.left < 0).any()
-            or (self.left > self.right).any()
-            or (self.right[:-1] > self.left[1:]).any()
-        ):
+        edges = np.column_stack([self.start, self.end]).ravel()
+        if (np.diff(edges, prepend=0.0) < 0).any():
             raise ValueError("cells must be consecutive intervals of time")
-        if (
-            not np.array_equal(np.isnan(self.last), self.counts.sum(axis=0) == 0)
-            or (self.last < 0).any()
-        ):
-            raise ValueError("the last value of a code must be a time if the code occurs, else NaN")
 
     @classmethod
     def of(cls, values: FloatArray, codes: IntArray, n_codes: int) -> Cells:
-        """Count values ``[n_rows]`` by cell and code."""
-        distinct, index, size = np.unique(values, return_inverse=True, return_counts=True)
-        max_cells = max(_MAX_NUMBERS // (n_codes + 2), 1)
-        rows_per_cell = max(MIN_ROWS, -(-len(values) // max_cells))
-        ends = _last_of_cells(size, rows_per_cell, min(_MIN_FRACTION, max_cells // 32))
-        starts = np.append(0, ends[:-1] + 1)[: len(ends)]
-        is_shared = (
-            np.maximum.reduceat(size, starts) >= rows_per_cell
-            if len(ends)
-            else np.empty(0, dtype=bool)
-        )
-        most_frequent = np.array(
-            [distinct[a + np.argmax(size[a : b + 1])] for a, b in zip(starts, ends, strict=True)]
-        )
-        # The edge between two cells lies half way between two values, so that it is not the time of a subject.
-        next_value, previous_value = (
-            np.append(distinct[1:], distinct[-1:]),
-            np.append(distinct[:1], distinct[:-1]),
-        )
-        right = np.where(is_shared, most_frequent, (distinct / 2 + next_value / 2)[ends])
-        left = np.where(is_shared, most_frequent, (distinct / 2 + previous_value / 2)[starts])
-        cell = np.searchsorted(ends, index)
-        counts = np.bincount(cell * n_codes + codes, minlength=len(ends) * n_codes).reshape(
-            -1, n_codes
-        )
-        last = np.array([values[codes == code].max(initial=-np.inf) for code in range(n_codes)])
-        return cls(left, right, counts, np.where(np.isinf(last), np.nan, last))
+        """Count values ``[n_rows]`` with codes ``[n_rows]``."""
+        order = np.argsort(values)
+        values, codes = values[order], codes[order]
+        rows_per_cell = max(MIN_ROWS, -(-len(values) * (n_codes + 2) // _MAX_NUMBERS))
+        first = [0] if len(values) else []
+        changes = np.flatnonzero(np.diff(values)) + 1  # equal values stay in one cell
+        for row in changes.tolist():
+            if first[-1] + rows_per_cell <= row <= len(values) - rows_per_cell:
+                first.append(row)
+        first_row = np.array(first, dtype=np.intp)
+        next_row = np.append(first_row[1:], len(values))[: len(first)]
+        # An edge lies half way between two values, so that it is not the time of a subject.
+        start = (values[first_row] + values[first_row - 1]) / 2
+        start[:1] = values[:1]
+        end = np.append(start[1:], values[-1:])
+        # If many rows of a cell share a time, it is the time of its middle row.
+        middle = values[(first_row + next_row) // 2]
+        n_equal = np.searchsorted(values, middle, "right") - np.searchsorted(values, middle)
+        is_shared = n_equal >= rows_per_cell
+        start[is_shared] = end[is_shared] = middle[is_shared]
+        counts = np.zeros((len(first), n_codes), dtype=np.int64)
+        cell = np.repeat(np.arange(len(first)), next_row - first_row)
+        np.add.at(counts, (cell, codes), 1)
+        last = [values[codes == code].max(initial=0.0) for code in range(n_codes)]
+        return cls(start, end, counts, np.array(last))
 
-    def __len__(self) -> int:
-        return int(self.counts.sum())
-
-    def spread(self) -> tuple[FloatArray, IntArray]:
-        """Return as many values, ascending, and their codes; the largest value of each code is its last."""
-        values_by_code, codes = [], []
-        for code in range(self.counts.shape[1]):
-            count = self.counts[:, code]
-            rank = np.arange(count.sum()) - np.repeat(count.cumsum() - count, count)
-            fraction = (rank + 0.5) / np.repeat(count, count)
-            left, right = np.repeat(self.left, count), np.repeat(self.right, count)
-            values = left + (right - left) * fraction
-            values[-1:] = self.last[code]
-            values_by_code.append(np.minimum(values, self.last[code]))
-            codes.append(np.full(len(values), code, dtype=np.int64))
-        joined = np.concatenate(values_by_code)
-        order = np.argsort(joined, kind="stable")
-        return joined[order], np.concatenate(codes)[order]
-
-
-def _last_of_cells(size: IntArray, rows_per_cell: int, min_fraction: int) -> IndexArray:
-    """Return the index of the last distinct value of each cell, for the number of rows of each value.
-
-    A cell ends as soon as it has enough rows; the last cell takes the remaining rows. Cells near both ends are smaller.
-    """
-    total, ends, n_before = size.cumsum(), [], 0
-    while n_before < size.sum():
-        n_after = int(total[-1]) - n_before
-        n_rows = rows_per_cell
-        if min_fraction:
-            n_rows = max(
-                MIN_ROWS, min(rows_per_cell, n_before // min_fraction, n_after // min_fraction)
-            )
-        end = min(int(np.searchsorted(total, n_before + n_rows)), len(size) - 1)
-        if total[-1] - total[end] < n_rows:
-            end = len(size) - 1
-        ends.append(end)
-        n_before = int(total[end])
-    return np.array(ends, dtype=np.intp)
+    def spread(self, code: int) -> FloatArray:
+        """Return as many values of a code, ascending; the largest is exact."""
+        counts = self.counts[:, code]
+        rank = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
+        start, end = np.repeat([self.start, self.end], counts, axis=1)
+        values = start + (end - start) * (rank + 0.5) / np.repeat(counts, counts)
+        values[-1:] = self.last[code]
+        return np.minimum(values, self.last[code])
 
 
 @dataclass(frozen=True, eq=False)
 class SummarisedTarget(Target):
-    """Rows that stand for the counted ones; their quartiles are those of the counted rows."""
+    """Rows that stand for the counted rows; their quartiles are those of the counted rows."""
 
-    quartiles: FloatArray = field(
-        default_factory=lambda: np.empty((0, 3))
-    )  # [1 + n_events, 3], the first of any event
+    quartiles: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
 
     def event_quantiles(self, levels: Sequence[float], event: int | None) -> FloatArray:
-        """Return quantiles of the event times; quartiles are those of the counted rows."""
+        """Return quantiles of the event times."""
         if tuple(levels) == _QUARTILES and (event or 0) < len(self.quartiles):
             return self.quartiles[event or 0].copy()
         return super().event_quantiles(levels, event)
@@ -160,9 +105,9 @@ class TargetSummary:
     Attributes
     ----------
     times : Cells
-        Exact event times and censorings by code, 0 for censored.
+        Exact event times and censorings by event code, 0 for censored.
     lower, upper : Cells
-        The ends of intervals, the lower ones by code.
+        The ends of intervals by event code.
     entry : Cells
         Entry times after the origin.
     quartiles : float array of shape (1 + n_events, 3)
@@ -196,27 +141,18 @@ class TargetSummary:
     event_times: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        n_codes = [
-            cells.counts.shape[1] for cells in (self.times, self.lower, self.upper, self.entry)
-        ]
-        if n_codes != [self.n_events + 1, self.n_events + 1, 1, 1] or len(self.upper) != len(
-            self.lower
-        ):
-            raise ValueError("the cells must have the same event types")
-        if (
-            self.n_events < 1
-            or not (self.times.counts.sum(axis=0) + self.lower.counts.sum(axis=0))[1:].all()
-        ):
+        n_exact, n_lower, n_upper, n_entries = (
+            cells.counts.sum(axis=0) for cells in (self.times, self.lower, self.upper, self.entry)
+        )
+        if self.n_events < 1 or not (n_exact + n_lower)[1:].all():
             raise ValueError("every event type 1..M must occur")
-        if len(self.entry) > len(self.times) + len(self.lower):
-            raise ValueError("there are more entry times than rows")
+        if not np.array_equal(n_lower, n_upper) or n_entries.sum() > (n_exact + n_lower).sum():
+            raise ValueError("there are more ends of intervals, or entry times, than rows")
         check_finite("quartiles", self.quartiles, (self.n_events + 1, 3))
-        if not 0 <= self.last_event_time < np.inf:
-            raise ValueError(f"the last event time must be a time; got {self.last_event_time}")
+        check_finite("last_event_time", np.array(self.last_event_time), ())
         if self.event_times is not None:
             check_finite("event_times", self.event_times, (None,))
-            times = self.event_times
-            if not len(times) or times[0] < 0 or (np.diff(times) <= 0).any():
+            if not len(self.event_times) or (np.diff(self.event_times) <= 0).any():
                 raise ValueError("event times must ascend")
 
     @classmethod
@@ -235,16 +171,14 @@ class TargetSummary:
         TargetSummary
 
         """
-        n_codes, interval = target.n_events + 1, target.interval
-        entries = target.entry[target.truncated]
+        n_codes, interval, is_late = target.n_events + 1, target.interval, target.truncated
+        events = (None, *range(1, n_codes))
         return cls(
             Cells.of(target.time[~interval], target.event[~interval], n_codes),
             Cells.of(target.time[interval], target.event[interval], n_codes),
-            Cells.of(target.upper[interval], np.zeros(int(interval.sum()), dtype=np.int64), 1),
-            Cells.of(entries, np.zeros(len(entries), dtype=np.int64), 1),
-            np.array(
-                [target.event_quantiles(_QUARTILES, event) for event in (None, *range(1, n_codes))]
-            ),
+            Cells.of(target.upper[interval], target.event[interval], n_codes),
+            Cells.of(target.entry[is_late], np.zeros(is_late.sum(), dtype=np.int64), 1),
+            np.array([target.event_quantiles(_QUARTILES, event) for event in events]),
             float(target.event_times.max()),
             target.event_times if with_event_times else None,
         )
@@ -256,13 +190,11 @@ class TargetSummary:
 
     @property
     def grid(self) -> FloatArray:
-        """The event times; if they are not kept, the ends of the cells with events and the last event time."""
+        """The event times, or without them the ends of the cells with events."""
         if self.event_times is not None:
             return self.event_times
-        has_event = (self.times.counts[:, 1:] > 0).any(axis=1)
-        ends = np.concatenate(
-            [self.times.right[has_event], self.upper.right, [self.last_event_time]]
-        )
+        ends = self.times.end[self.times.counts[:, 1:].any(axis=1)]
+        ends = np.concatenate([ends, self.upper.end, [np.inf]])
         return np.unique(np.minimum(ends, self.last_event_time))
 
     def matches(self, target: Target) -> bool:
@@ -279,20 +211,16 @@ class TargetSummary:
 
         """
         target = target.joined()
-        interval = target.interval
-        other = Cells.of(
-            target.time[~interval],
-            np.minimum(target.event[~interval], self.n_events),
-            self.n_events + 1,
-        )
-        names = ("left", "right", "counts", "last")
+        if target.n_events != self.n_events:
+            return False
+        is_exact = ~target.interval
+        cells = Cells.of(target.time[is_exact], target.event[is_exact], self.n_events + 1)
         return all(
-            np.array_equal(getattr(self.times, n), getattr(other, n), equal_nan=n == "last")
-            for n in names
+            np.array_equal(vars(cells)[name], vars(self.times)[name]) for name in vars(cells)
         )
 
     def to_target(self) -> SummarisedTarget:
-        """Return as many rows as were counted, evenly spread over their cells.
+        """Return as many rows as were counted, spread evenly over their cells.
 
         Returns
         -------
@@ -300,20 +228,20 @@ class TargetSummary:
             Without subjects.
 
         """
-        time, event = self.times.spread()
-        lower, code = self.lower.spread()
-        upper = np.maximum(self.upper.spread()[0], np.nextafter(lower, np.inf))
-        times = np.concatenate([time, lower])
-        order = np.argsort(times, kind="stable")
-        times = times[order]
-        entry = np.zeros(len(times))
-        late = self.entry.spread()[0]
-        if len(late):  # estimates depend on how many have entered by each time, not on which
-            entry[-len(late) :] = np.minimum(late, np.nextafter(times[-len(late) :], 0.0))
+        events, times, uppers = [], [], []
+        for code in range(self.n_events + 1):
+            exact, lower = self.times.spread(code), self.lower.spread(code)
+            upper = np.maximum(self.upper.spread(code), np.nextafter(lower, np.inf))
+            times += [exact, lower]
+            uppers += [np.full(len(exact), np.nan), upper]
+            events.append(np.full(len(exact) + len(lower), code))
+        event, time, upper = map(np.concatenate, (events, times, uppers))
+        order = np.argsort(time, kind="stable")
+        # Estimates depend on how many rows have entered by each time, not on which.
+        late_entry = self.entry.spread(0)
+        late = order[len(time) - len(late_entry) :]
+        entry = np.zeros(len(time))
+        entry[late] = np.minimum(late_entry, np.nextafter(time[late], 0.0))
         return SummarisedTarget(
-            np.concatenate([event, code])[order],
-            times,
-            entry,
-            np.concatenate([np.full(len(time), np.nan), upper])[order],
-            quartiles=self.quartiles,
+            event[order], time[order], entry[order], upper[order], quartiles=self.quartiles
         )

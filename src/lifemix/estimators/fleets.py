@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ..encoders import redrawn
 from ..errors import DivergedError
-from ..files import own_folder
+from ..files import folder_lock
 from ..likelihood import Observations
 from ..network import Architecture
 from ..preprocessing import TableLike
@@ -64,7 +64,7 @@ def train_plan(
         callbacks, verbose = (), False
     if checkpoint_folder is None:
         return _train(plan, None, callbacks, verbose, ranks)
-    with own_folder(Path(checkpoint_folder), "checkpoint") if ranks.rank == 0 else nullcontext():
+    with folder_lock(Path(checkpoint_folder), "checkpoint") if ranks.rank == 0 else nullcontext():
         return _train(plan, Path(checkpoint_folder), callbacks, verbose, ranks)
 
 

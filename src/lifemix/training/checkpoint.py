@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ..checks import warn_user
 from ..errors import ModelFileError
-from ..files import read_arrays, remove_leftovers, write_arrays
+from ..files import read_arrays, write_arrays
 from .callbacks import Callback, TrainingState
 from .fleet import Fit, Fleet
 from .module_fleet import ModuleFleet
@@ -114,7 +114,6 @@ class Checkpoint(Callback):
             return
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
-            remove_leftovers(self.path)
 
 
 def _to_array(tensor: Tensor) -> Any:
