@@ -12,7 +12,7 @@ import torch
 from sklearn.preprocessing import StandardScaler
 
 from disk_tables import COVARIATES, make_table, write_shards
-from lifemix import DeepSurvivalMachines, load, make_target, mapped_matrix, save, streaming
+from lifemix import DeepSurvivalMachines, load, make_target, save, streaming
 from lifemix.errors import CovariateError, InputError, MissingExtraError, SettingError, TargetError
 from lifemix.estimators.plan import make_plan, source_plan
 from lifemix.preprocessing import TabularPreprocessor
@@ -183,16 +183,16 @@ def test_damaged_files_and_other_columns_are_named(table, tmp_path):
     path = tmp_path / "part-2.parquet"
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(InputError, match=r"part-2.parquet cannot be read: .*truncated or damaged"):
+    with pytest.raises(
+        InputError, match=r"part-2.parquet cannot be read: .*Write it again, if it is damaged"
+    ):
         TableSource(tmp_path, **ROLES)
     table.drop(columns="b").to_parquet(path, index=False)
     with pytest.raises(CovariateError, match=r"part-2.parquet lacks the column 'b'; it has a, c"):
         TableSource(tmp_path, **ROLES)
     table.assign(b="x").to_parquet(path, index=False)
-    with pytest.raises(
-        CovariateError,
-        match=r"part-2.parquet has string in the column 'b'; other files have double",
-    ):
+    match = "part-2.parquet cannot be read: .* b has incompatible types: double vs string"
+    with pytest.raises(InputError, match=match):
         TableSource(tmp_path, **ROLES)
     narrow = table.assign(b=table["b"].astype("float32"), count=table["count"].astype("int8"))
     narrow.to_parquet(path, index=False)
@@ -207,7 +207,7 @@ def test_what_cannot_be_read_is_refused(table, folder, tmp_path, monkeypatch):
         TableSource(folder, "time")
     with pytest.raises(InputError, match="there is no file or folder"):
         TableSource(folder / "nothing")
-    with pytest.raises(InputError, match="has no table files"):
+    with pytest.raises(InputError, match="files of one format, .* got no files"):
         TableSource(tmp_path)
     table.assign(day=pd.Timestamp("2020-01-01")).to_parquet(tmp_path / "t.parquet")
     with pytest.raises(
@@ -242,12 +242,12 @@ def test_rows_are_shuffled_and_subjects_are_held_out_together(table, folder):
 
 def test_buckets_hold_every_row_once(source, monkeypatch):
     expected, _ = matrix_of_fit(source)
-    monkeypatch.setattr(mapped_matrix, "_BUCKET_BYTES", 2**12)
+    monkeypatch.setattr(streaming, "_BUCKET_BYTES", 2**12)
     assert np.array_equal(matrix_of_fit(source)[0], expected)
 
 
 def test_the_matrix_is_deleted_however_the_fit_ends(source, tmp_path, monkeypatch):
-    monkeypatch.setattr(mapped_matrix.tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(streaming.tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     DeepSurvivalMachines(max_epochs=1, **SMALL).fit(source)
     assert not list((tmp_path / "temporary").iterdir())
@@ -269,7 +269,7 @@ def test_a_cache_keeps_the_matrix_and_is_used_again(folder, tmp_path, monkeypatc
     first = DeepSurvivalMachines(max_epochs=2, **SMALL).fit(source)
     assert len(list(tmp_path.glob("lifemix-*/x.npy"))) == 1
     with monkeypatch.context() as patch:
-        patch.setattr(mapped_matrix, "_write_arrays", None)  # would fail
+        patch.setattr(streaming, "_write_arrays", None)  # would fail
         second = DeepSurvivalMachines(max_epochs=2, **SMALL).fit(source)
     assert torch.equal(first.network_.parameters, second.network_.parameters)
     DeepSurvivalMachines(max_epochs=1, random_state=1, **SMALL).fit(source)
@@ -278,7 +278,7 @@ def test_a_cache_keeps_the_matrix_and_is_used_again(folder, tmp_path, monkeypatc
 
 def test_free_space_is_checked_first(source, monkeypatch):
     usage = type("Usage", (), {"free": 1000})
-    monkeypatch.setattr(mapped_matrix.shutil, "disk_usage", lambda folder: usage)
+    monkeypatch.setattr(streaming.shutil, "disk_usage", lambda folder: usage)
     with pytest.raises(
         InputError, match=r"the encoded matrix of 1,\d+ rows needs .* GB in .*cache="
     ):
@@ -299,7 +299,7 @@ def test_the_warm_start_is_that_of_a_fit_in_memory(table, source):
 
 
 def test_a_sample_contains_the_extremes(table, folder, monkeypatch):
-    monkeypatch.setattr(mapped_matrix, "_SAMPLE_ROWS", 60)
+    monkeypatch.setattr(streaming, "_SAMPLE_ROWS", 60)
     model = DeepSurvivalMachines(max_epochs=0, **SMALL).fit(TableSource(folder, **ROLES))
     assert len(model.training_target_) < 200
     assert model.last_event_time_ == table["time"][table["event"] == 1].max()
@@ -447,14 +447,6 @@ def test_start_stop_rows_that_do_not_follow_are_refused(tmp_path, column, factor
         fit_intervals(frame, tmp_path)
     assert f"(rows {first + 1} and {second + 1};" in str(caught.value)
     fit_intervals(frame, tmp_path, paths=False)
-
-
-def test_overlaps_are_found_among_rows_that_are_read_together(tmp_path, monkeypatch):
-    monkeypatch.setattr(mapped_matrix, "_SAMPLE_ROWS", 30)
-    frame = intervals().sort_values(["patient", "start"], ignore_index=True)
-    frame.loc[3, "stop"] *= 1.5
-    with pytest.raises(TargetError, match=r"which overlap \(rows 4 and 5;"):
-        fit_intervals(frame, tmp_path)
 
 
 @pytest.mark.parametrize(

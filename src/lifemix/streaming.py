@@ -1,17 +1,22 @@
-"""Tables on disk, read in blocks: to fit (see ``mapped_matrix``), to evaluate and to predict."""
+"""Tables on disk, read in blocks: to fit a model, to evaluate and to predict.
+
+A fit reads the table twice. ``scan_table`` learns the statistics of the columns and takes a sample
+of the rows. ``mapped_arrays`` encodes each block and writes memory-mapped arrays in random order,
+which the usual training loop reads.
+"""
 
 from __future__ import annotations
 
 import copy
-import gzip
 import hashlib
 import json
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,22 +27,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._types import BoolArray, FloatArray, IntArray
 from .checks import check_times, check_weight
-from .errors import (
-    CovariateError,
-    InputError,
-    LifemixError,
-    MissingExtraError,
-    SettingError,
-    TargetError,
-)
-from .files import atomic_write
-from .metrics import evaluate as evaluate_table
-from .preprocessing import TableLike
+from .errors import CovariateError, InputError, MissingExtraError, SettingError, TargetError
+from .files import atomic_write, folder_lock
+from .metrics import evaluate as evaluate_rows
+from .preprocessing.running_statistics import RunningStatistics
 from .splits import default_horizons
-from .target import Target, as_target, subject_codes
+from .start_stop import checked_starts
+from .target import Target, as_target, first_appearance, subject_codes
 
-__all__ = ["SAMPLE_SEED", "RowBlock", "TableSource", "evaluate", "join_blocks", "write_predictions"]
+__all__ = [
+    "RowBlock",
+    "Scan",
+    "TableSource",
+    "evaluate",
+    "mapped_arrays",
+    "open_arrays",
+    "scan_table",
+    "write_predictions",
+]
 
+Encoder = Callable[["RowBlock"], dict[str, NDArray[Any]]]
 
 _FORMATS = {
     ".parquet": "parquet",
@@ -46,36 +55,24 @@ _FORMATS = {
     ".arrow": "ipc",
     ".ipc": "ipc",
     ".orc": "orc",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
 }
-_FORMATS |= {".csv": "csv", ".tsv": "csv", ".txt": "csv"}
-_MISSING = (  # the texts that pandas takes as missing
-    *(
-        "",
-        "#N/A",
-        "#N/A N/A",
-        "#NA",
-        "-1.#IND",
-        "-1.#QNAN",
-        "-NaN",
-        "-nan",
-        "1.#IND",
-        "1.#QNAN",
-        "<NA>",
-        "N/A",
-        "NA",
-    ),
-    *("NULL", "NaN", "None", "n/a", "nan", "null"),
-)
+# The texts that pandas reads as missing.
+_MISSING = (
+    "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null"
+).split("|")
 _WRITTEN = (".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
-_INDEX = re.compile(
-    r"__index_level_\d+__"
-)  # the column in which pandas stores row names in Parquet
+_INDEX = re.compile(r"__index_level_\d+__")  # where pandas stores row names in Parquet
 _BAD_CELL = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): invalid value '(.*)'"
 )
 _BLOCK_ROWS, _BLOCK_VALUES = 2**16, 2**22
-_EVALUATED_ROWS = 50_000
-SAMPLE_SEED, _SPLIT_SEED = 1, 2  # added to a seed, so that the choices are independent
+_SAMPLE_ROWS, _SAMPLE_VALUES = 2**17, 2**24
+_HELD_OUT_ROWS = 2**18
+_BUCKET_BYTES = 2**26  # rows that are shuffled in memory at once
+_SAMPLE_SEED, _SPLIT_SEED = 1, 2  # added to a seed, so that the choices are independent
 
 
 def _arrow(module: str = "") -> Any:
@@ -83,14 +80,12 @@ def _arrow(module: str = "") -> Any:
     try:
         return import_module(f"pyarrow.{module}" if module else "pyarrow")
     except ImportError:
-        raise MissingExtraError(
-            "pyarrow", "tables", "reading a table from disk in blocks"
-        ) from None
+        raise MissingExtraError("pyarrow", "tables", "reading a table in blocks") from None
 
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """Some rows of a table; ``row`` holds their positions in the table."""
+    """Rows of a table; ``row`` holds their positions in the table."""
 
     row: IntArray
     frame: pd.DataFrame
@@ -98,10 +93,25 @@ class RowBlock:
     weight: FloatArray
 
     def take(self, rows: NDArray[Any]) -> RowBlock:
-        """Return some rows, by index or mask."""
-        index = np.flatnonzero(rows) if rows.dtype == bool else rows
-        target = None if self.target is None else self.target.take(index)
-        return RowBlock(self.row[index], self.frame.iloc[index], target, self.weight[index])
+        """Return rows by index or mask."""
+        target = None if self.target is None else self.target.take(rows)
+        return RowBlock(self.row[rows], self.frame.iloc[rows], target, self.weight[rows])
+
+    @classmethod
+    def join(cls, blocks: Sequence[RowBlock]) -> RowBlock:
+        """Return blocks with an outcome as one block."""
+        targets = [vars(block.outcome) for block in blocks]
+        columns = {
+            name: np.concatenate([target[name] for target in targets])
+            for name, values in targets[0].items()
+            if values is not None
+        }
+        return cls(
+            np.concatenate([block.row for block in blocks]),
+            pd.concat([block.frame for block in blocks], ignore_index=True),
+            replace(blocks[0].outcome, **columns),
+            np.concatenate([block.weight for block in blocks]),
+        )
 
     @property
     def outcome(self) -> Target:
@@ -113,17 +123,16 @@ class RowBlock:
         return self.target
 
     def is_chosen(self, share: float, seed: int) -> BoolArray:
-        """Return a random choice of about this share of the rows; the rows of a subject are chosen together."""
+        """Choose about this share of the rows at random; the rows of a subject go together."""
         subject = None if self.target is None else self.target.subject
-        return np.asarray(_unit_hash(self.row if subject is None else subject, seed) < share)
+        return _unit_hash(self.row if subject is None else subject, seed) < share
 
 
 def _unit_hash(keys: IntArray, seed: int) -> FloatArray:
-    """Return a number in [0, 1) for each key (SplitMix64), whatever block the key is in."""
+    """Return a number in [0, 1) for each key (SplitMix64), which does not depend on other keys."""
     with np.errstate(over="ignore"):
-        x = keys.astype(np.int64).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(
-            2 * (seed % 2**62) + 1
-        )
+        x = keys.astype(np.int64).view(np.uint64)
+        x = x + np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * (seed % 2**62) + 1)
         for _ in range(2):  # neighbouring seeds would be correlated after one round
             x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
             x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -226,53 +235,45 @@ class TableSource:
             raise SettingError(
                 f"time and event go together; got time={time!r} and event={event!r}. Name both columns."
             )
-        self.time, self.event, self.entry, self.upper = time, event, entry, upper
-        self.weight, self.subject, self.paths = weight, subject, bool(paths)
-        self.codes, self.skip_incomplete = codes, bool(skip_incomplete)
+        self.time, self.paths = time, paths
         self.cache = None if cache is None else Path(cache)
-        self._parts: list[
-            tuple[float, int, bool]
-        ] = []  # share, seed, whether the chosen rows are inside
-        roles = [name for name in (time, event, entry, upper, weight, subject) if name is not None]
-        as_text = [*categorical, *([] if subject is None else [subject])]
-        self._fragments, self._schema = _open(data, delimiter, (*_MISSING, *missing), as_text)
-        names = [name for name in self._schema.names if not _INDEX.fullmatch(name)]
-        _check_columns(self._fragments[0], self._schema, [*roles, *(columns or ()), *drop])
-        self.columns = [name for name in columns or names if name not in {*roles, *drop}]
+        self._codes, self._skip_incomplete = codes, skip_incomplete
+        self._splits: list[tuple[float, int, bool]] = []  # share, seed, whether chosen rows stay
+        roles = {"time": time, "event": event, "entry": entry, "upper": upper}
+        roles |= {"weight": weight, "subject": subject}
+        self._roles = {role: name for role, name in roles.items() if name is not None}
+        dataset = _open_dataset(data, delimiter, missing, [*categorical, *filter(None, [subject])])
+        self._fragments = list(dataset.get_fragments())
+        schema = _common_schema(dataset.schema, self._fragments)
+        excluded = {*self._roles.values(), *drop}
+        names = [name for name in columns or schema.names if name not in excluded]
+        self.columns = [name for name in names if not _INDEX.fullmatch(name)]
         if not self.columns:
             raise CovariateError(
-                f"the source has no covariates besides {sorted({*roles, *drop})}. Name at least one covariate."
+                f"the source has no covariates besides {sorted(excluded)}. Name at least one covariate."
             )
-        self._needed = list(dict.fromkeys([*self.columns, *roles]))
         for fragment in self._fragments:
-            _check_columns(fragment, self._schema, self._needed)
-        kinds = {name: _kind(self._schema.field(name).type) for name in self.columns}
+            _refuse_missing_columns(fragment, [*self._roles.values(), *self.columns, *drop])
         self.labels = [
-            name for name in self.columns if name in categorical or kinds[name] == "label"
+            name
+            for name in self.columns
+            if name in categorical or _is_text(schema.field(name).type)
         ]
-        for name, kind in kinds.items():
-            if kind == "other":
-                raise CovariateError(
-                    f"column {name!r} must hold numbers, booleans or labels; got {self._schema.field(name).type}. Turn "
-                    "dates into numbers, such as days since a common origin, or leave it out: drop=[...]."
-                )
+        text_columns = [*self.labels, *([] if codes is None else [event])]
+        self._schema = _block_schema(schema, self._roles, self.columns, text_columns)
 
     @property
     def n_files(self) -> int:
         """The number of files."""
         return len(self._fragments)
 
-    @cached_property
-    def _file_rows(self) -> list[int]:
-        return [_guarded(fragment, fragment.count_rows) for fragment in self._fragments]
-
     @property
     def n_rows(self) -> int:
-        """The number of rows of the files; of a part of a split, about its number of rows."""
-        share = 1.0
-        for fraction, _, inside in self._parts:
-            share *= fraction if inside else 1 - fraction
-        return round(sum(self._file_rows) * share)
+        """The number of rows of the files; after a split, about the number of its rows."""
+        n_rows: float = sum(fragment.count_rows() for fragment in self._fragments)
+        for share, _, stays in self._splits:
+            n_rows *= share if stays else 1 - share
+        return round(n_rows)
 
     def blocks(self) -> Iterator[tuple[pd.DataFrame, Target | None]]:
         """Yield the table in blocks, in its order.
@@ -280,14 +281,16 @@ class TableSource:
         Yields
         ------
         tuple of DataFrame and Target or None
-            The covariates and the outcome of some rows; labels are pandas Categoricals.
+            The covariates and the outcome of the rows; labels are pandas Categoricals.
 
         """
         for block in self.read():
             yield block.frame, block.target
 
     def split(self, share: float, random_state: int = 0) -> tuple[TableSource, TableSource]:
-        """Divide the rows at random into two sources, as a training and a test part; subjects stay together.
+        """Divide the rows at random into two sources, such as a training and a test set.
+
+        Subjects stay together.
 
         Parameters
         ----------
@@ -299,359 +302,445 @@ class TableSource:
         Returns
         -------
         tuple of two TableSource
-            Each reads the whole table and drops the rows of the other; ``n_rows`` is about their number.
+            Each reads the whole table and drops the rows of the other.
 
         """
         first, second = copy.copy(self), copy.copy(self)
-        first._parts = [*self._parts, (share, random_state + _SPLIT_SEED, False)]
-        second._parts = [*self._parts, (share, random_state + _SPLIT_SEED, True)]
+        first._splits = [*self._splits, (share, random_state + _SPLIT_SEED, False)]
+        second._splits = [*self._splits, (share, random_state + _SPLIT_SEED, True)]
         return first, second
 
     def read(self) -> Iterator[RowBlock]:
-        """Yield all rows with an outcome and a positive weight, in blocks of a fixed number of rows of one file.
-
-        Yields
-        ------
-        RowBlock
-            At least one row.
-
-        """
+        """Yield all rows with an outcome and a positive weight, in blocks of rows of one file."""
         first_row = 0
         for fragment in self._fragments:
-            for table in _tables(fragment, self._schema, self._needed):
+            for table in _tables(fragment, self._schema):
+                next_row = first_row + table.num_rows
                 try:
-                    block = self._block(table, first_row)
-                except LifemixError as error:
-                    kind = type(error) if isinstance(error, InputError) else InputError
-                    last_row = first_row + table.num_rows
-                    raise kind(
-                        f"{_name(fragment)}, rows {first_row + 1:,} to {last_row:,}: {error}"
-                    ) from None
-                first_row += table.num_rows
-                for share, seed, inside in self._parts:
-                    block = block.take(block.is_chosen(share, seed) == inside)
+                    block = self._block(table, np.arange(first_row, next_row))
+                except InputError as error:
+                    rows = f"rows {first_row + 1:,} to {next_row:,}"
+                    raise type(error)(f"{_path(fragment)}, {rows}: {error}") from None
+                first_row = next_row
+                for share, seed, stays in self._splits:
+                    block = block.take(block.is_chosen(share, seed) == stays)
                 if len(block.row):
                     yield block
 
-    def _block(self, table: Any, first_row: int) -> RowBlock:
-        weight = None if self.weight is None else _floats(table.column(self.weight))
-        used = check_weight(weight, table.num_rows) > 0
-        values: dict[str, Any] = {}
-        if self.time is not None and self.event is not None:
-            values = {"time": _floats(table.column(self.time))}
-            values["event"] = _event_codes(table.column(self.event), self.codes, self.event)
-            values |= {
-                name: _floats(table.column(column))
-                for name, column in (("entry", self.entry), ("upper", self.upper))
-                if column is not None
-            }
-            if self.skip_incomplete:
-                used &= ~np.isnan(values["time"]) & ~np.isnan(values["event"])
-            if self.subject is not None:
-                values["subject"] = _subjects(table.column(self.subject))
-        frame = pd.DataFrame(
-            {
-                name: _labels(table.column(name))
-                if name in self.labels
-                else _floats(table.column(name))
-                for name in self.columns
-            },
-            copy=False,
-        )
-        row = np.arange(first_row, first_row + table.num_rows)
-        block = RowBlock(row, frame, None, np.ones(len(row)) if weight is None else weight)
-        if not used.all():
-            block = block.take(used)
-        if not values or not used.any():
-            return block
-        # The rows of a subject may lie in several blocks: each counts given survival to its entry.
-        records = pd.DataFrame(values)[used].to_records(index=False)
-        return replace(block, target=as_target(np.asarray(records)))
+    def _block(self, table: Any, row: IntArray) -> RowBlock:
+        for name in table.column_names:
+            if table.column(name).type == "bool":  # which CSV does not read as numbers
+                numbers = table.column(name).cast("float64")
+                table = table.set_column(table.column_names.index(name), name, numbers)
+        frame = table.to_pandas(strings_to_categorical=True)
+        columns = {role: frame[name].to_numpy() for role, name in self._roles.items()}
+        weight = check_weight(columns.pop("weight", None), len(row))
+        is_used = weight > 0
+        block = RowBlock(row, frame[self.columns], None, weight)
+        if self.time is None:
+            return block.take(is_used)
+        if self._codes is not None:
+            columns["event"] = _event_codes(frame[self._roles["event"]], self._codes)
+        if "subject" in columns:
+            columns["subject"] = subject_codes(np.asarray(columns["subject"]))
+        if self._skip_incomplete:
+            is_used &= ~np.isnan(columns["time"]) & ~np.isnan(columns["event"])
+        if not is_used.any():
+            return block.take(is_used)
+        # The rows of a subject may lie in several blocks, so each counts given survival to its entry.
+        records = pd.DataFrame(columns)[is_used].to_records(index=False)
+        return replace(block.take(is_used), target=as_target(np.asarray(records)))
 
     def fingerprint(self) -> str:
-        """Return a hash of the files (name, rows and time of the last change), the columns and the options.
-
-        Returns
-        -------
-        str
-
-        """
-        names = [_name(fragment) for fragment in self._fragments]
-        changed = [os.stat(name).st_mtime_ns if os.path.exists(name) else 0 for name in names]
-        roles = [
-            self.time,
-            self.event,
-            self.entry,
-            self.upper,
-            self.weight,
-            self.subject,
-            self.codes,
-        ]
-        options = [self.columns, self.labels, self.skip_incomplete, self._parts]
-        facts = [names, changed, self._file_rows, str(self._schema), roles, options]
+        """Return a hash of the files (path, size, time of the last change), columns and options."""
+        files: list[Any] = []
+        for fragment in self._fragments:
+            path = _path(fragment)
+            stat = os.stat(path) if os.path.exists(path) else None
+            # A table in memory, or elsewhere, may change unseen.
+            files.append((path, stat.st_size, stat.st_mtime_ns) if stat else os.urandom(16).hex())
+        options = [self._roles, self._codes, self._skip_incomplete, self._splits]
+        facts = [files, str(self._schema), self.columns, self.labels, *options]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 # Files of a table.
 
 
-def _open(
-    data: Any, delimiter: str | None, missing: Sequence[str], as_text: Sequence[str]
-) -> tuple[list[Any], Any]:
-    """Return the fragments of a dataset, one per file, and the types with which all of them are read."""
-    ds, pa = _arrow("dataset"), _arrow()
-    is_csv = False
+def _open_dataset(
+    data: Any, delimiter: str | None, missing: Sequence[str], text_columns: Sequence[str]
+) -> Any:
+    """Return a pyarrow dataset."""
+    ds, pa, csv = _arrow("dataset"), _arrow(), _arrow("csv")
     if hasattr(data, "get_fragments"):
-        dataset = data
-    elif hasattr(data, "to_batches"):
-        dataset = ds.dataset(data)
-    else:
-        paths, base = _find_files(data)
-        kind = _FORMATS[paths[0].suffix.lower()]
-        is_csv = kind == "csv"
-        options: dict[str, Any] = (
-            {} if base is None else {"partitioning": "hive", "partition_base_dir": str(base)}
+        return data
+    if hasattr(data, "to_batches"):
+        return ds.dataset(data)
+    files = _find_files(data)
+    file_format: Any = _FORMATS[files[0].suffix.lower()]
+    if file_format == "csv":
+        if delimiter is None:
+            with open(files[0], encoding="utf-8", errors="replace") as file:
+                header = re.sub(r'"[^"]*"', "", file.readline())
+            delimiter = max(",;\t|", key=header.count)
+        file_format = ds.CsvFileFormat(
+            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                null_values=[*_MISSING, *missing],
+                strings_can_be_null=True,
+                column_types=dict.fromkeys(text_columns, pa.string()),
+            ),
         )
-        file_format = _csv_format(paths[0], delimiter, missing) if is_csv else kind
-        try:
-            dataset = ds.dataset([str(path) for path in paths], format=file_format, **options)
-        except (OSError, pa.ArrowException) as error:
-            raise _file_error(str(paths[0]), error) from None
-    fragments = list(dataset.get_fragments())
-    if not fragments:
-        raise InputError("the source has no files; expected at least one. Check the path.")
-    types = {field.name: field.type for field in dataset.schema}
-    for fragment in fragments:
-        for field in _guarded(fragment, partial(getattr, fragment, "physical_schema")):
-            types[field.name] = _common_type(types.get(field.name, field.type), field.type, is_csv)
-    if is_csv:
-        types |= {name: pa.string() for name in as_text if name in types}
-    return fragments, pa.schema(list(types.items()))
+    options = {}
+    if isinstance(data, (str, os.PathLike)) and os.path.isdir(data):
+        options = {"partitioning": "hive", "partition_base_dir": str(data)}
+    with _file_errors(str(files[0])):
+        return ds.dataset([str(file) for file in files], format=file_format, **options)
 
 
-def _find_files(data: Any) -> tuple[list[Path], Path | None]:
-    """Return the files of a path, a folder or several paths, all of one format, and the folder."""
-    given = [Path(data)] if isinstance(data, (str, os.PathLike)) else [Path(path) for path in data]
+def _find_files(data: Any) -> list[Path]:
+    """Return the files of a path, a folder or several of these, all of one format."""
     files: list[Path] = []
-    for path in given:
-        if not path.exists():
+    for path in map(Path, [data] if isinstance(data, (str, os.PathLike)) else data):
+        if path.is_dir():
+            files += [file for file in sorted(path.rglob("[!._]*.*")) if file.is_file()]
+        elif path.exists():
+            files.append(path)
+        else:
             raise InputError(f"there is no file or folder {path}. Check the path.")
-        inside = sorted(path.rglob("*")) if path.is_dir() else []
-        tables = [file for file in inside if file.is_file() and file.suffix.lower() in _FORMATS]
-        tables = [
-            file
-            for file in tables
-            if not any(part[0] in "._" for part in file.relative_to(path).parts)
-        ]
-        if path.is_dir() and not tables:
-            raise InputError(
-                f"the folder {path} has no table files; expected some of {', '.join(_FORMATS)}."
-            )
-        files += tables if path.is_dir() else [path]
-    kinds = {_FORMATS.get(file.suffix.lower(), "") for file in files}
-    if len(kinds) != 1 or "" in kinds:
+    formats = {_FORMATS.get(file.suffix.lower()) for file in files}
+    if len(formats) != 1 or None in formats:
         raise InputError(
             f"a source must hold files of one format, by their extension ({', '.join(_FORMATS)}); got "
-            f"{', '.join(file.name for file in files[:5])}. Unpack files, and keep others in another folder."
+            f"{', '.join(file.name for file in files[:5]) or 'no files'}. Unpack files, and keep "
+            "others in another folder."
         )
-    return files, given[0] if len(given) == 1 and given[0].is_dir() else None
+    return files
 
 
-def _csv_format(path: Path, delimiter: str | None, missing: Sequence[str]) -> Any:
-    csv, ds = _arrow("csv"), _arrow("dataset")
-    if delimiter is None:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            header = re.sub(r'"[^"]*"', "", file.readline())
-        delimiter = max(",;\t|", key=header.count)
-    return ds.CsvFileFormat(
-        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(null_values=list(missing), strings_can_be_null=True),
-    )
+def _common_schema(schema: Any, fragments: Sequence[Any]) -> Any:
+    """Return the types that hold the values of all files."""
+    for fragment in fragments:
+        with _file_errors(_path(fragment)):
+            schemas = [schema, fragment.physical_schema]
+            schema = _arrow().unify_schemas(schemas, promote_options="permissive")
+    return schema
 
 
-def _common_type(first: Any, second: Any, is_csv: bool) -> Any:
-    """Return the type that holds the values of two files; whole numbers of one file may be fractions in the next."""
-    pa, types = _arrow(), _arrow("types")
-    if types.is_null(first) or types.is_null(second):
-        first = second = second if types.is_null(first) else first
-    if first != second and is_csv and "label" in (_kind(first), _kind(second)):
-        return pa.string()
-    numeric = [
-        types.is_null(each) or types.is_integer(each) or types.is_floating(each)
-        for each in (first, second)
-    ]
-    return pa.float64() if all(numeric) and (is_csv or first != second) else first
-
-
-def _kind(dtype: Any) -> str:
-    """Return what a column of an Arrow type holds: a number (booleans are 0 and 1), a label, or other."""
-    types = _arrow("types")
-    texts = [types.is_dictionary, types.is_string, types.is_large_string]
-    numbers = [
-        types.is_integer,
-        types.is_floating,
-        types.is_boolean,
-        types.is_decimal,
-        types.is_null,
-    ]
-    if any(test(dtype) for test in [*texts, getattr(types, "is_string_view", types.is_string)]):
-        return "label"
-    return "number" if any(test(dtype) for test in numbers) else "other"
-
-
-def _check_columns(fragment: Any, schema: Any, columns: Sequence[str]) -> None:
-    """Refuse a file that lacks a column, or that holds values of another kind in it."""
-    own = _guarded(fragment, lambda: fragment.physical_schema)
-    keys = _arrow("dataset").get_partition_keys(fragment.partition_expression)
-    absent = [name for name in columns if name not in own.names and name not in keys]
-    if absent:
+def _refuse_missing_columns(fragment: Any, columns: Sequence[str]) -> None:
+    folder_columns = _arrow("dataset").get_partition_keys(fragment.partition_expression)
+    names = [*fragment.physical_schema.names, *folder_columns]
+    missing = [name for name in columns if name not in names]
+    if missing:
         raise CovariateError(
-            f"{_name(fragment)} lacks the column{'s' * (len(absent) > 1)} {', '.join(map(repr, absent[:5]))}; it has "
-            f"{', '.join(own.names[:20])}. All files must have the same columns."
+            f"{_path(fragment)} lacks the column {missing[0]!r}; it has {', '.join(names[:20])}. All "
+            "files must have the same columns."
         )
-    for name in columns:
-        if (
-            name in own.names
-            and str(own.field(name).type) != "null"
-            and getattr(fragment, "format", None) is not None
-        ):
-            kinds = _kind(own.field(name).type), _kind(schema.field(name).type)
-            if kinds[0] != kinds[1] and kinds[1] != "label" or kinds == ("other", "label"):
-                raise CovariateError(
-                    f"{_name(fragment)} has {own.field(name).type} in the column {name!r}; other files have "
-                    f"{schema.field(name).type}. Write it again with the same types."
-                )
 
 
-def _tables(fragment: Any, schema: Any, columns: Sequence[str]) -> Iterator[Any]:
+def _block_schema(
+    schema: Any, roles: Mapping[str, str], columns: Sequence[str], text_columns: Sequence[Any]
+) -> Any:
+    """Return the types to read: texts, float64 for numbers, and the subject as it is."""
+    pa, types = _arrow(), _arrow("types")
+    block_types = {}
+    for name in [*columns, *roles.values()]:
+        dtype = schema.field(name).type
+        if name in text_columns:
+            dtype = pa.string()
+        elif types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
+            dtype = pa.float64()
+        elif types.is_null(dtype):
+            dtype = pa.float64()
+        elif not types.is_boolean(dtype) and name != roles.get("subject"):
+            raise CovariateError(
+                f"column {name!r} must hold numbers, booleans or labels; got {dtype}. Turn dates into "
+                "numbers, such as days since a common origin, turn event labels into codes: "
+                "codes={...}, or leave the column out: drop=[...]."
+            )
+        block_types[name] = dtype
+    return pa.schema(list(block_types.items()))
+
+
+def _is_text(dtype: Any) -> bool:
+    types = _arrow("types")
+    is_string = types.is_string(dtype) or types.is_large_string(dtype)
+    return bool(is_string or types.is_dictionary(dtype))
+
+
+def _tables(fragment: Any, schema: Any) -> Iterator[Any]:
     """Yield a file as tables with the same number of rows, however its format divides it."""
     pa = _arrow()
-    size = max(1, min(_BLOCK_ROWS, _BLOCK_VALUES // len(columns)))
+    size = max(1, min(_BLOCK_ROWS, _BLOCK_VALUES // len(schema)))
     options = {"batch_size": size, "batch_readahead": 2, "fragment_readahead": 1}
-    batches = iter(
-        _guarded(
-            fragment, lambda: fragment.to_batches(schema=schema, columns=list(columns), **options)
-        )
-    )
-    waiting: list[Any] = []
-    while (batch := _guarded(fragment, lambda: next(batches, None), schema)) is not None:
-        waiting.append(batch)
-        while sum(part.num_rows for part in waiting) >= size:
-            table = pa.Table.from_batches(waiting)
-            yield table.slice(0, size)
-            waiting = [part for part in table.slice(size).to_batches() if part.num_rows]
-    if sum(part.num_rows for part in waiting):
-        yield pa.Table.from_batches(waiting)
+    with _file_errors(_path(fragment), fragment):
+        waiting = None
+        for batch in fragment.to_batches(schema=schema, columns=schema.names, **options):
+            table = pa.Table.from_batches([batch])
+            waiting = table if waiting is None else pa.concat_tables([waiting, table])
+            while waiting.num_rows >= size:
+                yield waiting.slice(0, size)
+                waiting = waiting.slice(size)
+        if waiting is not None and waiting.num_rows:
+            yield waiting
 
 
-def _name(fragment: Any) -> str:
+def _path(fragment: Any) -> str:
     return getattr(fragment, "path", None) or "the table"
 
 
-def _guarded(fragment: Any, read: Callable[[], Any], schema: Any = None) -> Any:
-    """Return what Arrow reads; an error names the file, and the line and the option if a cell does not fit."""
+@contextmanager
+def _file_errors(path: str, fragment: Any = None) -> Iterator[None]:
+    """Name the file in an error of Arrow, and line, column and option if a CSV cell does not fit."""
     try:
-        return read()
+        yield
     except (OSError, _arrow().ArrowException) as error:
         bad_cell = _BAD_CELL.search(str(error))
-        if bad_cell is None:
-            raise _file_error(_name(fragment), error) from None
-        position, line, dtype, cell = bad_cell.groups()
-        name = fragment.physical_schema.names[int(position)]
-        where = f"{_name(fragment)}, line {line}" if line else _name(fragment)
+        if bad_cell is None or fragment is None:
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(
+                f"{path} cannot be read: {reason}. Write it again, if it is damaged or has columns of "
+                "other types than other files. To read a column as labels, use categorical=[...]."
+            ) from None
+        column, line, dtype, cell = bad_cell.groups()
+        name = fragment.physical_schema.names[int(column)]
         raise CovariateError(
-            f"{where}: {cell!r} in column {name!r} does not fit the type {dtype} of the first rows. Correct the cell, "
-            f"name it as missing=[{cell!r}], or read the column as labels: categorical=[{name!r}]."
+            f"{path}{f', line {line}' if line else ''}: {cell!r} in column {name!r} does not fit the "
+            f"type {dtype} of the first rows. Correct the cell, read it as missing: "
+            f"missing=[{cell!r}], or read the column as labels: categorical=[{name!r}]."
         ) from None
 
 
-def _file_error(name: str, error: Exception) -> InputError:
-    reason = " ".join(str(error).split())[:200]
-    return InputError(
-        f"{name} cannot be read: {reason}. Is the file truncated or damaged? Write it again."
-    )
-
-
-# Columns of a block.
-
-
-def _floats(column: Any) -> FloatArray:
-    """Return a column of numbers, NaN if missing."""
-    if _kind(column.type) != "number":
-        example = column[0].as_py()
-        raise CovariateError(
-            f"a column must hold numbers; got {column.type} such as {example!r}. Turn dates into days since a common "
-            "origin, and write numbers as numbers, not as text."
-        )
-    floats: FloatArray = _arrow("compute").cast(column, _arrow().float64(), safe=False).to_numpy()
-    return floats
-
-
-def _labels(column: Any) -> pd.Categorical:
-    """Return a column of labels."""
-    values = column.combine_chunks()
-    if not _arrow("types").is_dictionary(values.type):
-        values = values.dictionary_encode()
-    codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    levels = values.dictionary.to_pandas()
-    if levels.is_unique and not levels.isna().any():
-        return pd.Categorical.from_codes(codes, categories=levels)
-    return pd.Categorical(values.to_pandas())
-
-
-def _event_codes(column: Any, codes: Mapping[str, int] | None, name: str) -> FloatArray:
-    """Return the event codes, NaN if missing."""
-    if codes is None:
-        if _kind(column.type) != "number":
-            raise TargetError(
-                f"the event column {name!r} must hold whole numbers (0 censored, 1..M) or booleans; got {column.type} "
-                f"such as {column[0].as_py()!r}. Give the code of each label: codes={{...}}."
-            )
-        return _floats(column)
-    labels = _labels(column)
-    texts = [
-        f"{level:g}" if isinstance(level, float) else str(level).strip()
-        for level in labels.categories
-    ]
-    unknown = sorted(set(texts) - set(codes))
+def _event_codes(labels: pd.Series[Any], codes: Mapping[str, int]) -> FloatArray:
+    """Return the event codes of labels, NaN if missing."""
+    unknown = sorted(set(labels.cat.categories) - set(codes))
     if unknown:
         raise TargetError(
-            f"the event column {name!r} has labels without a code: {unknown[:5]}; codes has {[*codes]}."
+            f"the event column {labels.name!r} has labels without a code: {unknown[:5]}; codes has "
+            f"{[*codes]}."
         )
-    return np.array([*(codes[text] for text in texts), np.nan], dtype=np.float64)[labels.codes]
+    return labels.map(codes).to_numpy(dtype=np.float64)
 
 
-def _subjects(column: Any) -> IntArray:
-    """Return the code of each row's subject."""
-    if _kind(column.type) != "label":
-        return subject_codes(column.to_numpy())
-    labels = _labels(column)
-    if (labels.codes < 0).any():
-        return subject_codes(np.asarray(labels, dtype=object))  # refuses the row
-    return subject_codes(labels.categories.to_numpy(dtype=object))[labels.codes]
+# The matrix of a fit.
 
 
-def join_blocks(blocks: Sequence[RowBlock]) -> RowBlock:
-    """Return blocks as one."""
-    target = blocks[0].outcome
-    names = ("event", "time", "entry", "upper", "subject")
-    arrays = {name: [getattr(block.outcome, name) for block in blocks] for name in names}
-    columns: dict[str, Any] = {
-        name: None if values[0] is None else np.concatenate(values)
-        for name, values in arrays.items()
-    }
-    frame = pd.DataFrame(
-        {
-            name: pd.api.types.union_categoricals([block.frame[name].array for block in blocks])
-            if isinstance(blocks[0].frame[name].dtype, pd.CategoricalDtype)
-            else np.concatenate([block.frame[name].to_numpy() for block in blocks])
-            for name in blocks[0].frame.columns
-        }
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """What the first pass of a fit learns: statistics of all rows, and a sample of the rows."""
+
+    statistics: RunningStatistics
+    n_rows: int
+    mean_weight: float
+    n_train: int  # rows that carry information: not censored at time 0
+    n_held_out: int
+    held_out_share: float
+    frame: pd.DataFrame  # the sample, and the first and last events of every type
+    target: Target
+    weight: FloatArray
+
+
+def scan_table(source: TableSource, validation_fraction: float, max_levels: int, seed: int) -> Scan:
+    """Read a table once.
+
+    Parameters
+    ----------
+    source : TableSource
+        The table, with an outcome.
+    validation_fraction : float
+        The share of the rows, or of the subjects, to hold out; less if that would be more than
+        262,144 rows.
+    max_levels : int
+        The maximum number of levels of a column.
+    seed : int
+        Seed of the sample and of the held-out rows.
+
+    Returns
+    -------
+    Scan
+
+    """
+    file_rows, n_columns = max(source.n_rows, 1), len(source.columns)
+    held_out_share = min(validation_fraction, _HELD_OUT_ROWS / file_rows)
+    sample_share = min(_SAMPLE_ROWS, _SAMPLE_VALUES // n_columns) / file_rows
+    statistics = RunningStatistics(source.columns, source.labels, max_levels)
+    n_rows, n_train, n_held_out, total_weight = 0, 0, 0, 0.0
+    samples: list[RowBlock] = []
+    extremes: list[RowBlock] = []
+    for block in source.read():
+        statistics.add(block.frame)
+        is_sampled = block.is_chosen(sample_share, seed + _SAMPLE_SEED)
+        samples.append(block.take(is_sampled))
+        extremes.append(_extremes(block.take(~is_sampled)))
+        n_rows, total_weight = n_rows + len(block.row), total_weight + block.weight.sum()
+        is_held_out = block.is_chosen(held_out_share, seed)[_is_informative(block.outcome)]
+        n_held_out += int(is_held_out.sum())
+        n_train += int((~is_held_out).sum())
+    if not n_rows:
+        raise InputError(
+            "the source has no rows of positive weight with an outcome; expected some. Check the columns."
+        )
+    sample, extreme = RowBlock.join(samples), _extremes(RowBlock.join(extremes))
+    target = _with_paths(sample) if source.paths else sample.outcome
+    return Scan(
+        statistics,
+        n_rows,
+        total_weight / n_rows,
+        n_train,
+        n_held_out,
+        held_out_share,
+        pd.concat([sample.frame, extreme.frame], ignore_index=True),
+        target.followed_by(extreme.outcome) if len(extreme.row) else target,
+        np.concatenate([sample.weight, extreme.weight]),
     )
-    row, weight = (
-        np.concatenate([getattr(block, name) for block in blocks]) for name in ("row", "weight")
-    )
-    return RowBlock(row, frame, replace(target, **columns), weight)
+
+
+def _is_informative(target: Target) -> BoolArray:
+    """Return which rows are not censored at time 0."""
+    return (target.time > 0) | (target.event > 0)
+
+
+def _extremes(block: RowBlock) -> RowBlock:
+    """Return the first and last rows of every event code, and a row of every kind of censoring."""
+    target = block.outcome
+    end = np.fmax(target.time, target.upper)
+    is_exact = (target.time > 0) & ~target.interval
+    rows: list[int] = []
+    for code in np.unique(target.event):
+        code_rows = np.flatnonzero(target.event == code)
+        rows.append(code_rows[end[code_rows].argmax()])
+        exact_rows = code_rows[is_exact[code_rows]]
+        rows += exact_rows[np.argsort(target.time[exact_rows])][:1].tolist()
+    for is_kind in (target.interval, target.truncated, (target.time == 0) & (target.event > 0)):
+        rows += np.flatnonzero(is_kind)[:1].tolist()
+    return block.take(np.unique(np.array(rows, dtype=np.intp)))
+
+
+def _with_paths(block: RowBlock) -> Target:
+    """Return the target with the rows of a subject as a path; refuse rows that are not consecutive."""
+    target = block.outcome
+    if target.subject is None or not target.truncated.any():
+        return target
+    path, n_paths = first_appearance(target.subject)
+    if n_paths == len(path):
+        return target
+    entry = checked_starts(path, None, target.entry, target.time, target.event, block.row + 1)
+    return replace(target, entry=entry, path=path)
+
+
+@contextmanager
+def mapped_arrays(
+    source: TableSource, scan: Scan, encode: Encoder, seed: int, key: str, folder: Path | None
+) -> Iterator[Path]:
+    """Encode all rows that a fit uses and yield the folder of their arrays, for ``open_arrays``.
+
+    In each array the training rows come first, in random order, then the held-out rows. The folder
+    is deleted at the end, unless it is in the cache of the source.
+
+    Parameters
+    ----------
+    source : TableSource
+        The table.
+    scan : Scan
+        What the first pass learned.
+    encode : callable
+        Returns the arrays of a block, one row per row.
+    seed : int
+        Seed of the held-out rows and of the order of rows.
+    key : str
+        A hash of everything that the arrays depend on.
+    folder : Path or None
+        Where the arrays lie if the source has no cache; None: a temporary folder.
+
+    Yields
+    ------
+    Path
+        The folder.
+
+    """
+    with ExitStack() as stack:
+        parent = source.cache or folder
+        if parent is None:
+            parent = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lifemix-")))
+        destination = parent / f"lifemix-{key[:32] if source.cache else 'matrix'}"
+        if not source.cache:
+            stack.callback(shutil.rmtree, destination, ignore_errors=True)
+        with folder_lock(parent, "matrix"):
+            if not source.cache or not destination.exists():
+                unfinished = destination.with_suffix(".unfinished")
+                stack.callback(shutil.rmtree, unfinished, ignore_errors=True)
+                for path in (destination, unfinished):  # of a process that was killed
+                    shutil.rmtree(path, ignore_errors=True)
+                unfinished.mkdir(parents=True)
+                _write_arrays(source, scan, encode, seed, unfinished)
+                unfinished.rename(destination)
+        yield destination
+
+
+def open_arrays(folder: Path) -> dict[str, NDArray[Any]]:
+    """Map the arrays of a folder into memory; changes to them do not reach the files.
+
+    Parameters
+    ----------
+    folder : Path
+        What ``mapped_arrays`` yielded.
+
+    Returns
+    -------
+    dict of arrays
+
+    """
+    return {path.stem: np.load(path, mmap_mode="c") for path in sorted(folder.glob("*.npy"))}
+
+
+def _write_arrays(
+    source: TableSource, scan: Scan, encode: Encoder, seed: int, folder: Path
+) -> None:
+    """Write the arrays: rows go to random buckets, and each bucket is then shuffled in memory."""
+    rng = np.random.default_rng([seed, len(source.columns)])
+    arrays: dict[str, NDArray[Any]] = {}
+    n_rows, n_written, held_out_row = scan.n_train + scan.n_held_out, 0, scan.n_train
+    edges = next_row = bucket_of_row = np.empty(0, dtype=np.int64)
+    for block in source.read():
+        block = block.take(_is_informative(block.outcome))
+        encoded = encode(block) if len(block.row) else {}
+        if encoded and not arrays:
+            row_bytes = sum(values.nbytes for values in encoded.values()) // len(block.row)
+            _check_free_space(folder, n_rows * row_bytes, n_rows)
+            n_buckets = min(2**16 - 1, -(-scan.n_train * row_bytes // _BUCKET_BYTES))
+            edges = np.linspace(0, scan.n_train, max(1, n_buckets) + 1).astype(np.int64)
+            next_row = edges[:-1].copy()
+            buckets = np.arange(len(next_row), dtype=np.uint16)
+            bucket_of_row = rng.permutation(np.repeat(buckets, np.diff(edges)))
+            for name, values in encoded.items():
+                path, shape = folder / f"{name}.npy", (n_rows, *values.shape[1:])
+                arrays[name] = np.lib.format.open_memmap(path, "w+", values.dtype, shape)
+        is_held_out = block.is_chosen(scan.held_out_share, seed)
+        held_out, train = np.flatnonzero(is_held_out), np.flatnonzero(~is_held_out)
+        bucket = bucket_of_row[n_written : n_written + len(train)]
+        counts = np.bincount(bucket, minlength=len(next_row))
+        # The target rows of a bucket are consecutive.
+        train = train[np.argsort(bucket, kind="stable")]
+        rank = np.arange(len(train)) - np.repeat(counts.cumsum() - counts, counts)
+        target_row = np.repeat(next_row, counts) + rank
+        for name, values in encoded.items():
+            arrays[name][held_out_row : held_out_row + len(held_out)] = values[held_out]
+            arrays[name][target_row] = values[train]
+        next_row, n_written = next_row + counts, n_written + len(train)
+        held_out_row += len(held_out)
+    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        order = rng.permutation(stop - start)
+        for array in arrays.values():
+            array[start:stop] = array[start:stop][order]
+
+
+def _check_free_space(folder: Path, n_bytes: int, n_rows: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if n_bytes > free:
+        raise InputError(
+            f"the encoded matrix of {n_rows:,} rows needs {n_bytes / 1e9:.1f} GB in {folder.parent}; there "
+            f"are {free / 1e9:.1f} GB. Name a folder with more space: TableSource(..., cache=...)."
+        )
 
 
 # Predictions and quality.
@@ -700,81 +789,59 @@ def write_predictions(
     1904
 
     """
-    checked_times, n_rows = check_times(times, warn_unsorted=True), 0
-    with _table_writer(Path(path)) as write:
+    path, times, writer, n_rows = Path(path), check_times(times, warn_unsorted=True), None, 0
+    if not path.name.lower().endswith(_WRITTEN):
+        raise SettingError(
+            f"the file's name must end in {', '.join(_WRITTEN)}; got {path.name!r}. Rename it."
+        )
+    with atomic_write(path) as partial, ExitStack() as stack:
         for block in source.read():
-            predictions = _predictions(model, block.frame, checked_times, list(quantiles))
-            write(pd.DataFrame({"row": block.row + 1} | predictions))
+            columns = {"row": block.row + 1} | _predictions(model, block.frame, times, quantiles)
+            table = _arrow().table(columns)
+            writer = writer or _open_writer(stack, path.name.lower(), partial, table.schema)
+            writer.write_table(table)
             n_rows += len(block.row)
+        if writer is None:
+            raise InputError("the source has no rows to predict; expected some.")
     return n_rows
 
 
 def _predictions(
-    model: Any, X: TableLike, times: FloatArray, quantiles: list[float]
+    model: Any, X: pd.DataFrame, times: FloatArray, quantiles: Sequence[float]
 ) -> dict[str, FloatArray]:
-    """Return the columns of the predictions of some rows."""
-    distribution = model.predict_distribution(X) if hasattr(model, "predict_distribution") else None
-    survival = (
-        model.predict_survival_function(X, times)
-        if distribution is None
-        else distribution.survival(times)
-    )
-    columns = {f"survival_{time:.10g}": survival[:, i] for i, time in enumerate(times)}
+    """Return the columns of the predictions of a block."""
+    curves = {"survival": model.predict_survival_function(X, times)}
     if model.n_events_ > 1:
-        if distribution is None:
-            incidences = model.predict_cumulative_incidences(X, times)
-        else:
-            incidences = distribution.cumulative_incidences(times)
-        for event, incidence in enumerate(incidences, 1):
-            columns |= {
-                f"incidence_{event}_{time:.10g}": incidence[:, i] for i, time in enumerate(times)
-            }
-    if distribution is not None:
-        columns["median"] = distribution.median()
-        if quantiles:
-            values = distribution.quantile(quantiles)
-            columns |= {f"quantile_{q:g}": values[:, i] for i, q in enumerate(quantiles)}
+        incidences = model.predict_cumulative_incidences(X, times)
+        curves |= {f"incidence_{event}": curve for event, curve in enumerate(incidences, 1)}
+    columns = {
+        f"{name}_{time:.10g}": curve[:, i]
+        for name, curve in curves.items()
+        for i, time in enumerate(times)
+    }
+    if hasattr(model, "predict_distribution"):
+        names = ["median", *(f"quantile_{level:g}" for level in quantiles)]
+        values = model.predict_distribution(X).quantile([0.5, *quantiles])
+        columns |= dict(zip(names, values.T, strict=True))
     return columns
 
 
-@contextmanager
-def _table_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Yield a function that appends a block to a table; the file appears when all blocks are written."""
-    name = path.name.lower()
-    if not name.endswith(_WRITTEN):
-        raise SettingError(
-            f"the file's name must end in {', '.join(_WRITTEN)}; got {path.name!r}. Rename it."
-        )
-    with atomic_write(path) as unfinished:
-        if name.endswith((".parquet", ".pq")):
-            writer: Any = None
-
-            def write(block: pd.DataFrame) -> None:
-                nonlocal writer
-                table = _arrow().Table.from_pandas(block, preserve_index=False)
-                writer = writer or _arrow("parquet").ParquetWriter(str(unfinished), table.schema)
-                writer.write_table(table)
-
-            try:
-                yield write
-            finally:
-                if writer is not None:
-                    writer.close()
-            return
-        separator = "\t" if ".tsv" in name else ","
-        with (
-            gzip.open(unfinished, "wb") if name.endswith(".gz") else open(unfinished, "wb") as file
-        ):
-            yield lambda block: block.to_csv(
-                file, sep=separator, index=False, header=file.tell() == 0, lineterminator="\n"
-            )
+def _open_writer(stack: ExitStack, name: str, path: Path, schema: Any) -> Any:
+    """Return a pyarrow writer of a Parquet or CSV file, closed with the stack."""
+    if name.endswith((".parquet", ".pq")):
+        return stack.enter_context(_arrow("parquet").ParquetWriter(str(path), schema))
+    compression = "gzip" if name.endswith(".gz") else None
+    sink = stack.enter_context(_arrow().output_stream(str(path), compression=compression))
+    csv = _arrow("csv")
+    options = csv.WriteOptions(delimiter="\t" if ".tsv" in name else ",")
+    return stack.enter_context(csv.CSVWriter(sink, schema, write_options=options))
 
 
 def evaluate(
     model: Any,
     source: TableSource,
     horizons: ArrayLike | None = None,
-    sample: int = _EVALUATED_ROWS,
+    sample: int = 50_000,
     random_state: int = 0,
 ) -> pd.DataFrame:
     """Evaluate a model on a source: the log-likelihood of all rows, other metrics on a random sample of them.
@@ -814,22 +881,25 @@ def evaluate(
     ['concordance', 'brier', 'auc']
 
     """
-    share = min(1.0, sample / max(source.n_rows, 1))
-    blocks, total, total_weight = [], 0.0, 0.0
+    share = sample / max(source.n_rows, 1)
+    samples, total, total_weight = [], 0.0, 0.0
     for block in source.read():
         if hasattr(model, "log_likelihood"):
             total += model.log_likelihood(block.frame, block.outcome, block.weight)
             total_weight += block.weight.sum()
-        blocks.append(block.take(block.is_chosen(share, random_state + SAMPLE_SEED)))
-    if not blocks or not sum(len(block.row) for block in blocks):
+        samples.append(block.take(block.is_chosen(share, random_state + _SAMPLE_SEED)))
+    if not sum(len(block.row) for block in samples):
         raise InputError(
             "the source has no rows with an outcome; expected some. Check the columns."
         )
-    lines = [("log_likelihood", np.nan, np.nan, total / total_weight)] if total_weight else []
-    likelihood = pd.DataFrame(lines, columns=["metric", "event", "horizon", "value"])
-    sampled = join_blocks(blocks)
-    if sampled.outcome.interval.any() or sampled.outcome.truncated.any():
-        return likelihood
-    chosen = default_horizons(model.training_target_) if horizons is None else horizons
-    metrics = evaluate_table(model, model.training_target_, sampled.frame, sampled.outcome, chosen)
-    return pd.concat([likelihood, metrics], ignore_index=True) if lines else metrics
+    tables = []
+    if total_weight:
+        columns = ["metric", "event", "horizon", "value"]
+        values = ["log_likelihood", np.nan, np.nan, total / total_weight]
+        tables.append(pd.DataFrame([values], columns=columns))
+    rows = RowBlock.join(samples)
+    if not (rows.outcome.interval.any() or rows.outcome.truncated.any()):
+        train = model.training_target_
+        horizons = default_horizons(train) if horizons is None else horizons
+        tables.append(evaluate_rows(model, train, rows.frame, rows.outcome, horizons))
+    return pd.concat(tables, ignore_index=True)

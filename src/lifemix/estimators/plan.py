@@ -24,12 +24,11 @@ from ..checks import warn_user
 from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError
 from ..likelihood import Observations
-from ..mapped_matrix import mapped_arrays, open_arrays, scan_table
 from ..network import Architecture
 from ..preprocessing import TableLike, TabularPreprocessor, apply_preprocessor, learn_preprocessor
 from ..primitives.choice import choose_families, components_per_event
 from ..splits import train_validation_split
-from ..streaming import RowBlock, TableSource
+from ..streaming import RowBlock, TableSource, mapped_arrays, open_arrays, scan_table
 from ..target import Target, TargetLike
 from ..training import Data, Job, Ranks, TrainConfig, warm_start
 from .automatic import resolved, used
