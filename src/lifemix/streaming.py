@@ -161,8 +161,8 @@ class TableSource:
         A column that identifies subjects; their rows are held out together.
     paths : bool, default True
         With ``entry`` and ``subject``, as in ``make_target``: whether the rows of a subject are consecutive intervals.
-        A fit checks all rows of a sample of the subjects (all subjects if the table has at most 131,072 rows), and
-        overlaps among rows that are read together.
+        A fit checks all rows of a sample of the subjects (all subjects if the table has at most
+        131,072 rows).
     columns : sequence of str, optional
         The covariates; by default all other columns.
     drop : sequence of str, default ()
