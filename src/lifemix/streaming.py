@@ -519,7 +519,8 @@ def _event_codes(labels: pd.Series[Any], codes: Mapping[str, int]) -> FloatArray
             f"the event column {labels.name!r} has labels without a code: {unknown[:5]}; codes has "
             f"{[*codes]}."
         )
-    return labels.map(codes).to_numpy(dtype=np.float64)
+    event_codes: FloatArray = np.asarray(labels.map(codes), dtype=np.float64)
+    return event_codes
 
 
 # The matrix of a fit.
