@@ -8,7 +8,8 @@ import pytest
 from commands import COLUMNS, QUICK, make_table
 from lifemix import load
 from lifemix.cli.settings_search import candidates
-from lifemix.preprocessing import reading
+from lifemix.preprocessing import tabular
+from lifemix.preprocessing.columns import read_column
 from lifemix.report import check_table
 
 
@@ -209,11 +210,11 @@ def test_columns_are_offered_where_none_are_named(data, refused, tmp_path, write
 def test_one_fit_reads_each_column_once(run, write, frame, monkeypatch):
     read = Counter()
 
-    def counted(function):
-        return lambda column, values: read.update([column]) or function(column, values)
+    def counted(column, values):
+        read.update([column])
+        return read_column(column, values)
 
-    for name in ("to_floats", "_factorize"):
-        monkeypatch.setattr(reading, name, counted(getattr(reading, name)))
+    monkeypatch.setattr(tabular, "read_column", counted)
     path = write(frame.assign(ward=np.arange(200) % 4 + 1))
     quick = [
         "--members",
@@ -264,10 +265,14 @@ def test_the_model_is_saved_before_it_is_measured(place, run, write, frame, monk
 
 
 def test_a_column_of_huge_numbers_is_fitted_and_measured(run, write, frame):
-    outcome = fit(
-        run, write(frame.assign(huge=np.random.default_rng(0).standard_normal(200) * 1e160))
+    fit(run, write(frame.assign(huge=np.random.default_rng(0).standard_normal(200) * 1e150)))
+
+
+def test_a_column_whose_squares_overflow_is_refused(refused, write, frame, tmp_path):
+    path = write(frame.assign(huge=np.random.default_rng(0).standard_normal(200) * 1e160))
+    assert "'huge' has numbers up to" in refused(
+        "fit", path, *COLUMNS, *QUICK, "-o", tmp_path / "m.safetensors"
     )
-    assert "Error" not in outcome.err
 
 
 def test_a_column_with_half_as_many_levels_as_rows_is_fitted(run, write):

@@ -78,7 +78,7 @@ def test_empty_columns_and_too_many_levels(table):
     with pytest.raises(CovariateError, match=r"'site' may have at most max_levels=2 levels; got 3"):
         statistics_of(X, 3, max_levels=2)
     with pytest.raises(
-        SettingError, match=r"fill_values are for columns of numbers; got one for 'site'"
+        SettingError, match=r"fill_values are for columns of numbers; got 1.0 for 'site'"
     ):
         fitted(TabularPreprocessor(fill_values={"site": 1.0}), X, 3)
 

@@ -15,7 +15,7 @@ from ..checks import as_pandas, check_same_rows, check_weight
 from ..errors import InputError, SettingError
 from ..metrics.predictions import take_rows
 from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor, shape_of
-from ..preprocessing.identifiers import refuse_outcome_columns
+from ..preprocessing.tabular import refuse_outcome_columns
 from ..survival_model import SurvivalModel
 from ..target import Target, TargetLike, as_target
 from ._checks import check_target, leave_zero, refuse_paths

@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .._types import IndexArray
 from ..errors import CovariateError
-from ..preprocessing.identifiers import identifier_kind
-from ..preprocessing.reading import ColumnData, TableData
+from ..preprocessing import TableData
+from ..preprocessing.columns import ColumnData, identifier_kind
 from .outcome import holds_dates
 from .read_table import looks_like_numbers
 from .table_options import TableOptions
@@ -43,7 +44,7 @@ class ColumnFacts:
 
 def describe_columns(table: TableData, options: TableOptions) -> list[ColumnFacts]:
     """Describe every covariate."""
-    return [_describe(column, options) for column in table.data]
+    return [_describe(name, table, options) for name in table.columns]
 
 
 def refuse_problems(facts: list[ColumnFacts]) -> None:
@@ -66,13 +67,13 @@ def drop_option(name: str) -> str:
     return f"--drop '{name}'" if " " in name else f"--drop {name}"
 
 
-def _describe(column: ColumnData, options: TableOptions) -> ColumnFacts:
-    name = column.name
-    missing = float(column.missing.mean())
+def _describe(name: str, table: TableData, options: TableOptions) -> ColumnFacts:
+    values = table.frame[name]
+    missing = float(values.isna().mean())
     if missing == 1:
         return ColumnFacts(name, "empty", missing, "", "left out: no values", False)
-    if holds_dates(column.values):
-        example = str(column.values.dropna().iloc[0])
+    if holds_dates(values):
+        example = str(values.dropna().iloc[0])
         problem = f"column {name!r} holds dates such as {example!r}"
         if options.origin is None:
             problem += "; to use them as years before a start, add --origin with a column of dates or one date"
@@ -81,8 +82,9 @@ def _describe(column: ColumnData, options: TableOptions) -> ColumnFacts:
                 f", some of them after the origin {options.origin!r}, where the outcome lies "
                 f"(--keep {name} uses it)"
             )
-        return ColumnFacts(name, "dates", missing, _examples(column), "", False, problem)
+        return ColumnFacts(name, "dates", missing, _examples(values), "", False, problem)
     try:
+        column = table.column(name)
         problem = (
             ""
             if column.kind == "numeric" or name in options.categorical
@@ -93,7 +95,7 @@ def _describe(column: ColumnData, options: TableOptions) -> ColumnFacts:
         )
     except CovariateError as error:
         return ColumnFacts(
-            name, "unusable", missing, _examples(column), "", False, str(error).rstrip(".")
+            name, "unusable", missing, _examples(values), "", False, str(error).rstrip(".")
         )
     if identifier is not None:
         return identifier
@@ -119,12 +121,12 @@ def _describe_identifier(column: ColumnData, missing: float) -> ColumnFacts | No
         why = "they count the rows"
     keep = f"--keep '{name}'" if " " in name else f"--keep {name}"
     return ColumnFacts(
-        name, kind, missing, _examples(column), f"left out: {why} ({keep} to use)", False
+        name, kind, missing, _examples(column.values), f"left out: {why} ({keep} to use)", False
     )
 
 
 def _describe_numbers(column: ColumnData, missing: float) -> ColumnFacts:
-    name, seen = column.name, column.seen
+    name, seen = column.name, column.observed
     low, high = seen.min(), seen.max()
     if low == high:
         return ColumnFacts(name, "constant", missing, f"{low:g}", "left out: one value", False)
@@ -156,7 +158,8 @@ def _filled(missing: float, by: str) -> str:
 
 
 def _level_counts(column: ColumnData) -> IndexArray:
-    codes = column.coded[0]
+    codes = column.as_labels().codes
+    assert codes is not None
     return np.bincount(codes[codes >= 0], minlength=len(column.levels))
 
 
@@ -179,5 +182,5 @@ def numbers_as_text(column: ColumnData) -> str:
     )
 
 
-def _examples(column: ColumnData) -> str:
-    return ", ".join(str(value)[:20] for value in column.values.dropna().iloc[:_SHOWN]) + ", ..."
+def _examples(values: pd.Series[Any]) -> str:
+    return ", ".join(str(value)[:20] for value in values.dropna().iloc[:_SHOWN]) + ", ..."

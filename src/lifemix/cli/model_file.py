@@ -15,7 +15,7 @@ from rich.markup import escape
 from ..errors import CovariateError, InputError, SettingError
 from ..estimators import DeepSurvivalMachines
 from ..persistence import load
-from ..preprocessing.reading import TableData
+from ..preprocessing import TableData
 from ..splits import default_horizons
 from ..target import as_target, event_names
 from .outcome import EventCodes, dates_to_years, read_target

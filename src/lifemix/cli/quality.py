@@ -19,7 +19,7 @@ from ..metrics import (
     predicted_risks,
     registered_measures,
 )
-from ..preprocessing.reading import TableData
+from ..preprocessing import TableData
 from ..target import Target, as_target
 from .landmarks import add_landmark_measures
 from .output import Screen, at_times, shown_number

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..estimators import DeepSurvivalMachines, FleetSearchCV
-from ..preprocessing.reading import TableData
+from ..preprocessing import TableData
 from ..splits import EventStratifiedKFold, train_validation_split
 
 __all__ = ["SEARCH_ROWS", "batch_size", "candidates", "choose_settings", "ensemble_size"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rich.markup import escape
 
 from ..errors import CovariateError, InputError, SettingError
-from ..preprocessing.reading import TableData
+from ..preprocessing import TableData
 from ..target import Target, as_target
 from .covariates import ColumnFacts, describe_columns, refuse_problems
 from .outcome import EventCodes, dates_to_years, holds_dates, read_target

@@ -15,7 +15,7 @@ from ..checks import check_same_rows, check_weight, warn_user
 from ..errors import CovariateError, InputError, SettingError, TargetError
 from ..histories import as_input
 from ..preprocessing import TableLike, shape_of
-from ..preprocessing.identifiers import refuse_outcome_columns
+from ..preprocessing.tabular import refuse_outcome_columns
 from ..target import (
     Target,
     TargetLike,

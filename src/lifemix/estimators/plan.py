@@ -383,9 +383,7 @@ def member_seeds(root: int, n_members: int) -> list[int]:
 
 def _inputs(preprocessor: Any, X: Any) -> Float32Array:
     """Return the inputs of the network, one row after the other in memory."""
-    return single_precision(
-        apply_preprocessor(preprocessor, X, columns_required=False, single=True)
-    ).numpy()
+    return single_precision(apply_preprocessor(preprocessor, X, columns_required=False)).numpy()
 
 
 def _jobs(

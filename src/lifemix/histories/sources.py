@@ -98,7 +98,7 @@ def _as_source(name: str, part: Any) -> Any:
     part = as_pandas(part)
     if isinstance(part, (Histories, ArrayRows, pd.DataFrame)):
         return part
-    if hasattr(part, "data") and hasattr(part, "frame"):  # a TableData
+    if hasattr(part, "column") and hasattr(part, "frame"):  # a TableData
         return part
     array = np.asarray(part)
     if array.ndim < 2:

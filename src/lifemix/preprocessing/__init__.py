@@ -1,14 +1,20 @@
-"""From tables to numbers: reading, imputation, encoding and scaling, with statistics of the training rows only."""
+"""From tables to numbers: imputation, encoding and scaling, learned from the training rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from ..start_stop import start_stop
-from .choice import Passthrough, apply_preprocessor, learn_preprocessor, shape_of
-from .reading import TableData, TableLike
 from .sequences import SequencePreprocessor
-from .tabular import TabularPreprocessor
+from .tabular import (
+    Passthrough,
+    TableData,
+    TableLike,
+    TabularPreprocessor,
+    apply_preprocessor,
+    learn_preprocessor,
+    shape_of,
+)
 
 __all__ = [
     "SUPPORT_NORMAL_VALUES",
@@ -32,4 +38,5 @@ SUPPORT_NORMAL_VALUES: Mapping[str, float] = {
     "wblc": 9.0,
     "urine": 2502.0,
 }
-"""The values by which the paper (appendix on missing data) imputes these seven measurements of SUPPORT."""
+"""The values by which the paper (appendix on missing data) imputes these seven measurements of
+SUPPORT."""

@@ -1,55 +1,366 @@
-"""The transformer from a table with categories and missing values to a matrix of numbers."""
+"""From a table with categories and missing values to a matrix of numbers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
-from ..checks import warn_user
+from ..checks import as_array, as_pandas, refuse_masked, warn_user
 from ..errors import CovariateError, SettingError
+from ..histories import ArrayRows, Histories, InputLike, Sources, as_input
 from ..registry import register_model
-from .columns import Column
-from .encoding import Encoding
-from .few_rows import array_of_few
-from .frames import as_table, match_columns
-from .learning import learn_columns
-from .reading import TableData, TableLike
+from ..target import Target
+from .columns import Column, ColumnData, ColumnOptions, is_plain, learn_column, read_column
 
-__all__ = ["TabularPreprocessor"]
+__all__ = [
+    "Passthrough",
+    "TableData",
+    "TableLike",
+    "TabularPreprocessor",
+    "apply_preprocessor",
+    "as_table",
+    "learn_preprocessor",
+    "match_columns",
+    "refuse_outcome_columns",
+    "shape_of",
+]
 
-_NUMBERS = ("scaled", "piecewise")
+_ROWS_AT_ONCE = 2**12  # a block of rows that fits into the cache of a processor
+
+
+class TableData:
+    """A table that reads each of its columns once, also for several fits and checks.
+
+    Every estimator, measure and check takes it in place of a DataFrame; ``table.iloc[rows]`` and
+    ``table[names]`` are tables that share what was read.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table; its column names must differ from each other.
+    named : bool, default True
+        Whether the names were given, or made up for an array.
+
+    Attributes
+    ----------
+    data : tuple
+        One object per column with ``name``, ``kind``, ``numbers`` or ``codes`` and ``levels``,
+        ``missing``, ``distinct``, ``is_whole``.
+    frame : DataFrame
+        The table as it was given.
+    columns : list of str
+        The names of the columns.
+    shape : tuple of int
+        The number of rows and columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lifemix.preprocessing import TableData
+    >>> table = TableData(pd.DataFrame({"age": [61, 48, None], "sex": ["f", "m", "f"]}))
+    >>> [(column.name, column.kind, column.distinct) for column in table.data]
+    [('age', 'numeric', 2), ('sex', 'categorical', 2)]
+    >>> table.iloc[[0, 2]].data[1].levels
+    ('f',)
+
+    """
+
+    def __init__(self, frame: pd.DataFrame, named: bool = True) -> None:
+        names = [str(name) for name in frame.columns]
+        if len(set(names)) < len(names):
+            repeated = [name for name, count in Counter(names).items() if count > 1]
+            raise CovariateError(
+                f"columns must have different names; got {repeated} more than once. Rename them."
+            )
+        self.frame = frame if names == frame.columns.tolist() else frame.set_axis(names, axis=1)
+        self.named, self.columns, self.shape = named, names, frame.shape
+        self._data: dict[str, ColumnData] = {}
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def data(self) -> tuple[ColumnData, ...]:
+        """The columns."""
+        return tuple(self.column(name) for name in self.columns)
+
+    def column(self, name: str) -> ColumnData:
+        """Return a column, which is read when it is first asked for.
+
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+
+        Returns
+        -------
+        ColumnData
+
+        """
+        if name not in self._data:
+            self._data[name] = read_column(name, self.frame[name])
+        return self._data[name]
+
+    def __getitem__(self, names: list[str]) -> TableData:
+        table = TableData(self.frame[names], self.named)
+        table._data = {name: self._data[name] for name in names if name in self._data}
+        return table
+
+    def take(self, rows: Any, axis: int = 0) -> TableData:
+        """Return some rows.
+
+        Parameters
+        ----------
+        rows : slice, row numbers or mask
+            Which rows.
+        axis : int, default 0
+            Only rows can be taken; scikit-learn gives the axis.
+
+        Returns
+        -------
+        TableData
+
+        """
+        if axis != 0:
+            raise NotImplementedError("columns are taken by name: table[names].")
+        table = TableData(self.frame.iloc[rows], self.named)
+        table._data = {column.name: column.take(rows) for column in self.data}
+        return table
+
+    @property
+    def iloc(self) -> _RowIndexer:
+        """Rows by number, as ``table.iloc[rows]``."""
+        return _RowIndexer(self)
+
+
+class _RowIndexer:
+    def __init__(self, table: TableData) -> None:
+        self._table = table
+
+    def __getitem__(self, rows: Any) -> TableData:
+        return self._table.take(rows)
+
+
+TableLike: TypeAlias = TableData | pd.DataFrame | ArrayLike | InputLike | Mapping[str, Any]
+"""What every model takes as covariates."""
+
+
+def as_table(X: Any) -> TableData:
+    """Return ``X`` as a table; the columns of an array are called x0, x1, ..."""
+    if isinstance(X, TableData):
+        return X
+    if isinstance(X, (Histories, Sources, ArrayRows)):
+        raise CovariateError(
+            f"this model takes a table of two dimensions; got {X!r}. Use histories.last(), the "
+            "last visit as a table, or DeepSurvivalMachines(encoder=encoders.Recurrent())."
+        )
+    X = as_pandas(X)
+    if isinstance(X, pd.DataFrame):
+        return TableData(X)
+    refuse_masked(X, "X", CovariateError)
+    array = np.asarray(as_array(X.toarray() if sparse.issparse(X) else X))
+    _check_dimensions(array.shape)
+    names = [f"x{i}" for i in range(array.shape[1])]
+    return TableData(pd.DataFrame(array, columns=names, copy=False), named=False)
+
+
+def _check_dimensions(shape: Sequence[int]) -> None:
+    if len(shape) == 2:
+        return
+    fix = (
+        "Reshape your data: X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one "
+        "row."
+        if len(shape) < 2
+        else "An array of sequences needs a model with an encoder for them, DeepSurvivalMachines("
+        "encoder=encoders.Recurrent()); covariates that change over time may also go into one row "
+        "per interval, which lifemix.preprocessing.start_stop makes."
+    )
+    raise CovariateError(f"X must be a table of two dimensions; got shape {tuple(shape)}. {fix}")
+
+
+def shape_of(X: TableLike) -> tuple[int, int]:
+    """Return the number of rows and columns of a table.
+
+    Parameters
+    ----------
+    X : DataFrame, TableData or array of shape (n, n_features)
+        The table.
+
+    Returns
+    -------
+    tuple of int
+        Rows and columns.
+
+    Raises
+    ------
+    CovariateError
+        If ``X`` does not have two dimensions, or has no row.
+
+    Examples
+    --------
+    >>> from lifemix.preprocessing import shape_of
+    >>> shape_of([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    (3, 2)
+
+    """
+    refuse_masked(X, "X", CovariateError)
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
+    _check_dimensions(shape)
+    if shape[0] == 0:
+        raise CovariateError(
+            "X must have at least one row; got 0. Check how the rows were selected."
+        )
+    return int(shape[0]), int(shape[1])
+
+
+def match_columns(
+    table: TableData, names: list[str], named_in_training: bool, owner: str
+) -> TableData:
+    """Return the columns of training in their order, matched by name if both tables have names."""
+    if table.named and named_in_training:
+        if table.columns == names:
+            return table
+        absent = [name for name in names if name not in table.columns]
+        extra = [name for name in table.columns if name not in names]
+        if absent or extra:
+            problems = [f"missing {absent}"] * bool(absent) + [f"unknown {extra}"] * bool(extra)
+            raise CovariateError(
+                f"X must have the {len(names)} columns of training; {' and '.join(problems)}. Add "
+                "what is missing (NaN where the value is unknown) and leave out the rest."
+            )
+        warn_user("the columns are in another order than in training; taken by name.")
+        return table[names]
+    if table.shape[1] != len(names):
+        raise CovariateError(
+            f"X has {table.shape[1]} features, but {owner} is expecting {len(names)} features as "
+            f"input: {names}."
+        )
+    if table.named != named_in_training:
+        had, has = ("names", "none") if named_in_training else ("no names", "names")
+        warn_user(
+            f"the columns had {had} in training and have {has} now; they are taken in the order "
+            "given."
+        )
+    return table if table.columns == names else TableData(table.frame.set_axis(names, axis=1))
+
+
+def refuse_outcome_columns(X: Any, target: Target) -> None:
+    """Raise ``CovariateError`` if a column equals the time or the event of the target in every row.
+
+    Constant columns, tables of fewer than 20 rows and inputs that are not a dense table are
+    accepted.
+    """
+    is_table = not isinstance(X, (Histories, Sources, ArrayRows)) and not sparse.issparse(X)
+    if len(target) < 20 or not is_table:
+        return
+    outcomes = {"time": target.time, "event": target.event, "event > 0": target.event > 0}
+    frame = as_table(X).frame
+    for name, dtype in frame.dtypes.items():
+        if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf":
+            continue
+        values = frame[name].to_numpy()
+        for field, outcome in outcomes.items():
+            if dtype.kind == "f":
+                outcome = outcome.astype(dtype)
+            is_copy = values[0] == outcome[0] and np.array_equal(values, outcome)
+            if is_copy and (outcome != outcome[0]).any():
+                raise CovariateError(
+                    f"column {name!r} of X equals the {field} of y in all {len(target)} rows, so "
+                    "the model would be given the answer. Drop the column."
+                )
+
+
+@register_model
+class Passthrough:
+    """The preprocessor of ``preprocessor=None``: it only matches the columns.
+
+    The table must hold numbers.
+
+    Parameters
+    ----------
+    names : list of str
+        The columns of the training table.
+    named : bool
+        Whether the training table had names, or was an array.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lifemix.preprocessing import Passthrough
+    >>> fitted = Passthrough(["age", "dose"], named=True)
+    >>> fitted.transform(pd.DataFrame({"age": [61.0], "dose": [0.5]}))
+    array([[61. ,  0.5]])
+
+    """
+
+    def __init__(self, names: list[str], named: bool) -> None:
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"names must be a list of texts; got {names!r:.100}")
+        self.names, self.named = names, named
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the columns.
+
+        Parameters
+        ----------
+        input_features : ignored
+            As scikit-learn's transformers have it.
+
+        Returns
+        -------
+        array of str
+
+        """
+        return np.array(self.names, dtype=object)
+
+    def transform(self, X: TableLike) -> Any:
+        """Return the columns in the order of training.
+
+        Parameters
+        ----------
+        X : DataFrame, TableData or array of shape (n, n_features)
+            A table with the columns of training.
+
+        Returns
+        -------
+        array of shape (n, n_features)
+
+        """
+        return match_columns(as_table(X), self.names, self.named, "the model").frame.to_numpy()
 
 
 @register_model
 class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Impute, encode and scale a table with statistics of the training rows.
 
-    Numbers (booleans are 0 and 1): a missing value becomes ``fill_values[column]`` or else the training mean, then
-    ``(x - mean) / scale`` with mean and standard deviation of the imputed training column. Labels (text, Categorical,
-    or text mixed with numbers and booleans): a missing value becomes the most frequent training level, then one 0/1
-    column per training level, ``column=level``, in sorted order. Values with the same text are one level: 1, 1.0 and
-    ``"1"`` are, True and 1 are not. Dates and other objects are refused.
-    A column with missing values in training adds the indicator ``missing_column``.
-    Columns that are constant in training up to rounding become nothing, and so do those without any value, with a
-    warning.
+    Numbers (booleans are 0 and 1): a missing value becomes ``fill_values[column]`` or else the
+    training mean, then ``(x - mean) / scale`` with mean and standard deviation of the imputed
+    training column. Labels (text, Categorical, or text mixed with numbers and booleans): a missing
+    value becomes the most frequent training level, then one 0/1 column per training level,
+    ``column=level``, in sorted order. Values with the same text are one level: 1, 1.0 and ``"1"``
+    are, True and 1 are not. Dates and other objects are refused. A column with missing values in
+    training adds the indicator ``missing_column``. Columns that are constant in training up to
+    rounding become nothing, and so do those without any value, with a warning.
 
-    In ``transform`` columns are matched by name; a level that training did not have is all zeros, with a warning; a
-    value missing in a column that was complete in training is imputed like any other.
+    In ``transform`` columns are matched by name; a level that training did not have is all zeros,
+    with a warning; a value missing in a column that was complete in training is imputed like any
+    other.
 
     Parameters
     ----------
     fill_values : mapping from column to number, optional
-        Fixed values to impute in columns of numbers, such as ``SUPPORT_NORMAL_VALUES``; the columns of an array are
-        called x0, x1, ...
+        Fixed values to impute in columns of numbers, such as ``SUPPORT_NORMAL_VALUES``; the columns
+        of an array are called x0, x1, ...
     missing_indicators : bool, default True
         Whether to add the columns ``missing_column``.
     scale : bool, default True
@@ -57,9 +368,10 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     max_levels : int, default 1000
         A column with more levels is refused: it is probably an identifier.
     numbers : {"scaled", "piecewise"}, default "scaled"
-        With ``"piecewise"``, columns of numbers with more than two values become how far the value has come through
-        each of at most ``bins`` bins between training quantiles, minus one half [1]_. Networks learn non-linear effects
-        from this more easily, and outliers have no leverage.
+        With ``"piecewise"``, columns of numbers with more than two values become how far the value
+        has come through each of at most ``bins`` bins between training quantiles, minus one half
+        [1]_. Networks learn non-linear effects from this more easily, and outliers have no
+        leverage.
     bins : int, default 8
         The maximum number of bins of a column.
 
@@ -70,11 +382,12 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : array of str
-        Their names, where ``X`` had names.
+        Their names, if ``X`` had names.
 
     References
     ----------
-    .. [1] Gorishniy, Rubachev and Babenko (2022), On embeddings for numerical features in tabular deep learning,
+    .. [1] Gorishniy, Rubachev and Babenko (2022), On embeddings for numerical features in tabular
+    deep learning,
        Advances in Neural Information Processing Systems 35. doi:10.48550/arXiv.2203.05556
 
     Examples
@@ -128,48 +441,74 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         Raises
         ------
         CovariateError
-            Where a column holds neither numbers nor labels, an infinite number, or too many levels.
+            If a column holds neither numbers nor labels, an infinite number, or too many levels.
         SettingError
-            Where an option cannot be used.
+            If an option cannot be used.
 
         """
-        table, named = as_table(X)
-        _check_size(table)
-        fills = self._checked_fills(list(table.columns))
-        rules = (
-            self.scale,
-            self.missing_indicators,
+        table = as_table(X)
+        for size, what in zip(table.shape, ("sample", "feature"), strict=True):
+            if size == 0:
+                raise CovariateError(
+                    f"X has 0 {what}(s) (shape={table.shape}) while a minimum of 1 is required. "
+                    "Add one."
+                )
+        options = self._checked_options(table.columns)
+        columns = [learn_column(table.column(name), options) for name in table.columns]
+        return self._set_learned(columns, table.named)
+
+    def _checked_options(self, names: list[str]) -> ColumnOptions:
+        fills = dict(self.fill_values or {})
+        unknown = [name for name in fills if name not in names]
+        if unknown:
+            raise SettingError(
+                f"fill_values names columns that X does not have: {unknown}; X has {names}. "
+                "Leave them out or correct the names."
+            )
+        infinite = {name: fill for name, fill in fills.items() if not np.isfinite(fill)}
+        if infinite:
+            raise SettingError(f"fill_values must be finite numbers; got {infinite}.")
+        if self.numbers not in ("scaled", "piecewise"):
+            raise SettingError(
+                f"numbers must be one of ['scaled', 'piecewise']; got {self.numbers!r}."
+            )
+        bins: Any = self.bins
+        if isinstance(bins, bool) or not isinstance(bins, Integral) or bins < 2:
+            raise SettingError(f"bins must be a whole number of at least 2; got {bins!r}.")
+        return ColumnOptions(
+            fills,
+            bool(self.missing_indicators),
+            bool(self.scale),
             self.max_levels,
-            _checked_bins(self.numbers, self.bins),
+            int(bins) if self.numbers == "piecewise" else 0,
         )
-        columns = learn_columns(table, fills, *rules)
-        _warn_about_columns_without_effect(columns)
-        self._learn(columns, named)
+
+    def _set_learned(self, columns: Iterable[Column], named: bool) -> TabularPreprocessor:
+        """Store the learned columns; warn about columns without effect."""
+        self.columns_ = tuple(columns)
+        names = [column.name for column in self.columns_]
+        empty = [column.name for column in self.columns_ if column.kind == "empty"]
+        if empty:
+            warn_user(f"all training values are missing in {empty}: no effect.")
+        if not any(column.outputs for column in self.columns_):
+            warn_user(f"no column varies among the training rows, so none is used: {names}.")
+        outputs = Counter(output for column in self.columns_ for output in column.outputs)
+        repeated = [output for output, count in outputs.items() if count > 1]
+        if repeated:
+            raise CovariateError(
+                f"two outputs would be called {repeated}; rename one of the columns they come from."
+            )
+        self.n_features_in_ = len(names)
+        if named:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return self
 
-    def fit_columns(
-        self, learn: Callable[[TabularPreprocessor, int], list[Column]], names: list[str]
-    ) -> TabularPreprocessor:
-        """Take over columns that were learned elsewhere, from a table that is not in memory.
-
-        Parameters
-        ----------
-        learn : callable
-            From this transformer and the most bins of a column, 0 for none, to the learned columns.
-        names : list of str
-            The columns of the table.
-
-        Returns
-        -------
-        TabularPreprocessor
-            Itself.
-
-        """
-        self._checked_fills(names)
-        columns = learn(self, _checked_bins(self.numbers, self.bins))
-        _warn_about_columns_without_effect(columns)
-        self._learn(columns, named=True)
-        return self
+    def _validate(self) -> None:
+        """Check a transformer that was read from a model file."""
+        if not all(isinstance(column, Column) for column in self.columns_):
+            raise ValueError("columns_ must be columns")
 
     def transform(self, X: TableLike) -> FloatArray:
         """Return the table as numbers.
@@ -187,25 +526,48 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         Raises
         ------
         CovariateError
-            Where columns are missing or unknown, or one of numbers now holds labels.
+            If columns are missing or unknown, or one of numbers now holds labels.
 
         """
-        return self._matrix(X)
-
-    def _matrix(self, X: Any, single: bool = False) -> FloatArray:
-        """Return the table as numbers, in single precision where that is asked for."""
         check_is_fitted(self, "columns_")
-        if (
-            not hasattr(self, "feature_names_in_")
-            and (few := array_of_few(self._encoding, X, single)) is not None
-        ):
-            return few
-        table, named = as_table(X)
         names = [column.name for column in self.columns_]
-        table = match_columns(
-            table, named, names, hasattr(self, "feature_names_in_"), type(self).__name__
-        )
-        return self._encoding.matrix(table, single)
+        is_named = hasattr(self, "feature_names_in_")
+        table = match_columns(as_table(X), names, is_named, type(self).__name__)
+        stops = np.cumsum([len(column.outputs) for column in self.columns_]).tolist()
+        starts = [0, *stops[:-1]]
+        matrix = np.zeros((len(table), stops[-1]), order="F")
+        written = self._write_scaled(table.frame, matrix, starts)
+        for index, column in enumerate(self.columns_):
+            if column.outputs and index not in written:
+                out = matrix[:, starts[index] : stops[index]]
+                column.write(table.column(column.name), out)
+        return matrix
+
+    def _write_scaled(
+        self, frame: pd.DataFrame, matrix: FloatArray, starts: Sequence[int]
+    ) -> set[int]:
+        """Write NumPy's numbers that are scaled, all at once; return the indices of their columns."""
+        index = [
+            i
+            for i, (column, dtype) in enumerate(zip(self.columns_, frame.dtypes, strict=True))
+            if column.kind == "numeric" and column.knots is None and is_plain(dtype)
+        ]
+        columns = [self.columns_[i] for i in index]
+        fill, mean, scale = np.array([(c.fill, c.mean, c.scale) for c in columns]).reshape(-1, 3).T
+        has_indicator = np.array([column.indicator for column in columns], dtype=bool)
+        outputs = np.array(starts, dtype=np.intp)[index]
+        numbers = frame if len(index) == len(starts) else frame.iloc[:, index]
+        for start in range(0, len(frame), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            values = numbers.iloc[rows].to_numpy(dtype=np.float64)
+            missing = np.isnan(values)
+            with np.errstate(over="ignore"):
+                scaled = (np.where(missing, fill, values) - mean) / scale
+            if not np.isfinite(scaled).all():
+                return set()  # written one by one, the first such column raises an error
+            matrix[rows, outputs] = scaled
+            matrix[rows, outputs[has_indicator] + 1] = missing[:, has_indicator]
+        return set(index)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the outputs: ``column``, ``column=level``, ``missing_column``.
@@ -223,48 +585,13 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self, "columns_")
         names = [column.name for column in self.columns_]
         if input_features is not None and list(input_features) != names:
-            given = list(input_features)
             raise CovariateError(
-                f"input_features is not equal to feature_names_in_ (they should have length equal to number of "
-                f"features, {len(names)}): got {given}, expected {names}. Leave it out: the names are known from fit."
+                "input_features is not equal to feature_names_in_ (they should have length equal "
+                f"to number of features, {len(names)}): got {list(input_features)}, expected "
+                f"{names}. Leave it out: the names are known from fit."
             )
-        return self._encoding.names.copy()
-
-    def _validate(self) -> None:
-        """Check and complete a transformer that was read from a model file."""
-        for column in self.columns_:
-            if not isinstance(column, Column):
-                raise ValueError(f"columns_ must be columns; got {type(column).__name__}")
-            column.check()
-        self._learn(list(self.columns_), hasattr(self, "feature_names_in_"))
-
-    def _learn(self, columns: list[Column], named: bool) -> None:
-        outputs = Counter(output for column in columns for output in column.outputs)
-        twice = [output for output, count in outputs.items() if count > 1]
-        if twice:
-            raise CovariateError(
-                f"two outputs would be called {twice}; rename one of the columns they come from."
-            )
-        self.columns_ = tuple(columns)
-        self._encoding = Encoding(columns)
-        self.n_features_in_ = len(columns)
-        if named:
-            self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _checked_fills(self, columns: list[str]) -> dict[str, float]:
-        fills = dict(self.fill_values or {})
-        unknown = [name for name in fills if name not in columns]
-        if unknown:
-            raise SettingError(
-                f"fill_values names columns that X does not have: {unknown}; X has {columns}. "
-                "Leave them out or correct the names."
-            )
-        bad = {name: fill for name, fill in fills.items() if not np.isfinite(fill)}
-        if bad:
-            raise SettingError(f"fill_values must be finite numbers; got {bad}.")
-        return fills
+        outputs = [output for column in self.columns_ for output in column.outputs]
+        return np.array(outputs, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -275,30 +602,132 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
 
-def _checked_bins(numbers: object, bins: object) -> int:
-    """Return the most bins that a column of numbers may have, 0 where numbers are only scaled."""
-    if numbers not in _NUMBERS:
-        raise SettingError(f"numbers must be one of {list(_NUMBERS)}; got {numbers!r}.")
-    if isinstance(bins, bool) or not isinstance(bins, Integral) or bins < 2:
-        raise SettingError(f"bins must be a whole number of at least 2; got {bins!r}.")
-    return int(bins) if numbers == "piecewise" else 0
+def learn_preprocessor(
+    preprocessor: Any, X: TableLike, *, max_visits: int | None = None, sequences: bool | None = None
+) -> Any:
+    """Return the preprocessor of a model, fitted to its training table.
 
+    Parameters
+    ----------
+    preprocessor : "auto", None or transformer
+        ``"auto"`` is a ``TabularPreprocessor``, None takes the numbers as they are; a scikit-learn
+        transformer is cloned.
+    X : DataFrame, TableData or array of shape (n, n_features)
+        The training table; or what ``lifemix.histories`` has.
+    max_visits : int, optional
+        The longest sequence of histories; None: that of the training rows.
+    sequences : bool, optional
+        For a model that takes histories, sources or arrays of any rank: whether an array of three
+        dimensions holds histories. None: the model takes tables only.
 
-def _check_size(table: pd.DataFrame | TableData) -> None:
-    if table.shape[1] == 0:
-        raise CovariateError(
-            f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required. Add one."
+    Returns
+    -------
+    fitted transformer
+
+    Raises
+    ------
+    SettingError
+        If ``preprocessor`` is none of these.
+
+    Examples
+    --------
+    >>> from lifemix.preprocessing import learn_preprocessor
+    >>> learn_preprocessor("auto", [[1.0], [2.0], [3.0]]).get_feature_names_out().tolist()
+    ['x0']
+
+    """
+    if sequences is not None and isinstance(X, (Histories, Sources, ArrayRows)):
+        return _sequence_preprocessor(preprocessor, max_visits, sequences).fit(X)
+    if preprocessor is None:
+        table = as_table(X)
+        return Passthrough(table.columns, table.named)
+    if isinstance(preprocessor, str) and preprocessor == "auto":
+        return TabularPreprocessor().fit(X)
+    if not (hasattr(preprocessor, "fit") and hasattr(preprocessor, "transform")):
+        raise SettingError(
+            "preprocessor must be 'auto', None or a scikit-learn transformer with fit and "
+            f"transform; got {preprocessor!r:.60}."
         )
-    if len(table) == 0:
-        raise CovariateError(
-            f"X has 0 sample(s) (shape={table.shape}) while a minimum of 1 is required. Add one."
+    return clone(preprocessor).fit(_input_of(preprocessor, X))
+
+
+def _sequence_preprocessor(preprocessor: Any, max_visits: int | None, sequences: bool) -> Any:
+    from .sequences import SequencePreprocessor  # imports this module
+
+    if isinstance(preprocessor, SequencePreprocessor):
+        copy = clone(preprocessor)
+        return copy if max_visits is None else copy.set_params(max_visits=max_visits)
+    if preprocessor is None:
+        table = TabularPreprocessor(scale=False)
+    elif isinstance(preprocessor, TabularPreprocessor):
+        table = clone(preprocessor)
+    elif isinstance(preprocessor, str) and preprocessor == "auto":
+        table = None
+    else:
+        raise SettingError(
+            "with histories or several sources, preprocessor must be 'auto', None, a "
+            f"TabularPreprocessor or a SequencePreprocessor; got {preprocessor!r:.60}. Transform "
+            "the columns before."
         )
+    return SequencePreprocessor(table, max_visits, sequences)
 
 
-def _warn_about_columns_without_effect(columns: list[Column]) -> None:
-    empty = [column.name for column in columns if column.kind == "empty"]
-    if empty:
-        warn_user(f"all training values are missing in {empty}: no effect.")
-    if not any(column.outputs for column in columns):
-        names = [column.name for column in columns]
-        warn_user(f"no column varies among the training rows, so none is used: {names}.")
+def _input_of(transformer: Any, X: TableLike) -> Any:
+    """Return the table as a transformer takes it: those of users do not know ``TableData``."""
+    is_frame_needed = not isinstance(transformer, (TabularPreprocessor, Passthrough))
+    return X.frame if isinstance(X, TableData) and is_frame_needed else X
+
+
+def apply_preprocessor(fitted: Any, X: TableLike, *, columns_required: bool = True) -> NDArray[Any]:
+    """Return the matrix of finite numbers that a model works on.
+
+    Parameters
+    ----------
+    fitted : fitted transformer
+        What ``learn_preprocessor`` returned.
+    X : DataFrame, TableData or array of shape (n, n_features)
+        A table with the columns of training.
+    columns_required : bool, default True
+        Whether a matrix without columns is refused; it has none if no column varies.
+
+    Returns
+    -------
+    array of shape (n, n_outputs), float64; float32 of a ``SequencePreprocessor``
+
+    Raises
+    ------
+    CovariateError
+        If the result is not a matrix of finite numbers.
+
+    Examples
+    --------
+    >>> from lifemix.preprocessing import apply_preprocessor, learn_preprocessor
+    >>> X = [[1.0], [2.0], [3.0]]
+    >>> apply_preprocessor(learn_preprocessor(None, X), X).ravel()
+    array([1., 2., 3.])
+
+    """
+    from .sequences import SequencePreprocessor  # imports this module
+
+    values = fitted.transform(_input_of(fitted, as_input(X)))
+    dtype = np.float32 if isinstance(fitted, SequencePreprocessor) else np.float64
+    try:
+        matrix = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise CovariateError(
+            f"X must hold numbers; {error}. Use preprocessor='auto' for categories."
+        ) from None
+    if matrix.ndim != 2 or len(matrix) == 0 or (columns_required and matrix.shape[1] == 0):
+        raise CovariateError(
+            "X must be a table with at least one row and one column that varies; got numbers of "
+            f"shape {matrix.shape}. Check how rows and columns were selected."
+        )
+    is_finite = np.isfinite(matrix)
+    if not is_finite.all():
+        row, column = np.argwhere(~is_finite)[0]
+        raise CovariateError(
+            f"X must be finite; got {matrix[row, column]} in row {row}, column {column} "
+            f"({int((~is_finite).sum())} such). Use preprocessor='auto', which fills missing "
+            "values, or fill them yourself."
+        )
+    return matrix

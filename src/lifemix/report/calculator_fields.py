@@ -6,15 +6,10 @@ from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from ..errors import CovariateError, SettingError
 from ..preprocessing import Passthrough, TabularPreprocessor
-from ..preprocessing.columns import Column
-from ..preprocessing.frames import as_frame, match_columns
-from ..preprocessing.numbers import usual_values
-from ..preprocessing.reading import to_floats
+from ..preprocessing.columns import Column, usual_values
+from ..preprocessing.tabular import TableData, as_table, match_columns
 
 __all__ = ["fields_of"]
 
@@ -38,10 +33,10 @@ def fields_of(
     )
     _check_names("features", descriptions, names)
     _check_names("units", units, names)
-    frame = None if data is None else _matched(data, columns, named)
+    table = None if data is None else _matched(data, columns, named)
     unknown = isinstance(preprocessor, TabularPreprocessor)
     return [
-        _field(column, frame)
+        _field(column, table)
         | {
             "name": name,
             "description": str(descriptions.get(name, "")),
@@ -56,7 +51,9 @@ def _columns(preprocessor: Any) -> tuple[list[Column], bool]:
     if type(preprocessor) is TabularPreprocessor:
         return list(preprocessor.columns_), hasattr(preprocessor, "feature_names_in_")
     if type(preprocessor) is Passthrough:
-        return [Column(name, "numeric") for name in preprocessor.names], preprocessor.named
+        return [
+            Column(name, "numeric", fill=0.0) for name in preprocessor.names
+        ], preprocessor.named
     raise SettingError(
         f"a calculator cannot run a {type(preprocessor).__name__} in the browser; it knows preprocessor='auto' and "
         "None. Fit with preprocessor='auto', or transform X first and fit with preprocessor=None."
@@ -71,33 +68,33 @@ def _check_names(what: str, given: Mapping[str, str], names: list[str]) -> None:
         )
 
 
-def _matched(data: Any, columns: list[Column], named: bool) -> pd.DataFrame:
-    frame, has_names = as_frame(data)
-    return match_columns(frame, has_names, [column.name for column in columns], named, "the model")
+def _matched(data: Any, columns: list[Column], named: bool) -> TableData:
+    return match_columns(as_table(data), [column.name for column in columns], named, "the model")
 
 
-def _field(column: Column, frame: pd.DataFrame | None) -> dict[str, Any]:
+def _field(column: Column, table: TableData | None) -> dict[str, Any]:
     known = {name: getattr(column, name) for name in ("kind", "fill", "mean", "scale", "indicator")}
     levels, knots = (None if part is None else list(part) for part in (column.levels, column.knots))
-    shown = _numbers(column, frame) if column.kind == "numeric" else {"middle": column.fill}
+    shown = _numbers(column, table) if column.kind == "numeric" else {"middle": column.fill}
     typical = None if column.missing > 0.5 else shown["middle"]
     return known | {"levels": levels, "knots": knots} | shown | {"typical": typical}
 
 
-def _numbers(column: Column, frame: pd.DataFrame | None) -> dict[str, Any]:
+def _numbers(column: Column, table: TableData | None) -> dict[str, Any]:
     """Return the range of a slider, its step, and the middle value.
 
     The smallest and the largest value of training do not enter the page, unless they are counts: they may tell who
     took part.
     """
-    usual, whole = column.usual, column.whole
-    if frame is not None:
-        numbers = to_floats(column.name, frame[column.name])
-        if np.isnan(numbers).all():
+    usual, whole = column.usual, column.is_whole
+    if table is not None:
+        values = table.column(column.name)
+        if values.missing.all():
             raise CovariateError(
                 f"data must have values in column {column.name!r}; got none. Give the training table."
             )
-        usual, whole = usual_values(numbers[~np.isnan(numbers)])
+        numbers, whole = values.observed, values.is_whole
+        usual = usual_values(numbers, (float(numbers.min()), float(numbers.max())), whole)
     if usual is None:
         raise SettingError(
             f"the model does not know which values its column {column.name!r} has; it was fitted with "

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
 from ..._types import FloatArray
 from ...errors import CovariateError
-from ...preprocessing.identifiers import identifier_kind
-from ...preprocessing.reading import ColumnData, TableData, read_columns
+from ...preprocessing import TableLike
+from ...preprocessing.columns import ColumnData, identifier_kind
+from ...preprocessing.tabular import as_table
 from ..text import counted, listed, percent
 from .findings import Finding
 
@@ -31,15 +31,15 @@ _FAR = 20.0
 _NEARLY_CONSTANT = 0.998
 
 
-def readable_columns(table: pd.DataFrame | TableData) -> tuple[list[ColumnData], list[Finding]]:
+def readable_columns(X: TableLike) -> tuple[list[ColumnData], list[Finding]]:
     """Read every column of a table; one that no model could read becomes a finding."""
     columns, findings = [], []
-    for column in read_columns(table):
+    table = as_table(X)
+    for name in table.columns:
         try:
-            column.distinct  # noqa: B018  (reads the column)
-            columns.append(column)
+            columns.append(table.column(name))
         except CovariateError as error:
-            text = f"The column {column.name} cannot be used as it is: {error}"
+            text = f"The column {name} cannot be used as it is: {error}"
             findings.append(
                 Finding("stop", "unreadable column", text, "Repair the column, or leave it out.")
             )

@@ -8,9 +8,7 @@ import numpy as np
 
 from ..._types import FittedSurvivalModel
 from ...preprocessing import TableLike
-from ...preprocessing.columns import Column
-from ...preprocessing.frames import as_table
-from ...preprocessing.reading import ColumnData
+from ...preprocessing.columns import Column, ColumnData
 from ..inputs import preprocessor_of
 from ..text import counted, listed, percent
 from .columns import readable_columns
@@ -28,8 +26,8 @@ def check_dataset_shift(model: FittedSurvivalModel, X: TableLike) -> Iterator[Fi
     if fitted is None:
         return
     columns = {column.name: column for column in fitted.columns_}
-    table, _ = as_table(X)
-    variables = [variable for variable in readable_columns(table)[0] if variable.name in columns]
+    readable = readable_columns(X)[0]
+    variables = [variable for variable in readable if variable.name in columns]
     pairs = [(variable, columns[variable.name]) for variable in variables]
     yield from _check_far(pairs)
     yield from _check_levels(pairs)

@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 
 from ..._types import BoolArray, FloatArray
 from ...metrics import concordance, nelson_aalen
-from ...preprocessing.reading import ColumnData
+from ...preprocessing.columns import ColumnData
 from ...target import Target
 from ..text import listed, percent
 from .findings import Finding

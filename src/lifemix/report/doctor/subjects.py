@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..._types import FloatArray
-from ...preprocessing.reading import ColumnData
+from ...preprocessing.columns import ColumnData
 from ...target import Target
 from ..text import counted, listed
 from .findings import Finding
@@ -34,7 +34,7 @@ def check_subjects(
     several = [part for part in parts if part.distinct >= _LEAST_VALUES]
     for part in several:
         repeats = _LEAST_VALUES <= part.distinct <= 0.75 * len(part.missing)
-        if not repeats or part.missing.any() or not (part.numbers is None or part.whole):
+        if not repeats or part.missing.any() or not (part.numbers is None or part.is_whole):
             continue
         fixed = [
             other.name

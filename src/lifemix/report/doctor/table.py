@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from ...checks import check_same_rows
 from ...errors import InputError, LifemixWarning
-from ...preprocessing import TableLike
-from ...preprocessing.frames import as_table
-from ...preprocessing.reading import ColumnData, TableData
+from ...preprocessing import TableData, TableLike
+from ...preprocessing.columns import ColumnData
+from ...preprocessing.tabular import as_table
 from ...target import Target, TargetLike, as_target
 from ...target import event_names as all_event_names
 from ..inputs import exact_times
@@ -76,7 +76,7 @@ def check_table(
 
     """
     try:
-        table, _ = as_table(X)
+        table = as_table(X)
         target = exact_times(as_target(y))
         check_same_rows(len(table), len(target))
     except InputError as error:
@@ -89,7 +89,7 @@ def check_table(
 
 
 def _findings(
-    table: pd.DataFrame | TableData,
+    table: TableData,
     target: Target,
     names: Sequence[str],
     horizons: ArrayLike | None,
@@ -155,7 +155,7 @@ def _check_sizes(
             "Give the columns that describe the subjects; without any, Kaplan-Meier is the answer.",
         )
         return
-    inputs = sum(variable.n_inputs for variable in variables)
+    inputs = sum(_n_inputs(variable) for variable in variables)
     counts = np.bincount(target.event, minlength=len(names) + 1)[1:]
     for name, count in zip(names, counts, strict=True):
         if 0 < count < _EVENTS_PER_INPUT * inputs:
@@ -168,6 +168,14 @@ def _check_sizes(
                 "Leave out columns that matter little, use a smaller model (hidden=(), k=1 or 2) or weight_decay, and "
                 "trust only measures on held-out rows.",
             )
+
+
+def _n_inputs(variable: ColumnData) -> int:
+    """Return the degrees of freedom: 1, or the levels but one; one more if values are missing."""
+    has_missing = int(variable.missing.any())
+    if variable.distinct < 2:
+        return has_missing * variable.distinct
+    return (1 if variable.kind == "numeric" else variable.distinct - 1) + has_missing
 
 
 def _check_duplicates(variables: list[ColumnData], target: Target) -> Iterator[Finding]:

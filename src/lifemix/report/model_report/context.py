@@ -18,7 +18,7 @@ from ...histories.sources import described
 from ...metrics import predicted_risks
 from ...metrics.inputs import refuse_paths
 from ...preprocessing import TableLike
-from ...preprocessing.frames import as_frame
+from ...preprocessing.tabular import as_table
 from ...target import Target, TargetLike, as_target
 from ...target import event_names as all_event_names
 from ..inputs import (
@@ -166,8 +166,8 @@ def gather(
     model, target = best_model(model), as_target(y)
     source = as_input(X)
     source = source if isinstance(source, (Histories, Sources, ArrayRows)) else None
-    frame, named = as_frame(X if source is None else described(source))
-    named = named and hasattr(model, "feature_names_in_")
+    X_table = as_table(X if source is None else described(source))
+    frame, named = X_table.frame, X_table.named and hasattr(model, "feature_names_in_")
     check_same_rows(len(frame), len(target))
     names = all_event_names(event_names, n_event_types(model, target))
     if target.n_events > len(names):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..._html import Html, Section, TableColumn, paragraph, table
 from ...metrics import kaplan_meier
-from ...preprocessing.reading import ColumnData
+from ...preprocessing.columns import ColumnData
 from ...target import Target
 from ..doctor.columns import readable_columns
 from ..inputs import exact_times
