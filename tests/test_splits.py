@@ -184,7 +184,7 @@ BAD = {
     "intervals": (
         lambda: censor_artificially(make_target([1.0], [1], upper=[2.0]), 0.5),
         TargetError,
-        "exact event times; got 1 events",
+        "exact event times; got 1 interval-censored",
     ),
 }
 
@@ -322,5 +322,7 @@ def test_more_parts_than_subjects_are_refused():
     y = make_target(np.ones(6), [1, 0] * 3, subject=[1, 1, 1, 2, 2, 2])
     with pytest.raises(SettingError, match="number of subjects, 2; got 3"):
         next(EventStratifiedKFold(3).split(None, y))
-    with pytest.raises(SettingError, match="at least one subject; got 0 validation subjects of 2"):
+    with pytest.raises(
+        SettingError, match="at least one subject each; got 0 validation subjects of 2"
+    ):
         train_validation_split(y, fraction=0.2)

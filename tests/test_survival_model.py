@@ -1,10 +1,21 @@
-"""What the base class gives to every model, ours and the baselines alike."""
+"""What the base class gives to every model."""
+
+import pickle
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from lifemix import DeepSurvivalMachines, baselines, make_target
+from lifemix import DeepSurvivalMachines, FleetSearchCV, LifeMix, baselines, load, make_target, save
+from lifemix.baselines import CoxPH, RandomSurvivalForest
+from lifemix.errors import LifemixWarning
+from lifemix.splits import EventStratifiedKFold
+from lifemix.target import subject_codes
 
 MODELS = {
     "DeepSurvivalMachines": lambda: DeepSurvivalMachines(hidden=(4,), k=2, max_epochs=2),
@@ -75,3 +86,102 @@ def test_intervals_count_at_their_upper_ends_among_the_event_times():
     expected = np.unique(np.fmax(y["time"], upper)[y["event"] > 0])
     np.testing.assert_array_equal(model.event_times_, expected)
     assert model.last_event_time_ == expected[-1]
+
+
+N_SUBJECTS, N_VISITS = 40, 3
+RNG = np.random.default_rng(0)
+PERSON = np.tile(np.arange(N_SUBJECTS), N_VISITS)
+NAMES = np.array([f"patient-{number}" for number in PERSON])
+VISITS = RNG.normal(size=(N_SUBJECTS, 4))[PERSON]
+DEATH = RNG.exponential(size=N_SUBJECTS)[PERSON]
+SAME_OUTCOME = make_target(DEATH, np.ones(len(DEATH), dtype=int), subject=NAMES)  # visits repeat it
+OWN_OUTCOME = make_target(
+    RNG.exponential(size=len(DEATH)), np.ones(len(DEATH), dtype=int), subject=NAMES
+)
+TRAINING = (PERSON < 30) & (np.arange(len(PERSON)) < 2 * N_SUBJECTS)  # two visits of 30 subjects
+LATER = (PERSON < 30) & ~TRAINING
+NEW = PERSON >= 30
+SMALL = {"hidden": (4,), "k": 2, "n_members": 1, "max_epochs": 1}
+SCORED_MODELS = {
+    "CoxPH": CoxPH(penalty=1.0),
+    "DeepSurvivalMachines": DeepSurvivalMachines(**SMALL),
+    "LifeMix": LifeMix(parts={"cox": CoxPH(penalty=1.0)}, n_folds=2),
+    "FleetSearchCV": FleetSearchCV(DeepSurvivalMachines(**SMALL), {"k": [1]}, cv=2),
+    "pipeline": make_pipeline(StandardScaler(), CoxPH(penalty=1.0)),
+}
+
+
+def score_warnings(model, rows, y):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LifemixWarning)
+        model.score(VISITS[rows], y[rows])
+    assert all(warning.filename == __file__ for warning in caught)
+    return [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize("y", [SAME_OUTCOME, OWN_OUTCOME], ids=["same outcome", "own outcome"])
+@pytest.mark.parametrize("model", SCORED_MODELS.values(), ids=SCORED_MODELS.keys())
+def test_other_rows_of_training_subjects_give_one_warning(model, y):
+    model.fit(VISITS[TRAINING], y[TRAINING])
+    (message,) = score_warnings(model, LATER | NEW, y)
+    assert message.startswith(
+        "30 of 60 scored rows belong to subjects that the model was trained on"
+    )
+    assert "cv=lifemix.splits.EventStratifiedKFold(), or GroupKFold() with groups=" in message
+    assert score_warnings(pickle.loads(pickle.dumps(model)), LATER | NEW, y) == [message]
+    assert not score_warnings(model, TRAINING, y)
+    assert not score_warnings(model, NEW, y)
+
+
+@pytest.mark.parametrize(
+    "model", [CoxPH(penalty=1.0), DeepSurvivalMachines(**SMALL)], ids=["CoxPH", "DSM"]
+)
+def test_rows_of_weight_zero_are_no_training_rows(model):
+    model.fit(VISITS, OWN_OUTCOME, sample_weight=TRAINING.astype(float))
+    assert score_warnings(model, LATER | NEW, OWN_OUTCOME)[0].startswith("30 of 60 scored rows")
+    assert not score_warnings(model, NEW, OWN_OUTCOME)
+
+
+def test_a_new_fit_forgets_the_subjects_of_the_last():
+    model = CoxPH(penalty=1.0).fit(VISITS[TRAINING], OWN_OUTCOME[TRAINING])
+    model.fit(VISITS[TRAINING], make_target(DEATH[TRAINING], np.ones(TRAINING.sum(), dtype=int)))
+    assert not score_warnings(model, LATER, OWN_OUTCOME)
+
+
+def search_on_noise(cv, groups=None):
+    search = GridSearchCV(
+        RandomSurvivalForest(n_trees=20), {"min_samples_leaf": [3]}, cv=cv, return_train_score=True
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LifemixWarning)
+        search.fit(VISITS, SAME_OUTCOME, groups=groups)
+    assert all(Path(warning.filename) == Path(__file__) for warning in caught)
+    return search.best_score_, [str(warning.message).partition(":")[0] for warning in caught]
+
+
+def test_a_search_that_separates_subjects_warns_in_every_fold():
+    score, messages = search_on_noise(3)
+    assert score > 0.65  # of covariates that say nothing about the time
+    assert messages == ["40 of 40 scored rows belong to subjects that the model was trained on"] * 3
+
+
+@pytest.mark.parametrize(
+    ("cv", "groups"), [(EventStratifiedKFold(3), None), (GroupKFold(3), PERSON)]
+)
+def test_a_search_that_keeps_subjects_together_does_not_warn(cv, groups):
+    score, messages = search_on_noise(cv, groups)
+    assert score < 0.65
+    assert not messages
+
+
+@pytest.mark.parametrize(
+    "model", [CoxPH(penalty=1.0), DeepSurvivalMachines(**SMALL)], ids=["CoxPH", "DSM"]
+)
+def test_a_model_file_contains_no_subjects_and_a_loaded_model_does_not_warn(model, tmp_path):
+    model.fit(VISITS[TRAINING], OWN_OUTCOME[TRAINING])
+    save(model, tmp_path / "model.safetensors")
+    content = (tmp_path / "model.safetensors").read_bytes()
+    assert b"patient-" not in content
+    codes = np.concatenate([subject_codes(NAMES).view(np.uint64), model._training_rows[0]])
+    assert not any(code.tobytes() in content or str(code).encode() in content for code in codes)
+    assert not score_warnings(load(tmp_path / "model.safetensors"), LATER, OWN_OUTCOME)

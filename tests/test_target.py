@@ -1,3 +1,5 @@
+"""Targets, subjects and event types."""
+
 import pickle
 from time import perf_counter
 
@@ -8,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifemix import make_target
-from lifemix.errors import LifemixWarning, TargetError
-from lifemix.target import Target, as_target
+from lifemix.errors import LifemixWarning, SettingError, TargetError
+from lifemix.target import Target, as_target, event_names, subject_codes
 
 TIME = np.array([1.0, 2.5, 4.0])
 EVENT = np.array([1, 0, 2])
@@ -87,11 +89,11 @@ BAD = {
     "text time": ((["a", "b"], [1, 0]), "time must be numbers"),
     "dates": (
         (np.array(["2020-01-01"], dtype="datetime64[D]"), [1]),
-        "Divide the differences by a unit",
+        "divide durations by a unit",
     ),
     "fractional event": (([1.0, 2.0], [0.5, 1]), r"event must be whole numbers.*got 0\.5 at row 0"),
     "negative event": (([1.0, 2.0], [1, -1]), "event must be >= 0"),
-    "text event": (([1.0, 2.0], ["dead", "alive"]), "Map the labels to codes"),
+    "text event": (([1.0, 2.0], ["dead", "alive"]), "map labels to codes"),
     "nan event": (([1.0, 2.0], [np.nan, 1]), "event must be whole numbers"),
     "lengths": (([1.0, 2.0], [1]), "one value per row; got 1 values for 2 times"),
     "no rows": (([], []), "no rows"),
@@ -124,8 +126,8 @@ def test_bad_targets_are_refused_with_the_reason(arguments, message):
     [
         (np.zeros(3), "Give one of"),
         (None, "Give one of"),
-        (pd.DataFrame({"a": [1]}), "needs the column 'event'"),
-        (np.array([(1.0, 2.0)], dtype=[("a", "f8"), ("b", "f8")]), "fields 'event' and 'time'"),
+        (pd.DataFrame({"a": [1]}), "y needs 'event' and one of 'time', 'duration'"),
+        (np.array([(1.0, 2.0)], dtype=[("a", "f8"), ("b", "f8")]), "y needs 'event'"),
     ],
 )
 def test_unknown_forms_are_refused(y, message):
@@ -285,3 +287,97 @@ def test_a_target_keeps_its_times_when_the_given_ones_change():
     y["time"], y["entry"] = 9.0, 8.0
     np.testing.assert_array_equal(target.time, [1.0, 2.0])
     np.testing.assert_array_equal(target.entry, [0.5, 0.0])
+
+
+LABELS = st.sampled_from(
+    [
+        st.integers(-(2**63), 2**63 - 1),
+        st.text(max_size=5),
+        st.tuples(st.integers(0, 3), st.text(max_size=2)),
+    ]
+)
+LISTS = LABELS.flatmap(lambda label: st.lists(label, min_size=1, max_size=20))
+
+
+@given(LISTS, st.randoms(use_true_random=False))
+def test_codes_are_equal_if_identifiers_are_whatever_the_other_rows(labels, random):
+    codes = subject_codes(labels)
+    assert codes.dtype == np.int64
+    code_of = dict(zip(labels, codes.tolist(), strict=True))
+    assert len(set(code_of.values())) == len(code_of)
+    shuffled = random.sample(labels, len(labels))
+    assert subject_codes(shuffled).tolist() == [code_of[label] for label in shuffled]
+
+
+NUMBERS = {
+    "list": [3, 1, 3],
+    "small integers": np.array([3, 1, 3], dtype=np.uint8),
+    "floats": np.array([3.0, 1.0, 3.0]),
+    "column": pd.Series([3, 1, 3], index=[7, 8, 9]),
+    "nullable column": pd.Series([3, 1, 3], dtype="Int64"),
+    "objects": np.array([3, 1.0, np.int64(3)], dtype=object),
+    "categories": pd.Series([3, 1, 3], dtype="category"),
+}
+
+
+@pytest.mark.parametrize("values", NUMBERS.values(), ids=NUMBERS.keys())
+def test_a_whole_number_is_its_own_code_in_every_form(values):
+    assert subject_codes(values).tolist() == [3, 1, 3]
+
+
+TEXTS = {
+    "list": ["b", "a", "b"],
+    "array": np.array(["b", "a", "b"]),
+    "column": pd.Series(["b", "a", "b"], dtype="string"),
+    "categories": pd.Categorical(["b", "a", "b"]),
+    "index": pd.Index(["b", "a", "b"]),
+}
+
+
+@pytest.mark.parametrize("values", TEXTS.values(), ids=TEXTS.keys())
+def test_a_text_has_one_code_in_every_form(values):
+    assert (
+        subject_codes(values).tolist()
+        == subject_codes(np.array(["b", "a", "b"], dtype=object)).tolist()
+    )
+
+
+def test_subjects_are_numbered_by_their_first_rows():
+    target = as_target(make_target(np.ones(5), np.ones(5), subject=[40, 7, 40, -1, 7]))
+    assert target.subject_numbers.tolist() == [0, 1, 0, 2, 1]
+    assert target.n_subjects == 3
+
+
+BAD_SUBJECTS = {
+    "missing text": (
+        ["a", None, "b", None],
+        r"known in every row; got None at row 1 \(2 such rows\)",
+    ),
+    "missing number": ([1.0, np.nan], "got nan at row 1"),
+    "two-dimensional": (np.zeros((2, 2)), r"one-dimensional; got shape \(2, 2\)"),
+    "unhashable": ([["a"], ["b"]], "can be hashed; got list"),
+}
+
+
+@pytest.mark.parametrize(("values", "message"), BAD_SUBJECTS.values(), ids=BAD_SUBJECTS.keys())
+def test_what_names_no_subject_is_refused(values, message):
+    with pytest.raises(TargetError, match=message):
+        subject_codes(values)
+
+
+@pytest.mark.parametrize("given", [{2: "b", 1: "a"}, ["a", "b"], ("a", "b")])
+def test_a_mapping_and_a_sequence_give_the_same_names(given):
+    assert event_names(given, 2) == ("a", "b")
+
+
+def test_without_names_the_codes_are_told():
+    assert event_names(None, 1) == ("event",)
+    assert event_names(None, 3) == ("event 1", "event 2", "event 3")
+
+
+@pytest.mark.parametrize(
+    "given", ["ab", {1: "a"}, {0: "censored", 1: "a", 2: "b"}, ["a"], ["a", "b", "c"], 5]
+)
+def test_names_that_do_not_fit_are_refused(given):
+    with pytest.raises(SettingError, match=r"each of the event types 1\.\.2.*got "):
+        event_names(given, 2)

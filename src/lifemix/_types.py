@@ -1,4 +1,4 @@
-"""Types in annotations: arrays, and what is expected of a fitted model."""
+"""Types in annotations: arrays, and the interface of fitted models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FittedSurvivalModel(Protocol):
     """The methods that metrics and reports need of a fitted model, from this package or another."""
 
     def predict_survival_function(self, X: Any, times: Any) -> Any:
-        """Return ``P(T > t | x)``, T the time of the first event of any type, ``(n_rows, n_times)``."""
+        """Return ``P(T > t | x)`` for the first event of any type, ``[n_rows, n_times]``."""
 
     def predict_cumulative_incidence(self, X: Any, times: Any, event: int = 1) -> Any:
-        """Return the probability that the event happens first, and by each time, ``(n_rows, n_times)``."""
+        """Return the cumulative incidence of an event type, ``[n_rows, n_times]``."""

@@ -1,26 +1,25 @@
-"""Checks of arguments, shared by every model, metric and distribution.
+"""Checks of arguments, and warnings at the user's line.
 
-Data that cannot be used (times, events, weights, levels) is an ``InputError``; an option that cannot have its value is
-a ``SettingError``. An estimator declares what its options may be once, as rules by name in ``_rules``;
-``check_settings`` applies them before any work is done.
+Data that cannot be used (times, weights, an event) raise ``InputError``; an option with a value
+that it cannot have raises ``SettingError``. An estimator lists the rules of its options in
+``_rules``; ``check_settings`` applies them before any work is done.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from types import FrameType
-from typing import Any, ClassVar, Protocol, TypeGuard
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ._types import FloatArray
+from ._types import BoolArray, FloatArray
 from .errors import InputError, LifemixWarning, SettingError
 
 __all__ = [
@@ -44,13 +43,81 @@ __all__ = [
     "check_times",
     "check_weight",
     "refuse_masked",
+    "refuse_rows",
     "shown",
     "warn_user",
 ]
 
+_LARGEST = 1e30  # leaves room below the largest float32
+_LARGEST_COUNT = 2**31 - 1  # larger counts do not fit into memory
 
-_HUGE = 1e30  # leaves room below the largest float32
-_MOST = 2**31 - 1  # of counts: beyond it there is no memory anyway
+
+def warn_user(message: str) -> None:
+    """Issue a ``LifemixWarning`` at the innermost line outside of lifemix, sklearn and joblib."""
+    package, level, frame = str(Path(__file__).parent), 2, sys._getframe(1)
+    while frame.f_back is not None and (
+        frame.f_code.co_filename.startswith(package)
+        or frame.f_globals.get("__name__", "").startswith(("sklearn.", "joblib."))
+    ):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, LifemixWarning, stacklevel=level)
+
+
+def shown(value: Any) -> str:
+    """Return the first 60 characters of ``repr(value)`` for a message."""
+    try:
+        return f"{value!r:.60}"
+    except ValueError:  # Python refuses to print integers of thousands of digits
+        return "a number of thousands of digits"
+
+
+# Tables and arrays.
+
+
+def as_pandas(table: Any) -> Any:
+    """Return a table of polars or Arrow as a DataFrame of pandas, anything else unchanged."""
+    library = type(table).__module__.partition(".")[0]
+    if library == "pyarrow" and hasattr(table, "num_columns"):
+        return table.to_pandas()
+    if library == "polars" and hasattr(table, "lazy"):  # polars' own to_pandas needs pyarrow
+        return pd.DataFrame({column.name: column.to_numpy() for column in table.lazy().collect()})
+    return table
+
+
+def as_array(table: Any) -> NDArray[Any]:
+    """Return an array; a nested list of numbers and texts becomes one of objects, not of texts."""
+    array = np.asanyarray(table)
+    if array.dtype.kind in "US" and isinstance(table, (list, tuple)):
+        return np.asarray(table, dtype=object)
+    return array
+
+
+def refuse_masked(values: object, name: str, error: type[InputError] = InputError) -> None:
+    """Refuse an array with masked values: a plain array would contain the values under the mask."""
+    n_masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
+    if n_masked:
+        raise error(
+            f"{name} must not be masked; got a masked array with {n_masked} masked values. Write "
+            f"{name}.filled(np.nan) if they are missing, np.asarray({name}) to ignore the mask."
+        )
+
+
+def as_numbers(values: object, name: str, error: type[InputError] = InputError) -> FloatArray:
+    """Return numbers in double precision, NaN for missing ones; refuse dates and complex numbers."""
+    refuse_masked(values, name, error)
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "mMc":
+            raise TypeError(f"{array.dtype} is no type of numbers")
+        if array.dtype.kind == "O":
+            array = np.where(pd.isna(array), np.nan, array)
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as reason:
+        raise error(
+            f"{name} must be numbers; got {shown(values)} ({reason}). Convert it to numbers first: "
+            "divide durations by a unit such as a day, map labels to codes, take the real part of "
+            "complex numbers."
+        ) from None
 
 
 # Data.
@@ -59,34 +126,32 @@ _MOST = 2**31 - 1  # of counts: beyond it there is no memory anyway
 def check_times(
     times: ArrayLike, name: str = "times", *, warn_unsorted: bool = False
 ) -> FloatArray:
-    """Return times as a vector of its own, in one piece; they must be finite numbers and not negative.
+    """Return a new vector of times, which must be finite and not negative.
 
-    With ``warn_unsorted``, for arguments that look like a grid, another order gives a warning: it is probably a
-    mistake.
+    With ``warn_unsorted`` times in another order than ascending give a warning.
     """
-    array = as_numbers(times, name)
+    # Copied in C order: the user's array may be read-only or reversed, which tensors cannot be.
+    array = np.array(as_numbers(times, name), order="C", ndmin=1)
     if array.ndim > 1 or array.size == 0:
         raise InputError(
-            f"{name} must be a number or a vector of at least one; got shape {array.shape}. Flatten or fill it."
+            f"{name} must be a number or a vector of at least one; got shape {array.shape}. "
+            "Flatten or fill it."
         )
-    array = np.array(
-        array, order="C", ndmin=1
-    )  # views may be reversed or read-only, which tensors cannot be
-    bad = ~np.isfinite(array) | (array < 0)
-    if bad.any():
+    invalid = ~np.isfinite(array) | (array < 0)
+    if invalid.any():
         raise InputError(
-            f"{name} must be finite and >= 0; got {array[bad][0]} ({int(bad.sum())} such values). "
-            "Times count from the origin of the target's times."
+            f"{name} must be finite and >= 0; got {array[invalid][0]} ({int(invalid.sum())} such "
+            "values). Times count from the origin of the target's times."
         )
     if warn_unsorted and (np.diff(array) < 0).any():
         warn_user(
-            f"{name} are not sorted; the results come in the order given. Sort them if a curve is meant."
+            f"{name} are not sorted; results come in the order of {name}. Sort them to get a curve."
         )
     return array
 
 
 def check_shares(values: ArrayLike, name: str) -> FloatArray:
-    """Return levels of probability as a vector; they must lie in [0, 1]."""
+    """Return a vector of probabilities, which must lie in [0, 1]."""
     array = as_numbers(values, name)
     if array.ndim > 1 or array.size == 0 or not ((array >= 0) & (array <= 1)).all():
         raise InputError(
@@ -96,371 +161,186 @@ def check_shares(values: ArrayLike, name: str) -> FloatArray:
 
 
 def check_event(event: object, n_events: int | None = None) -> int:
-    """Return the event type as an integer from 1 on, up to ``n_events`` where that is known; 1.0 is 1."""
-    if not _is_whole(event) or not 1 <= _as_float(event) <= (
-        _MOST if n_events is None else n_events
-    ):
-        known = ">= 1" if n_events is None else f"in 1..{n_events}, the event types seen in fit"
-        raise InputError(f"event must be a whole number {known}; got {shown(event)}.")
-    return int(float(event))
-
-
-def _is_whole(value: object) -> TypeGuard[Real]:
-    return (
-        not isinstance(value, (bool, np.bool_)) and isinstance(value, Real) and bool(value % 1 == 0)
-    )
+    """Return an event type as an integer in 1..``n_events``; 1.0 counts as 1."""
+    largest = _LARGEST_COUNT if n_events is None else n_events
+    is_number = isinstance(event, Real) and not isinstance(event, bool)
+    if not is_number or not 1 <= event <= largest or event % 1 != 0:  # type: ignore[operator]
+        expected = ">= 1" if n_events is None else f"in 1..{n_events}, the event types seen in fit"
+        raise InputError(f"event must be a whole number {expected}; got {shown(event)}.")
+    return int(event)  # type: ignore[call-overload]
 
 
 def check_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
-    """Return one case weight per row, finite and not negative; ones where none are given."""
+    """Return one case weight per row, which must be finite and not negative; None means ones."""
     if sample_weight is None:
         return np.ones(n_rows)
     weight = as_numbers(sample_weight, "sample_weight")
     if weight.shape != (n_rows,):
         raise InputError(
-            f"sample_weight must have one value per row, shape ({n_rows},); got shape {weight.shape}. Reshape it."
+            f"sample_weight must have one value per row, shape ({n_rows},); got shape "
+            f"{weight.shape}. Reshape it."
         )
-    bad = ~np.isfinite(weight) | (weight < 0)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"sample_weight must be finite and >= 0; got {weight[row]} at row {row} ({int(bad.sum())} such rows). "
-            "Use 0 to leave a row out."
-        )
+    invalid = ~np.isfinite(weight) | (weight < 0)
+    fix = "Use 0 to leave a row out"
+    refuse_rows(invalid, weight, "sample_weight must be finite and >= 0", fix)
     return weight
 
 
-def check_same_rows(n_x: int, n_y: int, where: str = "") -> None:
-    """Refuse a table and a target of different length."""
-    if n_x != n_y:
-        raise InputError(
-            f"{where}X and y must have the same rows; got {n_x} in X and {n_y} in y. Select the rows of both together."
+def refuse_rows(
+    invalid: BoolArray,
+    values: NDArray[Any],
+    expected: str,
+    fix: str,
+    error: type[InputError] = InputError,
+) -> None:
+    """Raise an error with the first of the invalid rows, if there is any."""
+    if invalid.any():
+        row = int(np.flatnonzero(invalid)[0])
+        raise error(
+            f"{expected}; got {values[row]} at row {row} ({int(invalid.sum())} such rows). {fix}."
         )
 
 
-def _as_float(value: Real) -> float:
-    """Return a number in double precision; one beyond all bounds is infinite."""
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf if value > 0 else -np.inf  # type: ignore[operator]
+def check_same_rows(n_x: int, n_y: int, context: str = "") -> None:
+    """Refuse a table and a target of different length."""
+    if n_x != n_y:
+        raise InputError(
+            f"{context}X and y must have the same rows; got {n_x} in X and {n_y} in y. "
+            "Select the rows of both together."
+        )
 
 
 # Options.
 
 
-class Rule(Protocol):
-    """What the value of an option may be."""
-
-    def __call__(self, name: str, value: object) -> Any:
-        """Return the value, or raise a ``SettingError``."""
-
-
 @dataclass(frozen=True)
-class Whole:
-    """A whole number of at least ``least``; None too where it is optional."""
+class Rule:
+    """The allowed values of an option."""
 
-    least: int = 1
+    expected: str
+    accepts: Callable[[Any], bool]
     optional: bool = False
 
-    def __call__(self, name: str, value: object) -> Any:
+    def __call__(self, name: str, value: Any) -> Any:
         """Return the value, or raise a ``SettingError``."""
-        if self.optional and value is None:
-            return None
-        if (
-            isinstance(value, (bool, np.bool_))
-            or not isinstance(value, Integral)
-            or int(value) < self.least
-        ):
-            also = " or None" if self.optional else ""
-            raise SettingError(
-                f"{name} must be a whole number of at least {self.least}{also}; got {shown(value)}."
-            )
-        if int(value) > _MOST:
-            raise SettingError(
-                f"{name} must be a whole number of at most {_MOST:,}; got {shown(value)}."
-            )
-        return int(value)
+        if (value is None and self.optional) or self.accepts(value):
+            return value
+        expected = f"{self.expected} or None" if self.optional else self.expected
+        raise SettingError(f"{name} must be {expected}; got {shown(value)}.")
 
 
-@dataclass(frozen=True)
-class Number:
-    """A number from ``least`` to ``most``, or above ``above``; None too where it is optional."""
+def _is_integer(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
-    least: float = 0.0
-    most: float = _HUGE
-    above: float | None = None
-    optional: bool = False
 
-    def __call__(self, name: str, value: object) -> Any:
-        """Return the value, or raise a ``SettingError``."""
-        if self.optional and value is None:
-            return None
-        low = self.least if self.above is None else self.above
-        real = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-        number = _as_float(value) if isinstance(value, Real) else np.nan
-        if not real or not low <= number <= self.most or (self.above is not None and number == low):
-            also = " or None" if self.optional else ""
-            raise SettingError(
-                f"{name} must be a number {self._span(low)}{also}; got {shown(value)}."
-            )
-        return number
+class Whole(Rule):
+    """A whole number of at least ``least``, and below 2**31."""
 
-    def _span(self, low: float) -> str:
-        if self.most == _HUGE:
-            return f"of at least {low:g}" if self.above is None else f"above {low:g}"
-        return (
-            f"from {low:g} to {self.most:g}"
-            if self.above is None
-            else f"above {low:g} and at most {self.most:g}"
+    def __init__(self, least: int = 1, optional: bool = False) -> None:
+        super().__init__(
+            f"a whole number of at least {least}",
+            lambda value: _is_integer(value) and least <= value <= _LARGEST_COUNT,
+            optional,
         )
 
 
-class Choice:
-    """One of some values, mostly names."""
+class Number(Rule):
+    """A number from ``least`` to ``most``, or above ``above``."""
+
+    def __init__(
+        self,
+        least: float = 0.0,
+        most: float = _LARGEST,
+        *,
+        above: float | None = None,
+        optional: bool = False,
+    ) -> None:
+        if above is not None:
+            span = f"above {above:g}" + ("" if most == _LARGEST else f" and at most {most:g}")
+        else:
+            span = f"of at least {least:g}" if most == _LARGEST else f"from {least:g} to {most:g}"
+
+        def accepts(value: Any) -> bool:
+            is_number = isinstance(value, Real) and not isinstance(value, bool)
+            return is_number and least <= value <= most and (above is None or value > above)
+
+        super().__init__(f"a number {span}", accepts, optional)
+
+
+class Choice(Rule):
+    """One of several values, usually names."""
 
     def __init__(self, *values: object) -> None:
-        self.values = values
-
-    def __call__(self, name: str, value: object) -> Any:
-        """Return the value, or raise a ``SettingError``."""
-        if not (value is None or isinstance(value, (str, int, float))) or value not in self.values:
-            raise SettingError(
-                f"{name} must be one of {', '.join(map(repr, self.values))}; got {value!r}."
-            )
-        return value
+        super().__init__(
+            f"one of {', '.join(map(repr, values))}",
+            lambda value: any(isinstance(value, type(v)) and value == v for v in values),
+        )
 
 
-class Flag:
+class Flag(Rule):
     """True or False."""
 
-    def __call__(self, name: str, value: object) -> Any:
-        """Return the value, or raise a ``SettingError``."""
-        if not isinstance(value, (bool, np.bool_)):
-            raise SettingError(f"{name} must be True or False; got {value!r}.")
-        return bool(value)
+    def __init__(self) -> None:
+        super().__init__("True or False", lambda value: isinstance(value, (bool, np.bool_)))
 
 
-@dataclass(frozen=True)
-class Widths:
-    """A sequence of whole numbers, such as the widths of hidden layers; None too where it is optional."""
+class Seed(Rule):
+    """A random seed: a whole number from 0 on, a NumPy generator, or None."""
 
-    optional: bool = False
-
-    def __call__(self, name: str, value: object) -> Any:
-        """Return the value, or raise a ``SettingError``."""
-        if self.optional and value is None:
-            return None
-        if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-            raise SettingError(
-                f"{name} must be a sequence of widths such as (100,) or (64, 32); got {value!r}."
-            )
-        return tuple(Whole(1)(f"each width in {name}", width) for width in value)
+    def __init__(self) -> None:
+        generators = (np.random.Generator, np.random.RandomState)
+        super().__init__(
+            "a whole number >= 0, a generator",
+            lambda value: isinstance(value, generators) or (_is_integer(value) and value >= 0),
+            optional=True,
+        )
 
 
-class Seed:
-    """A random seed: a whole number from 0 on, a NumPy generator, or None for a fresh one each time."""
+class Jobs(Rule):
+    """The number of processes or threads, as in joblib."""
 
-    def __call__(self, name: str, value: object) -> Any:
-        """Return the value, or raise a ``SettingError``."""
-        if value is None or isinstance(value, (np.random.Generator, np.random.RandomState)):
-            return value
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or int(value) < 0:
-            raise SettingError(
-                f"{name} must be a whole number >= 0, a generator or None; got {value!r}."
-            )
-        return int(value)
+    def __init__(self) -> None:
+        super().__init__(
+            "a whole number other than 0", lambda n: _is_integer(n) and n != 0, optional=True
+        )
 
 
-class Jobs:
-    """How many processes or threads work at a time, as in joblib: a whole number other than 0, or None."""
+class Widths(Rule):
+    """A sequence of the widths of hidden layers, whole numbers of at least 1."""
 
-    def __call__(self, name: str, value: object) -> Any:
-        """Return the value, or raise a ``SettingError``."""
-        if value is None:
-            return None
-        if (
-            isinstance(value, (bool, np.bool_))
-            or not isinstance(value, Integral)
-            or int(value) == 0
-        ):
-            raise SettingError(
-                f"{name} must be a whole number other than 0, or None; got {value!r}."
-            )
-        return int(value)
+    def __init__(self, optional: bool = False) -> None:
+        super().__init__(
+            "a sequence of widths such as (100,) or (64, 32)",
+            lambda widths: (
+                isinstance(widths, Iterable)
+                and all(_is_integer(width) and width >= 1 for width in widths)
+            ),
+            optional,
+        )
 
 
-@dataclass(frozen=True)
-class Check:
-    """A rule of its own: a function of the value that raises ``SettingError``; the option's name is put before it."""
+class Check(Rule):
+    """A function of the value that raises ``SettingError``, to whose message the name is added."""
 
-    function: Callable[[Any], Any]
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__("", function)
 
-    def __call__(self, name: str, value: object) -> Any:
+    def __call__(self, name: str, value: Any) -> Any:
         """Return the value, or raise a ``SettingError``."""
         try:
-            self.function(value)
+            self.accepts(value)
         except SettingError as error:
             raise error if name in str(error) else SettingError(f"{name}: {error}") from None
         return value
 
 
 class HasRules(Protocol):
-    """An estimator that declares what its options may be."""
+    """An estimator with rules for its options."""
 
     _rules: ClassVar[Mapping[str, Rule]]
 
 
 def check_settings(estimator: HasRules) -> None:
-    """Apply the rules of an estimator to its options, in the order in which they are declared."""
+    """Apply the rules of an estimator to its options, in the order of ``_rules``."""
     for name, rule in estimator._rules.items():
         rule(name, getattr(estimator, name))
-
-
-def as_numbers(values: object, name: str, error: type[InputError] = InputError) -> FloatArray:
-    """Return an array of numbers, NaN where a value is missing.
-
-    Parameters
-    ----------
-    values : array-like
-        What a user gave.
-    name : str
-        What messages call it.
-    error : type, default InputError
-        Of what is raised.
-
-    Returns
-    -------
-    array of float
-        Of the same shape; the given one where it is of that type already.
-    """
-    refuse_masked(values, name, error)
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "mMc":
-            complete = array if array.dtype.kind != "O" else np.where(pd.isna(array), np.nan, array)
-            return complete.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError) as wrong:
-        raise error(
-            f"{name} must be numbers; got {_some(values)} ({wrong}). Convert it to numbers first."
-        ) from None
-    fix = (
-        "Take the real part"
-        if array.dtype.kind == "c"
-        else "Divide the differences by a unit, say a day"
-    )
-    raise error(f"{name} must be numbers; got {_some(array)}. {fix}.")
-
-
-def as_array(table: Any) -> NDArray[Any]:
-    """Return an array in which numbers beside texts stay numbers: of a nested list NumPy makes texts of all of them.
-
-    Parameters
-    ----------
-    table : array or nested sequence
-        What a user gave.
-
-    Returns
-    -------
-    array
-        The given one where it is one.
-    """
-    array = np.asanyarray(table)
-    made_texts = array.dtype.kind in "US" and isinstance(table, (list, tuple))
-    return np.asarray(table, dtype=object) if made_texts else array
-
-
-def _some(values: Any) -> str:
-    """Return the type and the first values of an array, or anything else as it is."""
-    if not hasattr(values, "dtype"):
-        return shown(values)
-    array = np.asarray(values)
-    return f"{array.dtype} such as {shown(array.reshape(-1)[:3].astype(object).tolist())}"
-
-
-def refuse_masked(values: object, name: str, error: type[InputError] = InputError) -> None:
-    """Refuse an array with masked values: other arrays would show what is under the mask.
-
-    Parameters
-    ----------
-    values : any
-        What a user gave.
-    name : str
-        What messages call it.
-    error : type, default InputError
-        Of what is raised.
-    """
-    count = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
-    if count:
-        raise error(
-            f"{name} must not be masked; got a masked array with {count} masked values. Write {name}.filled(np.nan) "
-            "if they are missing, np.asarray(...) of it if the mask means nothing."
-        )
-
-
-def shown(value: Any) -> str:
-    """Return a value as a message shows it; whole numbers of thousands of digits have no text.
-
-    Parameters
-    ----------
-    value : any
-        What a user gave.
-
-    Returns
-    -------
-    str
-        At most 60 characters.
-    """
-    try:
-        return f"{value!r:.60}"
-    except ValueError:
-        return "a number of thousands of digits"
-
-
-def as_pandas(table: Any) -> Any:
-    """Return a DataFrame of polars or a table of Arrow as a DataFrame of pandas; anything else is returned as it is.
-
-    Parameters
-    ----------
-    table : any
-        What a user gave.
-
-    Returns
-    -------
-    any
-        A pandas DataFrame where it was one of these.
-    """
-    home = type(table).__module__.partition(".")[0]
-    if home == "pyarrow" and hasattr(table, "num_columns"):  # a Table or a RecordBatch
-        return table.to_pandas()
-    if home != "polars":
-        return table
-    if hasattr(table, "collect"):  # a LazyFrame
-        table = table.collect()
-    if not hasattr(table, "iter_columns"):
-        return table
-    return pd.DataFrame(
-        {str(column.name): _values(column) for column in table.iter_columns()}, copy=False
-    )
-
-
-def _values(column: Any) -> Any:
-    values = column.to_numpy()
-    return pd.Series(values, dtype=object) if values.dtype.kind == "O" else values
-
-
-_PACKAGE = str(Path(__file__).parent)
-_CALLERS = ("sklearn", "joblib")  # packages that call this one for the user
-
-
-def warn_user(message: str) -> None:
-    """Issue a ``LifemixWarning`` at the innermost line outside of this package, scikit-learn and joblib."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and _is_library(frame):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, LifemixWarning, stacklevel=level)
-
-
-def _is_library(frame: FrameType) -> bool:
-    package = frame.f_globals.get("__name__", "").partition(".")[0]
-    return package in _CALLERS or frame.f_code.co_filename.startswith(_PACKAGE)

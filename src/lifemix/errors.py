@@ -1,4 +1,4 @@
-"""The exceptions of the package; each message says what was got, what is expected and how to fix it.
+"""Exceptions; each message says what was received, what is expected and how to fix it.
 
 LifemixError
 ├── InputError (a ValueError)
@@ -7,10 +7,10 @@ LifemixError
 │   └── SettingError      an option of an estimator or a function
 ├── ModelFileError        a file that `load` cannot or must not read
 ├── FolderInUseError      a folder that another process is writing to
-├── DivergedError (a RuntimeError)       training came to no finite loss
+├── DivergedError (a RuntimeError)       no epoch has a finite loss
 ├── LostRankError (a RuntimeError)       another process of a distributed fit has ended
 └── MissingExtraError (an ImportError)   an optional package is not installed
-LifemixWarning (a UserWarning)           harmless, but worth knowing
+LifemixWarning (a UserWarning)           harmless, but of interest
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = [
 
 
 class LifemixError(Exception):
-    """Anything that this package raises on purpose."""
+    """Base class of all errors that this package raises."""
 
 
 class InputError(LifemixError, ValueError):
-    """Something that was passed in cannot be used."""
+    """An argument cannot be used."""
 
 
 class TargetError(InputError):
@@ -47,7 +47,7 @@ class CovariateError(InputError):
 
 
 class SettingError(InputError):
-    """An option has a value that it cannot have."""
+    """An option has an impossible value."""
 
 
 class ModelFileError(LifemixError):
@@ -71,9 +71,10 @@ class MissingExtraError(LifemixError, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs {package}, which is not installed. Run: pip install 'lifemix[{extra}]'"
+            f"{purpose} needs {package}, which is not installed. "
+            f"Run: pip install 'lifemix[{extra}]'"
         )
 
 
 class LifemixWarning(UserWarning):
-    """Something harmless that the user should know."""
+    """A harmless fact that the user should know."""

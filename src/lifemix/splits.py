@@ -1,6 +1,6 @@
-"""Folds, validation rows, horizons and artificial censoring: the paper's evaluation protocol, reproducible by seed.
+"""Folds, validation rows, horizons and artificial censoring: the evaluation protocol of the paper.
 
-Where the target has subjects, all rows of a subject are on one side of every split.
+If the target has subjects, all rows of a subject are on one side of every split.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ Seed = int | np.random.Generator | None
 
 @dataclass(frozen=True)
 class EventStratifiedKFold:
-    """Split rows into folds with the same share of every event type and of censoring; a scikit-learn splitter.
+    """Split rows into folds with equal shares of every event code, for scikit-learn.
 
-    Sizes of the folds differ by at most one row, and so do the counts of each event code. Where the target has
-    subjects, or groups are given, whole subjects are distributed: their numbers differ by at most one, and subjects
-    with the same events are spread evenly. ``cv=EventStratifiedKFold(5)`` works wherever scikit-learn takes a splitter,
-    with any form of target.
+    Sizes of the folds differ by at most one row, and so do the counts of each event code. If the
+    target has subjects, or ``groups`` are given, whole subjects are distributed: their numbers
+    differ by at most one, and subjects with the same events are spread evenly. The splitter takes
+    any form of target.
 
     Parameters
     ----------
     n_splits : int, default 5
-        Number of folds; the paper has 5, for METABRIC 10.
+        Number of folds; 5 in the paper, 10 for METABRIC.
     random_state : int, Generator or None, default 0
         Random seed; an integer gives the same folds at every call.
 
@@ -61,7 +61,8 @@ class EventStratifiedKFold:
 
     With two rows per subject:
 
-    >>> y = make_target(np.arange(1.0, 9.0), [0, 1, 0, 1, 0, 1, 0, 1], subject=[1, 1, 2, 2, 3, 3, 4, 4])
+    >>> subject = [1, 1, 2, 2, 3, 3, 4, 4]
+    >>> y = make_target(np.arange(1.0, 9.0), [0, 1, 0, 1, 0, 1, 0, 1], subject=subject)
     >>> for train, test in EventStratifiedKFold(2).split(X, y):
     ...     print(np.unique(y["subject"][train]), np.unique(y["subject"][test]))
     [1 4] [2 3]
@@ -74,14 +75,14 @@ class EventStratifiedKFold:
     def split(
         self, X: Any, y: TargetLike, groups: Any = None
     ) -> Iterator[tuple[IndexArray, IndexArray]]:
-        """Yield the row numbers of training and test part for each fold.
+        """Yield the row numbers of the training and the test rows of each fold.
 
         Parameters
         ----------
         X : DataFrame or array
-            Not used; there for scikit-learn.
+            Not used, present for scikit-learn.
         y : target
-            n rows; their subjects, where it has them.
+            n rows, with or without subjects.
         groups : array-like of shape (n,), optional
             Subjects of the rows, as in scikit-learn; they must keep the subjects of ``y`` together.
 
@@ -91,18 +92,19 @@ class EventStratifiedKFold:
             Sorted row numbers.
         """
         target = as_target(y).grouped(groups)
-        order = _shuffled_by_event(target, self.random_state)
-        if not 2 <= self.n_splits <= len(order):
+        subjects = _shuffled_by_event(target, self.random_state)
+        if not 2 <= self.n_splits <= len(subjects):
             units = "rows" if target.subject is None else "subjects"
             raise SettingError(
-                f"n_splits must be at least 2 and at most the number of {units}, {len(order)}; got {self.n_splits}."
+                f"n_splits must be at least 2 and at most the number of {units}, {len(subjects)}; "
+                f"got {self.n_splits}."
             )
-        fold = np.empty(len(order), dtype=np.intp)
-        # Dealing out the subjects like cards, one event code after the other.
-        fold[order] = np.arange(len(order)) % self.n_splits
-        fold = fold[target.subject_numbers]
-        for i in range(self.n_splits):
-            yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)
+        # Deal out the subjects like cards, one event code after the other.
+        fold_of_subject = np.empty(len(subjects), dtype=np.intp)
+        fold_of_subject[subjects] = np.arange(len(subjects)) % self.n_splits
+        fold_of_row = fold_of_subject[target.subject_numbers]
+        for fold in range(self.n_splits):
+            yield np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds.
@@ -110,7 +112,7 @@ class EventStratifiedKFold:
         Parameters
         ----------
         X, y, groups : object, optional
-            Not used; there for scikit-learn.
+            Not used, present for scikit-learn.
 
         Returns
         -------
@@ -120,16 +122,15 @@ class EventStratifiedKFold:
         return self.n_splits
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Tell scikit-learn that ``split`` takes ``groups``.
+        """Return the metadata that ``split`` requests in scikit-learn: ``groups``.
 
         Returns
         -------
         MetadataRequest
-            What is asked for.
+            The request.
         """
-        from sklearn.utils.metadata_routing import (
-            MetadataRequest,
-        )  # a second of imports that few need
+        # Importing this takes a second, and few users need it.
+        from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=type(self).__name__)
         request.split.add_request(param="groups", alias=True)
@@ -139,31 +140,32 @@ class EventStratifiedKFold:
 def train_validation_split(
     y: TargetLike, rows: ArrayLike | None = None, fraction: float = 0.2, random_state: Seed = 0
 ) -> tuple[IndexArray, IndexArray]:
-    """Split rows into training and validation part with the same share of every event code.
+    """Return the numbers of training and validation rows, with equal shares of every event code.
 
-    Where the target has subjects, a share of the subjects is chosen, each with all its rows.
+    If the target has subjects, a share of the subjects is chosen, each with all its rows.
 
     Parameters
     ----------
     y : target
-        n rows; their subjects, where it has them.
+        n rows, with or without subjects.
     rows : array-like, optional
-        Which rows of ``y`` to split, by number or mask, such as the training part of a fold; None for all.
+        The rows of ``y`` to split, by number or mask, such as the training rows of a fold; None for
+        all.
     fraction : float, default 0.2
-        Share of the validation part, strictly between 0 and 1.
+        Share of the validation rows, strictly between 0 and 1.
     random_state : int, Generator or None, default 0
         Random seed.
 
     Returns
     -------
     train, validation : int arrays
-        Sorted row numbers of ``y``; the second has ``round(fraction * len(rows))`` of them, or the rows of that share
-        of the subjects.
+        Sorted row numbers of ``y``; the second has ``round(fraction * len(rows))`` of them, or the
+        rows of that share of the subjects.
 
     Raises
     ------
     SettingError
-        Where ``fraction`` is not between 0 and 1, or one part would be empty.
+        If ``fraction`` is not between 0 and 1, or there would be no training or no validation rows.
 
     Examples
     --------
@@ -175,36 +177,37 @@ def train_validation_split(
     >>> len(train), int(y["event"][validation].sum())
     (8, 1)
     """
-    target = as_target(y)
-    chosen = np.arange(len(target)) if rows is None else np.arange(len(target))[np.asarray(rows)]
-    target = target.take(chosen)
     if not 0 < fraction < 1:
         raise SettingError(f"fraction must lie between 0 and 1; got {fraction}.")
-    order = _shuffled_by_event(target, random_state)
-    n_validation = round(fraction * len(order))
-    if not 0 < n_validation < len(order):
+    target = as_target(y)
+    row_numbers = np.arange(len(target))
+    if rows is not None:
+        row_numbers = row_numbers[np.asarray(rows)]
+        target = target.take(row_numbers)
+    subjects = _shuffled_by_event(target, random_state)
+    n_subjects, n_validation = len(subjects), round(fraction * len(subjects))
+    if not 0 < n_validation < n_subjects:
         unit = "row" if target.subject is None else "subject"
         raise SettingError(
-            f"both parts need at least one {unit}; got {n_validation} validation {unit}s of {len(order)}. Change "
-            f"fraction ({fraction}) or give more {unit}s."
+            f"training and validation need at least one {unit} each; got {n_validation} validation "
+            f"{unit}s of {n_subjects}. Change fraction ({fraction}) or give more {unit}s."
         )
-    # Evenly spaced among subjects sorted by event code, so that every code gives its share.
-    taken = order[(np.arange(n_validation) * len(order) + len(order) // 2) // n_validation]
-    validation = np.zeros(len(order), dtype=bool)
-    validation[taken] = True
-    validation = validation[target.subject_numbers]
-    return np.sort(chosen[~validation]), np.sort(chosen[validation])
+    # Evenly spaced among the subjects sorted by event code, so that every code gives its share.
+    positions = (np.arange(n_validation) * n_subjects + n_subjects // 2) // n_validation
+    is_validation = np.isin(target.subject_numbers, subjects[positions])
+    return np.sort(row_numbers[~is_validation]), np.sort(row_numbers[is_validation])
 
 
 def horizons(
     y: TargetLike, quantiles: Sequence[float] = (0.25, 0.5, 0.75), event: int | None = 1
 ) -> FloatArray:
-    """Return quantiles of the event times, censored rows left out: where the paper evaluates.
+    """Return quantiles of the event times without censored rows: the horizons of the paper.
 
     Parameters
     ----------
     y : target
-        The whole data set, as in the paper. An event known to lie in an interval counts at its midpoint.
+        The whole data set, as in the paper. An event known to lie in an interval counts at its
+        midpoint.
     quantiles : sequence of float, default (0.25, 0.5, 0.75)
         Levels in [0, 1].
     event : int or None, default 1
@@ -218,7 +221,7 @@ def horizons(
     Raises
     ------
     TargetError
-        Where no row has the event.
+        If no row has the event.
 
     Examples
     --------
@@ -231,16 +234,15 @@ def horizons(
     levels = np.asarray(quantiles, dtype=np.float64)
     if not ((levels >= 0) & (levels <= 1)).all():
         raise SettingError(f"quantiles must lie between 0 and 1; got {list(quantiles)}.")
-    return as_target(y).event_quantiles(
-        levels.tolist(), None if event is None else check_event(event)
-    )
+    event = None if event is None else check_event(event)
+    return as_target(y).event_quantiles(levels.tolist(), event)
 
 
 def default_horizons(y: TargetLike) -> FloatArray:
-    """Return the times at which a model is measured and shown where none are given.
+    """Return the times at which a model is evaluated by default.
 
-    They are the quartiles of the times of events of any type, rounded to three significant digits; those that are not
-    positive, or beyond the last time, are left out.
+    They are the quartiles of the times of events of any type, rounded to three significant digits,
+    without those that are not positive or lie beyond the last time.
 
     Parameters
     ----------
@@ -262,17 +264,18 @@ def default_horizons(y: TargetLike) -> FloatArray:
     """
     target = as_target(y)
     last = float(np.fmax(target.time, target.upper).max())
-    rounded = {float(f"{time:.3g}") for time in horizons(target, event=None).tolist()}
-    kept = sorted(time for time in rounded if 0 < time <= last)
-    return np.array(kept or [last], dtype=np.float64)
+    rounded = {float(f"{time:.3g}") for time in horizons(target, event=None)}
+    times = sorted(time for time in rounded if 0 < time <= last)
+    return np.array(times or [last])
 
 
 def censor_artificially(y: TargetLike, fraction: float, random_state: Seed = 0) -> NDArray[np.void]:
-    """Return the target with a random part of its events censored before they happened.
+    """Return the target with a random share of its events censored before they happened.
 
-    ``round(fraction * n)`` of the n uncensored rows get event 0 and a time uniform between ``entry`` (0 where there was
-    none) and their event time T, both ends excluded. An event at time 0 leaves no room: it becomes a row censored at 0,
-    which carries no information. Such censoring depends on T; the paper applies it to the training rows only.
+    ``round(fraction * n)`` of the n uncensored rows get event 0 and a time uniform between
+    ``entry`` and the event time, both ends excluded. An event at time 0 becomes a row censored at
+    0, which carries no information. Such censoring depends on the event time; the paper applies it
+    to the training rows only.
 
     Parameters
     ----------
@@ -291,7 +294,7 @@ def censor_artificially(y: TargetLike, fraction: float, random_state: Seed = 0) 
     Raises
     ------
     TargetError
-        Where some events are interval-censored.
+        If some events are interval-censored, or subjects have several intervals.
 
     Examples
     --------
@@ -307,38 +310,37 @@ def censor_artificially(y: TargetLike, fraction: float, random_state: Seed = 0) 
     target = as_target(y)
     if target.path is not None:
         raise TargetError(
-            f"artificial censoring needs one row per subject; got {len(target)} intervals of {len(target.joined())} "
-            "paths. Censor the table before it is cut into intervals."
+            f"artificial censoring needs one row per subject; got {len(target)} intervals of "
+            f"{len(target.joined())} paths. Censor the table before it is cut into intervals."
         )
     if target.interval.any():
         raise TargetError(
-            f"artificial censoring needs exact event times; got {int(target.interval.sum())} events known only to lie "
-            "in an interval. Leave these rows out."
+            f"artificial censoring needs exact event times; got {int(target.interval.sum())} "
+            "interval-censored events. Leave these rows out."
         )
     rng = np.random.default_rng(random_state)
     uncensored = np.flatnonzero(target.event)
     rows = rng.permutation(uncensored)[: round(fraction * len(uncensored))]
+    start, end = target.entry[rows], target.time[rows]
+    lowest = np.minimum(np.nextafter(start, np.inf), end)
+    highest = np.maximum(np.nextafter(end, 0), start)
     time, event = target.time.copy(), target.event.copy()
-    start, end = target.entry[rows], time[rows]
-    drawn = start + (end - start) * rng.random(len(rows))
-    time[rows] = np.clip(
-        drawn, np.minimum(np.nextafter(start, np.inf), end), np.maximum(np.nextafter(end, 0), start)
-    )
+    time[rows] = np.clip(start + (end - start) * rng.random(len(rows)), lowest, highest)
     event[rows] = 0
     return replace(target, event=event, time=time).to_array()
 
 
 def _shuffled_by_event(target: Target, random_state: Seed) -> IndexArray:
-    """Return the numbers of the subjects (without subjects, of the rows) sorted by event code, else in random order.
+    """Return the numbers of the subjects (without subjects, of the rows) sorted by event code.
 
-    Subjects are sorted by how many events of the last code they have, then of the one before, and so on.
+    Subjects are sorted by their number of events of the last code, then of the code before, and so
+    on; ties are in random order.
     """
     target = target.joined()
-    if target.subject is None:
-        keys = [target.event]
-    else:
-        subject, n_subjects = target.subject_numbers, target.n_subjects
-        codes = np.unique(target.event)
-        keys = [np.bincount(subject[target.event == code], minlength=n_subjects) for code in codes]
-    shuffled = np.random.default_rng(random_state).permutation(len(keys[0]))
-    return shuffled[np.lexsort([key[shuffled] for key in keys])]
+    subject, n_subjects = target.subject_numbers, target.n_subjects
+    counts = [
+        np.bincount(subject[target.event == code], minlength=n_subjects)
+        for code in np.unique(target.event)
+    ]
+    shuffled = np.random.default_rng(random_state).permutation(n_subjects)
+    return shuffled[np.lexsort([count[shuffled] for count in counts])]

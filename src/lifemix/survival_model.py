@@ -1,13 +1,15 @@
-"""The base class of all models of this package."""
+"""The base class of all models: what a fitted model answers, and what ``fit`` learns first."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
@@ -15,40 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._types import FittedSurvivalModel, FloatArray
 from .checks import Rule, as_pandas, check_event, check_settings, check_times, warn_user
-from .histories import as_input
-from .metrics import mean_concordance
-from .metrics.predictions import take_rows
-from .preprocessing import (
-    Passthrough,
-    SequencePreprocessor,
-    TableLike,
-    TabularPreprocessor,
-    apply_preprocessor,
-    shape_of,
-)
+from .preprocessing import TableLike, apply_preprocessor, shape_of
 from .registry import fitted_attributes
-from .start_stop import PathRows, path_curves, ratio_of_curves
-from .target import Target, TargetLike, TrainingRows, as_target, refuse_unknown_types, subject_codes
+from .start_stop import Intervals, path_curves
+from .target import Target, TargetLike, as_target, refuse_unknown_types, subject_codes
 from .target_summary import SummarisedTarget, TargetSummary
 
-__all__ = ["FittedSurvivalModel", "SurvivalFunction", "SurvivalModel", "survival_functions"]
-
-
-class _Curves:
-    """The curves of all rows; the last times asked for are cached, as every row is usually asked for the same."""
-
-    def __init__(self, evaluate: Callable[[FloatArray], FloatArray]) -> None:
-        self.evaluate = evaluate
-        self.last: tuple[FloatArray, FloatArray] | None = None
-
-    def at(self, times: FloatArray) -> FloatArray:
-        if self.last is None or not np.array_equal(self.last[0], times):
-            self.last = times.copy(), self.evaluate(times)
-        return self.last[1]
+__all__ = ["FittedSurvivalModel", "SurvivalFunction", "SurvivalModel"]
 
 
 class SurvivalFunction:
-    """The survival curve of one row, or its cumulative hazard: called with times it returns ``S(t)``, or ``H(t)``.
+    """The survival curve (or cumulative hazard) of one row as a function of time.
 
     Attributes
     ----------
@@ -62,62 +41,32 @@ class SurvivalFunction:
 
     domain = (0.0, np.inf)
 
-    def __init__(self, curves: _Curves, row: int, x: FloatArray, what: str = "survival") -> None:
-        self._curves, self._row, self.x, self._what = curves, row, x, what
+    def __init__(
+        self, curves: Callable[[tuple[float, ...]], FloatArray], row: int, x: FloatArray
+    ) -> None:
+        self._curves, self._row, self.x = curves, row, x
 
     def __call__(self, x: ArrayLike) -> FloatArray:
         """Return the curve at the times ``x``, in their shape."""
         times = np.asarray(x, dtype=np.float64)
-        values = self._curves.at(check_times(times.ravel(), "x"))[self._row].reshape(times.shape)
-        return values if times.ndim else values[()]
+        values = self._curves(tuple(check_times(times.ravel(), "x").tolist()))[self._row]
+        return values.reshape(times.shape)[()]
 
     @property
     def y(self) -> FloatArray:
         """The curve at ``x``."""
         return self(self.x)
 
-    def __repr__(self) -> str:
-        return f"<{self._what} function of row {self._row}>"
-
-
-def survival_functions(
-    evaluate: Callable[[FloatArray], FloatArray],
-    n_rows: int,
-    event_times: FloatArray,
-    what: str = "survival",
-) -> NDArray[np.object_]:
-    """Return one ``SurvivalFunction`` per row.
-
-    Parameters
-    ----------
-    evaluate : callable
-        A function of times, (n_times,), that returns the curves of all rows, (n_rows, n_times).
-    n_rows : int
-        The number of rows.
-    event_times : float array of shape (n_event_times,)
-        The distinct event times of the training data.
-    what : str, default "survival"
-        What the curves are, for their ``repr``.
-
-    Returns
-    -------
-    object array of shape (n_rows,)
-        One function of time per row.
-    """
-    curves = _Curves(evaluate)
-    functions = np.empty(n_rows, dtype=object)
-    functions[:] = [SurvivalFunction(curves, row, event_times, what) for row in range(n_rows)]
-    return functions
-
 
 class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     """Base class of ``DeepSurvivalMachines`` and of the models in ``lifemix.baselines``.
 
-    A subclass declares what its options may be in ``_rules``, calls ``_check_settings`` before any work and
-    ``_learn_target``, ``_learn_subjects`` and ``_learn_columns`` in ``fit``, and implements, for the matrix ``x`` that
-    ``preprocess`` gives and ``times`` of shape (n_times,), ``_survival(x, times)`` or ``_incidence(x, times, event)``,
-    each of shape (n, n_times); where every event type has a distribution of its own also
-    ``_net_survival(x, times, event)``.
+    A subclass declares the rules of its options in ``_rules``. Its ``fit`` calls
+    ``_check_settings`` before any work, and ``_learn_target``, ``_learn_subjects`` and
+    ``_learn_columns``. It implements ``_survival(x, times)`` or ``_incidence(x, times, event)`` for
+    the matrix ``x`` that ``preprocess`` returns and a vector of times, each with a result of shape
+    ``[n_rows, n_times]``; and ``_net_survival(x, times, event)`` if each event type has its own
+    distribution of times.
 
     Attributes
     ----------
@@ -127,29 +76,27 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         The times and events of the training rows; of a loaded model, rows that stand for them (see
         ``lifemix.target_summary``).
     training_summary_ : TargetSummary
-        What ``save`` writes of them: counts in cells of time.
+        The counts of the training times and events that ``save`` writes.
     event_times_ : array
-        The distinct times of events of any type among the training rows, ascending; intervals count at their ends.
+        The distinct times of events of any type among the training rows, ascending; the upper ends
+        of intervals.
     last_event_time_ : float
-        The last of them.
+        The last event time.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : array of str
-        Their names, where X had names.
+        Their names, if X has names.
     preprocessor_ : transformer
-        What turns X into numbers, fitted.
+        The fitted preprocessor.
 
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {}
-    _saves_event_times: ClassVar[bool] = (
-        True  # whether predictions depend on the distinct event times
-    )
-    _needs_columns: ClassVar[bool] = (
-        True  # whether a table without any column that varies is refused
-    )
+    _saves_event_times: ClassVar[bool] = True  # whether predictions depend on ``event_times_``
+    _needs_columns: ClassVar[bool] = True  # whether a column must vary
 
-    _training_rows: TrainingRows | None = None  # None: no subjects, or a loaded model
+    # See ``_hashes``; None without subjects, and in a loaded model.
+    _training_rows: tuple[NDArray[np.uint64], str] | None = None
 
     n_events_: int
     last_event_time_: float
@@ -192,15 +139,15 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
         """
         if times is None and not return_array:
-            curves = self._survival_curves(self.preprocess(X))
-            return survival_functions(curves, shape_of(as_input(X))[0], self.event_times_)
-        at = check_times(self.event_times_ if times is None else times, warn_unsorted=True)
-        return self._survival(self.preprocess(X), at)
+            return self._functions(X, lambda survival: survival)
+        times = self.event_times_ if times is None else times
+        checked_times = check_times(times, warn_unsorted=True)
+        return self._survival(self.preprocess(X), checked_times)
 
     def predict_cumulative_incidence(
         self, X: TableLike, times: ArrayLike, event: int = 1
     ) -> FloatArray:
-        """Return the cumulative incidence: the probability that the event happens first, and by each time.
+        """Return the cumulative incidence: the probability of the event by each time.
 
         For one event type, one minus survival.
 
@@ -219,10 +166,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             Probabilities.
 
         """
-        at, x = check_times(times, warn_unsorted=True), self.preprocess(X)
-        return np.minimum(
-            self._incidence(x, at, check_event(event, self.n_events_)), 1.0
-        )  # above 1 only by rounding
+        checked_times, x = check_times(times, warn_unsorted=True), self.preprocess(X)
+        event = check_event(event, self.n_events_)
+        return np.minimum(self._incidence(x, checked_times, event), 1.0)  # rounding errors
 
     def predict_cumulative_incidences(self, X: TableLike, times: ArrayLike) -> FloatArray:
         """Return the cumulative incidence of every event type.
@@ -240,8 +186,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             Probabilities.
 
         """
-        at, x = check_times(times, warn_unsorted=True), self.preprocess(X)
-        return np.minimum(self._incidences(x, at), 1.0)
+        checked_times, x = check_times(times, warn_unsorted=True), self.preprocess(X)
+        return np.minimum(self._incidences(x, checked_times), 1.0)
 
     def predict_path(
         self,
@@ -253,18 +199,19 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         event: int | None = None,
         extend: bool = False,
     ) -> FloatArray:
-        """Return survival, or a cumulative incidence, along paths of covariates that change over time.
+        """Return survival, or a cumulative incidence, with covariates that change over time.
 
-        The hazard at t is that of the row in force at t, ``h(t | x(t))``: survival is the product of the rows'
-        ``S(stop) / S(start)``. Of covariates that are measured on the living it is no probability for a future of
-        known length, since the path is known only as far as the subject lived; for that predict at landmarks.
+        The hazard at t is that of the row whose interval contains t, ``h(t | x(t))``: survival is
+        the product of ``S(stop) / S(start)`` over the rows. If covariates are measured on the
+        living, this is no probability for a future of known length, because a path is known only as
+        far as the subject lived: predict at landmarks instead.
 
         Parameters
         ----------
         X : table of n rows
             The columns of training, one row per interval.
         start, stop : array-like of shape (n,)
-            The interval ``(start, stop]`` in which a row holds; those of one subject must be consecutive.
+            The interval ``(start, stop]`` of a row; those of one subject must be consecutive.
         subject : array-like of shape (n,)
             Identifier of the subject of each row.
         times : array-like of shape (n_times,)
@@ -272,7 +219,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         event : int, optional
             None for survival, P(no event by t); an event type for its cumulative incidence.
         extend : bool, default False
-            Whether the last covariates of a subject are kept beyond its last stop; otherwise NaN there, with a warning.
+            Whether the last covariates of a subject hold beyond its last stop. If not, results
+            beyond it are NaN, with a warning.
 
         Returns
         -------
@@ -280,24 +228,27 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             One row per subject, in order of first appearance, given survival to its first start.
 
         """
-        matrix = self.preprocess(X)
-        paths = PathRows.read(shape_of(X)[0], start, stop, subject_codes(subject), subject)
-        at = check_times(times, warn_unsorted=True)
+        from .metrics.predictions import take_rows
+
+        x, codes = self.preprocess(X), subject_codes(subject)
+        intervals = Intervals.read(shape_of(X)[0], start, stop, codes, subject)
+        checked_times = check_times(times, warn_unsorted=True)
         if event is not None:
             event = check_event(event, self.n_events_)
-
-        def conditional(
-            rows: Any, since: FloatArray, at: FloatArray
-        ) -> tuple[FloatArray, FloatArray | None]:
-            return self._conditional(take_rows(matrix, rows), since, at, event)
-
-        return path_curves(paths, at, conditional, event is not None, extend)
+        return path_curves(
+            intervals,
+            checked_times,
+            lambda rows, since, grid: self._conditional(take_rows(x, rows), since, grid, event),
+            event is not None,
+            extend,
+        )
 
     @available_if(lambda self: self._has_net_survival())  # type: ignore[untyped-decorator]
     def predict_net_survival(self, X: TableLike, times: ArrayLike, event: int = 1) -> FloatArray:
         """Return the net survival ``P(T_event > t | x)``, as if there were no other event types.
 
-        Models of incidences alone, such as Fine-Gray and DeepHit, have no such method where there are several.
+        Models of incidences alone, such as Fine-Gray and DeepHit, have this method only for one
+        event type.
 
         Parameters
         ----------
@@ -314,12 +265,11 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             Probabilities.
 
         """
-        at, x, event = (
-            check_times(times, warn_unsorted=True),
-            self.preprocess(X),
-            check_event(event, self.n_events_),
-        )
-        return self._survival(x, at) if self.n_events_ == 1 else self._net_survival(x, at, event)
+        checked_times, x = check_times(times, warn_unsorted=True), self.preprocess(X)
+        event = check_event(event, self.n_events_)
+        if self.n_events_ == 1:
+            return self._survival(x, checked_times)
+        return self._net_survival(x, checked_times, event)
 
     def predict(self, X: TableLike) -> FloatArray:
         """Return a risk score, higher for an earlier event of any type.
@@ -340,7 +290,8 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
     def score(self, X: TableLike, y: TargetLike) -> float:
         """Return the mean concordance C^td at the quartiles of the training event times.
 
-        Each event type counts alike, at its own quartiles; the censoring distribution is that of training.
+        Each event type has the same weight, at its own quartiles; the censoring distribution is
+        that of the training rows.
 
         Parameters
         ----------
@@ -355,19 +306,21 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         Warns
         -----
         LifemixWarning
-            If rows outside the training rows belong to subjects of the training rows. A loaded model does not know
-            its training subjects and does not warn.
+            If some rows belong to training subjects, unless all rows are the training rows. A
+            loaded model does not know its training subjects and does not warn.
 
         """
+        from .metrics import mean_concordance
+
         x, target = self.preprocess(X), as_target(y)
         self._warn_of_training_subjects(target)
         refuse_unknown_types(target.event, self.n_events_, "y")
         return mean_concordance(
-            lambda at, event: self._incidence(x, at, event), self.training_target_, target
+            lambda times, event: self._incidence(x, times, event), self.training_target_, target
         )
 
     def preprocess(self, X: TableLike) -> Any:
-        """Return the matrix that the model works on: what the fitted preprocessor makes of a table.
+        """Return the matrix that the model works on.
 
         Parameters
         ----------
@@ -385,9 +338,10 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     @cached_property
     def event_times_(self) -> FloatArray:
-        """The distinct times of events among the training rows, ascending; intervals count at their upper ends.
+        """The distinct times of events of any type among the training rows, ascending.
 
-        A loaded model whose curves do not depend on them has the ends of cells of time instead.
+        An interval counts at its upper end. A loaded model whose curves do not depend on these
+        times has the ends of intervals of time instead, each of which contains several.
         """
         check_is_fitted(self, "n_events_")
         if "training_target_" in vars(self) and not isinstance(
@@ -404,14 +358,14 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     @cached_property
     def training_summary_(self) -> TargetSummary:
-        """What ``save`` writes of the training rows."""
+        """The counts of the training rows that ``save`` writes."""
         check_is_fitted(self, "n_events_")
         return TargetSummary.of(self.training_target_, self._saves_event_times)
 
     def predict_cumulative_hazard_function(
         self, X: TableLike, times: ArrayLike | None = None, *, return_array: bool = False
     ) -> FloatArray | NDArray[np.object_]:
-        """Return the cumulative hazard ``-log P(T > t | x)``, T the time of the first event of any type.
+        """Return the cumulative hazard ``-log P(T > t | x)`` of the first event of any type.
 
         Parameters
         ----------
@@ -429,114 +383,126 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
         """
         if times is None and not return_array:
-            curves = self._survival_curves(self.preprocess(X))
-            return survival_functions(
-                lambda at: _hazards(curves(at)), shape_of(X)[0], self.event_times_, "hazard"
-            )
-        return _hazards(
-            self.predict_survival_function(X, self.event_times_ if times is None else times)
-        )
+            return self._functions(X, _cumulative_hazard)
+        times = self.event_times_ if times is None else times
+        return _cumulative_hazard(self.predict_survival_function(X, times))
+
+    def _functions(
+        self, X: TableLike, transform: Callable[[FloatArray], FloatArray]
+    ) -> NDArray[np.object_]:
+        """Return one ``SurvivalFunction`` per row, of a transform of survival."""
+        x = self.preprocess(X)
+        survival = self._survival_curves(x)
+
+        @lru_cache(maxsize=1)  # usually every row is evaluated at the same times
+        def curves(times: tuple[float, ...]) -> FloatArray:
+            return transform(survival(np.array(times)))
+
+        functions = np.empty(len(x), dtype=object)
+        functions[:] = [SurvivalFunction(curves, row, self.event_times_) for row in range(len(x))]
+        return functions
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    # What a model knows of itself.
+    # What subclasses implement.
 
     def _survival(self, x: Any, times: FloatArray) -> FloatArray:
-        total = sum(self._incidence(x, times, event) for event in range(1, self.n_events_ + 1))
-        return np.maximum(1.0 - total, 0.0)  # rounding only: incidences sum to at most 1
+        return np.maximum(1.0 - self._incidences(x, times).sum(axis=0), 0.0)  # rounding errors
 
     def _survival_curves(self, x: Any) -> Callable[[FloatArray], FloatArray]:
+        """Return survival as a function of the times; a network is evaluated only once."""
         return lambda times: self._survival(x, times)
 
     def _incidence(self, x: Any, times: FloatArray, event: int) -> FloatArray:
         return 1.0 - self._survival(x, times)
 
     def _incidences(self, x: Any, times: FloatArray) -> FloatArray:
-        return np.stack(
-            [self._incidence(x, times, event) for event in range(1, self.n_events_ + 1)]
-        )
+        events = range(1, self.n_events_ + 1)
+        return np.stack([self._incidence(x, times, event) for event in events])
 
     def _net_survival(self, x: Any, times: FloatArray, event: int) -> FloatArray:
         raise NotImplementedError
 
+    def _has_net_survival(self) -> bool:
+        is_defined = type(self)._net_survival is not SurvivalModel._net_survival
+        return is_defined or getattr(self, "n_events_", 1) == 1
+
     def _conditional(
         self, x: Any, since: FloatArray, times: FloatArray, event: int | None
     ) -> tuple[FloatArray, FloatArray | None]:
-        """Return survival and, of an event, incidence at the times, each (n, n_times), given survival to ``since``."""
-        wanted, place = np.unique(np.concatenate([since, times]), return_inverse=True)
-        own = np.arange(len(since)), place[: len(since)]
-        curves = self._survival(x, wanted)
-        survival = ratio_of_curves(curves[:, place[len(since) :]], curves[own])
+        """Return survival and incidence at the times, given survival of row i to ``since[i]``."""
+        grid, index = np.unique(np.append(since, times), return_inverse=True)
+        rows, at_start, at_times = np.arange(len(since)), index[: len(since)], index[len(since) :]
+        survival = self._survival(x, grid)
+        at_risk = survival[rows, at_start][:, None]
+        at_risk = np.where(at_risk > 0, at_risk, np.inf)  # so that quotients are 0
+        conditional_survival = np.clip(survival[:, at_times] / at_risk, 0.0, 1.0)
         if event is None or self.n_events_ == 1:
-            return survival, 1.0 - survival
-        incidence = self._incidence(x, wanted, event)
-        gained = incidence[:, place[len(since) :]] - incidence[own][:, None]
-        return survival, ratio_of_curves(gained, curves[own])
-
-    def _has_net_survival(self) -> bool:
-        known_of_several = type(self)._net_survival is not SurvivalModel._net_survival
-        return known_of_several or getattr(self, "n_events_", 1) == 1
+            return conditional_survival, 1.0 - conditional_survival
+        incidence = self._incidence(x, grid, event)
+        gain = incidence[:, at_times] - incidence[rows, at_start][:, None]
+        return conditional_survival, np.clip(gain / at_risk, 0.0, 1.0)
 
     def _risk(self, x: Any) -> FloatArray:
         raise NotImplementedError
 
-    # What fit does first and last.
+    # What ``fit`` calls.
 
     def _check_settings(self) -> None:
-        """Refuse options that cannot be used; called before anything is computed."""
+        """Refuse options that cannot be used."""
         check_settings(self)
 
     def _learn_target(self, target: Target) -> None:
         for name in ("event_times_", "training_summary_", "_training_rows"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        self.training_target_ = replace(
-            target.joined(), subject=None
-        )  # who the subjects were stays with the user
+        self.training_target_ = replace(target.joined(), subject=None)
         self.n_events_ = target.n_events
-        self.last_event_time_ = float(np.fmax(target.time, target.upper)[target.event > 0].max())
+        self.last_event_time_ = float(target.event_times[-1])
 
     def _learn_subjects(self, target: Target, weight: FloatArray) -> None:
-        """Remember the training subjects, so that ``score`` can recognise them; ``save`` does not write them."""
+        """Remember the training subjects for ``score``; ``save`` does not write them."""
         if target.subject is not None:
-            self._training_rows = TrainingRows.of(*_subject_and_outcome(target.take(weight > 0)))
+            self._training_rows = _hashes(target.take(weight > 0))
 
     def _warn_of_training_subjects(self, target: Target) -> None:
-        """Warn if rows that are scored share subjects with the training rows."""
+        """Warn if scored rows are not the training rows, but share subjects with them."""
         if self._training_rows is None or target.subject is None:
             return
-        count = self._training_rows.count_other_rows(*_subject_and_outcome(target))
-        if count:
+        subjects, all_rows = _hashes(target)
+        count = int(np.isin(subjects, self._training_rows[0]).sum())
+        if count and all_rows != self._training_rows[1]:
             warn_user(
-                f"{count} of {len(target)} scored rows belong to subjects that the model was trained on: the score is "
-                "too high for new subjects. Keep the rows of one subject together: in scikit-learn's searches use "
+                f"{count} of {len(target)} scored rows belong to subjects that the model was "
+                "trained on: the score is too high for new subjects. Keep the rows of one subject "
+                "together: in scikit-learn's searches use "
                 "cv=lifemix.splits.EventStratifiedKFold(), or GroupKFold() with groups=."
             )
 
     def _learn_columns(self, X: TableLike) -> None:
         table = as_pandas(X)
         self.n_features_in_ = shape_of(table)[1]
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if hasattr(table, "columns"):
             self.feature_names_in_ = np.array([str(name) for name in table.columns], dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     # Model files.
 
     def _saved_attributes(self) -> dict[str, Any]:
-        """Return the fitted attributes that a model file holds: counts of the training rows in place of the rows."""
+        """Return the fitted attributes for a model file: counts instead of the training rows."""
         if not hasattr(self, "n_events_"):
             return {}
-        left_out = {"training_target_", "event_times_", "n_events_", "last_event_time_"}
-        attributes = {
-            name: value for name, value in fitted_attributes(self).items() if name not in left_out
-        }
-        return attributes | {"training_summary_": self.training_summary_}
+        attributes = fitted_attributes(self) | {"training_summary_": self.training_summary_}
+        for name in ("training_target_", "event_times_", "n_events_", "last_event_time_"):
+            attributes.pop(name, None)
+        return attributes
 
     def _validate(self) -> None:
-        """Check and complete a model that was read from a file; ``ValueError`` if it cannot be a fitted model."""
+        """Check and complete a model that was read from a file."""
+        from .preprocessing import Passthrough, SequencePreprocessor, TabularPreprocessor
+
         self._check_settings()
         if not isinstance(self.training_summary_, TargetSummary):
             raise ValueError("training_summary_ must be a TargetSummary")
@@ -544,33 +510,28 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             raise ValueError("the event times are missing")
         self.n_events_ = self.training_summary_.n_events
         self.last_event_time_ = float(self.training_summary_.last_event_time)
-        if type(self.n_features_in_) is not int or self.n_features_in_ < 0:
-            raise ValueError(
-                f"n_features_in_ must be a number of columns; got {self.n_features_in_!r:.40}"
-            )
         names = getattr(self, "feature_names_in_", None)
         if names is not None and np.shape(names) != (self.n_features_in_,):
             raise ValueError(f"feature_names_in_ must name {self.n_features_in_} columns")
-        if hasattr(self, "preprocessor") and type(self.preprocessor_) not in (
-            Passthrough,
-            SequencePreprocessor,
-            TabularPreprocessor,
-        ):
+        preprocessors = (Passthrough, SequencePreprocessor, TabularPreprocessor)
+        if hasattr(self, "preprocessor") and type(self.preprocessor_) not in preprocessors:
             raise ValueError("preprocessor_ must be a fitted preprocessor")
 
     @property
     def _n_inputs(self) -> int:
         """The number of columns after preprocessing."""
-        if isinstance(self.preprocessor_, SequencePreprocessor):
-            return sum(block.width for block in self.preprocessor_.blocks_)
+        blocks = getattr(self.preprocessor_, "blocks_", None)  # of a ``SequencePreprocessor``
+        if blocks is not None:
+            return sum(block.width for block in blocks)
         return len(self.preprocessor_.get_feature_names_out())
 
 
-def _subject_and_outcome(target: Target) -> tuple[Any, ...]:
-    return target.subject, target.event, target.time, target.entry, target.upper
+def _hashes(target: Target) -> tuple[NDArray[np.uint64], str]:
+    """Return a hash of the subject of each row, and one of all rows together."""
+    rows = hashlib.sha256(target.to_array().tobytes()).hexdigest()
+    return pd.util.hash_array(np.asarray(target.subject)), rows
 
 
-def _hazards(survival: FloatArray) -> FloatArray:
-    """Return cumulative hazards."""
+def _cumulative_hazard(survival: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         return -np.log(survival) + 0.0  # no -0.0

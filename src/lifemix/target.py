@@ -1,10 +1,11 @@
-"""The target of a survival model: observation times, event types, entry times, censoring intervals and subjects.
+"""The target of a survival model: times, events, late entry, censoring intervals and subjects.
 
-``event`` is 0 for a row that was right-censored at ``time`` and 1..M for the event type that happened at ``time``. An
-event that is only known to lie in an interval has ``upper > time`` and fell in ``(time, upper]``; with ``time`` 0 it is
-left-censored. A row that came under observation at ``entry`` is left-truncated. Rows with the same ``subject``
-belong together: no split, fold or resample separates them. Without ``subject`` one row is one subject. With ``subject``
-and ``entry`` the rows of one subject are its path: consecutive intervals with the covariates that held in each.
+``event`` is 0 for a row that is right-censored at ``time``, and 1..M for the type of the event that
+happened at ``time``. If an event is only known to lie in ``(time, upper]``, the row is
+interval-censored (with ``time`` 0: left-censored). A row under observation from ``entry > 0`` on is
+left-truncated. Rows of one ``subject`` stay together in every split, fold and resample; without
+subjects each row is a subject. Rows with the same ``path`` are consecutive intervals of one
+subject, each with the covariates that held in it.
 
 ``as_target`` is the only parser of ``y`` in the package.
 """
@@ -13,47 +14,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from ._types import BoolArray, FloatArray, IntArray
-from .checks import as_numbers, as_pandas, refuse_masked, warn_user
+from ._types import BoolArray, FloatArray, IndexArray, IntArray
+from .checks import as_numbers, as_pandas, refuse_rows, warn_user
 from .errors import SettingError, TargetError
 from .start_stop import checked_starts, path_order
 
 __all__ = [
-    "LARGEST_CODE",
     "Target",
     "TargetLike",
-    "TrainingRows",
     "as_target",
     "event_names",
-    "first_appearance",
     "make_target",
     "names_of_labels",
     "no_censored_row",
-    "refuse_large_codes",
     "refuse_missing_types",
-    "refuse_swapped",
     "refuse_unknown_types",
     "subject_codes",
 ]
 
-
-_FIELDS = ("event", "time", "entry", "upper")
-_OPTIONAL = ("entry", "upper", "subject")
-_FORMS = (
-    "make_target(time, event, entry=None, upper=None, subject=None), a structured array with fields (event, time), "
-    "a DataFrame with columns 'event' and 'time' (or 'duration'), or a pair (time, event)"
-)
+_FIELDS = ("event", "time", "entry", "upper", "subject", "path")
+_LARGEST_CODE = 1000  # larger codes of events are times, dates or identifiers
+_LARGEST_EXACT = 2**53  # larger whole numbers are rounded in double precision
+_refuse = partial(refuse_rows, error=TargetError)
+_GENERAL_LABELS = {"true", "yes", "event"}  # labels that say only that there was an event
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The parsed target; every field has one value per row.
+    """The parsed target, one value per row in every field.
 
     Attributes
     ----------
@@ -62,14 +57,14 @@ class Target:
     time : float array of shape (n,)
         Time of the event or of the censoring; the lower end of an interval.
     entry : float array of shape (n,)
-        Time at which observation began; 0 where a subject was observed from the origin.
+        Time at which observation began; 0 for rows observed from the origin.
     upper : float array of shape (n,)
-        Upper end of an interval; NaN where the time is exact or right-censored.
+        Upper end of an interval; NaN if the time is exact or right-censored.
     subject : int array of shape (n,) or None
-        Code of the subject that the row belongs to (see ``lifemix.target``); None where every row is a subject of
-        its own.
+        Code of the subject (see ``subject_codes``); None if every row is a subject.
     path : int array of shape (n,) or None
-        Number of the path that the row is an interval of; None where every row is an observation of its own.
+        Number of the subject whose consecutive intervals the rows are; None if every row is an
+        observation of its own.
     """
 
     event: IntArray
@@ -84,73 +79,77 @@ class Target:
 
     @property
     def n_events(self) -> int:
-        """The largest event code among the rows (0 where all are censored)."""
+        """The largest event code; 0 if all rows are censored."""
         return int(self.event.max(initial=0))
 
     @property
     def interval(self) -> BoolArray:
-        """Which rows have an event known only to lie in ``(time, upper]``."""
+        """Which rows are interval-censored."""
         return ~np.isnan(self.upper)
 
     @property
     def truncated(self) -> BoolArray:
-        """Which rows came under observation after the origin (left truncation)."""
+        """Which rows are left-truncated."""
         return self.entry > 0
 
     @property
-    def subject_numbers(self) -> IntArray:
-        """The subject of each row, numbered 0, 1, 2 ... by first appearance; without subjects, the row numbers."""
-        return np.arange(len(self)) if self.subject is None else first_appearance(self.subject)[0]
+    def subject_numbers(self) -> IndexArray:
+        """The subject of each row, numbered 0, 1, 2 ... by first appearance (see ``subject``)."""
+        return _numbered(self.subject, len(self))
 
     @property
     def n_subjects(self) -> int:
-        """The number of different subjects; without subjects, the number of rows."""
-        return len(self) if self.subject is None else first_appearance(self.subject)[1]
+        """The number of subjects."""
+        return int(self.subject_numbers.max(initial=-1)) + 1
 
     @property
-    def path_numbers(self) -> IntArray:
-        """The path of each row, numbered 0, 1, 2 ... by first appearance; without paths, the row numbers."""
-        return np.arange(len(self)) if self.path is None else first_appearance(self.path)[0]
+    def path_numbers(self) -> IndexArray:
+        """The path of each row, numbered 0, 1, 2 ... by first appearance (see ``path``)."""
+        return _numbered(self.path, len(self))
 
     @property
     def event_times(self) -> FloatArray:
-        """The distinct times of events of any type, ascending; intervals count at their upper ends."""
+        """The distinct times of events of any type, ascending; the upper ends of intervals."""
         return np.unique(np.fmax(self.time, self.upper)[self.event > 0])
 
     def event_quantiles(self, levels: Sequence[float], event: int | None) -> FloatArray:
-        """Return quantiles of the times of an event type, None for all; an interval counts at its middle."""
-        seen = self.event > 0 if event is None else self.event == event
-        if not seen.any():
-            what = "an event" if event is None else f"event {event}"
+        """Return quantiles of the times of an event type (None: any), with the middle of intervals."""
+        has_event = self.event > 0 if event is None else self.event == event
+        if not has_event.any():
+            expected = "an event" if event is None else f"event {event}"
             raise TargetError(
-                f"horizons need rows with {what}; got none among the codes {np.unique(self.event)}."
+                f"horizons need rows with {expected}; got none among the codes "
+                f"{np.unique(self.event)}."
             )
         times = np.where(self.interval, (self.time + self.upper) / 2, self.time)
-        return np.asarray(np.quantile(times[seen], levels), dtype=np.float64)
+        return np.asarray(np.quantile(times[has_event], levels), dtype=np.float64)
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: how many rows of which kind, and the first of them."""
-        codes, counts = np.unique(self.event, return_counts=True)
-        kinds = (
-            f"{count:,} {'censored' if code == 0 else f'event {code}'}"
-            for code, count in zip(codes, counts, strict=True)
-        )
-        first = pd.DataFrame(self.take(slice(0, 5)).to_array())
-        return f"<p>Target of {len(self):,} rows: {', '.join(kinds)}</p>{first.to_html()}"
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the fields by name, without ``subject`` and ``path`` if they are None."""
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        return {name: values for name, values in fields.items() if values is not None}
+
+    def to_array(self) -> NDArray[np.void]:
+        """Return the structured array of ``make_target``."""
+        columns = self.columns()
+        if not self.truncated.any():
+            del columns["entry"]
+        if not self.interval.any():
+            del columns["upper"]
+        dtype = [(name, values.dtype) for name, values in columns.items()]
+        array = np.empty(len(self), dtype=dtype)
+        for name, values in columns.items():
+            array[name] = values
+        return array
 
     def take(self, rows: Any) -> Target:
-        """Return some of the rows, by index or mask."""
-        subject = None if self.subject is None else self.subject[rows]
-        path = None if self.path is None else self.path[rows]
-        return Target(
-            self.event[rows], self.time[rows], self.entry[rows], self.upper[rows], subject, path
-        )
+        """Return rows by index or mask."""
+        return Target(**{name: values[rows] for name, values in self.columns().items()})
 
     def joined(self) -> Target:
-        """Return one row per path, from its first start to its last end, in the order of their first rows.
+        """Return one row per path, from its first start to its last end, in order of appearance.
 
-        What counts subjects and not rows (censoring, horizons, shares of events) is estimated from it. Without paths
-        the target itself.
+        Estimates that count subjects (censoring, horizons, shares of events) use these rows.
         """
         if self.path is None:
             return self
@@ -159,19 +158,17 @@ class Target:
         return replace(self.take(order[lasts]), entry=self.entry[order[firsts]], path=None)
 
     def followed_by(self, other: Target) -> Target:
-        """Return these rows and then those of another target; subjects only where both have them."""
-        columns: dict[str, Any] = {
-            name: (getattr(self, name), getattr(other, name)) for name in _FIELDS
-        }
-        if self.subject is not None and other.subject is not None:
-            columns["subject"] = (self.subject, other.subject)
-        if self.path is not None or other.path is not None:
-            first, second = self.path_numbers, other.path_numbers
-            columns["path"] = (first, second + first.max(initial=-1) + 1)
-        return Target(**{name: np.concatenate(parts) for name, parts in columns.items()})
+        """Return these rows and then those of another target; subjects only if both have them."""
+        first, second = self.columns(), other.columns()
+        if "path" in first or "path" in second:
+            first["path"] = self.path_numbers
+            second["path"] = other.path_numbers + first["path"].max(initial=-1) + 1
+        return Target(
+            **{name: np.append(first[name], second[name]) for name in first if name in second}
+        )
 
     def grouped(self, groups: Any) -> Target:
-        """Return the target with ``groups`` as subjects, as in scikit-learn; None leaves it as it is.
+        """Return the target with ``groups`` as subjects; None leaves it unchanged.
 
         Groups that separate the rows of one subject are refused.
         """
@@ -182,35 +179,31 @@ class Target:
             raise TargetError(
                 f"groups must have one value per row; got {len(codes)} values for {len(self)} rows."
             )
-        if self.subject is not None:
-            pairs = len(pd.DataFrame({"subject": self.subject, "group": codes}).drop_duplicates())
-            if pairs > self.n_subjects:
-                raise TargetError(
-                    f"groups must keep the rows of one subject together; got {self.n_subjects} subjects in the target "
-                    f"and {pairs} pairs of subject and group. Leave groups out, or make the target without subject."
-                )
+        pairs = np.unique(np.stack([self.subject_numbers, codes]), axis=1).shape[1]
+        if self.subject is not None and pairs > self.n_subjects:
+            raise TargetError(
+                f"groups must keep the rows of one subject together; got {self.n_subjects} "
+                f"subjects in the target and {pairs} pairs of subject and group. Leave groups out, "
+                "or make the target without subject."
+            )
         return replace(self, subject=codes)
 
-    def to_array(self) -> NDArray[np.void]:
-        """Return the structured array of ``make_target``; ``entry`` and ``upper`` only where some row needs them."""
-        columns: dict[str, NDArray[Any]] = {"event": self.event, "time": self.time}
-        if self.truncated.any():
-            columns["entry"] = self.entry
-        if self.interval.any():
-            columns["upper"] = self.upper
-        if self.subject is not None:
-            columns["subject"] = self.subject
-        if self.path is not None:
-            columns["path"] = self.path
-        array = np.empty(
-            len(self), dtype=[(name, values.dtype) for name, values in columns.items()]
+    def _repr_html_(self) -> str:
+        """Return a table of the first rows for notebooks."""
+        codes, counts = np.unique(self.event, return_counts=True)
+        rows = ", ".join(
+            f"{count:,} {f'event {code}' if code else 'censored'}"
+            for code, count in zip(codes, counts, strict=True)
         )
-        for name, values in columns.items():
-            array[name] = values
-        return array
+        first_rows = pd.DataFrame(self.take(slice(5)).to_array())
+        return f"<p>Target of {len(self):,} rows: {rows}</p>{first_rows.to_html()}"
 
 
-# What ``as_target`` takes: a Target, a structured array, a DataFrame or a pair of vectors.
+def _numbered(codes: IntArray | None, n_rows: int) -> IndexArray:
+    return np.arange(n_rows) if codes is None else pd.factorize(codes)[0]
+
+
+# The forms of ``y`` that ``as_target`` takes.
 TargetLike: TypeAlias = Target | pd.DataFrame | ArrayLike | tuple[ArrayLike, ArrayLike]
 
 
@@ -231,41 +224,42 @@ def make_target(
     time : array-like of shape (n,)
         Time of the event or of the censoring, >= 0; for an interval, its lower end.
     event : array-like of shape (n,)
-        0 for right-censored, 1..M for the event type (the cause, under competing risks). Booleans stand for 0 and 1.
+        0 for right-censored, 1..M for the event type (the cause, under competing risks). Booleans
+        mean 0 and 1.
     entry : array-like of shape (n,), optional
         Time at which observation began (left truncation). 0 or missing: at the origin.
     upper : array-like of shape (n,), optional
-        Upper end of an interval-censored event: it fell in ``(time, upper]``. With ``time`` 0 the row is left-censored.
-        Missing or equal to ``time``: the time is exact.
+        Upper end of an interval-censored event: it fell in ``(time, upper]``. With ``time`` 0 the
+        row is left-censored. Missing or equal to ``time``: the time is exact.
     subject : array-like of shape (n,), optional
-        Identifier of the subject of each row (a patient, a machine): numbers, texts, or anything that can be hashed,
-        without missing values. Rows of one subject stay together in every split, fold, early stopping and resample.
-        Without it every row is a subject of its own.
+        Identifier of the subject of each row (a patient, a machine): numbers, texts, or anything
+        that can be hashed, without missing values. Rows of one subject stay together in every
+        split, fold, early stopping and resample. Without it every row is a subject.
     paths : bool, default True
-        Whether, where ``entry`` and ``subject`` are both given, the rows of one subject are consecutive intervals
-        ``(entry, time]``, each with the covariates that held in it, the last of which may end with an event. False:
-        they are separate observations, each with a late entry of its own, such as the members of one family. Where all
-        entries are 0 or missing they always are.
+        If both ``entry`` and ``subject`` are given, whether the rows of one subject are consecutive
+        intervals ``(entry, time]``, each with the covariates that held in it; only the last may end
+        with an event. False: they are separate observations, each with its own late entry, such as
+        the members of one family. Without any positive ``entry`` rows are always separate.
 
     Returns
     -------
     structured array of shape (n,)
-        Fields ``event`` and ``time``, ``entry`` and ``upper`` where some row needs them, and ``subject``, an integer
-        code, where it was given: whole numbers as they are, other identifiers hashed; ``path`` where some subject has
-        several intervals.
+        Fields ``event`` and ``time``; ``entry`` and ``upper`` if some row needs them; ``subject``
+        if given, an integer code: whole numbers unchanged, other identifiers hashed; ``path`` if
+        some subject has several intervals.
 
     Raises
     ------
     TargetError
-        For times that are negative or not finite, event codes that are not whole numbers, an ``upper`` below ``time``,
-        an ``entry`` after ``time``, a missing ``subject``, intervals of one subject that overlap, leave a gap or go on
-        after an event, arguments of different length, or times and events that look
+        If times are negative or not finite, event codes are not whole numbers, ``upper`` lies below
+        ``time`` or ``entry`` after it, a ``subject`` is missing, intervals of one subject overlap,
+        leave a gap or continue after an event, arguments differ in length, or times and events look
         swapped.
 
     Warns
     -----
     LifemixWarning
-        Where there are several event types and no row is censored: one of the codes may stand for censored.
+        If there are several event types and no row is censored: a code may stand for censored.
 
     Examples
     --------
@@ -292,8 +286,8 @@ def make_target(
     >>> y["path"]
     array([0, 0, 1])
     """
-    refuse_swapped(time, event)
-    target = _check(time, event, entry, upper, subject, paths)
+    _refuse_swapped(time, event)
+    target = _parse(time, event, entry, upper, subject, paths=paths)
     suspicious = no_censored_row(target.event)
     if suspicious:
         warn_user(suspicious)
@@ -306,19 +300,19 @@ def as_target(y: TargetLike) -> Target:
     Parameters
     ----------
     y : structured array, DataFrame, (time, event) pair or Target
-        What ``make_target`` returns; a scikit-survival array (boolean event, time); a DataFrame with the columns
-        ``event`` and ``time`` (or ``duration``), and optionally ``entry``, ``upper`` and ``subject``; or a pair of
-        vectors.
+        What ``make_target`` returns; a scikit-survival array (boolean event, time); a DataFrame
+        with the columns ``event`` and ``time`` (or ``duration``), and optionally ``entry``,
+        ``upper`` and ``subject``; or a pair of vectors.
 
     Returns
     -------
     Target
-        The parsed target; a ``Target`` is returned as it is.
+        The parsed target; a ``Target`` is returned unchanged.
 
     Raises
     ------
     TargetError
-        Where ``y`` has another form, or values that no target can have.
+        If ``y`` has another form, or impossible values.
 
     Examples
     --------
@@ -333,300 +327,141 @@ def as_target(y: TargetLike) -> Target:
         return y
     y = as_pandas(y)
     if isinstance(y, pd.DataFrame):
-        return _from_frame(y)
-    if isinstance(y, np.ndarray) and y.dtype.names:
-        return _from_structured(y)
-    if isinstance(y, (tuple, list)) and len(y) == 2 and all(np.ndim(part) == 1 for part in y):
-        refuse_swapped(y[0], y[1])
-        return _check(y[0], y[1])
-    raise TargetError(f"y must hold times and events; got {_describe(y)}. Give one of: {_FORMS}.")
-
-
-def _describe(y: TargetLike) -> str:
-    if isinstance(y, (np.ndarray, pd.Series)):
-        return f"{type(y).__name__} of shape {y.shape} and type {y.dtype}"
-    return type(y).__name__
-
-
-def _from_frame(frame: pd.DataFrame) -> Target:
-    times = [name for name in ("time", "duration") if name in frame.columns]
-    if len(times) != 1 or "event" not in frame.columns:
+        columns: dict[str, Any] = {str(name): column for name, column in y.items()}
+    elif isinstance(y, np.ndarray) and y.dtype.names:
+        columns = {name: y[name].reshape(-1) for name in y.dtype.names}
+        if len(columns) == 2 and y.dtype[0] == np.bool_:  # scikit-survival: fields of any names
+            columns = dict(zip(("event", "time"), columns.values(), strict=True))
+    elif isinstance(y, (tuple, list)) and len(y) == 2 and all(np.ndim(part) == 1 for part in y):
+        _refuse_swapped(*y)
+        columns = {"time": y[0], "event": y[1]}
+    else:
+        received = f"an array of shape {y.shape}" if isinstance(y, np.ndarray) else type(y).__name__
         raise TargetError(
-            f"a DataFrame target needs the column 'event' and one of 'time', 'duration'; got {list(frame.columns)}. "
-            "Rename the columns, or use make_target(time, event)."
+            f"y must hold times and events; got {received}. Give one of: make_target(time, event), "
+            "a DataFrame with columns 'event' and 'time' (or 'duration'), a structured array of "
+            "such fields, a pair (time, event)."
         )
-    optional: dict[str, Any] = {name: frame.get(name) for name in _OPTIONAL}
-    if "path" in frame.columns:  # what make_target returned, as a table
-        target = _check(frame[times[0]], frame["event"], **optional, paths=False)
-        return _with_paths(target, frame["path"], frame.get("subject", frame["path"]))
-    return _check(frame[times[0]], frame["event"], **optional)
-
-
-def _from_structured(array: NDArray[np.void]) -> Target:
-    array = array.reshape(-1)
-    names = array.dtype.names or ()
-    if "event" in names and ("time" in names or "duration" in names):
-        optional = {name: array[name] if name in names else None for name in _OPTIONAL}
-        target = _check(
-            array["time" if "time" in names else "duration"],
-            array["event"],
-            **optional,
-            paths=False,
+    time_names = [name for name in ("time", "duration") if name in columns]
+    if len(time_names) != 1 or "event" not in columns:
+        raise TargetError(
+            "y needs 'event' and one of 'time', 'duration' as columns or fields (or a boolean "
+            f"event field and a time field, as in scikit-survival); got {list(columns)}. Rename "
+            "them, or use make_target(time, event)."
         )
-        if "path" in names:
-            target = _with_paths(
-                target, array["path"], array["subject" if "subject" in names else "path"]
-            )
-        return target
-    if (
-        len(names) == 2 and array.dtype[0] == np.bool_
-    ):  # scikit-survival: (boolean event, time) under any names
-        return _check(array[names[1]], array[names[0]])
-    raise TargetError(
-        f"a structured target needs the fields 'event' and 'time', or a boolean event field and a time field "
-        f"as in scikit-survival; got {array.dtype}. Use make_target(time, event)."
-    )
+    optional = {name: columns.get(name) for name in _FIELDS[2:]}
+    # In a structured array without the field ``path``, ``make_target`` found none.
+    paths = isinstance(y, pd.DataFrame)
+    return _parse(columns[time_names[0]], columns["event"], **optional, paths=paths)
 
 
-def _check(
+def _parse(
     time: ArrayLike,
     event: ArrayLike,
-    entry: ArrayLike | None = None,
-    upper: ArrayLike | None = None,
-    subject: Any = None,
+    entry: ArrayLike | None,
+    upper: ArrayLike | None,
+    subject: Any,
+    path: Any = None,
     paths: bool = True,
 ) -> Target:
-    times = _numbers(time, "time")
-    n = len(times)
-    if n == 0:
+    times = _vector(time, "time")
+    n_rows = len(times)
+    if n_rows == 0:
         raise TargetError(
             "the target has no rows; got 0, expected at least 1. Check how the rows were selected."
         )
-    events = _event_codes(event)
-    entries = np.zeros(n) if entry is None else _numbers(entry, "entry")
-    uppers = np.full(n, np.nan) if upper is None else _numbers(upper, "upper")
+    codes = _event_codes(event)
+    entries = np.zeros(n_rows) if entry is None else _vector(entry, "entry")
+    uppers = np.full(n_rows, np.nan) if upper is None else _vector(upper, "upper")
     subjects = None if subject is None else subject_codes(subject)
-    for name, values in (
-        ("event", events),
-        ("entry", entries),
-        ("upper", uppers),
-        ("subject", subjects),
-    ):
-        if values is not None and len(values) != n:
+    columns = {"event": codes, "entry": entries, "upper": uppers, "subject": subjects}
+    for name, values in columns.items():
+        if values is not None and len(values) != n_rows:
             raise TargetError(
-                f"{name} must have one value per row; got {len(values)} values for {n} times. Select both together."
+                f"{name} must have one value per row; got {len(values)} values for {n_rows} times. "
+                "Select both together."
             )
     entries = np.where(np.isnan(entries), 0.0, entries)
+    interval = (codes > 0) & (uppers > times)
+    late = (entries > times) | ((entries == times) & (times > 0) & ~interval)
+    # (time, Inf) is a censored row in R.
+    contradictory = (codes == 0) & (uppers > times) & np.isfinite(uppers)
+    endless = (codes > 0) & np.isposinf(uppers)
     _refuse(~np.isfinite(times), times, "time must be finite", "Drop or repair these rows")
     _refuse(times < 0, times, "time must be >= 0", "Drop these rows or move the time origin")
-    uppers = _check_upper(times, events, uppers)
-    _check_entry(times, entries, ~np.isnan(uppers))
-    target = Target(events, times, entries, uppers, subjects)
-    follow = paths and subjects is not None and bool(target.truncated.any())
-    return _with_paths(target, subjects, subject) if follow else target
-
-
-def _with_paths(target: Target, codes: Any, names: Any) -> Target:
-    """Return the target with its rows as intervals of paths; a target with one row per path needs none."""
-    number, count = first_appearance(np.asarray(codes, dtype=np.int64))
-    if count == len(target):
+    fix = "Swap the two, or leave upper missing"
+    _refuse(uppers < times, uppers, "upper must be >= time", fix)
+    fix = "Set its event to 1, or leave upper missing"
+    _refuse(contradictory, uppers, "a censored row (event 0) has no upper", fix)
+    fix = "Code an event that was never seen as event 0 at its last time"
+    _refuse(endless, uppers, "upper must be finite", fix)
+    fix = "Leave entry missing for rows observed from the origin"
+    _refuse(~np.isfinite(entries), entries, "entry must be finite", fix)
+    _refuse(entries < 0, entries, "entry must be >= 0", f"Move the time origin. {fix}")
+    fix = "Drop rows never at risk; in intervals set time to entry"
+    _refuse(late, entries, "entry must be < time", fix)
+    target = Target(codes, times, entries, np.where(interval, uppers, np.nan), subjects)
+    if path is None and paths and target.truncated.any():
+        path = subjects
+    numbers, labels = (None, times) if path is None else pd.factorize(np.asarray(path))
+    if numbers is None or len(labels) == n_rows:
         return target
-    entry = checked_starts(number, names, target.entry, target.time, target.event)
-    return replace(target, entry=entry, path=number)
+    subject = path if subject is None else subject
+    entries = checked_starts(numbers, subject, entries, times, codes)
+    return replace(target, entry=entries, path=numbers)
 
 
-def _check_upper(times: FloatArray, events: IntArray, uppers: FloatArray) -> FloatArray:
-    given = ~np.isnan(uppers)
-    censored = events == 0
-    _refuse(
-        given & (uppers < times),
-        uppers,
-        "upper must be >= time",
-        "Swap the two, or leave upper missing",
-    )
-    # R's way to write right-censoring, (time, Inf), means the same as event 0.
-    contradiction = censored & given & (uppers > times) & np.isfinite(uppers)
-    _refuse(
-        contradiction,
-        uppers,
-        "a censored row (event 0) has no upper",
-        "Set its event to 1, or leave upper missing",
-    )
-    endless = ~censored & np.isposinf(uppers)
-    _refuse(
-        endless,
-        uppers,
-        "upper must be finite",
-        "Code an event that was never seen as event 0 at its last time",
-    )
-    return np.where(censored | (uppers == times), np.nan, uppers)
-
-
-def _check_entry(times: FloatArray, entries: FloatArray, interval: BoolArray) -> None:
-    _refuse(
-        ~np.isfinite(entries),
-        entries,
-        "entry must be finite",
-        "Leave entry missing where there was none",
-    )
-    _refuse(
-        entries < 0, entries, "entry must be >= 0", "Move the time origin, or leave entry missing"
-    )
-    late = (entries > times) | ((entries == times) & (times > 0) & ~interval)
-    _refuse(
-        late,
-        entries,
-        "entry must be < time",
-        "Drop rows never at risk; in intervals set time to entry",
-    )
-
-
-def _numbers(values: ArrayLike, name: str) -> FloatArray:
+def _vector(values: ArrayLike, name: str) -> FloatArray:
+    """Return a new vector of numbers."""
     array = as_numbers(values, name, TargetError)
     if array.ndim != 1:
         fix = "Take one column" if array.ndim else "Put single numbers into lists"
         raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}. {fix}.")
-    if np.asarray(values).dtype.kind == "b":
+    if name != "event" and np.asarray(values).dtype.kind == "b":
         raise TargetError(
-            f"{name} must be numbers; got booleans. Are the arguments in the order (time, event)?"
+            f"{name} must be numbers; got booleans. The order is make_target(time, event): are the "
+            "two swapped?"
         )
-    return array.copy()  # the user's may change
+    return array.copy()
 
 
 def _event_codes(values: ArrayLike) -> IntArray:
-    refuse_masked(values, "event", TargetError)
-    array = np.asarray(values)
-    if array.dtype.kind not in "bui":
-        if array.dtype.kind in "USmM" or (
-            array.dtype.kind == "O" and any(isinstance(v, str) for v in array.flat)
-        ):
-            raise TargetError(
-                f"event must be whole numbers (0 censored, 1..M event types) or booleans; got {array.dtype} "
-                f"such as {array.reshape(-1)[:3].tolist()}. Map the labels to codes first."
-            )
-        numbers = _numbers(array, "event")
-        whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
-        _refuse(
-            ~whole,
-            numbers,
-            "event must be whole numbers (0 censored, 1..M)",
-            "Map the labels to codes first",
-        )
-        array = numbers
-    if array.ndim != 1:
-        raise TargetError(f"event must be one-dimensional; got shape {array.shape}.")
-    fix = (
-        "Where -1 means censored, give event=status == 1"
-        if array.min(initial=0) == -1
-        else "Map labels to codes"
-    )
-    _refuse(array < 0, array, "event must be >= 0 (0 censored, 1..M event types)", fix)
-    refuse_large_codes(array)
-    return array.astype(np.int64)
+    codes = _vector(values, "event")
+    fix = "If -1 means censored, give event=status == 1" if -1 in codes else "Map labels to codes"
+    _refuse(codes != np.floor(codes), codes, "event must be whole numbers (0 censored, 1..M)", fix)
+    _refuse(codes < 0, codes, "event must be >= 0 (0 censored, 1..M event types)", fix)
+    expected = f"event types are numbered 1, 2, ... up to {_LARGEST_CODE} (0 is censored)"
+    _refuse(codes > _LARGEST_CODE, codes, expected, fix)
+    return codes.astype(np.int64)
 
 
-def _refuse(bad: BoolArray, values: NDArray[Any], expected: str, fix: str) -> None:
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise TargetError(
-            f"{expected}; got {values[row]} at row {row} ({int(bad.sum())} such rows). {fix}."
-        )
-
-
-LARGEST_CODE = 1000
-"""The largest code of an event type; anything above is a time, a date or an identifier."""
-
-
-def refuse_swapped(time: ArrayLike, event: ArrayLike) -> None:
-    """Refuse what looks like (event, time), the order of scikit-survival, in place of (time, event)."""
+def _refuse_swapped(time: ArrayLike, event: ArrayLike) -> None:
+    """Refuse what looks like (event, time), the order of scikit-survival."""
     times, events = np.asarray(time), np.asarray(event)
-    if times.ndim != 1 or events.shape != times.shape or not len(times):
-        return
-    if times.dtype.kind == "b":
-        raise TargetError(_swapped("booleans for the times"))
-    if not {times.dtype.kind, events.dtype.kind} <= set("uif"):
-        return
-    if not ((times == 0) | (times == 1)).all():
-        return
-    largest = events.max()
-    if largest > 1 and (not times.all() or largest > 3):
-        some = ", ".join(f"{value:g}" for value in events[:3])
-        raise TargetError(
-            _swapped(f"nothing but 0 and 1 for the times, and {some}, ... for the events")
-        )
-
-
-def _swapped(got: str) -> str:
-    return f"the order is make_target(time, event); got {got}. They look like events and times: swap the two."
-
-
-def refuse_large_codes(codes: NDArray[Any]) -> None:
-    """Refuse codes beyond those of event types; they must be numbers already."""
-    large = np.flatnonzero(codes > LARGEST_CODE)
-    if len(large):
-        raise TargetError(
-            f"event types are numbered 1, 2, ... up to {LARGEST_CODE} (0 is censored); got {codes[large[0]]:g} at row "
-            f"{large[0]} ({len(large)} such rows). Is it another column? Where these are labels, number them 1, 2, ..."
-        )
-
-
-def no_censored_row(codes: IntArray) -> str:
-    """Return what to say of several event types without any censored row; "" where there is nothing to say."""
-    types = np.unique(codes)
-    if len(types) < 2 or types[0] < 1:
-        return ""
-    found = f"no row is censored, while there are {len(types)} event types"
-    if types.tolist() == [1, 2]:
-        return (
-            f"{found}: 1 and 2. Where the column is coded 1 = censored, 2 = event, as in R, give event=status == 2; "
-            "where these are two competing risks, all is well."
-        )
-    return f"{found}. Where one of the codes {types[:5].tolist()} stands for censored, give it the code 0."
-
-
-def refuse_missing_types(codes: IntArray) -> None:
-    """Refuse rows from which some event type 1..M cannot be learned, because none of them has it."""
-    largest = int(codes.max(initial=0))
-    if largest == 0:
-        raise TargetError(
-            f"all {len(codes)} rows are censored; expected some events (codes 1..M). Check how events are coded."
-        )
-    absent = np.setdiff1d(np.arange(1, largest + 1), codes)
-    if len(absent):
-        more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-        raise TargetError(
-            f"event types must be 1..M without gaps; got codes up to {largest} but no row with "
-            f"{', '.join(map(str, absent[:5]))}{more}. Number the event types anew, or add rows."
-        )
-
-
-def refuse_unknown_types(codes: IntArray, n_events: int, where: str) -> None:
-    """Refuse event types that a model does not have."""
-    largest = int(codes.max(initial=0))
-    if largest > n_events:
-        raise TargetError(
-            f"{where} has event {largest}; the training rows have 1..{n_events} only. Leave these rows out, or code "
-            "the event as censored (0)."
-        )
-
-
-Hashes = NDArray[np.uint64]
-_LARGEST_EXACT = 2.0**53  # from there on a float no longer tells whole numbers apart
+    is_binary = times.dtype.kind in "uif" and bool(np.isin(times, (0, 1)).all())
+    if is_binary and events.dtype.kind in "uif" and events.size:
+        if events.max() > (3 if times.all() else 1):
+            raise TargetError(
+                "the order is make_target(time, event); got only 0 and 1 for the times, and "
+                f"{events.flat[0]:g}, ... for the events. They look like events and times: swap "
+                "the two."
+            )
 
 
 def subject_codes(values: Any, name: str = "subject") -> IntArray:
-    """Return the codes of one-dimensional identifiers: numbers, texts, or anything that can be hashed."""
-    array = _one_dimensional(values, name)
-    missing = pd.isna(array)
-    if missing.any():
-        row = int(np.flatnonzero(missing)[0])
-        raise TargetError(
-            f"{name} must be known in every row; got {array[row]} at row {row} ({int(missing.sum())} such rows). "
-            "Give a row whose subject is unknown a value of its own, or leave it out."
-        )
-    if array.dtype.kind in "bui":
-        return array.astype(np.int64)
-    if (
+    """Return an integer code for each identifier; equal identifiers have equal codes in every call.
+
+    A whole number is its own code. Other identifiers are hashed to 64 bits: two of ten million have
+    the same code with a probability of 3 in a million.
+    """
+    array = values if isinstance(values, np.ndarray) else pd.Series(values).to_numpy()
+    if array.ndim != 1:
+        raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}.")
+    fix = "Give a row whose subject is unknown a value of its own, or leave it out"
+    _refuse(np.asarray(pd.isna(array)), array, f"{name} must be known in every row", fix)
+    if array.dtype.kind == "O":
+        array = pd.Series(array).infer_objects().to_numpy()
+    if array.dtype.kind in "bui" or (
         array.dtype.kind == "f"
         and (np.abs(array) < _LARGEST_EXACT).all()
         and (array == np.floor(array)).all()
@@ -636,92 +471,66 @@ def subject_codes(values: Any, name: str = "subject") -> IntArray:
         numbers, labels = pd.factorize(array)
     except TypeError:
         raise TargetError(
-            f"{name} must be identifiers that can be hashed; got {type(array[0]).__name__}. Use numbers or texts."
+            f"{name} must be identifiers that can be hashed; got {type(array[0]).__name__}. Use "
+            "numbers or texts."
         ) from None
-    return _label_codes(labels)[numbers]
-
-
-def first_appearance(codes: IntArray) -> tuple[IntArray, int]:
-    """Number the subjects 0, 1, 2 ... in the order of their first rows; return the number of each row, and how many."""
-    numbers, labels = pd.factorize(codes)
-    return numbers.astype(np.int64, copy=False), len(labels)
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingRows:
-    """Hashes of the rows that a model was fitted to, and of their subjects; in memory only, no file contains them.
-
-    Attributes
-    ----------
-    subjects : sorted array of shape (n_subjects,)
-        One hash per subject.
-    rows : sorted array of shape (n_rows,)
-        One hash per row, of its subject and its outcome.
-    """
-
-    subjects: Hashes
-    rows: Hashes
-
-    @classmethod
-    def of(cls, subject: IntArray, *outcome: NDArray[Any]) -> Self:
-        """Hash the subjects of rows, and the rows themselves by subject and outcome (event, time, entry, upper)."""
-        return cls(np.unique(_row_hashes(subject)), np.sort(_row_hashes(subject, *outcome)))
-
-    def count_other_rows(self, subject: IntArray, *outcome: NDArray[Any]) -> int:
-        """Return how many of these rows are no training rows, although their subjects have training rows."""
-        rows = _row_hashes(subject, *outcome)
-        if _all_differ(self.rows) and _all_differ(np.sort(rows)):
-            is_training_row = np.isin(rows, self.rows)
-        else:  # rows with the same subject and outcome cannot be identified one by one
-            is_training_row = np.full(len(rows), np.array_equal(np.sort(rows), self.rows))
-        return int((np.isin(_row_hashes(subject), self.subjects) & ~is_training_row).sum())
-
-
-def _row_hashes(*columns: NDArray[Any]) -> Hashes:
-    hashes = pd.util.hash_pandas_object(pd.DataFrame(dict(enumerate(columns))), index=False)
-    return np.asarray(hashes, dtype=np.uint64)
-
-
-def _all_differ(ascending: Hashes) -> bool:
-    return bool((ascending[1:] != ascending[:-1]).all())
-
-
-def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
-    array = values if isinstance(values, np.ndarray) else pd.Series(values).to_numpy()
-    if array.ndim != 1:
-        raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}.")
-    return array
-
-
-def _label_codes(labels: Any) -> IntArray:
     texts = np.array([str(label) for label in labels], dtype=object)
-    codes = pd.util.hash_array(texts, categorize=False).view(np.int64)
-    for i, label in enumerate(labels):
-        if _is_whole(label):
-            codes[i] = int(label)
-    return codes
+    return pd.util.hash_array(texts, categorize=False).view(np.int64)[numbers]
 
 
-def _is_whole(label: Any) -> bool:
-    if isinstance(label, (int, np.integer)):
-        return abs(int(label)) < 2**63
-    if isinstance(label, (float, np.floating)):
-        return abs(float(label)) < _LARGEST_EXACT and float(label).is_integer()
-    return False
+# Event types.
 
 
-YES = {"true", "yes", "event"}
-"""Labels of an event column that say only that there was one."""
+def no_censored_row(codes: IntArray) -> str:
+    """Return a warning if there are several event types and no censored row, else an empty text."""
+    types = np.unique(codes)
+    if len(types) < 2 or types[0] == 0:
+        return ""
+    message = f"no row is censored, while there are {len(types)} event types"
+    if types.tolist() == [1, 2]:
+        return (
+            f"{message}: 1 and 2. If the column is coded 1 = censored, 2 = event, as in R, give "
+            "event=status == 2; if these are two competing risks, ignore this warning."
+        )
+    codes_shown = types[:5].tolist()
+    return f"{message}. If one of the codes {codes_shown} stands for censored, give it the code 0."
 
 
-def event_names(given: Mapping[int, str] | Sequence[str] | None, n_events: int) -> tuple[str, ...]:
+def refuse_missing_types(codes: IntArray) -> None:
+    """Refuse training rows without any event, or without a row of some event type 1..M."""
+    largest = int(codes.max(initial=0))
+    if largest == 0:
+        raise TargetError(
+            f"all {len(codes)} rows are censored; expected some events (codes 1..M). Check how "
+            "events are coded."
+        )
+    missing = np.setdiff1d(np.arange(1, largest + 1), codes)
+    if len(missing):
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        raise TargetError(
+            f"event types must be 1..M without gaps; got codes up to {largest} but no row with "
+            f"{', '.join(map(str, missing[:5]))}{more}. Number the event types anew, or add rows."
+        )
+
+
+def refuse_unknown_types(codes: IntArray, n_events: int, owner: str) -> None:
+    """Refuse event types that a model with ``n_events`` types does not have."""
+    largest = int(codes.max(initial=0))
+    if largest > n_events:
+        raise TargetError(
+            f"{owner} has event {largest}; the training rows have 1..{n_events} only. Leave these "
+            "rows out, or code the event as censored (0)."
+        )
+
+
+def event_names(names: Mapping[int, str] | Sequence[str] | None, n_events: int) -> tuple[str, ...]:
     """Return the name of each event type 1..M.
 
     Parameters
     ----------
-    given : mapping from code to name, sequence of names, or None
-        Names by code, as ``Dataset.event_names`` has them, or in the order of the codes. None stands for ``event``
-        where there is one event type, and ``event 1``, ``event 2``, ... where there are several.
+    names : mapping from code to name, sequence of names, or None
+        Names by code, as in ``Dataset.event_names``, or in the order of the codes. None means
+        ``event`` for one event type, and ``event 1``, ``event 2``, ... for several.
     n_events : int
         The number of event types.
 
@@ -733,7 +542,7 @@ def event_names(given: Mapping[int, str] | Sequence[str] | None, n_events: int) 
     Raises
     ------
     SettingError
-        Where some event type has no name, or a name is given for one that does not exist.
+        If an event type has no name, or there is a name for another code.
 
     Examples
     --------
@@ -744,20 +553,16 @@ def event_names(given: Mapping[int, str] | Sequence[str] | None, n_events: int) 
     ('event 1', 'event 2')
 
     """
-    codes = range(1, n_events + 1)
-    if given is None:
+    codes = list(range(1, n_events + 1))
+    if names is None:
         return ("event",) if n_events == 1 else tuple(f"event {code}" for code in codes)
-    if isinstance(given, Mapping) and set(given) == set(codes):
-        return tuple(str(given[code]) for code in codes)
-    if (
-        not isinstance(given, (str, bytes, Mapping))
-        and isinstance(given, Sequence)
-        and len(given) == n_events
-    ):
-        return tuple(map(str, given))
+    if isinstance(names, Mapping) and set(names) == set(codes):
+        return tuple(str(names[code]) for code in codes)
+    if isinstance(names, Sequence) and not isinstance(names, str) and len(names) == n_events:
+        return tuple(map(str, names))
     raise SettingError(
-        f"event_names must name each of the event types 1..{n_events}, as a mapping from code to name or as a sequence "
-        f"of {n_events} names; got {given!r}."
+        f"event_names must name each of the event types 1..{n_events}, as a mapping from code to "
+        f"name or as a sequence of {n_events} names; got {names!r}."
     )
 
 
@@ -767,12 +572,13 @@ def names_of_labels(labels: Sequence[str]) -> tuple[str, ...]:
     Parameters
     ----------
     labels : sequence of str
-        What stood in the event column, one label per event type.
+        The labels in the event column, one per event type.
 
     Returns
     -------
     tuple of str
-        The label, or ``event 1`` where that is a number; ``event`` where there is one that says no more.
+        The label, or ``event 1`` if the label is 1; ``event`` if the only label is a number or says
+        no more than that.
 
     Examples
     --------
@@ -781,6 +587,7 @@ def names_of_labels(labels: Sequence[str]) -> tuple[str, ...]:
     ('relapse', 'event 2')
 
     """
-    if len(labels) == 1 and (labels[0].isdecimal() or labels[0].lower() in YES):
-        return event_names(None, 1)
-    return tuple(f"event {label}" if label.isdecimal() else label for label in labels)
+    names = [f"event {label}" if label.isdecimal() else label for label in labels]
+    if len(labels) == 1 and (labels[0].isdecimal() or labels[0].lower() in _GENERAL_LABELS):
+        names = ["event"]
+    return tuple(names)

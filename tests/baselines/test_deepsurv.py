@@ -93,7 +93,7 @@ def test_missing_package_is_named_with_the_command(monkeypatch):
     ("options", "message"),
     [
         ({"hidden": ()}, "hidden must name at least one layer"),
-        ({"hidden": (4, 0)}, "each width in hidden must be a whole number of at least 1; got 0"),
+        ({"hidden": (4, 0)}, "hidden must be a sequence of widths such as .*; got \\(4, 0\\)"),
         ({"activation": "sine"}, "activation must be one of 'relu6', 'relu', .*; got 'sine'"),
         ({"max_epochs": 0}, "max_epochs must be a whole number of at least 1"),
         (

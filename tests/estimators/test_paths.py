@@ -60,8 +60,8 @@ def test_cutting_a_row_changes_neither_likelihood_nor_prediction(events, n_membe
         plain = model.predict_survival_function(x, times)
         if code is not None:
             plain = model.predict_cumulative_incidence(x, times, code)
-        bound = 1e-9 if code is None else 1e-8  # incidences are integrals, each to within 2e-7
-        assert np.abs(along - plain).max() < bound
+        # The float32 network is evaluated in blocks of rows, which changes the rounding.
+        assert np.abs(along - plain).max() < 1e-7
 
 
 def test_cutting_rows_changes_nothing_of_the_fit_but_rounding():
@@ -146,7 +146,7 @@ def test_rows_that_are_no_paths_are_refused():
     model = CoxPH().fit(x, make_target(time, event))
     with pytest.raises(TargetError, match=r"subject p in \(0, 2\] and \(1, 3\], which overlap"):
         model.predict_path(x[:2], [0, 1], [2, 3], ["p", "p"], [1.0])
-    with pytest.raises(InputError, match=r"start must be < stop; got \(2, 2\] at row 1"):
+    with pytest.raises(InputError, match=r"start must be < stop; got 2\.0 at row 1"):
         model.predict_path(x[:2], [0, 2], [2, 2], ["p", "p"], [1.0])
     with pytest.raises(InputError, match="stop must have one value per row of X, 2; got 3"):
         model.predict_path(x[:2], [0, 1], [1, 2, 3], ["p", "p"], [1.0])

@@ -50,7 +50,7 @@ DEEPSURV_PUBLISHED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 def _check_hidden(hidden: Any) -> None:
-    if not Widths()("hidden", hidden):
+    if not len(Widths()("hidden", hidden)):
         raise SettingError(
             f"hidden must name at least one layer of 1 or more nodes; got {hidden!r}."
         )

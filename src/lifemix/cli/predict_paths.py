@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import LifemixWarning, SettingError
-from ..target import first_appearance, subject_codes
+from ..target import subject_codes
 from .outcome import read_times
 from .output import Screen
 from .table_options import TableOptions
@@ -57,12 +57,12 @@ def _along(
     start, stop = _interval(frame, options)
     subject = frame[options.id]
     place = X, start, stop, subject, times
-    number, count = first_appearance(subject_codes(subject))
+    number, subjects = pd.factorize(subject_codes(subject))
     beyond = (
         "the last row is kept" if options.extend else "empty, unless --extend keeps the last row"
     )
     screen.say(
-        f"Along the rows of {count:,} subjects, from the first start of each; beyond the last stop {beyond}."
+        f"Along the rows of {len(subjects):,} subjects, from the first start of each; beyond the last stop {beyond}."
     )
     columns: dict[str, Any] = {}
     with warnings.catch_warnings():
