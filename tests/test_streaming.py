@@ -435,7 +435,7 @@ def test_start_stop_rows_count_subjects(tmp_path):
     ("column", "factor", "message"),
     [
         ("stop", 1.5, "which overlap"),
-        ("event", 1, "the first with event 1, after which nothing can follow"),
+        ("event", 1, "the first with an event, after which nothing can follow"),
         ("stop", 0.5, "with a gap between them"),
     ],
 )

@@ -145,7 +145,7 @@ def check_times(
         )
     if warn_unsorted and (np.diff(array) < 0).any():
         warn_user(
-            f"{name} are not sorted; results come in the order of {name}. Sort them to get a curve."
+            f"{name} are not sorted; the results come in the order given. Sort them to get a curve."
         )
     return array
 

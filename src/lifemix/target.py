@@ -336,9 +336,9 @@ def as_target(y: TargetLike) -> Target:
         _refuse_swapped(*y)
         columns = {"time": y[0], "event": y[1]}
     else:
-        received = f"an array of shape {y.shape}" if isinstance(y, np.ndarray) else type(y).__name__
+        shape = f" of shape {y.shape}" if isinstance(y, np.ndarray) else ""
         raise TargetError(
-            f"y must hold times and events; got {received}. Give one of: make_target(time, event), "
+            f"y must hold times and events; got {type(y).__name__}{shape}. Give one of: make_target(time, event), "
             "a DataFrame with columns 'event' and 'time' (or 'duration'), a structured array of "
             "such fields, a pair (time, event)."
         )

@@ -172,10 +172,10 @@ BAD_TARGETS = {
     ),
     "nan time": (lambda y: frame(y, time=np.nan), "time must be finite; got nan.*Drop or repair"),
     "infinite time": (lambda y: frame(y, time=np.inf), "time must be finite; got inf"),
-    "text time": (lambda y: frame(y, time="soon"), "time must be numbers; got object such as"),
+    "text time": (lambda y: frame(y, time="soon"), "time must be numbers; got "),
     "text event": (
         lambda y: frame(y, event="dead"),
-        "event must be whole numbers.*Map the labels to codes",
+        "event must be numbers.*map labels to codes",
     ),
     "half event": (
         lambda y: frame(y, event=0.5),
@@ -567,7 +567,10 @@ BAD_SETTINGS = {
     "learning_rate": (0, "learning_rate must be a number"),
     "validation_fraction": (1.0, "validation_fraction must be a number from 0 to 0.9"),
     "t_max": (1.0, "t_max must lie beyond every time; got 1.0, the last time is"),
-    "hidden": (100, r"hidden must be a sequence of widths such as \(100,\) or \(64, 32\); got 100"),
+    "hidden": (
+        100,
+        r"hidden must be a sequence of widths such as \(100,\) or \(64, 32\) or None; got 100",
+    ),
     "bias": ("no", "bias must be True or False; got 'no'"),
     "encoder": ("mlp", "encoder must be an nn.Module, one of lifemix.encoders or None; got str"),
     "preprocessor": (
