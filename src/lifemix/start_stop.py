@@ -40,7 +40,6 @@ def checked_starts(
     stop: FloatArray,
     event: IntArray,
     row_numbers: IntArray | None = None,
-    all_rows: bool = True,
 ) -> FloatArray:
     """Return the starts, each equal to the end of the row before; refuse other rows.
 
@@ -54,8 +53,6 @@ def checked_starts(
         The intervals, and how they end.
     row_numbers : int array of shape (n,), optional
         Numbers of the rows for messages, if they are rows of a larger table.
-    all_rows : bool, default True
-        Whether all rows of the subjects are there, so that gaps are errors.
 
     Returns
     -------
@@ -85,9 +82,7 @@ def checked_starts(
     refuse(gap < 0, "which overlap", "Correct the times")
     fix = "Count an event that does not end the observation as 0"
     refuse(event[before] > 0, "the first with an event, after which nothing can follow", fix)
-    if all_rows:
-        fix = "Extend the row before to the start of the next"
-        refuse(gap > 0, "with a gap between them", fix)
+    refuse(gap > 0, "with a gap between them", "Extend the row before to the start of the next")
     starts = start.copy()
     starts[after] = stop[before]
     return starts

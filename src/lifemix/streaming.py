@@ -33,7 +33,7 @@ from .metrics import evaluate as evaluate_rows
 from .preprocessing.running_statistics import RunningStatistics
 from .splits import default_horizons
 from .start_stop import checked_starts
-from .target import Target, as_target, first_appearance, subject_codes
+from .target import Target, as_target, subject_codes
 
 __all__ = [
     "RowBlock",
@@ -622,8 +622,8 @@ def _with_paths(block: RowBlock) -> Target:
     target = block.outcome
     if target.subject is None or not target.truncated.any():
         return target
-    path, n_paths = first_appearance(target.subject)
-    if n_paths == len(path):
+    path, subjects = pd.factorize(target.subject)
+    if len(subjects) == len(path):
         return target
     entry = checked_starts(path, None, target.entry, target.time, target.event, block.row + 1)
     return replace(target, entry=entry, path=path)
