@@ -64,9 +64,9 @@ def warn_user(message: str) -> None:
 
 
 def shown(value: Any) -> str:
-    """Return the first 60 characters of ``repr(value)`` for a message."""
+    """Return the first 60 characters of ``repr(value)`` on one line, for messages."""
     try:
-        return f"{value!r:.60}"
+        return " ".join(repr(value).split())[:60]
     except ValueError:  # Python refuses to print integers of thousands of digits
         return "a number of thousands of digits"
 
