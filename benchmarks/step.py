@@ -25,7 +25,7 @@ from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target
 from lifemix.training import Data, Fleet, Job, TrainConfig, warm_start
 from lifemix.training.batches import shuffled_rows
-from lifemix.training.denormals import without_denormals
+from lifemix.training.fleet import training_arithmetic
 
 from .harness import alternate, main_of, one_thread
 from .tables import Table
@@ -55,15 +55,12 @@ def make_fleet(n_models: int) -> Fleet:
 def whole_step(fleet: Fleet) -> Callable[[], None]:
     """Return a function that takes one training step, from the row numbers of its batch to new parameters."""
     rows, _ = shuffled_rows(fleet.jobs, fleet.randoms, BATCH)
-    targets = fleet.gradient.targets(fleet.data.observed.take(rows), fleet.settings)
-    batches, steps = rows.transpose(0, 1).contiguous(), count()
-    x = fleet.inputs(batches[0])
+    batches, steps = fleet.loss.batches(fleet.data.observed.take(rows), fleet.settings), count()
 
     def step() -> None:
-        number = next(steps) % len(targets)
-        fleet.step(
-            fleet.inputs(batches[number], x), targets[number], None, torch.ones(len(fleet.running))
-        )
+        number = next(steps) % len(batches)
+        x = fleet.inputs(rows[:, number])
+        fleet.step(x, batches[number], None, torch.ones(len(fleet.running)))
 
     return step
 
@@ -103,7 +100,7 @@ def run(quick: bool) -> dict[str, Any]:
             "step": whole_step(fleet),
         }
         calls = {name: partial(repeat, call, STEPS) for name, call in calls.items()}
-        with without_denormals():  # as in training
+        with training_arithmetic(0):  # as in training
             times = alternate(
                 {**calls, "epoch": make_fleet(n_models).run_epoch}, repeats=5 if quick else 25
             )
@@ -183,7 +180,7 @@ def profile(n_models: int, steps: int = 60) -> list[list[Any]]:
     step = whole_step(make_fleet(n_models))
     step()
     with (
-        without_denormals(),
+        training_arithmetic(0),
         torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as measured,
     ):
         repeat(step, steps)

@@ -11,7 +11,7 @@ from lifemix.errors import ModelFileError, SettingError
 from lifemix.network import ACTIVATIONS, ActivationModule, Architecture, Layout, resolve_activation
 from lifemix.primitives import PRIMITIVES, Weibull
 from lifemix.primitives.choice import choose_families
-from lifemix.training.fused import Fused
+from lifemix.training.analytic_gradient import AnalyticLoss
 from own_primitives import Burr, Exponential, Gompertz
 
 ALL = pytest.mark.parametrize("family", PRIMITIVES.values(), ids=PRIMITIVES.keys())
@@ -83,9 +83,9 @@ def test_modules_are_those_of_torch(name):
 @EVERY
 def test_no_named_activation_leaves_the_fast_step(name, monkeypatch):
     steps = []
-    step = Fused.loss_and_gradient
+    step = AnalyticLoss.with_gradient
     monkeypatch.setattr(
-        Fused, "loss_and_gradient", lambda *arguments: steps.append(1) or step(*arguments)
+        AnalyticLoss, "with_gradient", lambda *arguments: steps.append(1) or step(*arguments)
     )
     DeepSurvivalMachines(hidden=(4,), activation=name, shift_activation=name, max_epochs=1).fit(
         *sample()

@@ -77,7 +77,9 @@ class CommonEpoch(Callback):
         self.since += 1
         if loss < self.best:
             self.best, self.since, self.epoch = loss, 0, state.epoch
-            self.kept = fleet.architecture.layout.unpack(fleet.values, len(fleet.jobs)).clone()
+            self.kept = fleet.architecture.layout.unpack(
+                fleet.parameters.flat, len(fleet.jobs)
+            ).clone()
         if self.since >= _PATIENCE:
             fleet.best = self.kept
             state.stop()

@@ -19,8 +19,8 @@ from lifemix.export import export_survival
 from lifemix.primitives import PRIMITIVES
 from lifemix.primitives.registry import discover
 from lifemix.report import write_calculator
-from lifemix.training.fused import Fused
-from lifemix.training.gradients import Autograd
+from lifemix.training.analytic_gradient import AnalyticLoss
+from lifemix.training.autograd import AutogradLoss
 from own_primitives import Burr, Exponential, Gompertz, InverseWeibull
 
 FAMILIES = pytest.mark.parametrize(
@@ -112,18 +112,18 @@ def test_exported_programs_equal_predictions(family, n_events):
 
 def test_a_log_location_scale_family_has_the_fast_step_and_others_autograd(monkeypatch):
     used = []
-    for way in (Fused, Autograd):
-        step = way.loss_and_gradient
+    for way in (AnalyticLoss, AutogradLoss):
+        step = way.with_gradient
         monkeypatch.setattr(
             way,
-            "loss_and_gradient",
+            "with_gradient",
             lambda *given, way=way, step=step: used.append(way) or step(*given),
         )
     for family, expected in (
-        (InverseWeibull, Fused),
-        (Gompertz, Autograd),
-        (Burr, Autograd),
-        (Exponential, Autograd),
+        (InverseWeibull, AnalyticLoss),
+        (Gompertz, AutogradLoss),
+        (Burr, AutogradLoss),
+        (Exponential, AutogradLoss),
     ):
         used.clear()
         model(family).fit(*sample(2))

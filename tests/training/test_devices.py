@@ -21,9 +21,7 @@ from lifemix.estimators import plan as plan_module
 from lifemix.estimators.fleets import _fleets_of
 from lifemix.estimators.plan import make_plan
 from lifemix.estimators.settings import choose_device
-from lifemix.training import Fleet, batches
-from lifemix.training.batches import Randomness, dropout_masks
-from lifemix.training.config import Job
+from lifemix.training import Fleet
 
 # Each makes the host wait for the device: it needs a number, or a size that depends on numbers.
 ASKING = (
@@ -91,9 +89,9 @@ def encoder():
 
 
 CASES = {
-    "fused": ("plain", {}),
-    "fused elbo": ("plain", {"objective": "elbo", "primitive": "log_normal"}),
-    "fused competing": ("competing", {"primitive": "log_logistic", "dropout": 0.3}),
+    "analytic": ("plain", {}),
+    "analytic elbo": ("plain", {"objective": "elbo", "primitive": "log_normal"}),
+    "analytic competing": ("competing", {"primitive": "log_logistic", "dropout": 0.3}),
     "members": ("plain", {"n_members": 3, "weight_decay": 0.1}),
     "sgd": ("plain", {"optimizer": "sgd", "head_prior": 0.1}),
     "rmsprop": ("plain", {"optimizer": "rmsprop"}),
@@ -110,6 +108,10 @@ CASES = {
     "encoder": ("plain", {"encoder": encoder}),
     "encoder, odd rows": ("odd", {"encoder": encoder, "primitive": "log_normal"}),
 }
+
+
+# Rows whose likelihood is an integral are picked out by number, so the host has to wait.
+WITHOUT_WAITING = [case for case, (rows, _) in CASES.items() if rows != "odd competing"]
 
 
 def fleet_of(table, case, **options):
@@ -154,7 +156,7 @@ def elsewhere(thing, device=META):
     return thing
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", WITHOUT_WAITING)
 def test_no_step_makes_the_host_wait(table, case, monkeypatch):
     monkeypatch.setattr(devices, "HOSTS", set())
     watch = Watch(torch.device("cpu"))
@@ -172,7 +174,7 @@ def test_no_step_makes_the_host_wait(table, case, monkeypatch):
 
 
 def test_the_watch_sees_what_makes_the_host_wait(table):
-    fleet = fleet_of(table, "fused")
+    fleet = fleet_of(table, "analytic", max_epochs=2)
     given = first_step(fleet)[0]
     with Watch(torch.device("cpu")) as watch:
         fleet.step(*given)
@@ -181,15 +183,15 @@ def test_the_watch_sees_what_makes_the_host_wait(table):
     }  # the norm of the gradient, for which the CPU need not wait
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", WITHOUT_WAITING)
 def test_a_step_computes_on_the_device_of_its_data(table, case):
     here = fleet_of(table, case)
     given = elsewhere(first_step(here)[0])
     there = Fleet(here.architecture, here.data.to(META), here.jobs, here.config)
     if here.architecture.module is not None:
         here.architecture.module.to(META)
-    there.gradient.loss_and_gradient(
-        there.parameters, there.slopes, there.settings, *given[:3]
+    there.loss.with_gradient(
+        there.parameters, there.gradient, there.settings, *given[:3]
     )  # copies constants
     with Watch(META) as watch:
         loss = there.step(*given)
@@ -211,43 +213,20 @@ def test_a_gradient_beyond_the_limit_or_not_finite_is_treated_alike(table, monke
     def clipped(hosts):
         monkeypatch.setattr(devices, "HOSTS", hosts)
         fleet = fleet_of(table, "members")
-        slopes = fleet.slopes
-        slopes.flat.copy_(torch.linspace(-3, 3, len(slopes.flat)))
-        slopes.blocks["heads"][1] = math.inf
-        slopes.clip_norm_(10.0)
-        return slopes.flat
+        gradient = fleet.gradient
+        gradient.flat.copy_(torch.linspace(-3, 3, len(gradient.flat)))
+        gradient.blocks["heads"][1] = math.inf
+        gradient.clip_norms_(10.0)
+        return gradient.flat
 
     here, there = clipped({"cpu"}), clipped(set())
     assert torch.equal(here, there)
     assert bool(torch.isfinite(here).all())
 
 
-def masks_of(seeds, hosts, monkeypatch, share=0.25):
-    monkeypatch.setattr(devices, "HOSTS", hosts)
-    monkeypatch.setattr(batches, "_DRAWN", 5_000)  # bytes: those of a few steps
-    none = torch.zeros(1, dtype=torch.long)
-    jobs = [Job(none, none, torch.zeros(1, 2), seed, dropout=share) for seed in seeds]
-    drawn = dropout_masks(
-        jobs, [Randomness(seed) for seed in seeds], 50, 40, (7, 3), torch.device("cpu")
-    )
-    return [torch.cat(one, 2) for one in [[part.clone() for part in masks] for masks in drawn]]
-
-
-def test_masks_that_are_drawn_on_the_device_keep_the_share_and_are_the_models_own(monkeypatch):
-    together, alone = masks_of([1, 2], set(), monkeypatch), masks_of([2], set(), monkeypatch)
-    assert all(torch.equal(two[1], one[0]) for two, one in zip(together, alone, strict=True))
-    values = torch.stack(together)  # [steps, models, rows, units]
-    assert set(values.unique().tolist()) == {0.0, float(np.float32(4 / 3))}
-    assert abs(float((values == 0).float().mean()) - 0.25) < 4 * math.sqrt(
-        0.25 * 0.75 / values.numel()
-    )
-    assert not torch.equal(together[0][0], together[0][1])
-    assert not torch.equal(together[0], together[1])
-
-
 def test_a_fitted_network_is_computed_on_its_device(table):
     X, time = table
-    for case in ("fused", "families", "encoder"):
+    for case in ("analytic", "families", "encoder"):
         rows, own = CASES[case]
         own = own | ({"encoder": encoder()} if case == "encoder" else {})
         model = DeepSurvivalMachines(hidden=(5,), k=2, max_epochs=1, n_members=2, **own).fit(

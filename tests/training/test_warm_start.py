@@ -6,56 +6,75 @@ import torch
 
 from lifemix import make_target
 from lifemix.likelihood import Observations
-from lifemix.primitives import PRIMITIVES, LogLocationScale
+from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target
 from lifemix.training import warm_start
+from small_fleets import make_rows
 
-LOG_LOCATION_SCALE = [
-    name for name, family in PRIMITIVES.items() if issubclass(family, LogLocationScale)
-]
 N = 90
+module = importlib.import_module("lifemix.training.warm_start")
 
 
-def observations(kind):
-    rng = np.random.default_rng(0)
-    time, event = rng.weibull(1.3, N) * 4 + 0.05, rng.integers(0, 2, N)
-    entry, upper = np.zeros(N), np.full(N, np.nan)
-    if kind == "odd":
-        entry[:30] = 0.5 * time[:30]
-        event[20:50], upper[20:50] = 1, time[20:50] * 1.4
-        entry[50:60], time[50:60], event[50:55], event[55:60] = 0, 0, 1, 0
-    return Observations.from_target(
-        as_target(make_target(time, event, entry=entry, upper=upper)), 1.0, 0.05
-    )
+def observe(y, weight=None):
+    return Observations.from_target(as_target(y), 1.0, 0.05, weight)
 
 
-@pytest.mark.parametrize("primitive", LOG_LOCATION_SCALE)
-@pytest.mark.parametrize("kind", ["plain", "odd"])
-def test_closed_form_of_the_warm_start_equals_autograd(primitive, kind):
-    module = importlib.import_module("lifemix.training.warm_start")
-    family, observed, point = (
-        PRIMITIVES[primitive],
-        observations(kind),
-        torch.tensor([0.3, -0.2]).double(),
-    )
-    rows = [module._Rows.of(observed)]
-    ours = module._differenced(module._written_out(family, rows, observed.weight.sum()), point)
+@pytest.mark.parametrize("primitive", PRIMITIVES)
+@pytest.mark.parametrize("kind", ["plain", "late", "intervals", "all"])
+def test_warm_start_is_a_maximum_of_the_likelihood(primitive, kind, monkeypatch):
+    _, y, weight = make_rows(2, kind)
+    family, problems, minimize = PRIMITIVES[primitive], [], module.minimize
 
-    def slopes(at):
-        return module._slopes(lambda point: family.from_location(point[0], point[1]), observed, at)
+    def record(function, start, arguments, **options):
+        result = minimize(function, start, arguments, **options)
+        problems.append((result.x, lambda x: function(x, *arguments), options["bounds"]))
+        return result
 
-    reference = module._differenced(module._one_by_one(slopes), point)
-    np.testing.assert_allclose(ours[0], reference[0], rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(ours[1], reference[1], rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(ours[2](), reference[2](), rtol=1e-5, atol=1e-6)
+    monkeypatch.setattr(module, "minimize", record)
+    fits = warm_start(family, observe(y, weight), 2)
+    n_trained = len(family.parameter_names())
+    assert fits.shape == (2, n_trained + len(family.fixed_names))
+    assert len(problems) == 2
+    for fit, (best, function, bounds) in zip(fits, problems, strict=True):
+        np.testing.assert_array_equal(fit[:n_trained], best)
+        _, gradient = function(best)
+        low, high = bounds.T
+        is_low, is_high = best <= low, best >= high  # Weibull times are a limit of other families
+        assert np.abs(gradient[~is_low & ~is_high]).max() < 1e-7
+        assert (gradient[is_low] > 0).all()
+        assert (gradient[is_high] < 0).all()
 
 
-def test_an_event_of_another_type_at_the_origin_says_nothing():
-    """It counts as censored there, where nothing can have happened."""
+@pytest.mark.parametrize("primitive", ["weibull", "gompertz"])
+def test_an_event_of_another_type_at_the_origin_says_nothing(primitive):
+    """It counts as censored there, when nothing can have happened."""
     rng = np.random.default_rng(1)
     time, event = rng.weibull(1.3, N) + 0.05, rng.integers(0, 2, N)
-    some = as_target(make_target(np.r_[time, 0.0], np.r_[event, 2], entry=np.r_[time / 2, 0.0]))
-    with_row = warm_start(PRIMITIVES["weibull"], Observations.from_target(some, 1.0, 0.01), 2)
-    without = as_target(make_target(time, event, entry=time / 2))
-    alone = warm_start(PRIMITIVES["weibull"], Observations.from_target(without, 1.0, 0.01), 1)
-    np.testing.assert_allclose(with_row[0], alone[0], rtol=1e-5)
+    y = make_target(np.r_[time, 0.0], np.r_[event, 2], entry=np.r_[time / 2, 0.0])
+    with_row = warm_start(PRIMITIVES[primitive], observe(y), 2)
+    without = warm_start(
+        PRIMITIVES[primitive], observe(make_target(time, event, entry=time / 2)), 1
+    )
+    np.testing.assert_allclose(with_row[0], without[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("primitive", ["weibull", "spline"])
+def test_a_case_weight_counts_as_that_many_rows(primitive):
+    _, y, _ = make_rows(1, "all")
+    counts = np.arange(len(y)) % 3 + 1
+    weighted = warm_start(PRIMITIVES[primitive], observe(y, counts.astype(float)), 1)
+    repeated = warm_start(PRIMITIVES[primitive], observe(np.repeat(y, counts)), 1)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_may_be_differentiated_in_blocks(monkeypatch):
+    _, y, weight = make_rows(1, "all")
+    at_once = warm_start(PRIMITIVES["weibull"], observe(y, weight), 1)
+    monkeypatch.setattr(module, "_BLOCK", 17)
+    blocks = warm_start(PRIMITIVES["weibull"], observe(y, weight), 1)
+    np.testing.assert_allclose(blocks, at_once, rtol=1e-6)
+
+
+def test_equal_times_give_a_finite_start():
+    fit = warm_start(PRIMITIVES["weibull"], observe(make_target(np.ones(30), np.ones(30))), 1)
+    assert torch.isfinite(fit).all()

@@ -1,14 +1,12 @@
-"""Training: warm start, batches, the loop over epochs, early stopping, checkpoints; for many models at once."""
+"""Training: from jobs to trained parameters, for many models at once."""
 
 from __future__ import annotations
 
 from .batches import steps_per_epoch
-from .callbacks import Callback, TrainingState, check_callbacks
 from .checkpoint import Checkpoint
-from .config import Data, Job, TrainConfig
+from .config import Callback, Data, Job, TrainConfig, TrainingState, check_callbacks
 from .distributed import Ranks
-from .fleet import Fit, Fleet
-from .module_fleet import ModuleFleet
+from .fleet import Fit, Fleet, ModuleFleet
 from .optimizers import check_optimizer, trains_alone
 from .warm_start import warm_start
 

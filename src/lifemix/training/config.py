@@ -1,66 +1,77 @@
-"""The data of a fleet, the settings that its models share, and those of each model."""
+"""What a fleet trains on (data, jobs, settings) and the callbacks that follow its training."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from ..errors import SettingError
 from ..likelihood import Observations
 
-__all__ = ["Data", "Job", "TrainConfig"]
+if TYPE_CHECKING:
+    from .fleet import Fleet
+
+__all__ = ["Callback", "Data", "Job", "TrainConfig", "TrainingState", "check_callbacks"]
+
+HOOKS = ("on_fit_start", "on_epoch_start", "on_epoch_end", "on_fit_end")
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """All rows that the models of the fleet may use; jobs refer to them by index."""
+    """All rows that the models of a fleet may use; jobs refer to them by index.
 
-    x: Tensor  # [rows, inputs]
-    observed: Observations  # [rows]
-    mapped: bool = False  # whether the rows lie on disk, in random order: batches are then runs of consecutive rows
+    If ``mapped``, the rows lie on disk, already shuffled: each batch is a run of consecutive rows.
+    """
+
+    x: Tensor  # [n_rows, n_inputs]
+    observed: Observations  # [n_rows]
+    mapped: bool = False
 
     @cached_property
-    def _arrays(self) -> dict[str, NDArray[Any] | None]:
-        """The same memory as arrays: they can be pickled without a copy and read from mapped memory, tensors cannot."""
-        observed = {f.name: getattr(self.observed, f.name) for f in fields(self.observed)}
+    def _arrays(self) -> dict[str, Any]:
+        """Arrays on the memory of the tensors, which joblib can share between processes."""
+        tensors = {"x": self.x}
+        tensors |= {
+            field.name: getattr(self.observed, field.name) for field in fields(Observations)
+        }
         return {
-            name: None if v is None else v.numpy(force=True)
-            for name, v in {"x": self.x, **observed}.items()
+            name: tensor.numpy(force=True) for name, tensor in tensors.items() if tensor is not None
         }
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"device": self.x.device, "arrays": self._arrays, "mapped": self.mapped}
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._arrays, self.x.device, self.mapped
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        known = {name: values for name, values in state["arrays"].items() if values is not None}
-        tensors: dict[str, Tensor] = {
-            name: _tensor(v).to(state["device"]) for name, v in known.items()
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        arrays, device, mapped = state
+        # PyTorch has no read-only tensors, so read-only memory must be copied.
+        tensors = {
+            name: torch.from_numpy(array) if array.flags.writeable else torch.tensor(array)
+            for name, array in arrays.items()
         }
-        self.__dict__["x"] = tensors.pop("x")
-        self.__dict__["observed"] = Observations(**tensors)
-        self.__dict__["mapped"] = state["mapped"]
+        tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
+        x = tensors.pop("x")
+        self.__dict__.update(x=x, observed=Observations(**tensors), mapped=mapped)
 
     def to(self, device: torch.device) -> Data:
         """Return the data on a device."""
         return Data(self.x.to(device), self.observed.to(device), self.mapped)
 
 
-def _tensor(values: NDArray[Any]) -> Tensor:
-    """Return a tensor on the same memory; a copy where that must not be written to, which PyTorch cannot express."""
-    return torch.from_numpy(values) if values.flags.writeable else torch.tensor(values)
-
-
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One model of a fleet: its rows, its seed, and the settings that may differ inside a fleet."""
+    """One model of a fleet: its rows, its seed, and the settings that may differ within a fleet.
+
+    A model with fewer inputs than its fleet has ``n_inputs``; the weights of the other inputs are 0.
+    """
 
     train_rows: Tensor
     validation_rows: Tensor
-    warm_start: Tensor  # [events, parameters of the primitive]
+    warm_start: Tensor  # [n_events, n_parameters of the primitive]
     seed: int
     learning_rate: float = 1e-3
     discount: float = 1.0
@@ -68,9 +79,7 @@ class Job:
     head_prior: float = 0.0
     dropout: float = 0.0
     weight_decay: float = 0.0
-    n_inputs: int | None = (
-        None  # where the model has fewer inputs than its fleet: the others are 0, and weigh 0
-    )
+    n_inputs: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,3 +94,130 @@ class TrainConfig:
     t_max: float | None = None
     spread: float = 0.5
     max_gradient_norm: float = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingState:
+    """The state of the training as a callback sees it.
+
+    Attributes
+    ----------
+    fleet : Fleet
+        The models that train together; internal.
+    epoch : int
+        Number of epochs done.
+    max_epochs : int
+        Maximum number of epochs.
+    n_models : int
+        Number of models that train together: the members of an ensemble.
+    n_running : int
+        Number of models that have not stopped.
+    history : list of dict
+        One record per epoch and member so far, as in ``history_``: member, epoch, train_loss and
+        validation_loss.
+
+    """
+
+    fleet: Fleet
+
+    @property
+    def epoch(self) -> int:
+        """Number of epochs done."""
+        return self.fleet.epoch
+
+    @property
+    def max_epochs(self) -> int:
+        """Maximum number of epochs."""
+        return self.fleet.config.max_epochs
+
+    @property
+    def n_models(self) -> int:
+        """Number of models that train together."""
+        return len(self.fleet.jobs)
+
+    @property
+    def n_running(self) -> int:
+        """Number of models that have not stopped."""
+        return len(self.fleet.running)
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """One record per epoch and member so far."""
+        return [
+            record for member, fit in enumerate(self.fleet.fits) for record in fit.records(member)
+        ]
+
+    def stop(self) -> None:
+        """Stop after this epoch; every model keeps the parameters of its best epoch so far."""
+        self.fleet.stop_requested = True
+
+
+class Callback:
+    """Base class of callbacks; a subclass overrides the hooks that it needs.
+
+    The hooks are called once for all members of an ensemble, which train together. With an encoder of the
+    user or an optimiser class, which train one model at a time, they are called for each member.
+
+    Examples
+    --------
+    >>> from lifemix.training import Callback
+    >>> class StopAfter(Callback):
+    ...     def __init__(self, epochs):
+    ...         self.epochs = epochs
+    ...
+    ...     def on_epoch_end(self, state):
+    ...         if state.epoch >= self.epochs:
+    ...             state.stop()
+
+    """
+
+    def on_fit_start(self, state: TrainingState) -> None:
+        """Called before the first epoch.
+
+        Parameters
+        ----------
+        state : TrainingState
+            The state of the training.
+        """
+
+    def on_epoch_start(self, state: TrainingState) -> None:
+        """Called before every epoch.
+
+        Parameters
+        ----------
+        state : TrainingState
+            The state of the training.
+        """
+
+    def on_epoch_end(self, state: TrainingState) -> None:
+        """Called after every epoch, with the losses in ``state.history``.
+
+        Parameters
+        ----------
+        state : TrainingState
+            The state of the training.
+        """
+
+    def on_fit_end(self, state: TrainingState) -> None:
+        """Called after the last epoch.
+
+        Parameters
+        ----------
+        state : TrainingState
+            The state of the training.
+        """
+
+
+def check_callbacks(callbacks: Any) -> None:
+    """Raise SettingError unless callbacks is None or a sequence of objects with all hooks."""
+    if callbacks is None:
+        return
+    if not isinstance(callbacks, Sequence) or isinstance(callbacks, str):
+        raise SettingError(f"callbacks must be a list of callbacks or None; got {callbacks!r}.")
+    for callback in callbacks:
+        has_hooks = all(callable(getattr(callback, hook, None)) for hook in HOOKS)
+        if isinstance(callback, type) or not has_hooks:
+            raise SettingError(
+                f"callbacks must have the hooks {', '.join(HOOKS)}; got {callback!r}. Derive an object "
+                "from lifemix.training.Callback."
+            )

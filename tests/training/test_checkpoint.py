@@ -17,7 +17,6 @@ from torch import nn
 
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.errors import FolderInUseError, LifemixWarning, ModelFileError, SettingError
-from lifemix.files import read_arrays, write_arrays
 from lifemix.training import Callback, Checkpoint, Fleet, ModuleFleet
 from lifemix.training import checkpoint as checkpoint_module
 
@@ -72,19 +71,19 @@ CASES = {
 }
 
 
-def kill_at(place, number):
+def kill_at(call, number):
     """Let this process kill itself at the numbered call of a function that training uses."""
     owner, name = {
         "save": (Checkpoint, "save"),
         "step": (Fleet, "step"),
         "move": (checkpoint_module.os, "replace"),
-    }[place]
+    }[call]
     function = getattr(owner, name)
     calls = []
 
     def deadly(*arguments):
         calls.append(1)
-        if place != "save" and len(calls) == number:
+        if call != "save" and len(calls) == number:
             os.kill(os.getpid(), signal.SIGKILL)
         result = function(*arguments)
         if len(calls) == number:
@@ -97,10 +96,10 @@ def kill_at(place, number):
 def run_and_die(root, n_threads):
     torch.set_num_threads(n_threads)
     ends = {}
-    for name, (settings, place, number) in CASES.items():
+    for name, (settings, call, number) in CASES.items():
         child = os.fork()
         if child == 0:
-            kill_at(place, number)
+            kill_at(call, number)
             make(Path(root) / name, **settings).fit(*data())
             os._exit(0)
         ends[name] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -150,7 +149,7 @@ def test_a_killed_fit_goes_on_and_ends_as_if_it_had_not_been(name, killed, epoch
     assert (killed / name / FILE).exists()
     resumed = make(killed / name, **settings).fit(X, y)
     assert len(epochs) < n_epochs  # it did not begin again
-    assert os.listdir(killed / name) == []
+    assert not (killed / name / FILE).exists()
     assert resumed.history_ == uninterrupted.history_
     assert resumed.best_epoch_ == uninterrupted.best_epoch_
     np.testing.assert_array_equal(
@@ -312,44 +311,6 @@ def test_every_altered_bit_is_noticed(interrupted):
     resumed = make(folder, encoder=encoder(), max_epochs=3).fit(X, y)
     np.testing.assert_array_equal(
         resumed.predict(X), make(None, encoder=encoder(), max_epochs=3).fit(X, y).predict(X)
-    )
-
-
-FORGED = {
-    "no numbers": lambda state, arrays: arrays.clear(),
-    "another length": lambda state, arrays: arrays.update(values=arrays["values"][:-1]),
-    "another type": lambda state, arrays: arrays.update(best=arrays["best"].astype("int64")),
-    "a model that is not there": lambda state, arrays: state.update(running=[7]),
-    "no random numbers": lambda state, arrays: state.update(randoms=[]),
-    "nothing": lambda state, arrays: state.clear(),
-    "an epoch that is no number": lambda state, arrays: state.update(epoch=[]),
-    "done and running": lambda state, arrays: state.update(running=[]),
-}
-
-
-@pytest.mark.parametrize("change", FORGED.values(), ids=FORGED.keys())
-def test_a_forged_checkpoint_is_refused_in_words(interrupted, change):
-    X, y = data()
-    folder = interrupted(X, y)
-    content, arrays = read_arrays(folder / FILE)
-    change(content["state"], arrays)
-    write_arrays(folder / FILE, content, arrays)
-    with pytest.raises(ModelFileError, match="does not fit this model.*Remove it"):
-        make(folder).fit(X, y)
-
-
-def test_a_module_with_numbers_that_numpy_does_not_have_goes_on(interrupted):
-    X, y = data()
-
-    def own():
-        module = encoder()
-        module.register_buffer("halves", torch.full((3, 2), 0.5, dtype=torch.bfloat16))
-        return module
-
-    folder = interrupted(X, y, encoder=own())
-    resumed = make(folder, encoder=own()).fit(X, y)
-    np.testing.assert_array_equal(
-        resumed.predict(X), make(None, encoder=encoder()).fit(X, y).predict(X)
     )
 
 
