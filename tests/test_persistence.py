@@ -1023,3 +1023,28 @@ def test_a_cox_model_is_loaded_without_pytorch(path):
         "import sys; from lifemix import load; load(sys.argv[1]); assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code, path], check=True)
+
+
+IMPORTS_TRAINING = pytest.mark.xfail(reason="estimators import lifemix.training", strict=False)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "CoxPH",
+        "GradientBoosting",
+        pytest.param("DeepSurvivalMachines", marks=IMPORTS_TRAINING),
+        pytest.param("LifeMix", marks=IMPORTS_TRAINING),
+    ],
+)
+def test_a_loaded_model_predicts_without_the_training_code(name, path):
+    save(fitted(name), path)
+    data(MODELS[name][1])[0][:5].to_pickle(path.with_suffix(".pkl"))
+    code = (
+        "import sys, pandas; from lifemix import load; "
+        "load(sys.argv[1]).predict_survival_function(pandas.read_pickle(sys.argv[2]), [1.0]); "
+        "print([name for name in sys.modules if name.startswith('lifemix.training')])"
+    )
+    command = [sys.executable, "-c", code, path, path.with_suffix(".pkl")]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    assert done.stdout.strip() == "[]"

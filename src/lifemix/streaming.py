@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -100,16 +101,10 @@ class RowBlock:
     @classmethod
     def join(cls, blocks: Sequence[RowBlock]) -> RowBlock:
         """Return blocks with an outcome as one block."""
-        targets = [vars(block.outcome) for block in blocks]
-        columns = {
-            name: np.concatenate([target[name] for target in targets])
-            for name, values in targets[0].items()
-            if values is not None
-        }
         return cls(
             np.concatenate([block.row for block in blocks]),
             pd.concat([block.frame for block in blocks], ignore_index=True),
-            replace(blocks[0].outcome, **columns),
+            reduce(Target.followed_by, (block.outcome for block in blocks)),
             np.concatenate([block.weight for block in blocks]),
         )
 
@@ -352,13 +347,13 @@ class TableSource:
         return replace(block.take(is_used), target=as_target(np.asarray(records)))
 
     def fingerprint(self) -> str:
-        """Return a hash of the files (path, size, time of the last change), columns and options."""
-        files: list[Any] = []
-        for fragment in self._fragments:
-            path = _path(fragment)
-            stat = os.stat(path) if os.path.exists(path) else None
-            # A table in memory, or elsewhere, may change unseen.
-            files.append((path, stat.st_size, stat.st_mtime_ns) if stat else os.urandom(16).hex())
+        """Return a hash of the files (path and time of the last change), columns and options."""
+        paths = [_path(fragment) for fragment in self._fragments]
+        # A table in memory has no time of change, so no other table has this fingerprint.
+        files = [
+            (path, os.path.getmtime(path)) if os.path.exists(path) else os.urandom(16).hex()
+            for path in paths
+        ]
         options = [self._roles, self._codes, self._skip_incomplete, self._splits]
         facts = [files, str(self._schema), self.columns, self.labels, *options]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
@@ -601,20 +596,24 @@ def _is_informative(target: Target) -> BoolArray:
     return (target.time > 0) | (target.event > 0)
 
 
+def _informative_blocks(source: TableSource) -> Iterator[RowBlock]:
+    for block in source.read():
+        block = block.take(_is_informative(block.outcome))
+        if len(block.row):
+            yield block
+
+
 def _extremes(block: RowBlock) -> RowBlock:
     """Return the first and last rows of every event code, and a row of every kind of censoring."""
     target = block.outcome
-    end = np.fmax(target.time, target.upper)
     is_exact = (target.time > 0) & ~target.interval
-    rows: list[int] = []
-    for code in np.unique(target.event):
-        code_rows = np.flatnonzero(target.event == code)
-        rows.append(code_rows[end[code_rows].argmax()])
-        exact_rows = code_rows[is_exact[code_rows]]
-        rows += exact_rows[np.argsort(target.time[exact_rows])][:1].tolist()
-    for is_kind in (target.interval, target.truncated, (target.time == 0) & (target.event > 0)):
-        rows += np.flatnonzero(is_kind)[:1].tolist()
-    return block.take(np.unique(np.array(rows, dtype=np.intp)))
+    ends = pd.DataFrame({"last": np.fmax(target.time, target.upper)})
+    ends["first"] = np.where(is_exact, target.time, np.inf)
+    groups = ends.groupby(target.event)
+    kinds = (target.interval, target.truncated, (target.time == 0) & (target.event > 0))
+    rows = [groups["last"].idxmax(), groups["first"].idxmin()]
+    rows += [np.flatnonzero(is_kind)[:1] for is_kind in kinds]
+    return block.take(np.unique(np.concatenate(rows).astype(np.intp)))
 
 
 def _with_paths(block: RowBlock) -> Target:
@@ -699,23 +698,21 @@ def _write_arrays(
 ) -> None:
     """Write the arrays: rows go to random buckets, and each bucket is then shuffled in memory."""
     rng = np.random.default_rng([seed, len(source.columns)])
+    example = encode(next(_informative_blocks(source)).take(np.arange(1)))
+    row_bytes = sum(values.nbytes for values in example.values())
+    n_rows = scan.n_train + scan.n_held_out
+    _check_free_space(folder, n_rows * row_bytes, n_rows)
     arrays: dict[str, NDArray[Any]] = {}
-    n_rows, n_written, held_out_row = scan.n_train + scan.n_held_out, 0, scan.n_train
-    edges = next_row = bucket_of_row = np.empty(0, dtype=np.int64)
-    for block in source.read():
-        block = block.take(_is_informative(block.outcome))
-        encoded = encode(block) if len(block.row) else {}
-        if encoded and not arrays:
-            row_bytes = sum(values.nbytes for values in encoded.values()) // len(block.row)
-            _check_free_space(folder, n_rows * row_bytes, n_rows)
-            n_buckets = min(2**16 - 1, -(-scan.n_train * row_bytes // _BUCKET_BYTES))
-            edges = np.linspace(0, scan.n_train, max(1, n_buckets) + 1).astype(np.int64)
-            next_row = edges[:-1].copy()
-            buckets = np.arange(len(next_row), dtype=np.uint16)
-            bucket_of_row = rng.permutation(np.repeat(buckets, np.diff(edges)))
-            for name, values in encoded.items():
-                path, shape = folder / f"{name}.npy", (n_rows, *values.shape[1:])
-                arrays[name] = np.lib.format.open_memmap(path, "w+", values.dtype, shape)
+    for name, values in example.items():
+        path, shape = folder / f"{name}.npy", (n_rows, *values.shape[1:])
+        arrays[name] = np.lib.format.open_memmap(path, "w+", values.dtype, shape)
+    n_buckets = max(1, min(2**16 - 1, -(-scan.n_train * row_bytes // _BUCKET_BYTES)))
+    edges = np.linspace(0, scan.n_train, n_buckets + 1).astype(np.int64)
+    buckets = np.arange(n_buckets, dtype=np.uint16)
+    bucket_of_row = rng.permutation(np.repeat(buckets, np.diff(edges)))
+    next_row, n_written, held_out_row = edges[:-1].copy(), 0, scan.n_train
+    for block in _informative_blocks(source):
+        encoded = encode(block)
         is_held_out = block.is_chosen(scan.held_out_share, seed)
         held_out, train = np.flatnonzero(is_held_out), np.flatnonzero(~is_held_out)
         bucket = bucket_of_row[n_written : n_written + len(train)]
