@@ -611,7 +611,7 @@ def _extremes(block: RowBlock) -> RowBlock:
     ends["first"] = np.where(is_exact, target.time, np.inf)
     groups = ends.groupby(target.event)
     kinds = (target.interval, target.truncated, (target.time == 0) & (target.event > 0))
-    rows = [groups["last"].idxmax(), groups["first"].idxmin()]
+    rows: list[Any] = [groups["last"].idxmax(), groups["first"].idxmin()]
     rows += [np.flatnonzero(is_kind)[:1] for is_kind in kinds]
     return block.take(np.unique(np.concatenate(rows).astype(np.intp)))
 
