@@ -256,12 +256,7 @@ def start_stop(
             f"the result, and occur once in both tables; got {names[names.duplicated()].tolist()}. "
             "Rename or drop them."
         )
-    several = ends[subject].duplicated()
-    if several.any():
-        raise InputError(
-            f"each subject must have one {time} and one {event}; got several for "
-            f"{ends[subject][several].iloc[0]} ({int(several.sum())} such rows). Correct them."
-        )
+    _refuse_several_outcomes(ends, subject, time, event)
     stop, at = _known_times(ends[time], time), _known_times(table[visit], visit)
     fix = "Leave out subjects who were never observed"
     refuse_rows(stop <= 0, stop, f"{time} must be > 0", fix)
@@ -289,13 +284,13 @@ def start_stop(
     values = covariates.reset_index(drop=True).reindex(visit_rows[order]).reset_index(drop=True)
     values[values.columns] = values.groupby(number, sort=False).ffill()
     # Of several visits at the same time (or before 0) the last row has all known values.
-    kept = (np.diff(number, append=-1) != 0) | (np.diff(start, append=-1) != 0)
-    number, start = number[kept], start[kept]
+    is_complete = (np.diff(number, append=-1) != 0) | (np.diff(start, append=-1) != 0)
+    number, start = number[is_complete], start[is_complete]
     is_last = np.diff(number, append=-1) != 0
     rows = pd.DataFrame({subject: ends[subject].to_numpy()[number], "start": start})
     rows["stop"] = np.where(is_last, stop[number], np.append(start[1:], 0.0))
     rows["event"] = np.where(is_last, ends[event].to_numpy()[number], 0)
-    fixed, values = fixed.iloc[number], values[kept]
+    fixed, values = fixed.iloc[number], values[is_complete]
     return pd.concat([rows, fixed.set_axis(rows.index), values.set_axis(rows.index)], axis=1)
 
 
@@ -304,6 +299,15 @@ def _require_columns(frame: pd.DataFrame, names: list[str], table: str) -> None:
     if missing:
         raise InputError(
             f"{table} must have the columns {names}; got {list(frame.columns)}, without {missing}."
+        )
+
+
+def _refuse_several_outcomes(ends: pd.DataFrame, subject: str, time: str, event: str) -> None:
+    is_repeated = ends[subject].duplicated()
+    if is_repeated.any():
+        raise InputError(
+            f"each subject must have one {time} and one {event}; got several for "
+            f"{ends[subject][is_repeated].iloc[0]} ({int(is_repeated.sum())} such rows). Correct them."
         )
 
 
