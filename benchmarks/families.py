@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from experiments.line_files import LineFile
 from experiments.protocol import DataSource, Protocol
 from lifemix import DeepSurvivalMachines
-from lifemix.estimators.automatic import ONE_NETWORK
-from lifemix.estimators.many import FitRequest, fit_many
+from lifemix.estimators.fleet_groups import FitRequest, fit_many
+from lifemix.estimators.settings import ONE_NETWORK
 
 from .harness import RESULTS, one_thread
 

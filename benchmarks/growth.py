@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lifemix import DeepSurvivalMachines, datasets, make_target
-from lifemix.estimators.automatic import ONE_NETWORK
+from lifemix.estimators.settings import ONE_NETWORK
 
 from .harness import alternate, clock, main_of, median, one_thread
 from .memory import in_own_process

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from lifemix import DeepSurvivalMachines, baselines, datasets, make_target, save
-from lifemix.estimators.plan import make_plan
+from lifemix.estimators.preparation import TrainingSet, prepare
 from lifemix.preprocessing import TabularPreprocessor
 
 from .harness import Timing, clock, main_of, one_thread
@@ -55,8 +55,8 @@ def before_first_epoch(n: int, d: int) -> dict[str, Any]:
     one_thread()
     X, y = _drawn(n, d)
     model = DeepSurvivalMachines()
-    make_plan(model, X[:1000], y[:1000])
-    return _result(clock(lambda: make_plan(model, X, y)))
+    prepare(model, TrainingSet(X[:1000], y[:1000]))
+    return _result(clock(lambda: prepare(model, TrainingSet(X, y))))
 
 
 def one_row() -> dict[str, Any]:

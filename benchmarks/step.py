@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from lifemix import datasets
-from lifemix.estimators.timescale import TimeScale
+from lifemix.estimators.fitted_network import TimeScale
 from lifemix.network import Architecture
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.primitives import PRIMITIVES

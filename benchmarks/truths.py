@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from experiments.line_files import LineFile
 from lifemix import DeepSurvivalMachines, make_target
-from lifemix.estimators.many import FitRequest, fit_many
+from lifemix.estimators.fleet_groups import FitRequest, fit_many
 
 from .families import PAGE, between_markers
 from .harness import RESULTS, one_thread

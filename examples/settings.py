@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from lifemix import DeepSurvivalMachines, datasets, metrics
-from lifemix.estimators.automatic import ONE_NETWORK
+from lifemix.estimators.settings import ONE_NETWORK
 from lifemix.splits import EventStratifiedKFold, horizons
 
 VARIANTS = {

@@ -56,7 +56,7 @@ from types import MappingProxyType
 
 from lifemix.baselines import GradientBoosting, ModelAverage
 from lifemix.estimators import DeepSurvivalMachines
-from lifemix.estimators.automatic import ONE_NETWORK
+from lifemix.estimators.settings import ONE_NETWORK
 from lifemix.preprocessing import TabularPreprocessor
 
 from .records import Setting

@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from lifemix import DeepSurvivalMachines, make_target
-from lifemix.estimators.automatic import ONE_NETWORK
+from lifemix.estimators.settings import ONE_NETWORK
 
 from .protocol import COMPETING, SINGLE, DataSource, Protocol, times_of
 from .scores import inner_scores

@@ -16,9 +16,8 @@ from lifemix.baselines.base import Baseline
 from lifemix.baselines.deephit import DEEPHIT_PAPER
 from lifemix.baselines.forest import PAPER_TREES
 from lifemix.errors import MissingExtraError, SettingError
-from lifemix.estimators import DeepSurvivalMachines
-from lifemix.estimators.automatic import ONE_NETWORK
-from lifemix.mix import LifeMix
+from lifemix.estimators import DeepSurvivalMachines, LifeMix
+from lifemix.estimators.settings import ONE_NETWORK
 
 from .best import tuned_model, tuned_settings, with_trees, with_trees_settings
 from .protocol import paper_preprocessor

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lifemix import DeepSurvivalMachines
-from lifemix.estimators.many import FitRequest, fit_many
+from lifemix.estimators.fleet_groups import FitRequest, fit_many
 
 from .protocol import DataSource, Protocol, paper_preprocessor, times_of
 from .scores import risks, scores_on_test

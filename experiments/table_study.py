@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import lifemix
 from lifemix.errors import DivergedError
-from lifemix.estimators.many import FitRequest, fit_many
+from lifemix.estimators.fleet_groups import FitRequest, fit_many
 
 from .learners import LEARNERS, TUNED_FOREST, Learner, TableModel, learner
 from .names import model_title

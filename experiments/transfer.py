@@ -28,7 +28,7 @@ from lifemix._types import FloatArray, IndexArray
 from lifemix.baselines import CoxPH, DeepHit, DeepSurv
 from lifemix.datasets.synthetic import synthetic_means
 from lifemix.estimators import DeepSurvivalMachines
-from lifemix.estimators.automatic import ONE_NETWORK
+from lifemix.estimators.settings import ONE_NETWORK
 from lifemix.metrics import concordance
 from lifemix.preprocessing import TableLike
 from lifemix.splits import EventStratifiedKFold, train_validation_split

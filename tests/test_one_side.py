@@ -23,7 +23,7 @@ from lifemix import (
 )
 from lifemix.cli import app
 from lifemix.errors import InputError, SettingError
-from lifemix.estimators.plan import make_plan
+from lifemix.estimators.preparation import TrainingSet, prepare
 
 ROWS, PER_SUBJECT = 240, 6
 RNG = np.random.default_rng(0)
@@ -104,8 +104,8 @@ def test_early_stopping(watched, model, y):
 
 
 def test_rows_of_a_plan_and_given_rows():
-    _, plan = make_plan(DeepSurvivalMachines(**SMALL, n_members=3), X, Y)
-    for job in plan.jobs:
+    prepared = prepare(DeepSurvivalMachines(**SMALL, n_members=3), TrainingSet(X, Y))
+    for job in prepared.jobs:
         assert not owners(TIME[job.train_rows]) & owners(TIME[job.validation_rows])
     train, held_out = splits.train_validation_split(Y)
     inside, outside = ((X.iloc[rows], Y[rows]) for rows in (train, held_out))

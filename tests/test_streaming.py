@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from disk_tables import COVARIATES, make_table, write_shards
 from lifemix import DeepSurvivalMachines, load, make_target, save, streaming
 from lifemix.errors import CovariateError, InputError, MissingExtraError, SettingError, TargetError
-from lifemix.estimators.plan import make_plan, source_plan
+from lifemix.estimators.preparation import TrainingSet, prepare, prepare_source
 from lifemix.preprocessing import TabularPreprocessor
 from lifemix.streaming import TableSource, evaluate, write_predictions
 from lifemix.training import Callback
@@ -73,10 +73,10 @@ def matrix_of_fit(X, y=None):
     """Return the inputs of a fit, in a canonical order of rows, and the preprocessor."""
     model = DeepSurvivalMachines(max_epochs=1, **SMALL)
     if y is not None:
-        plan = make_plan(model, X, y)[1]
+        plan = prepare(model, TrainingSet(X, y))
         matrix = np.column_stack([plan.data.x.numpy(), plan.data.observed.time.numpy()])
         return matrix[np.lexsort(matrix.T)], plan.preprocessor
-    with source_plan(model, X) as (_, plan, _):
+    with prepare_source(model, X) as (plan, _):
         matrix = np.column_stack([plan.data.x.numpy(), plan.data.observed.time.numpy()])
         return matrix[np.lexsort(matrix.T)], plan.preprocessor
 
@@ -227,7 +227,7 @@ def test_what_cannot_be_read_is_refused(table, folder, tmp_path, monkeypatch):
 
 def test_rows_are_shuffled_and_subjects_are_held_out_together(table, folder):
     source = TableSource(folder, "time", "event", drop=["weight"], subject="patient")
-    with source_plan(DeepSurvivalMachines(max_epochs=1, **SMALL), source) as (_, plan, _):
+    with prepare_source(DeepSurvivalMachines(max_epochs=1, **SMALL), source) as (plan, _):
         job, times = plan.jobs[0], plan.data.observed.time.double().numpy() * plan.scale.unit
         n_train = len(job.train_rows)
         position = np.argsort(table["time"].to_numpy())[

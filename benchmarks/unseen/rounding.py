@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from lifemix import DeepSurvivalMachines, make_target
-from lifemix.estimators.rounding import rounding_of
+from lifemix.estimators.settings import detect_rounding
 from lifemix.target import as_target
 
 from ..harness import RESULTS, one_thread
@@ -156,7 +156,9 @@ def main() -> None:
     frame = current(path, WHOLE, MODELS, models)
     for score in ("ibs", "c", "log_likelihood", "fit_seconds"):
         means = by_table(frame, score).round(4)
-        means["found"] = [rounding_of(as_target(load_table(str(name)).y)) for name in means.index]
+        means["found"] = [
+            detect_rounding(as_target(load_table(str(name)).y)) for name in means.index
+        ]
         print(f"\n{score}\n", means.to_string(), sep="")
     print("", compared(frame).round(4).to_string(index=False), sep="\n")
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lifemix import DeepSurvivalMachines, LifeMix
-from lifemix.estimators.automatic import ONE_NETWORK
+from lifemix.estimators.settings import ONE_NETWORK
 
 from ..harness import one_thread
 from .scores import fold_scores

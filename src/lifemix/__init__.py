@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from . import baselines, datasets, export, metrics, plots, report, splits
     from . import encoders as encoders
     from . import histories as histories
-    from .estimators import DeepSurvivalMachines, FleetSearchCV
-    from .mix import LifeMix
+    from .estimators import DeepSurvivalMachines, FleetSearchCV, LifeMix
     from .persistence import load, save
     from .target import make_target
 
@@ -39,7 +38,7 @@ _ALSO = ("encoders", "histories")  # modules that are there without an import of
 _HOMES = {
     "DeepSurvivalMachines": ".estimators",
     "FleetSearchCV": ".estimators",
-    "LifeMix": ".mix",
+    "LifeMix": ".estimators",
     "load": ".persistence",
     "make_target": ".target",
     "save": ".persistence",

@@ -33,7 +33,7 @@ __all__ = ["FORMAT", "load", "save"]
 
 FORMAT = 5
 _MIN_KEY_BYTES = 16  # shorter keys can be guessed
-_PACKAGES = {"DeepSurvivalMachines": ".estimators", "LifeMix": ".mix"}
+_PACKAGES = {"DeepSurvivalMachines": ".estimators.dsm", "LifeMix": ".estimators.life_mix"}
 
 
 def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = None) -> None:

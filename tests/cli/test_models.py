@@ -10,7 +10,7 @@ from lifemix.cli.model_choice import ModelChoice
 from lifemix.cli.output import Screen
 from lifemix.cli.reference_models import MODEL_NAMES
 from lifemix.errors import SettingError
-from lifemix.mix.parts import default_parts
+from lifemix.estimators.life_mix import default_parts
 from lifemix.progress import tell_progress
 
 

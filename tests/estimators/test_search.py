@@ -63,13 +63,13 @@ def test_best_estimator_is_the_best_candidate_fitted_on_all_rows(data, searched)
 
 def test_models_of_one_shape_train_together(data, monkeypatch):
     sizes = []
-    train_fleet = search_module.train_fleet
+    fit_fleet = search_module.fit_fleet
 
-    def counted(plans):
-        sizes.append(len(plans))
-        return train_fleet(plans)
+    def counted(fleet):
+        sizes.append(len(fleet))
+        return fit_fleet(fleet)
 
-    monkeypatch.setattr(search_module, "train_fleet", counted)
+    monkeypatch.setattr(search_module, "fit_fleet", counted)
     FleetSearchCV(BASE, GRID, cv=3, refit=False, max_fleet=10).fit(*data)
     assert sum(sizes) == 16 * 3
     assert max(sizes) <= 10

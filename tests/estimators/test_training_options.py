@@ -15,8 +15,8 @@ from torch import nn
 
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.errors import SettingError
-from lifemix.estimators import dsm
-from lifemix.estimators.plan import Sample
+from lifemix.estimators import fleet_groups
+from lifemix.estimators.preparation import split_rows
 from lifemix.network import ACTIVATIONS, Architecture
 from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target
@@ -35,13 +35,13 @@ def assert_probabilities(values):
 def jobs(monkeypatch):
     """Return a list that a fit fills with its jobs."""
     seen = []
-    train = dsm.train_plan
+    train = fleet_groups.train
 
-    def spy(plan, *others):
-        seen.extend(plan.jobs)
-        return train(plan, *others)
+    def spy(prepared, *others):
+        seen.extend(prepared.jobs)
+        return train(prepared, *others)
 
-    monkeypatch.setattr(dsm, "train_plan", spy)
+    monkeypatch.setattr(fleet_groups, "train", spy)
     return seen
 
 
@@ -56,8 +56,7 @@ def jobs(monkeypatch):
 def test_held_out_rows_never_overlap_training_rows(rows, seed):
     event, time = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
     event[:12], time[0] = [1, 2] * 6, 2.5  # nothing but 0 and 1 would look like events
-    sample = Sample(np.zeros((len(rows), 1)), as_target((time, event)), np.ones(len(rows)))
-    train, held_out = sample.split(0.3, seed)
+    train, held_out = split_rows(as_target((time, event)), 0.3, seed)
     usable = np.flatnonzero((time > 0) | (event > 0))
     assert sorted([*train, *held_out]) == usable.tolist()
     assert len(held_out) == round(0.3 * len(usable))
@@ -749,24 +748,6 @@ def test_set_output_gives_a_frame_with_the_index_of_the_table(quick, mixed_table
     assert isinstance(frame, pd.DataFrame)
     assert frame.index.tolist() == X.index.tolist()
     assert frame.columns.tolist() == ["dsm0", "dsm1", "dsm2"]
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"k": 10**9},
-        {"hidden": (10**8, 10**8)},
-        {"n_members": 2**31 - 1},
-        {"hidden": (2**31 - 1,) * 20},
-    ],
-)
-def test_a_model_beyond_all_memory_is_refused_at_once(settings):
-    rng = np.random.default_rng(0)
-    y = make_target(rng.exponential(size=40), np.ones(40, dtype=int))
-    with pytest.raises(
-        SettingError, match="make [0-9,]+ weights, needing .* GB to train; there are .* Use fewer"
-    ):
-        DeepSurvivalMachines(**settings).fit(rng.standard_normal((40, 3)), y)
 
 
 @pytest.mark.parametrize("t_max", [4e38, 1e300, 10**400], ids=["single", "double", "beyond"])

@@ -7,6 +7,7 @@ numbers of the host shows on the device ``meta``, which has no numbers at all.
 import math
 from collections import Counter
 from dataclasses import fields, is_dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,9 +18,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from lifemix import DeepSurvivalMachines, devices, make_target
-from lifemix.estimators import plan as plan_module
-from lifemix.estimators.fleets import _fleets_of
-from lifemix.estimators.plan import make_plan
+from lifemix.estimators.fleet_groups import _fleets_of
+from lifemix.estimators.preparation import TrainingSet, prepare
 from lifemix.estimators.settings import choose_device
 from lifemix.training import Fleet
 
@@ -128,9 +128,8 @@ def fleet_of(table, case, **options):
     settings |= {"dropout": 0.0} | own | options
     if "encoder" in settings:
         settings["encoder"] = settings["encoder"]()
-    return next(
-        iter(_fleets_of(make_plan(DeepSurvivalMachines(**settings), X, targets(time)[rows])[1]))
-    )
+    training_table = TrainingSet(X, targets(time)[rows])
+    return next(iter(_fleets_of(prepare(DeepSurvivalMachines(**settings), training_table))))
 
 
 def first_step(fleet):
@@ -233,7 +232,7 @@ def test_a_fitted_network_is_computed_on_its_device(table):
             X, targets(time)[rows]
         )
         network = model.network_
-        for architecture, flat in network._pairs():
+        for architecture, flat in network._groups():
             parameters = elsewhere(architecture.layout.views(flat))
             parameters = {name: value.to(META) for name, value in parameters.items()}
             x = torch.zeros(len(flat), 3, 4, device=META)
@@ -247,23 +246,21 @@ def test_a_fitted_network_is_computed_on_its_device(table):
             )  # the state of a module and the positions of absent components are copied
 
 
-def test_a_gpu_is_taken_for_large_steps_only(monkeypatch):
+def test_a_gpu_is_taken_for_large_steps_of_all_members_only(monkeypatch):
+    def device(n_members, device="auto", module=None):
+        layout = SimpleNamespace(size=10_000)
+        return choose_device(
+            SimpleNamespace(device=device, batch_size=100, n_members=n_members),
+            SimpleNamespace(layout=layout, module=module),
+        ).type
+
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert choose_device("auto", 1e8).type == "cpu"
-    assert choose_device("auto", 2e8).type == "cuda"
-    assert choose_device("cpu", 1e12).type == "cpu"
+    assert device(66) == "cpu"
+    assert device(67) == "cuda"
+    assert device(1, module=torch.nn.Identity()) == "cuda"
+    assert device(10_000, "cpu") == "cpu"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert choose_device("auto", 1e12).type == "cpu"
-
-
-def test_the_size_of_a_step_is_that_of_all_members(table, monkeypatch):
-    asked = []
-    monkeypatch.setattr(
-        plan_module, "choose_device", lambda device, size: asked.append(size) or torch.device("cpu")
-    )
-    fleet = fleet_of(table, "members")
-    fleet_of(table, "encoder")
-    assert asked == [3.0 * 64 * fleet.architecture.layout.size * 3, np.inf]
+    assert device(10_000) == "cpu"
 
 
 def test_constants_of_a_program_that_is_exported_are_not_kept():

@@ -28,7 +28,7 @@ _MOST_ROWS = 200_000  # that Cox regression is fitted to beside a fit
 def make_reference(name: str, y: Any, seed: int = 0, jobs: int = 1) -> Any:
     """Return an unfitted model for a target; models of one event type are fitted to each type apart."""
     from .. import baselines
-    from ..mix import LifeMix
+    from ..estimators import LifeMix
     from ..target import as_target
 
     several = as_target(y).n_events > 1

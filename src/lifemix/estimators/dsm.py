@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
@@ -14,30 +14,25 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..checks import check_times, check_weight, warn_user
+from ..checks import check_same_rows, check_times, check_weight, warn_user
 from ..distribution import CompetingDistribution, MixtureDistribution
 from ..encoders import SequenceEncoder
-from ..errors import InputError, SettingError
-from ..metrics import mean_concordance
-from ..network import Architecture
+from ..errors import InputError, SettingError, TargetError
 from ..preprocessing import TableLike, TabularPreprocessor
 from ..primitives.choice import primitive_names
 from ..registry import UserCode, constructor_arguments, register_model
-from ..splits import horizons as event_quantiles
 from ..streaming import TableSource
 from ..survival_model import SurvivalModel
-from ..target import Target, TargetLike, as_target, refuse_unknown_types
-from ..training import Callback, Fit
-from .automatic import check_used, with_used
-from .fleets import train_plan
-from .inputs import read_target
-from .network import FittedNetwork, check_layout
-from .plan import Plan, architecture_of, make_plan, source_plan
-from .settings import RULES, check_combinations
+from ..target import TargetLike, as_target, refuse_unknown_types
+from .fitted_network import FittedNetwork, architecture_of
+from .settings import RULES, check_combinations, with_settings
+
+if TYPE_CHECKING:
+    from ..training import Callback
+    from .fleet_groups import TrainedFit
+    from .preparation import PreparedFit
 
 __all__ = ["DeepSurvivalMachines"]
-
-_FEW_EVENTS = 4  # event types that are scored one after the other
 
 
 @register_model
@@ -90,10 +85,10 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     head_prior : float, default 0.0
         Strength of the zero-mean normal prior of gate and shifts, which the paper's loss leaves out.
     t_max : float, optional
-        Where given, a censored time t means that the event falls in ``(t, t_max]``.
+        If set, a censored time t means that the event falls in ``(t, t_max]``.
     rounding : float, optional
-        The step to which times were rounded to the nearest: an event at t counts as one in the step around t. 0: times
-        are exact. None: found from the training times, 0 unless they are coarse; see the page "Censoring".
+        The step to which times were rounded: an event at t counts as one in ``(t - step / 2, t + step / 2]``. 0: times
+        are exact. None: detected from the training times, 0 unless they are coarse; see the page "Censoring".
     cure : bool, default False
         Whether the gate of each event type has one more outcome, never: ``distribution.cure_fraction()`` is its
         probability. It needs ``objective="exact"``, and a follow-up that is long enough (see ``report.doctor``).
@@ -158,9 +153,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     """
 
     _rules = RULES
-    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {
-        "groups": True
-    }  # for scikit-learn: wanted if given
+    # Scikit-learn passes groups to fit if they are given.
+    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"groups": True}
     _needs_columns = False
     _saves_event_times = False
 
@@ -249,7 +243,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             Not fitted yet.
 
         """
-        chosen: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "hidden": (100,),
             "objective": "elbo",
             "discount": 1.0,
@@ -265,7 +259,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             "patience": 10,
             "rounding": 0.0,
         }
-        return cls(primitive=primitive, k=k, **(chosen | settings))
+        return cls(**{"primitive": primitive, "k": k, **defaults, **settings})
 
     @classmethod
     def tuned(cls, competing: bool = False, **settings: Any) -> Self:
@@ -288,21 +282,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             Not fitted yet.
 
         """
-        one: dict[str, Any] = {
-            "primitive": "lognormal",
-            "hidden": (100, 100),
-            "activation": "relu6",
-            "dropout": 0.5,
-            "preprocessor": TabularPreprocessor(numbers="piecewise", bins=8),
-        }
-        several: dict[str, Any] = {
-            "primitive": "weibull",
-            "hidden": (50, 50),
-            "activation": "tanh",
-            "dropout": 0.1,
-        }
-        chosen = several if competing else one
-        shared = {
+        defaults: dict[str, Any] = {
             "k": 4,
             "n_members": 8,
             "batch_size": 128,
@@ -310,7 +290,22 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             "patience": 10,
             "rounding": 0.0,
         }
-        return cls(**(shared | chosen | settings))
+        if competing:
+            defaults |= {
+                "primitive": "weibull",
+                "hidden": (50, 50),
+                "activation": "tanh",
+                "dropout": 0.1,
+            }
+        else:
+            defaults |= {
+                "primitive": "lognormal",
+                "hidden": (100, 100),
+                "activation": "relu6",
+                "dropout": 0.5,
+                "preprocessor": TabularPreprocessor(numbers="piecewise", bins=8),
+            }
+        return cls(**(defaults | settings))
 
     def fit(
         self,
@@ -332,10 +327,10 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         sample_weight : array-like of shape (n,), optional
             Case weights; a row of weight 0 is left out.
         validation_data : pair (X, y), optional
-            Rows for early stopping that are not in X; otherwise a share of the rows is held out, or, where the target
-            has subjects, a share of the subjects.
+            Rows for early stopping that are not in X; otherwise a share of the rows is held out, or of the subjects if
+            the target has them.
         groups : array-like of shape (n,), optional
-            The subject of each row, where the target does not say it; see ``subject`` of ``lifemix.make_target``.
+            The subject of each row, unless the target has it; see ``subject`` of ``lifemix.make_target``.
 
         Returns
         -------
@@ -345,53 +340,53 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         Raises
         ------
         DivergedError
-            Where no epoch has a finite loss.
+            If no epoch has a finite loss.
 
         """
+        from .fleet_groups import train  # training is not imported for prediction
+        from .preparation import TrainingSet, prepare, prepare_source
+
+        self._check_settings()
+        options = self.checkpoint, self.callbacks or (), bool(self.verbose)
         if isinstance(X, TableSource):
-            _refuse_beside_source(
-                y=y, sample_weight=sample_weight, validation_data=validation_data, groups=groups
+            _refuse_beside_source(y, sample_weight, validation_data, groups)
+            with prepare_source(self, X) as (prepared, ranks):
+                trained = train(prepared, *options, ranks)
+                return self._set_fitted(prepared, trained)
+        if y is None:
+            raise TargetError(
+                "fit requires y to be passed, but the target y is None. Use make_target(time, event)."
             )
-            with source_plan(self, X) as (rows, plan, ranks):
-                trained = train_plan(
-                    plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose), ranks
-                )
-                return self._learn(rows, plan, *trained)
-        y = cast(TargetLike, y)
-        grouped = y if groups is None else as_target(y).grouped(groups)
-        rows, plan = make_plan(self, X, grouped, sample_weight, validation_data)
-        fits, architectures = train_plan(
-            plan, self.checkpoint, tuple(self.callbacks or ()), bool(self.verbose)
-        )
-        self._learn(rows, plan, fits, architectures)
-        target = as_target(y)  # score gets these subjects, not the groups
+        target = as_target(y)
+        training_set = TrainingSet(X, target.grouped(groups), sample_weight, validation_data)
+        prepared = prepare(self, training_set)
+        trained = train(prepared, *options)
+        self._set_fitted(prepared, trained)
+        # score compares the subjects of the target, not the groups.
         self._learn_subjects(target, check_weight(sample_weight, len(target)))
         return self
 
-    def _learn(
-        self, X: TableLike, plan: Plan, fits: Sequence[Fit], architectures: tuple[Architecture, ...]
-    ) -> Self:
-        """Take over what was planned and trained."""
-        parameters = torch.stack(
-            [fit.parameters for fit in fits if fit.parameters is not None]
-        ).cpu()
-        self._learn_network(
-            FittedNetwork(architectures, parameters, plan.scale, plan.data.x.device)
-        )
-        self.preprocessor_ = plan.preprocessor
-        self._learn_columns(X)
-        self._learn_target(plan.sample.training_target)
-        self.best_epoch_ = [fit.best_epoch for fit in fits]
-        self.settings_ = plan.settings
+    def _set_fitted(self, prepared: PreparedFit, trained: TrainedFit) -> Self:
+        """Set the fitted attributes."""
+        rows = [fit.parameters for fit in trained.fits if fit.parameters is not None]
+        # Members share one architecture, unless each has an encoder.
+        architectures = trained.architectures[: 1 if self.encoder is None else None]
+        parameters, device = torch.stack(rows).cpu(), prepared.data.x.device
+        self._set_network(FittedNetwork(architectures, parameters, prepared.scale, device))
+        self.preprocessor_ = prepared.preprocessor
+        self._learn_columns(prepared.columns)
+        self._learn_target(prepared.target)
+        self.settings_ = prepared.settings
+        self.best_epoch_ = [fit.best_epoch for fit in trained.fits]
         self.history_ = [
-            record for member, fit in enumerate(fits) for record in fit.records(member)
+            record for member, fit in enumerate(trained.fits) for record in fit.records(member)
         ]
         return self
 
-    def _learn_network(self, network: FittedNetwork) -> None:
+    def _set_network(self, network: FittedNetwork) -> None:
         self.network_ = network
         self.time_unit_ = network.scale.unit
-        self.n_parameters_ = network.architectures[0].layout.size
+        self.n_parameters_ = network.parameters.shape[1]
 
     # Model files.
 
@@ -424,23 +419,14 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         super()._validate()
         state: Any = self.network_
         n_members = len(state["parameters"])
-        check_used(self.settings_, n_members)
-        if len(self.best_epoch_) != n_members or self.n_members not in (None, n_members):
-            raise ValueError(f"{len(self.best_epoch_)} best epochs for {n_members} members")
-        if len(state["modules"]) != (0 if self.encoder is None else n_members):
-            raise ValueError(f"{len(state['modules'])} modules for {n_members} members")
-        example = torch.zeros(1).expand(
-            2, self._n_inputs
-        )  # takes no memory, whatever the file says
-        filled = with_used(self)
-
-        def make_architecture() -> Architecture:
-            return architecture_of(filled, example, self.n_events_, self.preprocessor_)
-
-        if isinstance(self.encoder, SequenceEncoder):  # check its shapes before it takes memory
-            with torch.device("meta"):
-                check_layout(state["layout"], make_architecture())
-        self._learn_network(FittedNetwork.from_state(state, make_architecture))
+        counts = {n_members, len(self.best_epoch_), self.n_members or n_members}
+        if len(counts) > 1 or len(state["modules"]) != (0 if self.encoder is None else n_members):
+            raise ValueError(
+                f"{len(self.best_epoch_)} best epochs for {n_members} members, {len(state['modules'])} modules"
+            )
+        example = torch.zeros(1).expand(2, self._n_inputs)  # takes no memory
+        options = with_settings(self, self.settings_), example, self.n_events_, self.preprocessor_
+        self._set_network(FittedNetwork.from_state(state, lambda: architecture_of(*options)))
 
     # Prediction.
 
@@ -458,26 +444,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             n distributions, with ``survival``, ``quantile``, ``mean``, ``given``, ``net`` and more.
 
         """
-        matrix = self.preprocess(X)
-        return self.network_.distribution(matrix)
-
-    @overload
-    def predict_survival_function(self, X: TableLike, times: ArrayLike) -> FloatArray: ...
-
-    @overload
-    def predict_survival_function(
-        self, X: TableLike, times: None = None
-    ) -> NDArray[np.object_]: ...
-
-    @overload
-    def predict_survival_function(
-        self, X: TableLike, times: None = None, *, return_array: Literal[True]
-    ) -> FloatArray: ...
-
-    @overload
-    def predict_survival_function(
-        self, X: TableLike, times: ArrayLike, return_std: Literal[True]
-    ) -> tuple[FloatArray, FloatArray]: ...
+        return self.network_.distribution(self.preprocess(X))
 
     def predict_survival_function(
         self,
@@ -486,7 +453,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         return_std: bool = False,
         *,
         return_array: bool = False,
-    ) -> FloatArray | NDArray[np.object_] | tuple[FloatArray, FloatArray]:
+    ) -> Any:
         """Return ``P(T > t | x)``, T the time of the first event of any type.
 
         Parameters
@@ -513,19 +480,17 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         (``python -m benchmarks.member_spread``).
 
         """
-        if times is None and return_array:
-            times = self.event_times_
         if not return_std:
+            times = self.event_times_ if times is None and return_array else times
             return super().predict_survival_function(X, times)
         if times is None:
             raise InputError(
                 "return_std needs times; got times=None. Give the times at which to predict."
             )
-        at, matrix = check_times(times, warn_unsorted=True), self.preprocess(X)
-        members = np.stack(
-            [member.distribution(matrix).survival(at) for member in self.network_.members()]
-        )
-        return members.mean(0), members.std(0)
+        times, matrix = check_times(times, warn_unsorted=True), self.preprocess(X)
+        members = [member.distribution(matrix) for member in self.network_.members()]
+        survival = np.stack([distribution.survival(times) for distribution in members])
+        return survival.mean(0), survival.std(0)
 
     def _survival_curves(self, x: FloatArray) -> Callable[[FloatArray], FloatArray]:
         return self.network_.distribution(x).survival
@@ -545,10 +510,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def _conditional(
         self, x: FloatArray, since: FloatArray, times: FloatArray, event: int | None
     ) -> tuple[FloatArray, FloatArray | None]:
-        given = self.network_.distribution(x).given(since)
-        return given.survival(times), None if event is None else given.cumulative_incidence(
-            times, event
-        )
+        distribution = self.network_.distribution(x).given(since)
+        incidence = None if event is None else distribution.cumulative_incidence(times, event)
+        return distribution.survival(times), incidence
 
     def _risk(self, x: FloatArray) -> FloatArray:
         return -self.network_.distribution(x).rmst(self.last_event_time_)
@@ -567,8 +531,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             The last hidden layer, that of the members side by side.
 
         """
-        matrix = self.preprocess(X)
-        return self.network_.represent(matrix)
+        return self.network_.represent(self.preprocess(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns of ``transform``.
@@ -585,12 +548,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
         """
         check_is_fitted(self, "n_events_")
-        width, members = self.network_.width, len(self.network_)
-        names = [
-            f"dsm{i}" if members == 1 else f"dsm{m}_{i}"
-            for m in range(members)
-            for i in range(width)
-        ]
+        n_members = len(self.network_)
+        prefixes = ["dsm"] if n_members == 1 else [f"dsm{member}_" for member in range(n_members)]
+        names = [f"{prefix}{i}" for prefix in prefixes for i in range(self.network_.width)]
         return np.array(names, dtype=object)
 
     def log_likelihood(
@@ -617,50 +577,15 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
         """
         if isinstance(X, TableSource):
-            _refuse_beside_source(y=y, sample_weight=sample_weight)
+            _refuse_beside_source(y, sample_weight)
             return sum(
                 self.log_likelihood(block.frame, block.outcome, block.weight) for block in X.read()
             )
-        matrix, target = self.preprocess(X), read_target(X, cast(TargetLike, y))
+        matrix, target = self.preprocess(X), as_target(cast(TargetLike, y))
+        check_same_rows(len(matrix), len(target))
         refuse_unknown_types(target.event, self.n_events_, "y")
-        return self.network_.log_likelihood(
-            matrix, target, check_weight(sample_weight, len(target))
-        )
-
-    def score(self, X: TableLike, y: TargetLike) -> float:
-        """Return the mean concordance C^td at the quartiles of the training event times, over event types.
-
-        Parameters
-        ----------
-        X, y : table and target of n rows
-            Rows that the model was not fitted on.
-
-        Returns
-        -------
-        float
-            Between 0 and 1; 1/2 is chance.
-
-        Warns
-        -----
-        LifemixWarning
-            If rows outside the training rows belong to subjects of the training rows. A loaded model does not know
-            its training subjects and does not warn.
-
-        """
-        matrix, target = self.preprocess(X), read_target(X, y)
-        refuse_unknown_types(target.event, self.n_events_, "y")
-        return self._score(matrix, target)
-
-    def _score(self, matrix: FloatArray, target: Target) -> float:
-        self._warn_of_training_subjects(target)
-        distribution, train = self.network_.distribution(matrix), self.training_target_
-        if self.n_events_ <= _FEW_EVENTS:
-            return mean_concordance(distribution.cumulative_incidence, train, target)
-        horizons = np.stack(
-            [event_quantiles(train, event=event) for event in range(1, self.n_events_ + 1)]
-        )
-        found = cast(CompetingDistribution, distribution).own_incidences(horizons)
-        return mean_concordance(lambda _, event: found[event - 1], train, target)
+        weight = check_weight(sample_weight, len(target))
+        return self.network_.log_likelihood(matrix, target, weight)
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -674,11 +599,10 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         return tags
 
 
-def _refuse_beside_source(**options: Any) -> None:
-    """Refuse arguments of ``fit`` that a source names itself."""
-    named = [name for name, value in options.items() if value is not None]
-    if named:
+def _refuse_beside_source(*arguments: Any) -> None:
+    """Refuse other arguments beside a source."""
+    if any(argument is not None for argument in arguments):
         raise SettingError(
-            f"a TableSource names outcome, weights and subjects itself; got {', '.join(named)} too. Leave them out: "
+            "a TableSource names outcome, weights and subjects itself; got other arguments too. Leave them out: "
             "TableSource(path, time=..., event=..., weight=..., subject=...)."
         )

@@ -1,20 +1,20 @@
 """Search over settings by cross-validation, many models in one matrix product.
 
-Every (candidate, fold) is planned like a fit of its own. Plans whose models have the same shape train together as
-fleets; fleets are distributed by joblib, whose backends (processes here, Dask or Ray on a cluster) may span machines.
+Every candidate is fitted on every fold. Fits of the same shape train together as fleets; joblib distributes the
+fleets, and its backends (processes here, Dask or Ray on a cluster) may span machines.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
 from sklearn.utils import _safe_indexing
@@ -24,39 +24,20 @@ from .._types import FloatArray, IndexArray
 from ..checks import Check, Flag, Jobs, Rule, Seed, Whole, check_settings, check_weight, warn_user
 from ..errors import LifemixError, SettingError
 from ..histories import as_input
-from ..preprocessing import TableLike, apply_preprocessor
+from ..preprocessing import TableLike
 from ..progress import tell_progress
 from ..splits import EventStratifiedKFold
 from ..target import Target, TargetLike, as_target
 from .dsm import DeepSurvivalMachines
-from .fleets import Planned, check_finite, group, train_fleet
-from .plan import Memo, make_plan
-from .progress import task_bar
-from .results import cv_results
+from .fleet_groups import FitRequest, FleetMember, fit_fleet, prepare_fleets
+from .progress import progress_bar
 
 __all__ = ["FleetSearchCV"]
 
-SCORES = ("concordance", "log_likelihood")
-
-
-@dataclass(frozen=True, eq=False)
-class _Test:
-    """The held-out fold of a plan."""
-
-    X: TableLike
-    y: TargetLike
-    matrix: FloatArray
-    target: Target
-
-    @classmethod
-    def of(cls, preprocessor: Any, X: TableLike, target: Target) -> _Test:
-        """Preprocess the held-out table with the statistics of the training rows."""
-        return cls(
-            X,
-            target.to_array(),
-            apply_preprocessor(preprocessor, X, columns_required=False),
-            target,
-        )
+Fold = tuple[IndexArray, IndexArray]
+Scorer = Callable[[Any, Any, Any], float]
+TITLE = "cross-validation"
+_RESULTS = ("fit_time", "score_time", "test_score")
 
 
 def _check_estimator(estimator: Any) -> None:
@@ -68,15 +49,38 @@ def _check_estimator(estimator: Any) -> None:
 
 
 def _check_cv(cv: Any) -> None:
-    folds = not isinstance(cv, bool) and isinstance(cv, Integral) and int(cv) >= 2
-    if (
-        not folds
-        and cv is not None
-        and (isinstance(cv, str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")))
-    ):
+    is_number = not isinstance(cv, bool) and isinstance(cv, Integral) and int(cv) >= 2
+    is_splitter = hasattr(cv, "split") or hasattr(cv, "__iter__")
+    if isinstance(cv, str) or not (is_number or is_splitter or cv is None):
         raise SettingError(
             f"cv must be a number of folds from 2 on, a splitter or pairs of row numbers; got {cv!r}."
         )
+
+
+def _concordance(model: DeepSurvivalMachines, X: Any, y: Any) -> float:
+    return model.score(X, y)
+
+
+def _mean_log_likelihood(model: DeepSurvivalMachines, X: Any, y: Any) -> float:
+    return model.log_likelihood(X, y) / len(as_target(y))
+
+
+_SCORERS: Mapping[Any, Scorer] = {
+    None: _concordance,
+    "concordance": _concordance,
+    "log_likelihood": _mean_log_likelihood,
+}
+
+
+def _scorer(scoring: Any) -> Scorer:
+    if callable(scoring):
+        return scoring
+    if isinstance(scoring, str | None) and scoring in _SCORERS:
+        return _SCORERS[scoring]
+    raise SettingError(
+        f"scoring must be one of {[name for name in _SCORERS if name]}, a function of (estimator, X, y) or None; got "
+        f"{scoring!r}."
+    )
 
 
 class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -91,17 +95,17 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     param_grid : dict or list of dict
         Lists of values by name; with ``n_iter`` also distributions to draw from.
     n_iter : int, optional
-        Where given, that many candidates are drawn at random instead of the whole grid.
+        Number of candidates to draw at random instead of the whole grid.
     scoring : {"concordance", "log_likelihood"} or callable, optional
-        ``"concordance"`` is the estimator's ``score``, also None; ``"log_likelihood"`` the mean per row; a callable
-        takes (estimator, X, y).
+        ``"concordance"`` or None is the estimator's ``score``, ``"log_likelihood"`` its mean per row; a callable takes
+        (estimator, X, y).
     cv : int, splitter or iterable, default 5
         A number of folds, stratified by event; a scikit-learn splitter; or pairs of row numbers.
     refit : bool, default True
         Whether to fit the best candidate on all rows.
     n_jobs : int, optional
-        Fleets at a time, as in joblib: None is 1, or what ``joblib.parallel_config`` says. The data are sent with each
-        fleet.
+        Fleets that train at the same time, as in joblib: None is 1, or what ``joblib.parallel_config`` says. The data
+        are sent with each fleet.
     max_fleet : int, default 32
         The most models that train together.
     random_state : int or None, default 0
@@ -118,9 +122,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     best_score_ : float
         That score.
     best_index_ : int
-        Its place in ``cv_results_``.
+        Its index in ``cv_results_``.
     best_estimator_ : DeepSurvivalMachines
-        That candidate, fitted on all rows, where ``refit`` is true.
+        That candidate, fitted on all rows, if ``refit`` is true.
     n_splits_ : int
         The number of folds.
     refit_time_ : float
@@ -137,13 +141,12 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     """
 
-    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {
-        "groups": True
-    }  # for scikit-learn: wanted if given
+    # Scikit-learn passes groups to fit if they are given.
+    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"groups": True}
     _rules: ClassVar[Mapping[str, Rule]] = {
         "estimator": Check(_check_estimator),
         "n_iter": Whole(1, optional=True),
-        "scoring": Check(lambda scoring: _scorer(scoring)),
+        "scoring": Check(_scorer),
         "cv": Check(_check_cv),
         "refit": Flag(),
         "n_jobs": Jobs(),
@@ -192,8 +195,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array-like of shape (n,), optional
             Case weights; they count in training only.
         groups : array-like of shape (n,), optional
-            The subject of each row, where the target does not say it (``subject`` of ``lifemix.make_target``). No
-            subject is on both sides of a fold or of early stopping.
+            The subject of each row, unless the target has it (``subject`` of ``lifemix.make_target``). No subject is
+            on both sides of a fold or of early stopping.
 
         Returns
         -------
@@ -204,40 +207,46 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_settings(self)
         for name in ("best_estimator_", "refit_time_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        score = _scorer(self.scoring)
         candidates = self._candidates()
-        models = [self._model(candidate) for candidate in candidates]
-        X, named = as_input(X), as_target(y)
-        target = named.grouped(groups)
-        folds = self._folds(X, target)
-        _check_folds(target, folds)
+        X, target = as_input(X), as_target(y)
+        grouped = target.grouped(groups)
         weight = check_weight(sample_weight, len(target))
-        scores = self._scores(list(self._plan(models, X, target, weight, folds)), score)
-        self.cv_results_ = cv_results(candidates, scores, len(folds))
+        folds = self._folds(X, grouped)
+        scores = self._cross_validate(candidates, X, grouped, weight, folds)
+        self.cv_results_ = _results_table(candidates, scores)
         self.n_splits_ = len(folds)
-        _check_scores(self.cv_results_["mean_test_score"])
+        means = self.cv_results_["mean_test_score"]
+        if np.isnan(means).all():
+            raise SettingError(
+                "no candidate has a score: all are NaN on some fold. See the warnings; use other folds."
+            )
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_score_ = float(means[self.best_index_])
         self.best_params_ = candidates[self.best_index_]
         if self.refit:
             start = time.perf_counter()
-            self.best_estimator_ = self._model(self.best_params_).fit(
-                X, named, sample_weight, groups=groups
-            )
+            model = self._model(self.best_params_)
+            self.best_estimator_ = model.fit(X, target, sample_weight, groups=groups)
             self.refit_time_ = time.perf_counter() - start
         return self
 
     def _candidates(self) -> list[dict[str, Any]]:
+        """Return the settings of every candidate; all are checked."""
         try:
             if self.n_iter is None:
-                return list(ParameterGrid(self.param_grid))
-            return list(
-                ParameterSampler(self.param_grid, self.n_iter, random_state=self.random_state)
-            )
+                candidates = list(ParameterGrid(self.param_grid))
+            else:
+                candidates = list(
+                    ParameterSampler(self.param_grid, self.n_iter, random_state=self.random_state)
+                )
         except (TypeError, ValueError) as error:
             raise SettingError(
-                f"param_grid must hold lists of values by name, as in {{'k': [2, 4]}}; got {self.param_grid!r}: {error}"
+                "param_grid must hold lists of values by name, as in {'k': [2, 4]}; got "
+                f"{self.param_grid!r}: {error}"
             ) from None
+        for candidate in candidates:
+            self._model(candidate)._check_settings()
+        return candidates
 
     def _model(self, candidate: Mapping[str, Any]) -> DeepSurvivalMachines:
         try:
@@ -246,64 +255,78 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise SettingError(
                 f"param_grid must name options of the estimator; got {dict(candidate)}: {error}"
             ) from None
-        model._check_settings()
         return model
 
-    def _folds(self, X: TableLike, target: Target) -> list[tuple[IndexArray, IndexArray]]:
-        splitter = (
-            EventStratifiedKFold(int(self.cv))
-            if isinstance(self.cv, Integral)
-            else check_cv(self.cv)
-        )
-        parts = splitter.split(X, target.to_array(), target.subject)
-        return [(np.asarray(train), np.asarray(test)) for train, test in parts]
+    def _folds(self, X: TableLike, target: Target) -> list[Fold]:
+        """Return the folds; every training part has all event types and no subject of its test part."""
+        is_number = isinstance(self.cv, Integral)
+        splitter = EventStratifiedKFold(int(self.cv)) if is_number else check_cv(self.cv)
+        folds: list[Fold] = []
+        event_types = set(np.unique(target.event).tolist()) - {0}
+        for train, test in splitter.split(X, target.to_array(), target.subject):
+            missing = sorted(event_types - set(target.event[train].tolist()))
+            if missing:
+                raise SettingError(
+                    "every training part must have every event type; "
+                    f"fold {len(folds)} has none of {missing}. Use fewer folds, or cv=EventStratifiedKFold(...)."
+                )
+            subject = target.subject
+            n_shared = 0 if subject is None else len(np.intersect1d(subject[train], subject[test]))
+            if n_shared:
+                raise SettingError(
+                    f"a subject must be on one side of a fold; got {n_shared} subjects on both sides of fold "
+                    f"{len(folds)}. Use cv=5, cv=EventStratifiedKFold(...) or scikit-learn's GroupKFold."
+                )
+            folds.append((np.asarray(train), np.asarray(test)))
+        return folds
 
-    def _plan(
+    def _cross_validate(
         self,
-        models: Sequence[DeepSurvivalMachines],
+        candidates: Sequence[Mapping[str, Any]],
         X: TableLike,
         target: Target,
         weight: FloatArray,
-        folds: Sequence[Any],
-    ) -> Iterator[Planned]:
-        """Plan every candidate on every fold; plans on the same fold share what does not depend on the candidate."""
-        for fold, (train, test) in enumerate(folds):
-            memo = Memo()
-            table, own, held_out = _safe_indexing(X, train), target.take(train), target.take(test)
-            for number, model in enumerate(models):
-                kept, plan = make_plan(model, table, own, weight[train], memo=memo)
-                key = ("test", id(plan.preprocessor))
-                if key not in memo.known:
-                    memo.known[key] = _Test.of(plan.preprocessor, _safe_indexing(X, test), held_out)
-                columns = _safe_indexing(
-                    kept, [0]
-                )  # one row has the names and kinds of the columns
-                yield Planned((number, fold), model, columns, plan, memo.known[key])
+        folds: Sequence[Fold],
+    ) -> dict[str, FloatArray]:
+        """Return scores and times, each of shape (n_candidates, n_folds)."""
+        requests, tests = [], []
+        for train, test in folds:
+            training_rows = _safe_indexing(X, train), target.take(train)
+            test_rows = _safe_indexing(X, test), target.take(test).to_array()
+            tests += [test_rows] * len(candidates)
+            train_weight = weight[train]
+            requests += [
+                FitRequest(self._model(candidate), *training_rows, sample_weight=train_weight)
+                for candidate in candidates
+            ]
+        results = np.full((len(_RESULTS), len(requests)), np.nan)
+        n_scored = 0
+        with progress_bar(bool(self.verbose), TITLE) as move:
+            for scores in self._score(prepare_fleets(requests, int(self.max_fleet)), tests):
+                for number, *values in scores:
+                    results[:, int(number)] = values
+                n_scored += len(scores)
+                move(n_scored, len(requests), "")
+                tell_progress(TITLE, n_scored, len(requests))
+        by_fold = results.reshape(len(_RESULTS), len(folds), len(candidates))
+        return dict(zip(_RESULTS, by_fold.transpose(0, 2, 1), strict=True))
 
-    def _scores(
-        self, planned: list[Planned], score: Callable[..., float]
-    ) -> dict[tuple[int, int], dict[str, float]]:
-        """Return scores and times by candidate and fold."""
-        scores: dict[tuple[int, int], dict[str, float]] = {}
-        with task_bar(bool(self.verbose), len(planned), "cross-validation") as show:
-            for fleet_scores in self._run(group(planned, int(self.max_fleet)), score):
-                scores |= fleet_scores
-                show(len(fleet_scores))
-                tell_progress("cross-validation", len(scores), len(planned))
-        return scores
-
-    def _run(
-        self, fleets: list[list[Planned]], score: Callable[..., float]
-    ) -> Iterator[dict[tuple[int, int], dict[str, float]]]:
+    def _score(
+        self, fleets: Sequence[Sequence[FleetMember]], tests: Sequence[tuple[Any, Any]]
+    ) -> Iterator[list[tuple[float, ...]]]:
         """Yield the scores of each fleet when they are ready."""
+        tasks = [
+            (fleet, [tests[member.number] for member in fleet], _scorer(self.scoring))
+            for fleet in fleets
+        ]
         if joblib.effective_n_jobs(self.n_jobs) == 1:
-            yield from (_train_and_score(fleet, score) for fleet in fleets)
+            yield from (_fit_and_score(*task) for task in tasks)
             return
         backend, _ = joblib.parallel.get_active_backend()
         return_as = "generator_unordered" if backend.supports_return_generator else "list"
         # Copy on write: PyTorch needs writable memory.
         parallel = joblib.Parallel(n_jobs=self.n_jobs, return_as=return_as, mmap_mode="c")
-        yield from parallel(joblib.delayed(_train_and_score)(fleet, score) for fleet in fleets)
+        yield from parallel(joblib.delayed(_fit_and_score)(*task) for task in tasks)
 
     # The best estimator's methods.
 
@@ -368,7 +391,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             Probabilities.
 
         """
-        return self._best().predict_survival_function(X, times, return_std)  # type: ignore[call-overload]
+        return self._best().predict_survival_function(X, times, return_std)
 
     def log_likelihood(self, X: TableLike, y: TargetLike, sample_weight: Any = None) -> float:
         """Return the best estimator's log-likelihood.
@@ -473,89 +496,45 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             Higher is better.
 
         """
-        model = self._best()
-        return _scorer(self.scoring)(model, _Test.of(model.preprocessor_, X, as_target(y)))
+        return _scorer(self.scoring)(self._best(), X, y)
 
 
-def _train_and_score(
-    fleet: list[Planned], score: Callable[..., float]
-) -> dict[tuple[int, int], dict[str, float]]:
-    """Train one fleet and score its models on their folds."""
+def _fit_and_score(
+    fleet: Sequence[FleetMember], tests: Sequence[tuple[Any, Any]], score: Scorer
+) -> list[tuple[float, ...]]:
+    """Train one fleet; return for each model its number, fit time, score time and score."""
     start = time.perf_counter()
-    fits = train_fleet([planned.plan for planned in fleet])
-    seconds = (time.perf_counter() - start) / len(fleet)
-    results = {}
-    for planned, (own, architectures) in zip(fleet, fits, strict=True):
+    fits = fit_fleet(fleet)
+    fit_time = (time.perf_counter() - start) / len(fleet)
+    results: list[tuple[float, ...]] = []
+    for fit, test in zip(fits, tests, strict=True):
         start = time.perf_counter()
         try:
-            check_finite(own)
-            value = score(
-                planned.model._learn(planned.X, planned.plan, own, architectures), planned.test
-            )
+            if fit.error is not None:
+                raise fit.error
+            value = float(score(fit.model, *test))
         except LifemixError as error:
-            warn_user(f"a candidate scores NaN: {error} Settings: {planned.model}")
+            warn_user(f"a candidate scores NaN: {error} Settings: {fit.model}")
             value = np.nan
-        results[planned.key] = {
-            "test_score": float(value),
-            "fit_time": seconds,
-            "score_time": time.perf_counter() - start,
-        }
+        results.append((fit.number, fit_time, time.perf_counter() - start, value))
     return results
 
 
-def _scorer(scoring: Any) -> Callable[[Any, _Test], float]:
-    if scoring is None or scoring == "concordance":
-        return _concordance
-    if scoring == "log_likelihood":
-        return _log_likelihood
-    if callable(scoring):
-        return _Custom(scoring)
-    raise SettingError(
-        f"scoring must be one of {list(SCORES)}, a function of (estimator, X, y) or None; got {scoring!r}."
-    )
-
-
-def _check_folds(target: Target, folds: Sequence[Any]) -> None:
-    """Refuse folds whose training part has not every event type, or has subjects of the test part."""
-    kinds = set(np.unique(target.event).tolist()) - {0}
-    for number, (train, test) in enumerate(folds):
-        missing = sorted(kinds - set(target.event[train].tolist()))
-        if missing:
-            raise SettingError(
-                f"every training part must have every event type; fold {number} has none of {missing}. "
-                "Use fewer folds, or cv=EventStratifiedKFold(...)."
-            )
-        if target.subject is not None:
-            shared = np.intersect1d(target.subject[train], target.subject[test])
-            if len(shared):
-                raise SettingError(
-                    f"a subject must be on one side of a fold; got {len(shared)} subjects on both sides of fold "
-                    f"{number}. Use cv=5, cv=EventStratifiedKFold(...) or scikit-learn's GroupKFold."
-                )
-
-
-def _check_scores(means: FloatArray) -> None:
-    if np.isnan(means).all():
-        raise SettingError(
-            "no candidate has a score: all are NaN on some fold. See the warnings; use other folds."
-        )
-
-
-def _concordance(model: DeepSurvivalMachines, test: _Test) -> float:
-    return model._score(test.matrix, test.target)
-
-
-def _log_likelihood(model: DeepSurvivalMachines, test: _Test) -> float:
-    return model.network_.log_likelihood(test.matrix, test.target, np.ones(len(test.target))) / len(
-        test.target
-    )
-
-
-@dataclass(frozen=True)
-class _Custom:
-    """A user's scorer; a class, so that it can be sent to another process."""
-
-    function: Callable[[Any, Any, Any], float]
-
-    def __call__(self, model: DeepSurvivalMachines, test: _Test) -> float:
-        return self.function(model, test.X, test.y)
+def _results_table(
+    candidates: Sequence[Mapping[str, Any]], results: Mapping[str, FloatArray]
+) -> dict[str, Any]:
+    """Return ``cv_results_`` from arrays of shape (n_candidates, n_folds)."""
+    table: dict[str, Any] = {"params": [dict(candidate) for candidate in candidates]}
+    for name, values in results.items():
+        table[f"mean_{name}"], table[f"std_{name}"] = values.mean(1), values.std(1)
+    scores, means = results["test_score"], table["mean_test_score"]
+    table |= {f"split{fold}_test_score": scores[:, fold] for fold in range(scores.shape[1])}
+    ranks = rankdata(-np.where(np.isnan(means), -np.inf, means), method="min")
+    table["rank_test_score"] = ranks.astype(np.int32)
+    for name in sorted({name for candidate in candidates for name in candidate}):
+        column: Any = np.ma.MaskedArray(np.empty(len(candidates), dtype=object), mask=True)
+        for index, candidate in enumerate(candidates):
+            if name in candidate:
+                column[index] = candidate[name]
+        table[f"param_{name}"] = column
+    return table

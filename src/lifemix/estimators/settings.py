@@ -1,35 +1,60 @@
-"""The options of ``DeepSurvivalMachines``: what they may be, checked before any work is done, and what some mean."""
+"""The options of ``DeepSurvivalMachines``: which values they may have, and what None stands for.
+
+Options that are None follow from the training rows. A small table gets many members and strong dropout, because the
+result of one network that stops early on a few rows is random. With more rows, members and dropout decrease and
+batches grow. Networks with Tanh start nearly linear and are bounded, so that extreme rows get finite predictions.
+``benchmarks/unseen`` compares these settings with other models.
+"""
 
 from __future__ import annotations
 
+import copy
+import math
 import os
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from .._types import FloatArray
 from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths, warn_user
 from ..encoders import SequenceEncoder
 from ..errors import SettingError
 from ..likelihood import check_objective
-from ..network import resolve_activation
+from ..network import Architecture, resolve_activation
 from ..primitives.choice import check_primitive
-from ..training import check_callbacks, check_optimizer
+from ..target import Target
 
-__all__ = ["RULES", "check_combinations", "check_memory", "choose_device", "root_seed"]
+__all__ = [
+    "AUTOMATIC",
+    "ONE_NETWORK",
+    "RULES",
+    "automatic_settings",
+    "check_combinations",
+    "check_path_settings",
+    "choose_device",
+    "common_step",
+    "detect_rounding",
+    "settings_in_json",
+    "with_automatic_settings",
+    "with_settings",
+]
 
-_WORTH_A_GPU = 2e8  # multiplications of one training step
-_BYTES_PER_WEIGHT = 20  # the weight, its best value, its gradient and two moments
+_MAX_TIME = 1e30  # single precision
+
+
+def _check_activation(activation: Any) -> None:
+    if activation is not None:
+        resolve_activation(activation)
+
 
 RULES: Mapping[str, Rule] = {
     "primitive": Check(check_primitive),
     "objective": Check(check_objective),
-    "activation": Check(lambda name: None if name is None else resolve_activation(name)),
-    "shift_activation": Check(lambda name: None if name is None else resolve_activation(name)),
-    "optimizer": Check(check_optimizer),
+    "activation": Check(_check_activation),
+    "shift_activation": Check(_check_activation),
     "k": Whole(1),
     "n_members": Whole(1, optional=True),
     "batch_size": Whole(1, optional=True),
@@ -43,14 +68,44 @@ RULES: Mapping[str, Rule] = {
     "validation_fraction": Number(0.0, 0.9),
     "learning_rate": Number(1e-12, 10.0, optional=True),
     "hidden": Widths(optional=True),
-    "t_max": Number(0.0, sys.float_info.max, optional=True),
+    "t_max": Number(0.0, _MAX_TIME, optional=True),
     "bias": Flag(),
-    "rounding": Number(0.0, sys.float_info.max, optional=True),
+    "rounding": Number(0.0, _MAX_TIME, optional=True),
     "cure": Flag(),
-    "callbacks": Check(check_callbacks),
     "random_state": Seed(),
 }
-"""What the options of ``DeepSurvivalMachines`` may be."""
+"""The rules of the options; ``optimizer`` and ``callbacks`` are checked where training begins."""
+
+ONE_NETWORK: Mapping[str, Any] = {
+    "hidden": (100,),
+    "activation": "relu6",
+    "n_members": 1,
+    "dropout": 0.0,
+    "batch_size": 128,
+    "learning_rate": 1e-3,
+    "patience": 10,
+    "rounding": 0.0,
+}
+"""Fixed settings of a single network: the starting point of the experiments."""
+
+AUTOMATIC = tuple(ONE_NETWORK)
+"""The options that may be None."""
+
+_SETTINGS_BY_ROWS = (
+    # maximum number of rows, n_members, dropout, batch_size, learning_rate, patience
+    (2_000, 16, 0.3, 256, 3e-3, 10),
+    (5_000, 8, 0.3, 256, 3e-3, 10),
+    (20_000, 3, 0.1, 256, 4e-3, 4),
+    (100_000, 2, 0.0, 512, 2e-3, 4),
+    (math.inf, 1, 0.0, 1024, 2e-3, 4),
+)
+_MIN_DROPOUT_WIDTH = 32  # narrower layers have no units to spare
+_MAX_SEQUENCE_MEMBERS = 8  # members with an encoder of histories train one by one
+
+_MIN_EVENTS_PER_TIME = 100.0
+_MAX_STEPS_BETWEEN_QUARTILES = 20.0
+_STEP_TOLERANCE = 1e-3  # distance of a time to a multiple of the step, as a share of the step
+_MIN_GPU_MULTIPLICATIONS = 2e8
 
 
 def check_combinations(estimator: Any) -> None:
@@ -59,7 +114,8 @@ def check_combinations(estimator: Any) -> None:
         estimator.encoder.check()
     elif estimator.encoder is not None and not isinstance(estimator.encoder, nn.Module):
         raise SettingError(
-            f"encoder must be an nn.Module, one of lifemix.encoders or None; got {type(estimator.encoder).__name__}."
+            "encoder must be an nn.Module, one of lifemix.encoders or None; got "
+            f"{type(estimator.encoder).__name__}."
         )
     if estimator.checkpoint is not None:
         if not isinstance(estimator.checkpoint, (str, os.PathLike)):
@@ -73,65 +129,175 @@ def check_combinations(estimator: Any) -> None:
             )
     if estimator.cure and estimator.objective != "exact":
         raise SettingError(
-            f"cure=True needs objective='exact'; got {estimator.objective!r}. The bound is minus infinity: it is "
-            "the mean log density of an event over all outcomes, of which never has none."
+            f"cure=True needs objective='exact'; got {estimator.objective!r}. The ELBO is minus infinity, "
+            "because the cured component has density 0."
         )
     if estimator.cure and estimator.t_max is not None:
         raise SettingError(
-            f"cure=True cannot go with t_max; got t_max={estimator.t_max}, by which everybody has the event. Leave one "
-            "of them out."
+            f"cure=True cannot go with t_max; got t_max={estimator.t_max}, by which everybody has the event. "
+            "Leave one of them out."
         )
-    no_layer = estimator.hidden is not None and len(tuple(estimator.hidden)) == 0
-    if estimator.dropout and (estimator.encoder is not None or no_layer):
+    has_no_layer = estimator.hidden is not None and len(tuple(estimator.hidden)) == 0
+    if estimator.dropout and (estimator.encoder is not None or has_no_layer):
         warn_user(
-            f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop units "
-            "from. Set dropout in the encoder (of your own: put nn.Dropout into it), or leave it out here."
+            f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop "
+            "units from. Set dropout in the encoder (of your own: put nn.Dropout into it), or leave it out here."
         )
 
 
-def check_memory(estimator: Any, n_inputs: int, n_weights: int) -> None:
-    """Refuse a model whose weights alone are more than the memory of the machine."""
-    needed = n_weights * int(estimator.n_members) * _BYTES_PER_WEIGHT
-    memory = (
-        os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        if hasattr(os, "sysconf")
-        else 2**44
+def check_path_settings(estimator: Any, target: Target) -> None:
+    """Refuse settings whose loss depends on how the path of a subject is cut into intervals."""
+    if target.path is None:
+        return
+    refusals = (
+        (
+            estimator.objective != "exact",
+            f"objective={estimator.objective!r}",
+            "the bound of a path is not the sum of the bounds of its intervals. Use objective='exact'",
+        ),
+        (
+            estimator.discount != 1,
+            f"discount={estimator.discount:g}",
+            "every interval but the last ends without event, so that all would be discounted as if they were "
+            "censored. Use discount=1",
+        ),
+        (
+            estimator.t_max is not None,
+            f"t_max={estimator.t_max}",
+            "an interval that ends without event would mean that the event falls before t_max with the covariates "
+            "of that interval. Use t_max=None",
+        ),
     )
-    if needed > memory:
-        raise SettingError(
-            f"k={estimator.k}, hidden={tuple(estimator.hidden)} and n_members={estimator.n_members} with {n_inputs} "
-            f"inputs make {n_weights * int(estimator.n_members):,} weights, needing {needed / 1e9:,.0f} GB to train; "
-            f"there are {memory / 1e9:,.0f} GB. Use fewer components, narrower layers or fewer members."
-        )
+    for is_refused, setting, reason in refusals:
+        if is_refused:
+            raise SettingError(
+                f"{setting} cannot go with several intervals per subject: {reason}; got {len(target)} "
+                f"intervals of {len(target.joined())} subjects."
+            )
 
 
-def choose_device(device: str | torch.device, multiplications: float = np.inf) -> torch.device:
-    """Return the device to compute on; ``auto`` is CUDA where there is one and a training step is large enough to gain.
+# What None stands for.
 
-    A step is some sixty calls, each of which a GPU begins after about 5 microseconds, whatever its size: 0.3 ms. That
-    is a hundredth of what one core takes for the limit.
+
+def automatic_settings(
+    n_rows: int, hidden: Sequence[int] | None = None, has_encoder: bool = False
+) -> dict[str, Any]:
+    """Return the settings for a number of training rows.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of training rows; of paths, the number of subjects.
+    hidden : sequence of int, optional
+        The widths of the layers, if the user chose them.
+    has_encoder : bool, default False
+        Whether the network has an encoder, whose members train one after the other.
+
+    Returns
+    -------
+    dict
+        A value for each name in ``AUTOMATIC``.
     """
+    widths = (50, 50) if hidden is None else tuple(hidden)
+    n_members, dropout, batch_size, learning_rate, patience = next(
+        settings for max_rows, *settings in _SETTINGS_BY_ROWS if n_rows <= max_rows
+    )
+    can_drop = not has_encoder and len(widths) > 0 and min(widths) >= _MIN_DROPOUT_WIDTH
+    return {
+        "hidden": widths,
+        "activation": "tanh" if hidden is None else "relu6",
+        "n_members": 1 if has_encoder else n_members,
+        "dropout": dropout if can_drop else 0.0,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "patience": patience,
+        "rounding": 0.0,
+    }
+
+
+def with_automatic_settings(estimator: Any, n_rows: int, target: Target) -> Any:
+    """Return a copy of the estimator with values in place of None, for a number of rows and their target."""
+    settings = automatic_settings(n_rows, estimator.hidden, estimator.encoder is not None)
+    if isinstance(estimator.encoder, SequenceEncoder):
+        n_members = automatic_settings(n_rows)["n_members"]
+        settings["n_members"] = min(n_members, _MAX_SEQUENCE_MEMBERS)
+    if estimator.batch_size is not None:
+        settings["learning_rate"] = 1e-3
+    if estimator.rounding is None and estimator.t_max is None:
+        settings["rounding"] = detect_rounding(target)
+    return with_settings(estimator, settings)
+
+
+def with_settings(estimator: Any, settings: Mapping[str, Any]) -> Any:
+    """Return a copy of the estimator in which these settings replace None."""
+    completed = copy.copy(estimator)
+    for name in AUTOMATIC:
+        if getattr(estimator, name) is None:
+            setattr(completed, name, settings[name])
+    return completed
+
+
+def settings_in_json(estimator: Any) -> dict[str, Any]:
+    """Return the automatic settings of an estimator in which none is None, in JSON's types; a function by its name."""
+    types = {"dropout": float, "learning_rate": float, "rounding": float}
+    settings: dict[str, Any] = {
+        name: types.get(name, int)(getattr(estimator, name)) for name in AUTOMATIC[2:]
+    }
+    return {
+        "hidden": [int(width) for width in estimator.hidden],
+        "activation": resolve_activation(estimator.activation).name,
+    } | settings
+
+
+def detect_rounding(target: Target) -> float:
+    """Return the step to which the event times of a training target were rounded; 0 if it is not coarse.
+
+    Times are coarse if at least 100 events share each distinct time on average, all event times are multiples of a
+    step, and at most 20 steps lie between their quartiles. The result is 0 for targets with several event types,
+    because the likelihood of an interval would be an integral, and with intervals or paths.
+    """
+    if target.n_events > 1 or target.path is not None or target.interval.any():
+        return 0.0
+    times = target.time[target.event > 0]
+    distinct = np.unique(times)
+    if len(distinct) < 2 or len(times) < _MIN_EVENTS_PER_TIME * len(distinct):
+        return 0.0
+    low, high = np.quantile(times, [0.25, 0.75])
+    min_step = max(high - low, distinct[-1] / 1e6) / _MAX_STEPS_BETWEEN_QUARTILES
+    return common_step(distinct, min_step)
+
+
+def common_step(times: FloatArray, min_step: float) -> float:
+    """Return the largest step of which all times are multiples; 0 if it would be smaller than ``min_step``.
+
+    This is Euclid's algorithm on all times at once: the smallest remainder becomes the next step.
+    """
+    step = float(times[times > 0].min())
+    while step >= min_step:
+        remainders = np.abs(times - step * np.round(times / step))
+        remainders = remainders[remainders > _STEP_TOLERANCE * step]
+        if len(remainders) == 0:
+            return step
+        step = float(remainders.min())
+    return 0.0
+
+
+def choose_device(estimator: Any, architecture: Architecture) -> torch.device:
+    """Return the device to train on; ``auto`` is CUDA if it exists and a training step is large enough.
+
+    A step is about sixty calls. A GPU starts each after about 5 microseconds, 0.3 ms together: a hundredth of what one
+    core needs for the number of multiplications from which CUDA is used. Modules of the user are taken as large.
+    """
+    device = estimator.device
     if device == "auto":
-        return torch.device(
-            "cuda" if torch.cuda.is_available() and multiplications >= _WORTH_A_GPU else "cpu"
-        )
+        n_weights = architecture.layout.size * int(estimator.n_members)
+        is_large = 3.0 * int(estimator.batch_size) * n_weights >= _MIN_GPU_MULTIPLICATIONS
+        use_cuda = is_large or architecture.module is not None
+        return torch.device("cuda" if use_cuda and torch.cuda.is_available() else "cpu")
     try:
-        chosen = torch.device(device)
-        torch.empty(0, device=chosen)
+        torch.empty(0, device=device)
     except (RuntimeError, AssertionError, TypeError, ValueError, OverflowError) as error:
         raise SettingError(
             f"device {device!r} cannot be used: {error}. Try 'auto' or 'cpu'."
         ) from None
-    return chosen
-
-
-def root_seed(random_state: object) -> int:
-    """Return the random seed of a fit; None is a fresh one each time."""
-    seed = Seed()("random_state", random_state)
-    if seed is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(seed, np.random.RandomState):
-        return int(seed.randint(2**31 - 1))
-    if isinstance(seed, np.random.Generator):
-        return int(seed.integers(2**31 - 1))
-    return int(seed)
+    return torch.device(device)

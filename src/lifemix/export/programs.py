@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..estimators.network import FittedNetwork
+from ..estimators.fitted_network import FittedNetwork
 from ..network import Architecture
 from ..primitives import Primitive
 from ..primitives.mixed import Mixed

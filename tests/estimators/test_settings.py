@@ -7,7 +7,7 @@ from torch import nn
 from lifemix import DeepSurvivalMachines, load, make_target, save
 from lifemix.errors import SettingError
 from lifemix.estimators import FleetSearchCV
-from lifemix.estimators.automatic import AUTOMATIC, choose
+from lifemix.estimators.settings import AUTOMATIC, automatic_settings
 
 pytestmark = pytest.mark.automatic
 
@@ -23,7 +23,7 @@ def told(settings):
 
 
 def test_small_tables_have_more_members_and_dropout_and_smaller_batches():
-    chosen = [choose(n) for n in (100, 2_000, 2_001, 20_000, 60_000, 10**6)]
+    chosen = [automatic_settings(n) for n in (100, 2_000, 2_001, 20_000, 60_000, 10**6)]
     for name, sign in (("n_members", -1), ("dropout", -1), ("batch_size", 1), ("patience", -1)):
         values = [settings[name] for settings in chosen]
         assert values == sorted(values, key=lambda value: sign * value), name
@@ -32,14 +32,18 @@ def test_small_tables_have_more_members_and_dropout_and_smaller_batches():
     assert all(
         settings["hidden"] == (50, 50) and settings["activation"] == "tanh" for settings in chosen
     )
-    assert choose(100, hidden=(100,))["activation"] == "relu6"
-    assert choose(100, hidden=())["dropout"] == choose(100, hidden=(100, 8))["dropout"] == 0
+    assert automatic_settings(100, hidden=(100,))["activation"] == "relu6"
+    assert (
+        automatic_settings(100, hidden=())["dropout"]
+        == automatic_settings(100, hidden=(100, 8))["dropout"]
+        == 0
+    )
 
 
 def test_the_settings_that_were_chosen_are_told_and_give_the_same_model():
     X, y = table()
     model = DeepSurvivalMachines(max_epochs=3).fit(X, y)
-    assert model.settings_ == told(choose(120))
+    assert model.settings_ == told(automatic_settings(120))
     assert all(model.get_params()[name] is None for name in AUTOMATIC)
     assert len(model.best_epoch_) == 16
     written_out = DeepSurvivalMachines(max_epochs=3, **model.settings_).fit(X, y)
@@ -50,7 +54,7 @@ def test_a_setting_that_is_given_is_kept():
     X, y = table()
     model = DeepSurvivalMachines(hidden=(32,), max_epochs=1, n_members=2, batch_size=64).fit(X, y)
     given = {"n_members": 2, "batch_size": 64, "learning_rate": 1e-3}
-    assert model.settings_ == told(choose(120, (32,)) | given)
+    assert model.settings_ == told(automatic_settings(120, (32,)) | given)
 
 
 def test_an_encoder_of_ones_own_has_one_member_and_no_dropout():

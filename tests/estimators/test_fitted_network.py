@@ -5,7 +5,7 @@ import pytest
 
 from lifemix import make_target
 from lifemix.errors import LifemixWarning, TargetError
-from lifemix.estimators.timescale import TimeScale
+from lifemix.estimators.fitted_network import TimeScale
 from lifemix.target import as_target
 
 NAN = np.nan

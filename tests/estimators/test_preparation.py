@@ -1,12 +1,13 @@
-"""Times that were rounded coarsely: which are, and what an event at such a time counts as."""
+"""What is done before training: times that were rounded coarsely, and held-out rows."""
 
 import numpy as np
 import pytest
 
 from lifemix import DeepSurvivalMachines, load, make_target, save
 from lifemix.errors import SettingError
-from lifemix.estimators.many import FitRequest, fit_many
-from lifemix.estimators.rounding import common_step, events_in_steps, rounding_of
+from lifemix.estimators.fleet_groups import FitRequest, fit_many
+from lifemix.estimators.preparation import events_as_intervals
+from lifemix.estimators.settings import common_step, detect_rounding
 from lifemix.streaming import TableSource
 from lifemix.target import as_target
 
@@ -27,7 +28,7 @@ def coarse(step=1.0, **options):
 
 @pytest.mark.parametrize("step", [1.0, 1 / 12, 365.25 / 7, 1e-9, 1e12])
 def test_the_step_of_coarse_times_is_found_in_any_unit(step):
-    assert rounding_of(as_target(coarse(step)[1])) == pytest.approx(step, rel=1e-9)
+    assert detect_rounding(as_target(coarse(step)[1])) == pytest.approx(step, rel=1e-9)
 
 
 def test_the_step_is_the_largest_that_all_times_are_multiples_of():
@@ -41,19 +42,23 @@ def test_the_step_is_the_largest_that_all_times_are_multiples_of():
 def test_other_times_are_taken_as_they_are():
     X, time, event = sample()
     whole = np.maximum(1, np.round(time))
-    assert rounding_of(as_target(make_target(time, event))) == 0
-    assert rounding_of(as_target(make_target(np.ceil(100 * time), event))) == 0  # few share a time
+    assert detect_rounding(as_target(make_target(time, event))) == 0
     assert (
-        rounding_of(as_target(make_target(np.ceil(300 * np.repeat(time, 9)), np.repeat(event, 9))))
+        detect_rounding(as_target(make_target(np.ceil(100 * time), event))) == 0
+    )  # few share a time
+    assert (
+        detect_rounding(
+            as_target(make_target(np.ceil(300 * np.repeat(time, 9)), np.repeat(event, 9)))
+        )
         == 0
     )  # fine steps
     assert (
-        rounding_of(as_target(make_target(whole, event * (1 + (X[:, 1] > 0))))) == 0
+        detect_rounding(as_target(make_target(whole, event * (1 + (X[:, 1] > 0))))) == 0
     )  # two event types
     upper = np.where((event > 0) & (X[:, 1] > 0), whole + 1, np.nan)
-    assert rounding_of(as_target(make_target(whole, event, upper=upper))) == 0
+    assert detect_rounding(as_target(make_target(whole, event, upper=upper))) == 0
     assert (
-        rounding_of(as_target(make_target(np.full(len(time), 3.0), event))) == 0
+        detect_rounding(as_target(make_target(np.full(len(time), 3.0), event))) == 0
     )  # one time has no step
 
 
@@ -66,11 +71,11 @@ def test_an_event_counts_as_one_in_the_step_around_its_time():
             upper=[np.nan] * 4 + [7],
         )
     )
-    seen = events_in_steps(y, 2.0)
+    seen = events_as_intervals(y, 2.0)
     np.testing.assert_array_equal(seen.time, [0, 1, 4, 3.5, 6])
     np.testing.assert_array_equal(seen.upper, [1, 3, np.nan, 5, 7])
     np.testing.assert_array_equal(seen.event, y.event)
-    assert events_in_steps(y, 0.0) is y
+    assert events_as_intervals(y, 0.0) is y
 
 
 def test_it_is_the_likelihood_of_such_intervals_while_the_target_stays():

@@ -1,15 +1,16 @@
-"""Models fitted together are what they are when fitted alone."""
+"""Models that are fitted together equal those that are fitted alone."""
 
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from lifemix import DeepSurvivalMachines, datasets, make_target
 from lifemix.errors import DivergedError
-from lifemix.estimators.fleets import check_finite
-from lifemix.estimators.many import FitRequest, fit_many
+from lifemix.estimators.fleet_groups import FitRequest, check_finite, fit_many, group_fits
+from lifemix.estimators.preparation import TrainingSet, prepare
 from lifemix.training import Fit
 
 
@@ -145,3 +146,23 @@ def test_a_fit_without_a_finite_epoch_has_diverged(fit, diverged):
         DivergedError, match=rf"1 of 2 models are not finite after {len(fit.train_loss)} epochs"
     ):
         check_finite([FITS["good"][0], fit])
+
+
+def prepared_fits(n_levels_of_fits, **settings):
+    """Return prepared fits to tables with a column of 2 to 6 levels."""
+    fits = []
+    for seed, n_levels in enumerate(n_levels_of_fits):
+        rng = np.random.default_rng(seed)
+        levels = np.array(list("uvwxyz"))[np.arange(200) % n_levels]
+        X = pd.DataFrame({"a": rng.normal(size=200), "b": levels})
+        y = make_target(rng.weibull(1.4, 200) + 0.01, rng.integers(0, 2, 200))
+        model = DeepSurvivalMachines(hidden=(6,), max_epochs=1, **settings)
+        fits.append(prepare(model, TrainingSet(X, y)))
+    return fits
+
+
+def test_fits_of_one_shape_train_together_in_groups_of_equal_size():
+    assert group_fits(prepared_fits([6, 5, 6]), 32) == [[0, 2], [1]]
+    assert group_fits(prepared_fits([3] * 5), 3) == [[0, 1], [2, 3, 4]]
+    assert group_fits(prepared_fits([3] * 3, n_members=2), 4) == [[0], [1, 2]]
+    assert group_fits(prepared_fits([3] * 2, optimizer=torch.optim.SGD), 32) == [[0], [1]]
