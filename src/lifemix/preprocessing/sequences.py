@@ -1,9 +1,14 @@
-"""From histories, alone or beside tables and arrays, to one row of numbers per subject (see ``histories.Block``)."""
+"""From histories, alone or beside tables and arrays, to packed rows of numbers.
+
+``histories.Block`` describes the place of each source in a row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,26 +18,176 @@ from sklearn.utils.validation import check_is_fitted
 from .._types import Float32Array
 from ..checks import Whole
 from ..errors import CovariateError, SettingError
-from ..histories import ArrayRows, Block, Histories, Sources, as_input
+from ..histories import HEAD, TIME_FEATURES, ArrayRows, Block, Histories, Sources, as_input
 from ..registry import register_model
-from .packing import ArrayPart, Part, TablePart, VisitsPart
 from .tabular import TabularPreprocessor
 
-__all__ = ["SequencePreprocessor"]
+__all__ = ["ArrayPart", "SequencePreprocessor", "TablePart", "VisitsPart"]
 
-_ALONE: dict[type[Any], str] = {Histories: "visits", ArrayRows: "array"}
-_PARTS = (ArrayPart, TablePart, VisitsPart)
-_MAX_WIDTH = 2**26  # a larger number in a model file is forged
+
+class SourcePart(Protocol):
+    """The columns of one source in a packed row."""
+
+    def block(self, name: str) -> Block:
+        """Return the place and shape of the source."""
+
+    def names(self) -> list[str]:
+        """Return the names of the columns, to be appended to the name of the source."""
+
+    def write(self, source: Any, out: Float32Array) -> None:
+        """Write the rows of a source into ``out``, which holds zeros."""
+
+
+@register_model
+@dataclass(frozen=True, eq=False)
+class TablePart:
+    """The encoded columns of a table."""
+
+    table: TabularPreprocessor
+
+    def block(self, name: str) -> Block:
+        """Return the place and shape of the source."""
+        return Block(name, "table", (len(self.table.get_feature_names_out()),))
+
+    def names(self) -> list[str]:
+        """Return the names of the encoded columns."""
+        return [f".{name}" for name in self.table.get_feature_names_out()]
+
+    def write(self, source: Any, out: Float32Array) -> None:
+        """Write the encoded rows of a table."""
+        if isinstance(source, (Histories, ArrayRows)):
+            raise CovariateError(f"training had a table here; got {source!r}.")
+        out[:] = self.table.transform(source)
+
+
+@register_model
+@dataclass(frozen=True, eq=False)
+class ArrayPart:
+    """The unchanged numbers of an array, in C order."""
+
+    shape: tuple[int, ...]
+
+    def block(self, name: str) -> Block:
+        """Return the place and shape of the source."""
+        return Block(name, "array", self.shape)
+
+    def names(self) -> list[str]:
+        """Return the positions in the array."""
+        return [str(list(position)) for position in np.ndindex(self.shape)]
+
+    def write(self, source: Any, out: Float32Array) -> None:
+        """Write the numbers of an array."""
+        if not isinstance(source, ArrayRows) or source.values.shape[1:] != self.shape:
+            got = source.values.shape if isinstance(source, ArrayRows) else type(source).__name__
+            raise CovariateError(f"expected an array of shape {('n', *self.shape)}; got {got}.")
+        try:
+            out[:] = source.values.reshape(len(out), -1)
+        except (TypeError, ValueError) as error:
+            raise CovariateError(f"an array must hold numbers; {error}.") from None
+        n_wrong = int((~np.isfinite(out)).sum())
+        if n_wrong:
+            raise CovariateError(
+                f"an array must hold finite numbers in the range of float32; got {n_wrong} others. "
+                "Fill missing values, or scale the array."
+            )
+
+
+@register_model
+@dataclass(frozen=True, eq=False)
+class VisitsPart:
+    """The encoded values of visits, with their times, gaps and indicators of missing values.
+
+    Attributes
+    ----------
+    table : TabularPreprocessor
+        The encoding of the columns.
+    masked : tuple of int
+        The columns with missing values in training.
+    max_visits : int
+        The longest sequence; of a longer one the last visits are kept.
+    time_scale, gap_scale : float
+        The divisors of times and gaps.
+    """
+
+    table: TabularPreprocessor
+    masked: tuple[int, ...]
+    max_visits: int
+    time_scale: float
+    gap_scale: float
+
+    @classmethod
+    def learn(
+        cls, table: TabularPreprocessor, histories: Histories, max_visits: int | None
+    ) -> VisitsPart:
+        """Learn from the visits of the training rows, each counted once."""
+        visits, _, _ = histories.visits_and_bounds()
+        longest = int(histories.n_visits.max(initial=0))
+        if longest == 0:
+            raise CovariateError("no subject has a visit; got sequences of length 0 only.")
+        table = table.set_params(missing_indicators=False).fit(visits.carried)
+        gaps = np.diff(visits.times)[np.diff(visits.subject) == 0]
+        gaps = gaps[gaps > 0]
+        return cls(
+            table,
+            tuple(np.flatnonzero(visits.missing.any(0)).tolist()),
+            longest if max_visits is None else min(longest, int(max_visits)),
+            float(visits.times.std()) or 1.0,
+            float(np.median(gaps)) if len(gaps) else 1.0,
+        )
+
+    def block(self, name: str) -> Block:
+        """Return the place and shape of the source."""
+        n_values = len(self.table.get_feature_names_out())
+        n_features = TIME_FEATURES + n_values + len(self.masked)
+        return Block(name, "visits", (self.max_visits, n_features), n_values)
+
+    def names(self) -> list[str]:
+        """Return the names of the head and of the features of each visit."""
+        columns = [self.table.columns_[index].name for index in self.masked]
+        values = [str(name) for name in self.table.get_feature_names_out()]
+        features = ["time", "gap", *values, *(f"missing_{column}" for column in columns)]
+        steps = [f"[{step}].{name}" for step in range(self.max_visits) for name in features]
+        return [".count", ".until", ".elapsed", *steps]
+
+    def write(self, source: Any, out: Float32Array) -> None:
+        """Write the head of each row, then the features of its last visits."""
+        if not isinstance(source, Histories):
+            raise CovariateError(
+                f"training had histories here; got {type(source).__name__}. Use "
+                "Histories.from_long."
+            )
+        visits, _, stops = source.visits_and_bounds()
+        count = np.minimum(source.n_visits, self.max_visits)
+        last = np.nan_to_num(source.last_times)
+        until = np.where(np.isnan(source.at), last, source.at)
+        elapsed = np.log1p(np.maximum(until - last, 0.0) / self.gap_scale)
+        out[:, 0], out[:, 1] = count, until / self.time_scale
+        out[:, 2] = np.where(count > 0, elapsed, 0.0)
+        if not len(visits):
+            return
+        gaps = np.diff(visits.times, prepend=visits.times[0])
+        gaps[np.append(True, np.diff(visits.subject) != 0)] = 0.0
+        times = np.stack([visits.times / self.time_scale, np.log1p(gaps / self.gap_scale)], axis=1)
+        missing = visits.missing[:, list(self.masked)]
+        features = np.concatenate([times, self.table.transform(visits.carried), missing], axis=1)
+        step = np.arange(self.max_visits)
+        is_visit = step < count[:, None]
+        steps = np.zeros((len(out), self.max_visits, features.shape[1]), np.float32)
+        steps[is_visit] = features[((stops - count)[:, None] + step)[is_visit]]
+        out[:, HEAD:] = steps.reshape(len(out), -1)
 
 
 @register_model
 class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Encode, scale and pack histories, and the tables and arrays beside them, with statistics of the training rows.
+    """Encode, scale and pack histories, and the tables and arrays beside them.
 
-    Measurements are encoded as ``table`` does it with the columns of a table: the statistics are those of the visits of
-    the training rows. A missing value becomes the subject's last known one, or else what ``table`` imputes; columns
-    with missing values in training are followed by a mark for each visit. Each visit also has its time and the gap to
-    the one before. Only the last ``max_visits`` visits are kept. Arrays are taken as they are.
+    All statistics are those of the training rows.
+
+    Measurements are encoded as ``table`` does it with the columns of a table: the statistics are
+    those of the visits of the training rows. A missing value becomes the subject's last known one,
+    or else what ``table`` imputes; columns with missing values in training are followed by a mark
+    for each visit. Each visit also has its time and the gap to the one before. Only the last
+    ``max_visits`` visits are kept. Arrays are taken as they are.
 
     Parameters
     ----------
@@ -41,7 +196,8 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
     max_visits : int, optional
         The longest sequence; None: that of the training rows.
     sequences : bool, default True
-        Whether an array of three dimensions holds histories (subjects, steps, columns); otherwise it is left as it is.
+        Whether an array of three dimensions holds histories (subjects, steps, columns); otherwise
+        it is left as it is.
 
     Attributes
     ----------
@@ -61,7 +217,7 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
     (5, 15)
     """
 
-    parts_: dict[str, Part]
+    parts_: dict[str, SourcePart]
 
     def __init__(
         self,
@@ -98,28 +254,21 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
             raise SettingError(
                 f"table must be a TabularPreprocessor or None; got {type(self.table).__name__}."
             )
-        table = TabularPreprocessor() if self.table is None else self.table
         self.parts_ = {}
         for name, source in _sources(X, self.sequences).items():
-            with _naming(name):
+            table = TabularPreprocessor() if self.table is None else clone(self.table)
+            with _source_in_errors(name):
                 if isinstance(source, Histories):
-                    self.parts_[name] = VisitsPart.learn(clone(table), source, self.max_visits)
+                    self.parts_[name] = VisitsPart.learn(table, source, self.max_visits)
                 elif isinstance(source, ArrayRows):
                     self.parts_[name] = ArrayPart(source.values.shape[1:])
                 else:
-                    self.parts_[name] = TablePart(clone(table).fit(source))
+                    self.parts_[name] = TablePart(table.fit(source))
         return self
-
-    def _validate(self) -> None:
-        """Check a preprocessor that was read from a model file."""
-        if not self.parts_ or not all(isinstance(part, _PARTS) for part in self.parts_.values()):
-            raise ValueError("parts_ must be the encoded sources by name")
-        if sum(block.width for block in self.blocks_) > _MAX_WIDTH:
-            raise ValueError(f"a row must have at most {_MAX_WIDTH} numbers")
 
     @property
     def blocks_(self) -> tuple[Block, ...]:
-        """Where each source stands in a row."""
+        """The place of each source in a row."""
         check_is_fitted(self, "parts_")
         return tuple(part.block(name) for name, part in self.parts_.items())
 
@@ -141,31 +290,20 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
         CovariateError
             Where a source is missing or has another shape; the message names it.
         """
-        check_is_fitted(self, "parts_")
-        sources = _sources(
-            X, {name for name, part in self.parts_.items() if isinstance(part, VisitsPart)}
-        )
-        if list(sources) != list(self.parts_):
-            sources = self._matched(sources)
-        result = np.zeros(
-            (len(next(iter(sources.values()))), sum(block.width for block in self.blocks_)),
-            np.float32,
-        )
-        start = 0
-        for name, part in self.parts_.items():
-            width = part.block(name).width
-            with _naming(name), np.errstate(over="ignore"):
-                part.write(sources[name], result[:, start : start + width])
-            start += width
-        return result
-
-    def _matched(self, sources: Mapping[str, Any]) -> dict[str, Any]:
+        blocks = self.blocks_
+        sources = _sources(X, {block.name for block in blocks if block.kind == "visits"})
         if set(sources) != set(self.parts_):
             raise CovariateError(
-                f"X must have the sources of training, {list(self.parts_)}; got {list(sources)}. Give a dict with a "
-                "source under each of these names."
+                f"X must have the sources of training, {list(self.parts_)}; got {list(sources)}. "
+                "Give a dict with a source under each of these names."
             )
-        return {name: sources[name] for name in self.parts_}
+        n_rows = len(next(iter(sources.values())))
+        matrix = np.zeros((n_rows, sum(block.width for block in blocks)), np.float32)
+        columns = np.split(matrix, np.cumsum([block.width for block in blocks])[:-1], axis=1)
+        for (name, part), out in zip(self.parts_.items(), columns, strict=True):
+            with _source_in_errors(name), np.errstate(over="ignore"):
+                part.write(sources[name], out)
+        return matrix
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the outputs.
@@ -181,7 +319,7 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
             Such as ``clinic.age`` and ``visits[0].bili``, the first visit kept.
         """
         check_is_fitted(self, "parts_")
-        names = [f"{name}{own}" for name, part in self.parts_.items() for own in part.names()]
+        names = [name + column for name, part in self.parts_.items() for column in part.names()]
         return np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -192,35 +330,32 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
 
 def _sources(X: Any, sequences: bool | set[str]) -> dict[str, Any]:
-    """Return the sources by name; arrays of three dimensions as histories where that is what they are: all, or some."""
+    """Return the sources by name.
+
+    sequences: whether arrays of three dimensions hold histories, or the names of those that do.
+    """
     X = as_input(X)
     if isinstance(X, Sources):
-        found = dict(X.parts)
-    elif type(X) in _ALONE:
-        found = {"visits" if sequences else _ALONE[type(X)]: X}
+        sources = dict(X.parts)
+    elif isinstance(X, (Histories, ArrayRows)):
+        sources = {"visits" if sequences or isinstance(X, Histories) else "array": X}
     else:
         raise CovariateError(
-            f"this model takes histories, a dict of sources or an array; got {type(X).__name__} of shape "
-            f"{getattr(X, 'shape', None)}."
+            f"this model takes histories, a dict of sources or an array; got {type(X).__name__} of "
+            f"shape {getattr(X, 'shape', None)}."
         )
-    for name, source in found.items():
-        if isinstance(source, ArrayRows) and (
-            sequences is True or (sequences and name in sequences)
-        ):
-            with _naming(name):
-                found[name] = Histories.from_array(source.values)
-    return found
+    for name, source in sources.items():
+        is_sequence = sequences if isinstance(sequences, bool) else name in sequences
+        if is_sequence and isinstance(source, ArrayRows):
+            with _source_in_errors(name):
+                sources[name] = Histories.from_array(source.values)
+    return sources
 
 
-class _naming:  # noqa: N801
-    """Put the name of the source before the message of an error."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, CovariateError):
-            raise CovariateError(f"source {self.name!r}: {error}") from None
+@contextmanager
+def _source_in_errors(name: str) -> Iterator[None]:
+    """Put the name of the source before the messages of errors."""
+    try:
+        yield
+    except CovariateError as error:
+        raise CovariateError(f"source {name!r}: {error}") from None

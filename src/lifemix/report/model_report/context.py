@@ -14,7 +14,6 @@ from ..._types import FittedSurvivalModel, FloatArray
 from ...checks import check_same_rows
 from ...errors import InputError, SettingError
 from ...histories import ArrayRows, Histories, Sources, as_input
-from ...histories.sources import described
 from ...metrics import predicted_risks
 from ...metrics.inputs import refuse_paths
 from ...preprocessing import TableLike
@@ -166,7 +165,7 @@ def gather(
     model, target = best_model(model), as_target(y)
     source = as_input(X)
     source = source if isinstance(source, (Histories, Sources, ArrayRows)) else None
-    X_table = as_table(X if source is None else described(source))
+    X_table = as_table(X if source is None else inputs_as_table(source))
     frame, named = X_table.frame, X_table.named and hasattr(model, "feature_names_in_")
     check_same_rows(len(frame), len(target))
     names = all_event_names(event_names, n_event_types(model, target))
@@ -225,3 +224,19 @@ def _horizons(given: ArrayLike | None, train: Target, used: Target) -> FloatArra
             "time."
         )
     return at
+
+
+def inputs_as_table(X: Histories | Sources | ArrayRows) -> pd.DataFrame:
+    """Return a table of inputs that are none: of histories the number of visits and the last one."""
+    if isinstance(X, Histories):
+        return pd.concat([pd.DataFrame({"number of visits": X.n_visits}), X.last()], axis=1)
+    if isinstance(X, ArrayRows):
+        return pd.DataFrame(index=range(len(X)))
+    tables = []
+    for name, source in X.parts.items():
+        if isinstance(source, (Histories, ArrayRows)):
+            table = inputs_as_table(source)
+        else:
+            table = getattr(source, "frame", source).reset_index(drop=True)
+        tables.append(table.add_prefix(f"{name}."))
+    return pd.concat(tables, axis=1)

@@ -1,15 +1,19 @@
-"""Ragged sequences per subject: reading, selecting, cutting."""
+"""Histories: reading, selecting, cutting, landmarks, and several sources side by side."""
 
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.model_selection import GroupKFold
 from sklearn.utils import _safe_indexing
 
+from lifemix import make_target
 from lifemix.errors import CovariateError, InputError, SettingError
-from lifemix.histories import Histories
+from lifemix.histories import ArrayRows, Histories, Sources, as_input
+from lifemix.report.model_report.context import inputs_as_table
+from lifemix.target import as_target
 
 
 @pytest.fixture
@@ -105,7 +109,7 @@ def test_scikit_learn_selects_rows(visits):
 def test_a_pickle_holds_the_visits_of_its_rows_only(visits):
     histories = Histories.from_long(visits, "id", "day")
     part = pickle.loads(pickle.dumps(histories[[1, 2]].until(5.0)))
-    assert len(part.parts()[0]) == 2
+    assert len(part.visits_and_bounds()[0]) == 2
     pd.testing.assert_frame_equal(part.to_long(), histories[[1, 2]].to_long())
     assert part.at.tolist() == [5.0, 5.0]
 
@@ -142,3 +146,131 @@ def test_missing_times_and_subjects_are_refused(visits):
         Histories.from_long(visits.assign(id=[None, "a", "b", "c", "b"]), "id", "day")
     with pytest.raises(CovariateError, match="got dict"):
         Histories.from_long({"id": [1]}, "id", "day")
+
+
+def exponential(n=4000, rate=0.5, seed=0):
+    rng = np.random.default_rng(seed)
+    times = rng.exponential(1 / rate, n)
+    return (
+        Histories.from_array(np.zeros((n, 1, 1))),
+        make_target(times, np.ones(n, dtype=int)),
+        times,
+    )
+
+
+def test_rows_are_at_risk_and_know_only_the_past():
+    histories = Histories.from_array(np.arange(8.0).reshape(2, 4, 1))
+    X, y, rows = histories.landmarks(make_target([2.5, 9.0], [1, 0]), times=[2.0, 1.0, 4.5])
+    assert rows.tolist() == [0, 0, 1, 1, 1]
+    assert y["entry"].tolist() == [1.0, 2.0, 1.0, 2.0, 4.5]
+    assert X.n_visits.tolist() == [2, 3, 2, 3, 4]
+    assert y["time"].tolist() == [2.5, 2.5, 9.0, 9.0, 9.0]
+    assert (X.at == y["entry"]).all()
+    assert (X.last_times <= y["entry"]).all()
+
+
+def test_rows_of_a_subject_stay_together():
+    histories = Histories.from_array(np.zeros((3, 4, 1)))
+    _, y, rows = histories.landmarks(make_target([9.0, 9.0, 9.0], [1, 0, 1]))
+    assert as_target(y).n_subjects == 3
+    assert y["subject"].tolist() == rows.tolist()
+    _, y, _ = histories.landmarks(make_target([9.0, 9.0, 9.0], [1, 0, 1], subject=[7, 7, 8]))
+    assert as_target(y).n_subjects == 2
+
+
+def test_a_landmark_before_the_first_visit_or_the_entry_is_dropped():
+    histories = Histories.from_array(np.zeros((2, 2, 1)), times=[[1.0, 2.0], [0.0, 1.0]])
+    y = make_target([9.0, 9.0], [1, 0], entry=[0.0, 0.7])
+    _, cut, rows = histories.landmarks(y, times=[0.5, 1.5])
+    assert rows.tolist() == [0, 1]
+    assert cut["entry"].tolist() == [1.5, 1.5]
+
+
+@pytest.mark.parametrize("how", [{"n_per_subject": 3}, {"times": [0.5, 1.0, 3.0]}])
+def test_the_hazard_after_landmarks_is_the_true_one(how):
+    """Events over time at risk estimate a constant hazard; landmarks that knew the future would not."""
+    histories, y, times = exponential()
+    _, rows, _ = histories.landmarks(y, **how)
+    assert (rows["event"] > 0).sum() / (rows["time"] - rows["entry"]).sum() == pytest.approx(
+        0.5, rel=0.06
+    )
+    own = times * np.random.default_rng(1).random(len(times))  # drawn up to each subject's own end
+    assert len(times) / (times - own).sum() == pytest.approx(1.0, rel=0.06)
+
+
+def test_draws_depend_on_the_seed_alone():
+    histories, y, _ = exponential(50)
+    first, again, other = (
+        histories.landmarks(y, n_per_subject=2, random_state=seed).y for seed in (3, 3, 4)
+    )
+    assert (first == again).all()
+    assert len(first) != len(other) or (first["entry"] != other["entry"]).any()
+    assert histories.landmarks(y, n_per_subject=2, between=(0.1, 0.2)).y["entry"].max() < 0.2
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ({"times": [1.0], "n_per_subject": 2}, SettingError, "exclude each other"),
+        ({"between": (0.0, 1.0)}, SettingError, "got it alone"),
+        ({"n_per_subject": 0}, SettingError, "n_per_subject must be a whole number"),
+        ({"n_per_subject": 2, "between": (2.0, 1.0)}, InputError, "two ascending times"),
+        ({"times": [1e6]}, InputError, "no subject is under observation"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(how, error, message):
+    histories, y, _ = exponential(20)
+    with pytest.raises(error, match=message):
+        histories.landmarks(y, **how)
+
+
+def test_histories_and_target_have_the_same_rows():
+    histories, y, _ = exponential(20)
+    with pytest.raises(InputError, match="got 20 in X and 19 in y"):
+        histories.landmarks(y[:-1])
+
+
+def sources():
+    clinic = pd.DataFrame({"age": [61.0, 48.0, 55.0]}, index=[9, 8, 7])
+    return {
+        "clinic": clinic,
+        "visits": Histories.from_array(np.arange(6.0).reshape(3, 2, 1)),
+        "scan": np.ones((3, 2, 2)),
+    }
+
+
+def test_rows_of_all_sources_are_selected_together():
+    both = Sources(sources())[[2, 0]]
+    assert both.parts["clinic"]["age"].tolist() == [55.0, 61.0]
+    assert both.parts["visits"].last()["x0"].tolist() == [5.0, 1.0]
+    assert both.parts["scan"].values.shape == (2, 2, 2)
+    assert both.columns[:2] == ["clinic.age", "visits.x0"]
+    assert both.shape == (2, 6)
+
+
+def test_sources_of_different_length_are_refused():
+    with pytest.raises(InputError, match="got {'clinic': 3, 'visits': 2}"):
+        Sources({"clinic": sources()["clinic"], "visits": sources()["visits"][:2]})
+    with pytest.raises(CovariateError, match="source 'age' must be a table"):
+        Sources({"age": np.ones(3)})
+    with pytest.raises(CovariateError, match="at least one source"):
+        Sources({})
+
+
+def test_what_is_a_table_stays_as_it_is():
+    for table in (
+        pd.DataFrame({"a": [1]}),
+        np.ones((2, 2)),
+        [[1.0]],
+        sparse.dok_array((2, 2)),
+        sources()["visits"],
+    ):
+        assert as_input(table) is table
+    assert isinstance(as_input(np.ones((2, 3, 4))), ArrayRows)
+    assert isinstance(as_input(sources()), Sources)
+
+
+def test_inputs_areinputs_as_table_by_a_table():
+    table = inputs_as_table(Sources(sources()))
+    assert table.columns.tolist() == ["clinic.age", "visits.number of visits", "visits.x0"]
+    assert table["visits.x0"].tolist() == [1.0, 3.0, 5.0]
