@@ -32,7 +32,6 @@ __all__ = [
     "InputLike",
     "Landmarks",
     "Sources",
-    "Visits",
     "as_input",
 ]
 
@@ -566,7 +565,7 @@ class Histories(SelectableRows):
         """Return the numbers of the visits of all rows, row after row."""
         counts = self.n_visits
         offsets = np.repeat(self._starts - (counts.cumsum() - counts), counts)
-        return np.arange(counts.sum()) + offsets
+        return np.arange(int(counts.sum())) + offsets
 
     def __reduce__(self) -> Any:
         # a pickle has no visits of other rows
