@@ -117,7 +117,7 @@ def test_quantile_inverts_survival(make):
         np.testing.assert_allclose(
             np.diag(d[[row]].survival(times[row]).repeat(6, 0)), 1 - q, rtol=1e-8, atol=1e-9
         )
-    since = np.zeros(3) if d._since is None else d._since.numpy()
+    since = np.zeros(3) if d._survived_to is None else d._survived_to.numpy()
     np.testing.assert_allclose(d.quantile([0.0])[:, 0], since)
     assert (d.quantile(1.0) == np.inf).all()
 
@@ -357,7 +357,7 @@ def test_large_inputs_are_evaluated_in_chunks_with_the_same_result(monkeypatch):
 
     whole = single(PRIMITIVES["weibull"], rows=50), competing(PRIMITIVES["weibull"], rows=50)
     expected = [d.quantile([0.2, 0.7]) for d in whole], [d.survival(T) for d in whole]
-    monkeypatch.setattr(base, "_CHUNK", 64)
+    monkeypatch.setattr(base, "_BLOCK", 64)
     np.testing.assert_array_equal(expected[0], [d.quantile([0.2, 0.7]) for d in whole])
     np.testing.assert_allclose(expected[1], [d.survival(T) for d in whole], rtol=1e-14)
 

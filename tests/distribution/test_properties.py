@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
+from scipy.special import log_expit, log_ndtr
 
 from lifemix.distribution import CompetingDistribution, MixtureDistribution
 from lifemix.primitives import LogLogistic, LogNormal, Mixture, Weibull
@@ -66,17 +67,14 @@ def test_quantile_given_survival_inverts_the_conditional_survival(family, seed, 
 @EACH
 @BOUNDED
 @given(seed=SEEDS)
-def test_adaptive_incidence_at_one_time_equals_quadrature_and_that_on_a_fine_grid(family, seed):
+def test_incidences_of_extreme_mixtures_equal_quadrature(family, seed):
     d, references = random_mixtures(family, seed, rows=2)
     if isinstance(d, MixtureDistribution):
         return
     t = 10 ** np.random.default_rng(seed).uniform(-3, 3)
-    one = d._adaptive_incidences(torch.tensor([t], dtype=torch.float64))[..., 0].T.numpy()
+    incidences = d.cumulative_incidences([t / 10, t, 3 * t])[..., 1].T
     for row, reference in enumerate(references):
-        np.testing.assert_allclose(one[row], reference.incidences(t), atol=1e-8)
-    grid = torch.from_numpy(np.geomspace(1e-6 * t, t, 150))
-    np.testing.assert_allclose(d._adaptive_incidences(grid)[..., -1].T.numpy(), one, atol=1e-8)
-    np.testing.assert_allclose(d.cumulative_incidences(t)[..., 0].T, one, atol=1e-6)
+        np.testing.assert_allclose(incidences[row], reference.incidences(t), atol=1e-5)
 
 
 @EACH
@@ -113,7 +111,7 @@ def test_incidence_sees_a_narrow_component_between_its_panels():
         "weibull", np.ones((1, 2, 1)), np.log([[[1.3], [997.84]]]), np.array([[[14.162], [0.241]]])
     )
     np.testing.assert_allclose(
-        d.cumulative_incidences(400.0)[:, 0, 0], reference.incidences(400.0), atol=1e-8
+        d.cumulative_incidences(400.0)[:, 0, 0], reference.incidences(400.0), atol=1e-6
     )
     assert abs(d.cumulative_incidence(400.0, event=2)[0, 0] - 0.1810707) < 1e-6
 
@@ -146,21 +144,24 @@ def test_hazard_is_density_over_survival_where_both_are_numbers(family):
     [
         (pair(LogLogistic, (0.5, 0.5)), np.inf),
         (pair(LogLogistic, (0.3, 0.2)), np.inf),
-        (pair(LogLogistic, (0.6, 0.5)), None),
-        (pair(LogLogistic, (0.55, 0.4501)), None),
+        (pair(LogLogistic, (0.6, 0.5)), lambda x: log_expit(-0.6 * x) + log_expit(-0.5 * x)),
+        (
+            pair(LogLogistic, (0.55, 0.4501)),
+            lambda x: log_expit(-0.55 * x) + log_expit(-0.4501 * x),
+        ),
         (pair(Weibull, (0.05, 0.05)), 2.0**-20 * 2432902008176640000.0),
-        (pair(LogNormal, (0.1, 0.1)), None),
+        (pair(LogNormal, (0.1, 0.1)), lambda x: 2 * log_ndtr(-0.1 * x)),
     ],
 )
 def test_means_of_heavy_tails_come_at_once(d, mean):
     started = time.perf_counter()
     found, later = d.mean()[0], d.given(2.0).mean()[0]
     assert time.perf_counter() - started < 5
-    if mean is None:
+    if callable(mean):
+        log_survival = mean
 
         def integrand(x):
-            value = d._log_survival_at(torch.tensor([[x]], dtype=torch.float64)).item()
-            return np.exp(x + value)
+            return np.exp(x + log_survival(x))
 
         pieces = np.r_[np.arange(-60.0, 200.0, 20), np.geomspace(200, 1e6, 40)]
         mean = sum(

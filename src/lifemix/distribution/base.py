@@ -15,11 +15,12 @@ from torch import Tensor
 from .._types import FloatArray
 from ..checks import check_event, check_shares, check_times
 from ..errors import InputError
+from ..incidence import cumulative_hazard
 from .root import invert
 
 __all__ = ["SurvivalDistribution"]
 
-_CHUNK = 1 << 21  # numbers in the largest temporary array
+_BLOCK = 1 << 14  # rows times values that are computed together
 _LAST_TIME = 1e300
 _CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
 
@@ -30,10 +31,13 @@ class SurvivalDistribution(ABC):
     Methods take a number or a vector and return ``(n_rows, n_values)`` arrays in the user's unit of time. After
     ``given(s)`` everything is conditional on survival to s, while times still count from the origin.
 
+    A subclass implements the functions of time ``_log_survival``, ``_log_cdf`` and ``_log_pdf``, which count from the
+    origin whatever ``survived_to`` is, and the means ``_rmst`` and ``_mean``, which are conditional.
+
     Parameters
     ----------
-    since : Tensor or None
-        The times to which the rows are known to have survived, ``[rows]``; None for everyone from the origin.
+    survived_to : Tensor or None
+        The times to which the rows survived, ``[rows]``; None if nothing is known.
 
     Examples
     --------
@@ -48,10 +52,8 @@ class SurvivalDistribution(ABC):
     (5,)
     """
 
-    def __init__(self, since: Tensor | None) -> None:
-        self._since = since  # [rows], or None for everyone from the origin
-
-    # What a distribution must know of itself; times are [rows, times], everything counts from the origin.
+    def __init__(self, survived_to: Tensor | None) -> None:
+        self._survived_to = survived_to
 
     @abstractmethod
     def __len__(self) -> int:
@@ -94,7 +96,7 @@ class SurvivalDistribution(ABC):
 
     @abstractmethod
     def sample(self, n: int, random_state: int | None = None) -> Any:
-        """Draw times, and event types where there are several.
+        """Draw times, and event types if there are several.
 
         Parameters
         ----------
@@ -109,18 +111,11 @@ class SurvivalDistribution(ABC):
             Times, and event types.
         """
 
-    @property
     @abstractmethod
-    def _width(self) -> int:
-        """How many components are evaluated for one row and one time."""
+    def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
+        """Return the distributions of some rows, given survival to ``survived_to`` instead."""
 
-    @abstractmethod
-    def _take(self, rows: Any) -> Self:
-        """Return some of the rows."""
-
-    @abstractmethod
-    def _with_since(self, since: Tensor) -> Self:
-        """Return the same distribution, conditional on survival to ``since``."""
+    # Functions of times [rows, times] that count from the origin.
 
     @abstractmethod
     def _log_survival(self, t: Tensor) -> Tensor: ...
@@ -131,35 +126,25 @@ class SurvivalDistribution(ABC):
     @abstractmethod
     def _log_pdf(self, t: Tensor) -> Tensor: ...
 
-    @abstractmethod
-    def _log_hazard(self, t: Tensor) -> Tensor: ...
+    def _log_hazard(self, t: Tensor) -> Tensor:
+        return self._log_pdf(t) - self._log_survival(t)
 
-    @abstractmethod
-    def _bracket(self, log_s: Tensor) -> tuple[Tensor, Tensor]:
-        """Return two log times, ``[rows, values]``, between which ``log S`` passes the values ``log_s``."""
+    # Means given survival to ``survived_to``.
 
     @abstractmethod
     def _rmst(self, t: Tensor) -> Tensor:
-        """``E min(T, t)`` given survival to ``since``, ``[rows, times]``."""
+        """Return ``E min(T, t)``, ``[rows, times]``."""
 
     @abstractmethod
     def _mean(self) -> Tensor:
-        """The mean given survival to ``since``, ``[rows, 1]``."""
-
-    def _cured(self) -> Tensor:
-        """S at infinity, ``[rows, 1]``: by default where the largest numbers are."""
-        return torch.exp(
-            self._log_survival(torch.full((len(self), 1), _LAST_TIME, dtype=torch.float64))
-        )
-
-    # What a user asks.
+        """Return ``E T``, ``[rows, 1]``."""
 
     def __getitem__(self, rows: Any) -> Self:
         """Return the distributions of some rows (an index, a slice, a mask)."""
         if isinstance(rows, (int, np.integer)):
             rows = [int(rows)]
-        index = np.arange(len(self))[rows]
-        return self._take(torch.as_tensor(index.copy()))  # [::-1] has no tensor
+        index = torch.as_tensor(np.arange(len(self))[rows].copy())  # a view may be reversed
+        return self._select(index, None if self._survived_to is None else self._survived_to[index])
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: quantiles of the first rows."""
@@ -182,7 +167,9 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows, n_times)
             Probabilities.
         """
-        return self._by_time(t, lambda part, times: torch.exp(part._log_survival_since(times)))
+        return self._by_time(
+            t, lambda block, times: torch.exp(block._log_conditional_survival(times))
+        )
 
     def cumulative_hazard(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative hazard ``H(t) = -log S(t)``.
@@ -197,7 +184,7 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows, n_times)
             Cumulative hazards.
         """
-        return self._by_time(t, lambda part, times: -part._log_survival_since(times))
+        return self._by_time(t, lambda block, times: -block._log_conditional_survival(times))
 
     def pdf(self, t: ArrayLike) -> FloatArray:
         """Return the density ``f(t) = -dS/dt``, per unit of time.
@@ -213,11 +200,10 @@ class SurvivalDistribution(ABC):
             Densities.
         """
 
-        def density(part: Self, times: Tensor) -> Tensor:
-            value = torch.exp(
-                part._log_pdf(part._no_earlier(times)) - part._log_survival_at_since()
-            )
-            return part._zero_before(times, value)
+        def density(block: Self, times: Tensor) -> Tensor:
+            start = block._start()
+            log_pdf = block._log_pdf(torch.maximum(times, start)) - block._log_survival_at_start()
+            return torch.where(times < start, 0.0, torch.exp(log_pdf))
 
         return self._by_time(t, density)
 
@@ -235,11 +221,12 @@ class SurvivalDistribution(ABC):
             Hazards.
         """
 
-        def rate(part: Self, times: Tensor) -> Tensor:
-            at = part._no_earlier(times)
-            return part._zero_before(times, torch.exp(part._log_hazard(at)))
+        def hazard(block: Self, times: Tensor) -> Tensor:
+            start = block._start()
+            log_hazard = block._log_hazard(torch.maximum(times, start))
+            return torch.where(times < start, 0.0, torch.exp(log_hazard))
 
-        return self._by_time(t, rate)
+        return self._by_time(t, hazard)
 
     def quantile(self, q: ArrayLike) -> FloatArray:
         """Return quantiles: the times by which a share q has had the event.
@@ -254,17 +241,17 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows, n_levels)
             Times, no earlier for higher levels; infinite for ``q = 1``, and for every q that is never reached.
         """
-        shares = check_shares(q, "q")
-        order = np.argsort(shares, kind="stable")
-        levels = torch.log1p(-torch.as_tensor(shares[order]))
+        levels = check_shares(q, "q")
+        order = np.argsort(levels, kind="stable")
+        log_s = torch.log1p(-torch.as_tensor(levels[order]))
 
-        def solve(part: Self) -> Tensor:
-            t = part._invert(levels + part._log_survival_at_since())
-            return part._no_earlier(t).cummax(1).values  # where S is flat, rounding decides
+        def solve(block: Self) -> Tensor:
+            times = block._invert(log_s + block._log_survival_at_start())
+            return torch.maximum(times, block._start()).cummax(1).values  # S may be flat
 
-        result = np.empty((len(self), len(shares)))
-        result[:, order] = self._by_chunk(solve, len(shares))
-        return result
+        quantiles = np.empty((len(self), len(levels)))
+        quantiles[:, order] = self._by_block(solve, len(levels))
+        return quantiles
 
     def cure_fraction(self) -> FloatArray:
         """Return the probability that the event never happens: S at infinity.
@@ -279,12 +266,11 @@ class SurvivalDistribution(ABC):
             events happens; ``net(event)`` has that of one.
         """
 
-        def share(part: Self) -> Tensor:
-            return torch.exp(torch.log(part._cured()) - part._log_survival_at_since()).clamp(
-                max=1.0
-            )
+        def fraction(block: Self) -> Tensor:
+            last = torch.full((len(block), 1), _LAST_TIME, dtype=torch.float64)
+            return torch.exp(block._log_conditional_survival(last))
 
-        return self._by_chunk(share, 1)[:, 0]
+        return self._by_block(fraction, 1)[:, 0]
 
     def median(self) -> FloatArray:
         """Return the median of each row.
@@ -304,7 +290,7 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows,)
             Times; infinite where the integral of S is, or is beyond the largest number.
         """
-        return self._by_chunk(lambda part: part._mean(), 1)[:, 0]
+        return self._by_block(lambda block: block._mean(), 1)[:, 0]
 
     def rmst(self, t: ArrayLike) -> FloatArray:
         """Return the restricted mean survival time ``E min(T, t)``.
@@ -319,8 +305,8 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows,) or (n_rows, n_times)
             Times; the first shape for a number.
         """
-        result = self._by_time(t, lambda part, times: part._rmst(times))
-        return result[:, 0] if np.ndim(t) == 0 else result
+        means = self._by_time(t, lambda block, times: block._rmst(times))
+        return means[:, 0] if np.ndim(t) == 0 else means
 
     def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> FloatArray:
         """Return ``F_m(t)``, the probability that the event m comes first and by time t.
@@ -390,63 +376,58 @@ class SurvivalDistribution(ABC):
             raise InputError(
                 f"s must be a number or one per row ({len(self)}); got shape {starts.shape}."
             )
-        since = torch.as_tensor(starts, dtype=torch.float64).expand(len(self))
-        return self._with_since(since if self._since is None else torch.maximum(since, self._since))
+        survived_to = torch.as_tensor(starts, dtype=torch.float64).expand(len(self))
+        if self._survived_to is not None:
+            survived_to = torch.maximum(survived_to, self._survived_to)
+        return self._select(slice(None), survived_to)
 
-    # Shared by the methods above.
-
-    def _since_column(self) -> Tensor:
-        return (
-            torch.zeros(len(self), 1, dtype=torch.float64)
-            if self._since is None
-            else self._since[:, None]
-        )
-
-    def _log_survival_at_since(self) -> Tensor:
-        if self._since is None:
+    def _start(self) -> Tensor:
+        """Return the times to which the rows survived, ``[rows, 1]``."""
+        if self._survived_to is None:
             return torch.zeros(len(self), 1, dtype=torch.float64)
-        return self._log_survival(self._since_column())
+        return self._survived_to[:, None]
 
-    def _no_earlier(self, t: Tensor) -> Tensor:
-        return t if self._since is None else torch.maximum(t, self._since_column())
+    def _log_survival_at_start(self) -> Tensor:
+        """Return ``log S(survived_to)``, ``[rows, 1]``."""
+        if self._survived_to is None:
+            return torch.zeros(len(self), 1, dtype=torch.float64)
+        return self._log_survival(self._start())
 
-    def _zero_before(self, t: Tensor, value: Tensor) -> Tensor:
-        return value if self._since is None else torch.where(t < self._since_column(), 0.0, value)
-
-    def _log_survival_since(self, t: Tensor) -> Tensor:
-        """Return ``log S(t)``, given survival to ``since``: exactly 0 up to there, and never above by rounding."""
-        value = self._log_survival(self._no_earlier(t))
-        if self._since is not None:
-            value = value - self._log_survival_at_since()
-        return torch.where(t <= self._since_column(), 0.0, value.clamp(max=0.0))
+    def _log_conditional_survival(self, t: Tensor) -> Tensor:
+        """Return ``log S(t)`` given survival to ``survived_to``, ``[rows, times]``."""
+        start = self._start()
+        log_survival = self._log_survival(torch.maximum(t, start)) - self._log_survival_at_start()
+        return torch.where(t <= start, 0.0, log_survival.clamp(max=0.0))
 
     def _invert(self, log_s: Tensor) -> Tensor:
         """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``."""
-        return invert(self._log_hazard_and_slope, log_s, *self._bracket(log_s))
+        return invert(self._log_cumulative_hazard_and_slope, log_s)
 
-    def _log_hazard_and_slope(self, rows: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the log cumulative hazard of some rows ``[p]``, each at its own log time ``[p]``, and its slope."""
-        part, t, x = self._take(rows), torch.exp(x)[:, None], x[:, None]
-        survival, cdf = part._log_survival(t), part._log_cdf(t)
-        # log H = log(-log S); where S is close to 1, H = -log1p(-F) keeps the digits
-        cumulative_hazard = torch.where(cdf < -1.0, -torch.log1p(-torch.exp(cdf)), -survival)
-        slope = torch.exp(part._log_pdf(t) - survival + x) / cumulative_hazard  # d log H / d log t
-        return torch.log(cumulative_hazard)[:, 0], slope[:, 0]
+    def _log_cumulative_hazard_and_slope(
+        self, row_index: Tensor, log_t: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return ``log H`` of some rows, each at its own log time ``[p]``, and its derivative."""
+        rows, t = self._select(row_index, None), torch.exp(log_t)[:, None]
+        log_survival = rows._log_survival(t)
+        hazard = cumulative_hazard(log_survival, rows._log_cdf(t))
+        slope = torch.exp(rows._log_pdf(t) - log_survival) * t / hazard
+        return torch.log(hazard)[:, 0], slope[:, 0]
 
     def _by_time(self, t: ArrayLike, function: Callable[[Self, Tensor], Tensor]) -> FloatArray:
+        """Apply a function of rows and times ``[rows, times]``."""
         times = torch.as_tensor(check_times(t, "t"))[None]
-        return self._by_chunk(
-            lambda part: function(part, times.expand(len(part), -1)), times.shape[1]
+        return self._by_block(
+            lambda block: function(block, times.expand(len(block), -1)), times.shape[1]
         )
 
     @torch.no_grad()
-    def _by_chunk(self, function: Callable[[Self], Tensor], n_values: int) -> FloatArray:
-        """Apply a function to groups of rows, a bounded number of values at a time, and join what comes out."""
-        size = max(1, _CHUNK // max(1, n_values * self._width))
+    def _by_block(self, function: Callable[[Self], Tensor], n_values: int) -> FloatArray:
+        """Apply a function to blocks of rows that bound its memory, and join the results."""
+        size = max(1, _BLOCK // n_values)
         if len(self) <= size:
             return function(self).numpy()
-        result = np.empty((len(self), n_values))
-        for start in range(0, len(self), size):
-            rows = slice(start, start + size)
-            result[rows] = function(self._take(rows)).numpy()
-        return result
+        values = np.empty((len(self), n_values))
+        for begin in range(0, len(self), size):
+            rows = slice(begin, begin + size)
+            values[rows] = function(self[rows]).numpy()
+        return values

@@ -6,6 +6,8 @@ incidences are never rebuilt from averaged net curves.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -16,33 +18,30 @@ from torch import Tensor
 from .._types import FloatArray, IntArray
 from ..checks import Seed, Whole, check_event, check_times
 from ..errors import InputError
-from ..primitives import Mixture, Primitive
+from ..incidence import (
+    cumulative_hazard,
+    cumulative_incidences,
+    joint_survival,
+    means,
+    restricted_means,
+)
+from ..primitives import Mixture
 from ..primitives.stable import log_mean_of_survivors
-from .components import ComponentDistribution
-from .incidence import adaptive_incidence
-from .incidence_grid import incidences_at, net_survivals
-from .incidence_panel import product_of
-from .net_curves import NetCurves
-from .scales import Scales
+from .base import SurvivalDistribution
 from .single import MixtureDistribution
 
 __all__ = ["CompetingDistribution"]
 
-_CHUNK = 1 << 20  # numbers of all events, members and times in one pass
-_MORE_POINTS = 64  # than times, at which the curves are looked at
-_FAST_CHUNK = 1 << 17  # numbers that stay in the processor's cache
-_ORIGIN = -1e5  # stands for the logarithm of 0
 
-
-class CompetingDistribution(ComponentDistribution):
+class CompetingDistribution(SurvivalDistribution):
     """The distribution of the time and the type of the first of several events, for each row.
 
     Parameters
     ----------
     mixtures : Mixture
         Weights and components of every member and event type, ``[members, rows, events, k]``, in double precision.
-    since : Tensor, optional
-        The times to which the rows are known to have survived, ``[rows]``; None for everyone from the origin.
+    survived_to : Tensor, optional
+        The times to which the rows survived, ``[rows]``; None if nothing is known.
 
     Examples
     --------
@@ -57,8 +56,8 @@ class CompetingDistribution(ComponentDistribution):
     array([[0.3679]])
     """
 
-    def __init__(self, mixtures: Mixture, since: Tensor | None = None) -> None:
-        super().__init__(since)
+    def __init__(self, mixtures: Mixture, survived_to: Tensor | None = None) -> None:
+        super().__init__(survived_to)
         self._mixtures = mixtures  # [members, rows, events, k]
 
     def __len__(self) -> int:
@@ -77,7 +76,8 @@ class CompetingDistribution(ComponentDistribution):
     def net(self, event: int) -> MixtureDistribution:
         """Return the distribution of one event type by itself, as if the others did not exist (what the paper reports).
 
-        The mean of the members' net distributions, each member weighted by its probability of survival to ``since``.
+        The mean of the members' net distributions, each member weighted by its probability of survival to
+        ``survived_to``.
 
         Parameters
         ----------
@@ -90,20 +90,17 @@ class CompetingDistribution(ComponentDistribution):
             The net distribution.
         """
         event = check_event(event, self.n_events)
-        own = self._mixtures.map(lambda values: values[:, :, event - 1])  # [members, rows, k]
-        log_weights = own.log_weights
-        if self._since is not None:
-            survived = self._by_event("log_survival", self._since_column())[
-                ..., 0
-            ]  # [members, rows, events]
-            log_member = torch.log_softmax(survived.sum(-1), dim=0) - survived[..., event - 1]
-            log_weights = log_weights + log_member[..., None]
-        flat = Mixture(log_weights, own.components).map(
+        mixture = self._mixtures.map(lambda values: values[:, :, event - 1])  # [members, rows, k]
+        log_weights = mixture.log_weights
+        if self._survived_to is not None:
+            log_survival = self._by_event("log_survival", self._start())[..., 0]
+            log_share = torch.log_softmax(log_survival.sum(-1), dim=0)  # [members, rows]
+            log_weights = log_weights + (log_share - log_survival[..., event - 1])[..., None]
+        joined = Mixture(log_weights, mixture.components).map(
             lambda values: values.transpose(0, 1).flatten(1)
         )
-        return MixtureDistribution(
-            Mixture(torch.log_softmax(flat.log_weights, dim=-1), flat.components), self._since
-        )
+        log_weights = torch.log_softmax(joined.log_weights, dim=-1)
+        return MixtureDistribution(Mixture(log_weights, joined.components), self._survived_to)
 
     @torch.no_grad()
     def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
@@ -119,20 +116,14 @@ class CompetingDistribution(ComponentDistribution):
         ndarray of shape (n_events, n_rows, n_times)
             Probabilities.
         """
-        times = check_times(t, "t")
-        result = np.empty((self.n_events, len(self), len(times)))
-        size = self._rows_at_once(len(times))
-        for start in range(0, len(self), size):
-            rows = slice(start, start + size)
-            result[:, rows] = self._take(rows)._incidences(times).numpy()
-        return result
+        times = torch.as_tensor(check_times(t, "t")).expand(len(self), -1)
+        incidences = self._average(
+            lambda mixtures: cumulative_incidences(mixtures, times, self._survived_to)
+        )
+        return incidences.transpose(0, 1).contiguous().numpy()
 
-    @torch.no_grad()
     def own_incidences(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative incidence of every event type at times of its own.
-
-        Of many event types that is far less work than all of them at all of these times; the result is the same to
-        1e-6.
 
         Parameters
         ----------
@@ -155,48 +146,16 @@ class CompetingDistribution(ComponentDistribution):
                 f"t must have shape ({self.n_events}, n_times), one row for each event type; got {times.shape}. "
                 "Use cumulative_incidences for times that all event types share."
             )
-        check_times(times.ravel(), "t")
-        if self._since is not None or not (times > 0).any():
-            return np.stack(
-                [self.cumulative_incidence(own, event) for event, own in enumerate(times, 1)]
-            )
-        later = np.where(times > 0, times, times[times > 0].min())
-        result = np.empty((self.n_events, len(self), times.shape[1]))
-        members = len(self._mixtures.log_weights)
-        size = self._rows_at_once(times.shape[1])
-        for start in range(0, len(self), size):
-            part = self._take(slice(start, start + size))
-            found = (
-                incidences_at(later, part._by_member_and_row())
-                .unflatten(1, (members, len(part)))
-                .mean(1)
-            )
-            result[:, start : start + size] = found.numpy()
-        return np.where(times[:, None] > 0, result, 0.0)
+        incidences = [
+            self.cumulative_incidence(event_times, event)
+            for event, event_times in enumerate(times, 1)
+        ]
+        return np.stack(incidences)
 
-    def _rows_at_once(self, n_times: int) -> int:
-        return max(
-            1,
-            _CHUNK // ((n_times + _MORE_POINTS) * self.n_events * len(self._mixtures.log_weights)),
-        )
-
-    @torch.no_grad()
     def survival(self, t: ArrayLike) -> FloatArray:  # noqa: D102, inherited
-        if self._since is not None:
+        if self._survived_to is not None:
             return super().survival(t)
-        times = check_times(t, "t")
-        log_times = torch.log(torch.as_tensor(times)).clamp(min=_ORIGIN)
-        members, rows, events, k = self._mixtures.log_weights.shape
-        result = torch.empty(rows, len(times), dtype=torch.float64)
-        size = max(1, _FAST_CHUNK // max(1, len(times) * members * events * k))
-        space = torch.empty(min(size, rows) * events * members, k, len(times), dtype=torch.float64)
-        for start in range(0, rows, size):
-            at = slice(start, start + size)
-            own = self._mixtures.map(lambda values: values[:, at].movedim(2, 0).flatten(1, 2))  # noqa: B023
-            together = product_of(net_survivals(own, log_times, space))  # [members x rows, times]
-            torch.mean(together.view(members, -1, len(times)), dim=0, out=result[at])
-        result[:, torch.as_tensor(times == 0)] = 1.0
-        return result.numpy()
+        return joint_survival(self._mixtures, check_times(t, "t")).numpy()
 
     @torch.no_grad()
     def sample(self, n: int, random_state: int | None = None) -> tuple[FloatArray, IntArray]:
@@ -215,146 +174,65 @@ class CompetingDistribution(ComponentDistribution):
             Times, and event types.
         """
         n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
-        members = self._mixtures.log_weights.shape[0]
-        if self._since is None:
-            share = torch.full((len(self), members), 1 / members, dtype=torch.float64)
-        else:
-            survived = self._by_event("log_survival", self._since_column())[..., 0].sum(-1)
-            share = torch.softmax(survived, dim=0).T
-        drawn = torch.searchsorted(
-            share.cumsum(-1), torch.as_tensor(rng.random((len(self), n)))
-        ).clamp(max=members - 1)
+        ends = self._member_shares().cumsum(0).T.contiguous()  # [rows, members]
+        uniform = torch.as_tensor(rng.random((len(self), n)))
+        member = torch.searchsorted(ends, uniform).clamp(max=ends.shape[1] - 1)
         rows = torch.arange(len(self))[:, None]
-        chosen = self._mixtures.map(lambda values: values[drawn, rows])  # [rows, n, events, k]
-        since = None if self._since is None else self._since.repeat_interleave(n)
-        latent = [
-            MixtureDistribution(
-                chosen.map(lambda values, e=event: values[:, :, e].flatten(0, 1)), since
-            ).sample(1, int(rng.integers(2**63)))
-            for event in range(self.n_events)
-        ]
+        mixtures = self._mixtures.map(lambda values: values[member, rows].flatten(0, 1))
+        survived_to = None if self._survived_to is None else self._survived_to.repeat_interleave(n)
+        latent = []
+        for event in range(self.n_events):
+            mixture = mixtures.map(lambda values, event=event: values[:, event])
+            seed = int(rng.integers(2**63))
+            latent.append(MixtureDistribution(mixture, survived_to).sample(1, seed))
         times = np.concatenate(latent, axis=1).reshape(len(self), n, self.n_events)
         return times.min(-1), times.argmin(-1) + 1
 
-    @property
-    def _width(self) -> int:
-        return int(np.prod(self._mixtures.log_weights.shape)) // max(1, len(self))
-
-    def _take(self, rows: Any) -> Self:
-        since = None if self._since is None else self._since[rows]
-        return type(self)(self._mixtures.map(lambda values: values[:, rows]), since)
-
-    def _with_since(self, since: Tensor) -> Self:
-        return type(self)(self._mixtures, since)
+    def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
+        return type(self)(self._mixtures.map(lambda values: values[:, rows]), survived_to)
 
     def _by_event(self, name: str, t: Tensor) -> Tensor:
-        """Return a log function of every member and event type by itself, ``[members, rows, events, times]``."""
-        mixtures = self._mixtures.map(
-            lambda values: values[:, :, :, None]
-        )  # [members, rows, events, 1, k]
-        result: Tensor = getattr(mixtures, name)(t[None, :, None])
-        return result
+        """Return a log function of each member and event type, ``[members, rows, events, times]``."""
+        columns = self._mixtures.map(lambda values: values[:, :, :, None])
+        log_values: Tensor = getattr(columns, name)(t[None, :, None])
+        return log_values
 
-    def _average(self, by_member: Tensor) -> Tensor:
-        return torch.logsumexp(by_member, dim=0) - np.log(by_member.shape[0])
+    def _member_shares(self) -> Tensor:
+        """Return the weights of the members given survival to ``survived_to``, ``[members, rows]``."""
+        return torch.softmax(self._by_event("log_survival", self._start()).sum(2)[..., 0], dim=0)
+
+    def _average(self, function: Callable[[Mixture], Tensor]) -> Tensor:
+        """Return the mean over members of a function of their mixtures ``[rows, events, k]``."""
+        average = torch.zeros((), dtype=torch.float64)
+        for member, share in enumerate(self._member_shares()):
+            values = function(self._mixtures.map(lambda values, member=member: values[member]))
+            share = share.view(-1, *[1] * (values.dim() - 1))
+            average = average + torch.where(share > 0, share * values, 0.0)
+        return average
 
     def _log_survival(self, t: Tensor) -> Tensor:
-        return self._average(self._by_event("log_survival", t).sum(2))
+        log_survival = self._by_event("log_survival", t).sum(2)
+        return torch.logsumexp(log_survival, dim=0) - math.log(len(log_survival))
 
     def _log_cdf(self, t: Tensor) -> Tensor:
-        survival, cdf = self._by_event("log_survival", t), self._by_event("log_cdf", t)
-        cumulative_hazard = torch.where(cdf < -1.0, -torch.log1p(-torch.exp(cdf)), -survival).sum(2)
-        return torch.log((-torch.expm1(-cumulative_hazard)).mean(0))
+        hazard = cumulative_hazard(self._by_event("log_survival", t), self._by_event("log_cdf", t))
+        return torch.log(-torch.expm1(-hazard.sum(2)).mean(0))
 
     def _log_pdf(self, t: Tensor) -> Tensor:
-        survival, pdf = self._by_event("log_survival", t), self._by_event("log_pdf", t)
-        return self._average(survival.sum(2) + torch.logsumexp(pdf - survival, dim=2))
+        log_survival = self._by_event("log_survival", t)
+        log_hazard = torch.logsumexp(self._by_event("log_pdf", t) - log_survival, dim=2)
+        log_pdf = log_survival.sum(2) + log_hazard
+        return torch.logsumexp(log_pdf, dim=0) - math.log(len(log_pdf))
 
     def _log_hazard(self, t: Tensor) -> Tensor:
-        survival, hazard = self._by_event("log_survival", t), self._by_event("log_hazard", t)
-        return log_mean_of_survivors(survival.sum(2), torch.logsumexp(hazard, dim=2), dim=0)
+        log_survival = self._by_event("log_survival", t).sum(2)
+        log_hazard = torch.logsumexp(self._by_event("log_hazard", t), dim=2)
+        return log_mean_of_survivors(log_survival, log_hazard, dim=0)
 
-    def _bracket(self, log_s: Tensor) -> tuple[Tensor, Tensor]:
-        # One member: all events have S_j above the share below, so the minimum is later; and it is earlier than the
-        # latest component of any one event. The average of the members lies between the earliest and the latest.
-        components = self._mixtures.components.map(lambda values: values[:, :, :, None])
-        levels = log_s[None, :, None, :, None]
-        early = torch.log(components.inverse_log_survival(levels / self.n_events)).amin(
-            dim=(0, 2, 4)
-        )
-        late = torch.log(components.inverse_log_survival(levels)).amax(-1).amin(2).amax(0)
-        return early - 1e-6, late + 1e-6
+    def _rmst(self, t: Tensor) -> Tensor:
+        beyond = self._average(lambda mixtures: restricted_means(mixtures, t, self._survived_to))
+        return torch.minimum(t, self._start()) + beyond
 
-    def _by_member_and_row(self) -> Mixture:
-        """Return the mixtures ``[events, members x rows, k]``."""
-        return self._mixtures.map(lambda values: values.flatten(0, 1).transpose(0, 1).contiguous())
-
-    def _incidences(self, times: FloatArray) -> Tensor:
-        """Return ``[events, rows, times]``, given survival to ``since``."""
-        if self._since is not None:
-            return self._adaptive_incidences(torch.as_tensor(times))
-        members, n_rows, n_events, _ = self._mixtures.log_weights.shape
-        distinct, place = np.unique(times, return_inverse=True)
-        later = distinct[distinct > 0]
-        if len(later) == 0 or n_rows == 0:
-            return torch.zeros(n_events, n_rows, len(times), dtype=torch.float64)
-        found = incidences_at(later, self._by_member_and_row())
-        found = found.unflatten(1, (members, n_rows)).mean(1) if members > 1 else found
-        if len(later) < len(distinct):
-            found = torch.nn.functional.pad(found, (1, 0))  # at the origin
-        return (
-            found
-            if np.array_equal(place, np.arange(len(times)))
-            else found[..., torch.from_numpy(place)]
-        )
-
-    def _adaptive_incidences(self, times: Tensor) -> Tensor:
-        """Return ``[events, rows, times]``, given survival to ``since``, every member integrated by itself.
-
-        Relative to the probability of survival to ``since``, however small that is. The first panel ends where the
-        first component begins.
-        """
-        members, n_rows, n_events, _ = self._mixtures.log_weights.shape
-        mixtures = self._by_member_and_row()
-        scales = Scales.of(
-            mixtures.components.map(lambda values: values.transpose(0, 1).flatten(1))
-        )
-        since = torch.log(self._since_column()).clamp(min=_ORIGIN).repeat(members, 1)
-        base = self._log_survival_at_since()[:, 0].repeat(members)
-        log_t = torch.log(self._no_earlier(times[None].expand(n_rows, -1))).clamp(min=_ORIGIN)
-        ends, order = log_t.repeat(members, 1).sort(dim=1)
-        begin = torch.minimum(torch.maximum(scales.start[:, None], since), ends[:, :1])
-        edges = torch.cat([since, begin, ends], dim=1)
-        rows = torch.arange(members * n_rows).repeat_interleave(edges.shape[1] - 1)
-        lower, upper = edges[:, :-1].reshape(-1), edges[:, 1:].reshape(-1)
-        seen = scales if self._since is None else scales.without_end()
-        parts = adaptive_incidence(NetCurves(mixtures), seen, base, rows, lower, upper)
-        sums = parts.view(members * n_rows, -1, n_events).cumsum(1)[:, 1:]
-        found = torch.empty_like(sums).scatter_(1, order[..., None].expand_as(sums), sums)
-        return found.view(members, n_rows, len(times), n_events).mean(0).permute(2, 0, 1)
-
-    def _all_components(self) -> Primitive:
-        return self._mixtures.components.map(lambda values: values.transpose(0, 1).flatten(1))
-
-    def _log_survival_at(self, x: Tensor) -> Tensor:
-        mixtures = self._mixtures.map(
-            lambda values: values[:, :, :, None]
-        )  # [members, rows, events, 1, k]
-        of_components = mixtures.components.log_survival_and_slope(x[None, :, None, :, None])[0]
-        return self._average(mixtures.log_mix(of_components).sum(2))
-
-    def _cured(self) -> Tensor:
-        return (
-            self._mixtures.expect(self._mixtures.components.cure_fraction())
-            .prod(2)
-            .mean(0)[:, None]
-        )
-
-    def _by_member_and_event(self) -> tuple[Mixture, int]:
-        joined = self._mixtures.map(lambda values: values.transpose(1, 2).flatten(0, 1))
-        return joined, len(self._mixtures.log_weights)
-
-    def _tail_index(self) -> Tensor:
-        return (
-            self._mixtures.components.tail_index().amin(-1).sum(-1).amin(0)[:, None]
-        )  # of the slowest member
+    def _mean(self) -> Tensor:
+        beyond = self._average(lambda mixtures: means(mixtures, self._survived_to))
+        return self._start() + beyond[:, None]

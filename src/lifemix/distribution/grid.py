@@ -1,13 +1,15 @@
-"""Distributions known at some times only: the curves of Cox regression, forests and boosted trees."""
+"""Distributions given by curves at fixed times, such as those of Cox regression and random forests."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
+from torch.nn.functional import pad
 
 from .._types import FloatArray
 from ..checks import Seed, Whole, check_event, check_times
@@ -20,7 +22,7 @@ __all__ = ["GridDistribution"]
 
 
 class GridDistribution(SurvivalDistribution):
-    """Cumulative incidences at some times, linear in between; beyond the last time the tail of another distribution.
+    """Cumulative incidences at fixed times, linear in between; beyond the last time the tail of another distribution.
 
     ``F_m(t) = F_m(T) + S(T) P(the tail has event m in (T, t] | it survives T)`` beyond the last time T, so that
     incidences and survival add up to 1 at all times.
@@ -35,8 +37,8 @@ class GridDistribution(SurvivalDistribution):
         Net survival at the times, 1 at first, ``[rows, events, times]``.
     tail : SurvivalDistribution
         Of the same rows and event types.
-    since : Tensor, optional
-        The times to which the rows are known to have survived, ``[rows]``; None for everyone from the origin.
+    survived_to : Tensor, optional
+        The times to which the rows survived, ``[rows]``; None if nothing is known.
 
     Examples
     --------
@@ -55,16 +57,16 @@ class GridDistribution(SurvivalDistribution):
         incidences: Tensor,
         nets: Tensor,
         tail: SurvivalDistribution,
-        since: Tensor | None = None,
+        survived_to: Tensor | None = None,
     ) -> None:
-        super().__init__(since)
+        super().__init__(survived_to)
         self._times = times
         self._incidences = incidences
         self._nets = nets
         self._tail = tail
-        self._curve = (1.0 - incidences.sum(1)).clamp(min=0.0)  # [rows, times]
-        areas = (self._curve[:, 1:] + self._curve[:, :-1]) / 2 * torch.diff(times)
-        self._areas = torch.cat([torch.zeros_like(self._curve[:, :1]), areas.cumsum(1)], dim=1)
+        self._survival = (1.0 - incidences.sum(1)).clamp(min=0.0)  # [rows, times]
+        areas = (self._survival[:, 1:] + self._survival[:, :-1]) / 2 * torch.diff(times)
+        self._areas = pad(areas.cumsum(1), (1, 0))
 
     @classmethod
     def of(
@@ -92,25 +94,22 @@ class GridDistribution(SurvivalDistribution):
         GridDistribution
             One per row.
         """
-        known = torch.as_tensor(
-            np.ascontiguousarray(np.moveaxis(incidences, 0, 1)), dtype=torch.float64
-        )
-        known = torch.cat([torch.zeros_like(known[..., :1]), known], dim=-1).cummax(-1).values
+
+        def by_row(curves: FloatArray) -> Tensor:
+            """Return ``[rows, events, times]``."""
+            return torch.as_tensor(np.moveaxis(curves, 0, 1).copy(), dtype=torch.float64)
+
+        rising = pad(by_row(incidences), (1, 0)).cummax(-1).values
         if nets is None:
-            left = (1.0 - known.sum(1, keepdim=True)).clamp(min=0.0)[..., :-1]
-            hazards = (torch.diff(known) / left).nan_to_num(0.0).clamp(max=1.0)
-            net = torch.cat([torch.ones_like(known[..., :1]), (1.0 - hazards).cumprod(-1)], dim=-1)
+            survival = (1.0 - rising.sum(1, keepdim=True)).clamp(min=0.0)[..., :-1]
+            hazards = (torch.diff(rising) / survival).nan_to_num(0.0).clamp(max=1.0)
+            net = pad((1.0 - hazards).cumprod(-1), (1, 0), value=1.0)
         else:
-            net = torch.as_tensor(
-                np.ascontiguousarray(np.moveaxis(nets, 0, 1)), dtype=torch.float64
-            )
-            net = torch.cat([torch.ones_like(net[..., :1]), net], dim=-1).cummin(-1).values
-        grid = torch.cat(
-            [torch.zeros(1, dtype=torch.float64), torch.as_tensor(times, dtype=torch.float64)]
-        )
-        return cls(
-            grid, known, net, _constant_hazards(grid[-1], net[..., -1]) if tail is None else tail
-        )
+            net = pad(by_row(nets), (1, 0), value=1.0).cummin(-1).values
+        grid = pad(torch.as_tensor(times, dtype=torch.float64), (1, 0))
+        if tail is None:
+            tail = _constant_hazards(grid[-1], net[..., -1])
+        return cls(grid, rising, net, tail)
 
     def __len__(self) -> int:
         return self._incidences.shape[0]
@@ -139,8 +138,9 @@ class GridDistribution(SurvivalDistribution):
         event = check_event(event, self.n_events)
         if self.n_events == 1:
             return self
-        own = self._nets[:, event - 1 : event]
-        return GridDistribution(self._times, 1.0 - own, own, self._tail.net(event), self._since)
+        net = self._nets[:, event - 1 : event]
+        tail = self._tail.net(event)
+        return GridDistribution(self._times, 1.0 - net, net, tail, self._survived_to)
 
     @torch.no_grad()
     def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
@@ -156,27 +156,19 @@ class GridDistribution(SurvivalDistribution):
         ndarray of shape (n_events, n_rows, n_times)
             Probabilities.
         """
-        times = check_times(t, "t")
-        last = float(self._times[-1])
-        inside = np.minimum(times, last)
-        since = self._since_column()
-        at = torch.maximum(
-            torch.as_tensor(inside)[None].expand(len(self), -1), since.clamp(max=last)
-        )
-        known = self._at(self._incidences, at[:, None]) - self._at(
-            self._incidences, since.clamp(max=last)[:, None]
-        )
-        left = torch.exp(self._log_survival_at_since())[:, None]
-        found = known / left
-        late = times > last
-        if late.any():
-            begin = since.clamp(min=last)
-            tail = self._tail.given(begin[:, 0].numpy())
-            beyond = torch.as_tensor(np.moveaxis(tail.cumulative_incidences(times[late]), 0, 1))
-            found[..., torch.as_tensor(late)] += (
-                beyond * torch.exp(self._log_survival(begin))[:, None] / left
-            )
-        return np.moveaxis(found.numpy(), 1, 0)
+        times = torch.as_tensor(check_times(t, "t"))
+        last, start = self._times[-1], self._start()
+        inside = torch.maximum(times, start).clamp(max=last)
+        before = self._interpolate(self._incidences, start.clamp(max=last))
+        incidences = self._interpolate(self._incidences, inside) - before  # [rows, events, times]
+        is_late = times > last
+        if is_late.any():
+            begin = start.clamp(min=last)
+            tail = self._tail.given(begin[:, 0].numpy()).cumulative_incidences(times[is_late])
+            survival = torch.exp(self._log_survival(begin))[..., None]
+            incidences[..., is_late] += survival * torch.as_tensor(tail).transpose(0, 1)
+        incidences /= torch.exp(self._log_survival_at_start())[..., None]
+        return incidences.transpose(0, 1).contiguous().numpy()
 
     @torch.no_grad()
     def sample(self, n: int, random_state: int | None = None) -> Any:
@@ -195,136 +187,108 @@ class GridDistribution(SurvivalDistribution):
             Times, and event types.
         """
         n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
-        log_s = (
-            -torch.as_tensor(rng.standard_exponential((len(self), n)))
-            + self._log_survival_at_since()
-        )
-        times = self._no_earlier(self._invert(log_s))
+        log_s = -torch.as_tensor(rng.standard_exponential((len(self), n)))
+        times = self._invert(log_s + self._log_survival_at_start())
+        times = torch.maximum(times, self._start())
         if self.n_events == 1:
             return times.numpy()
-        inside = torch.searchsorted(self._times, times.contiguous(), side="left").clamp(
-            1, len(self._times) - 1
-        )
-        mass = torch.diff(self._incidences, dim=-1)  # [rows, events, panels]
-        share = mass.gather(2, (inside - 1)[:, None].expand(-1, self.n_events, -1)).cumsum(1)
+        panel = self._panel(times, side="left")
+        mass = torch.diff(self._incidences)  # [rows, events, panels]
+        share = mass.gather(2, panel[:, None].expand(-1, self.n_events, -1)).cumsum(1)
         drawn = torch.as_tensor(rng.random((len(self), 1, n))) * share[:, -1:]
         events = (drawn > share).sum(1).clamp(max=self.n_events - 1).numpy() + 1
-        beyond = times > self._times[-1]
-        if bool(beyond.any()):
-            begin = self._since_column().clamp(min=float(self._times[-1]))[:, 0].numpy()
+        is_late = times > self._times[-1]
+        if is_late.any():
+            begin = self._start().clamp(min=self._times[-1])[:, 0].numpy()
             late_times, late_events = self._tail.given(begin).sample(n, int(rng.integers(2**63)))
-            times = torch.where(beyond, torch.as_tensor(late_times), times)
-            events = np.where(beyond.numpy(), late_events, events)
+            times = torch.where(is_late, torch.as_tensor(late_times), times)
+            events = np.where(is_late, late_events, events)
         return times.numpy(), events
 
-    @property
-    def _width(self) -> int:
-        return 4 + self._tail._width
+    def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
+        incidences, nets = self._incidences[rows], self._nets[rows]
+        tail = self._tail._select(rows, None)
+        return type(self)(self._times, incidences, nets, tail, survived_to)
 
-    def _take(self, rows: Any) -> Self:
-        since = None if self._since is None else self._since[rows]
-        return type(self)(
-            self._times, self._incidences[rows], self._nets[rows], self._tail._take(rows), since
+    def _panel(self, t: Tensor, side: str = "right") -> Tensor:
+        """Return the index of the grid time at which each time's panel begins."""
+        return (
+            torch.searchsorted(self._times, t.contiguous(), side=side).clamp(
+                1, len(self._times) - 1
+            )
+            - 1
         )
 
-    def _with_since(self, since: Tensor) -> Self:
-        return type(self)(self._times, self._incidences, self._nets, self._tail, since)
+    def _interpolate(self, curves: Tensor, t: Tensor) -> Tensor:
+        """Return curves ``[rows, ..., grid]`` at times ``[rows, times]`` up to the last one."""
+        panel = self._panel(t)
+        share = (t - self._times[panel]) / (self._times[panel + 1] - self._times[panel])
+        if curves.dim() == 3:
+            panel = panel[:, None].expand(-1, curves.shape[1], -1)
+            share = share[:, None]
+        before, after = curves.gather(-1, panel), curves.gather(-1, panel + 1)
+        return torch.lerp(before, after, share.clamp(0.0, 1.0))
 
-    def _at(self, values: Tensor, t: Tensor) -> Tensor:
-        """Interpolate ``values``, ``[..., grid]``, at times up to the last one, ``[..., times]``."""
-        right = torch.searchsorted(self._times, t.contiguous(), side="right").clamp(
-            1, len(self._times) - 1
-        )
-        right = right.expand(*values.shape[:-1], right.shape[-1])
-        share = (
-            (t - self._times[right - 1]) / (self._times[right] - self._times[right - 1])
-        ).clamp(0.0, 1.0)
-        return torch.lerp(values.gather(-1, right - 1), values.gather(-1, right), share)
-
-    def _beyond(self, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return which times lie beyond the last one, those times (others are the last one), and log S there."""
+    def _beyond(self, log_tail: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
+        """Return a log function of the tail behind the last time, among all from the origin on."""
         last = self._times[-1]
-        late = t > last
-        end = torch.log(self._curve[:, -1:]) - self._tail._log_survival(last.expand(len(self), 1))
-        return late, torch.where(late, t, last), end
+        at_last = self._tail._log_survival(last.expand(len(self), 1))
+        return torch.log(self._survival[:, -1:]) + log_tail(t.clamp(min=last)) - at_last
 
     def _log_survival(self, t: Tensor) -> Tensor:
-        late, at, end = self._beyond(t)
-        inside = torch.log(self._at(self._curve, t))
-        return (
-            torch.where(late, end + self._tail._log_survival(at), inside)
-            if bool(late.any())
-            else inside
-        )
+        inside = torch.log(self._interpolate(self._survival, t))
+        beyond = self._beyond(self._tail._log_survival, t)
+        return torch.where(t > self._times[-1], beyond, inside)
 
     def _log_cdf(self, t: Tensor) -> Tensor:
-        late = t > self._times[-1]
-        inside = torch.log(self._at(1.0 - self._curve, t))
-        return torch.where(late, torch.log(-torch.expm1(self._log_survival(t))), inside)
+        inside = torch.log(self._interpolate(1.0 - self._survival, t))
+        beyond = torch.log(-torch.expm1(self._beyond(self._tail._log_survival, t)))
+        return torch.where(t > self._times[-1], beyond, inside)
 
     def _log_pdf(self, t: Tensor) -> Tensor:
-        late, at, end = self._beyond(t)
-        right = torch.searchsorted(self._times, t.contiguous(), side="right").clamp(
-            1, len(self._times) - 1
-        )
-        slope = -torch.diff(self._curve, dim=1) / torch.diff(self._times)
-        inside = torch.log(slope.gather(1, right - 1))
-        return torch.where(late, end + self._tail._log_pdf(at), inside)
-
-    def _log_hazard(self, t: Tensor) -> Tensor:
-        return self._log_pdf(t) - self._log_survival(t)
+        slope = -torch.diff(self._survival) / torch.diff(self._times)
+        inside = torch.log(slope.gather(1, self._panel(t)))
+        return torch.where(t > self._times[-1], self._beyond(self._tail._log_pdf, t), inside)
 
     def _invert(self, log_s: Tensor) -> Tensor:
         level = torch.exp(log_s)
-        falling = self._curve.flip(1).contiguous()  # ascending
-        place = (
-            falling.shape[1] - torch.searchsorted(falling, level.contiguous(), side="right")
-        ).clamp(1, falling.shape[1] - 1)
-        before, after = self._curve.gather(1, place - 1), self._curve.gather(1, place)
+        rising = self._survival.flip(1).contiguous()
+        panel = rising.shape[1] - torch.searchsorted(rising, level.contiguous(), side="right")
+        panel = panel.clamp(1, rising.shape[1] - 1) - 1
+        before, after = self._survival.gather(1, panel), self._survival.gather(1, panel + 1)
         share = ((before - level) / (before - after)).nan_to_num(1.0).clamp(0.0, 1.0)
-        inside = torch.lerp(self._times[place - 1], self._times[place], share)
-        late = level < self._curve[:, -1:]
-        if not bool(late.any()):
+        inside = torch.lerp(self._times[panel], self._times[panel + 1], share)
+        is_late = level < self._survival[:, -1:]
+        if not is_late.any():
             return inside
-        last = self._times[-1].expand(len(self), 1)
-        moved = log_s - torch.log(self._curve[:, -1:]) + self._tail._log_survival(last)
-        beyond = torch.maximum(self._tail._invert(torch.where(late, moved, -1.0)), last)
-        return torch.where(late, beyond, inside)
-
-    def _bracket(self, log_s: Tensor) -> tuple[Tensor, Tensor]:
-        at = torch.log(self._invert(log_s))
-        return at - 1e-6, at + 1e-6
+        last = self._times[-1]
+        log_tail = log_s - torch.log(self._survival[:, -1:])
+        log_tail = log_tail + self._tail._log_survival(last.expand(len(self), 1))
+        beyond = self._tail._invert(torch.where(is_late, log_tail, -1.0)).clamp(min=last)
+        return torch.where(is_late, beyond, inside)
 
     def _area(self, t: Tensor) -> Tensor:
         """Return the integral of S from 0 to t, ``[rows, times]``."""
         last = self._times[-1]
-        early = t.clamp(max=float(last))
-        right = torch.searchsorted(self._times, early.contiguous(), side="right").clamp(
-            1, len(self._times) - 1
-        )
-        begin = self._times[right - 1]
-        mean_height = (self._curve.gather(1, right - 1) + self._at(self._curve, early)) / 2
-        inside = self._areas.gather(1, right - 1) + (early - begin) * mean_height
-        if not bool((t > last).any()):
-            return inside
-        tail = self._tail._with_since(last.expand(len(self)))
-        return inside + self._curve[:, -1:] * (tail._rmst(t.clamp(min=float(last))) - last)
+        inside = t.clamp(max=last)
+        panel = self._panel(inside)
+        height = (self._survival.gather(1, panel) + self._interpolate(self._survival, inside)) / 2
+        area = self._areas.gather(1, panel) + (inside - self._times[panel]) * height
+        if not (t > last).any():
+            return area
+        tail = self._tail._select(slice(None), last.expand(len(self)))
+        return area + self._survival[:, -1:] * (tail._rmst(t.clamp(min=last)) - last)
 
     def _rmst(self, t: Tensor) -> Tensor:
-        if self._since is None:
-            return self._area(t)
-        since = self._since_column()
-        gained = (self._area(torch.maximum(t, since)) - self._area(since)) / torch.exp(
-            self._log_survival(since)
-        )
-        return torch.minimum(t, since) + gained
+        start = self._start()
+        area = self._area(torch.maximum(t, start)) - self._area(start)
+        return torch.minimum(t, start) + area / torch.exp(self._log_survival_at_start())
 
     def _mean(self) -> Tensor:
-        last = self._times[-1].expand(len(self), 1)
-        begin = torch.maximum(last, self._since_column())
-        rest = self._tail._with_since(begin[:, 0])._mean() - begin
-        gone = torch.exp(self._log_survival(begin) - self._log_survival_at_since())
-        return self._rmst(begin) + torch.where(gone > 0, gone * rest, 0.0)
+        begin = self._start().clamp(min=self._times[-1])
+        beyond = self._tail._select(slice(None), begin[:, 0])._mean() - begin
+        survival = torch.exp(self._log_survival(begin) - self._log_survival_at_start())
+        return self._rmst(begin) + torch.where(survival > 0, survival * beyond, 0.0)
 
 
 def _constant_hazards(last: Tensor, net: Tensor) -> SurvivalDistribution:

@@ -1,9 +1,9 @@
-"""Solve ``log S(t) = value`` for log time: Newton's method on the log cumulative hazard, held by a bracket.
+"""Solve ``log S(t) = value`` for t by Newton's method within a bracket.
 
-For a Weibull the log cumulative hazard is a straight line in log time, and for mixtures it is close to one, so a few
-steps are enough. A step that leaves the bracket, or is not half of the one before, is replaced by bisection. A root
-counts as found when the curve has been seen on both sides of it, closer together than the tolerance: where S is flat or
-steep a short step alone proves nothing.
+The log cumulative hazard of a Weibull distribution is linear in log time, and that of a mixture is
+nearly so: Newton's method on it needs few steps. A step that leaves the bracket, or is more than
+half as long as the one before, is replaced by bisection. The search ends when the bracket has closed
+from both sides, because a short step proves nothing where S is flat.
 """
 
 from __future__ import annotations
@@ -16,85 +16,60 @@ from torch import Tensor
 __all__ = ["invert"]
 
 _TOLERANCE = 1e-13
-_NEWTON_STEPS = 60  # after so many steps only bisection
-_MAX_STEPS = _NEWTON_STEPS + 60  # which needs no more than these
-_FIRST, _LAST = -744.0, 709.7  # log times that are numbers
-
-Curve = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+_NEWTON_STEPS, _MAX_STEPS = 60, 120  # the later ones are bisections
+_FIRST, _LAST = -744.0, 709.7  # log times whose exponentials are numbers
 
 
-def invert(curve: Curve, log_s: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Return the times at which ``log S`` equals ``log_s``, ``[rows, values]``.
+def invert(curve: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]], log_s: Tensor) -> Tensor:
+    """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``; infinite if it never falls so far.
 
-    curve(rows, x): the log cumulative hazard of some rows ``[p]``, each at its own log time ``[p]``, and its slope.
-    low, high: log times around the roots. Where the curve does not pass the value between them, it is searched
-    everywhere; the time is infinite where S never falls so far.
+    Parameters
+    ----------
+    curve : callable
+        From row indices ``[p]`` and a log time for each of them: the log cumulative hazard and its derivative.
+    log_s : Tensor
+        Log survival probabilities, ``[rows, values]``.
     """
-    inside = (log_s < 0) & (log_s > -torch.inf)
-    rows = inside.nonzero()[:, 0]
-    goal = torch.log(-log_s[inside])
-    search = _Search(
-        curve, rows, goal, low[inside].clamp(_FIRST, _LAST), high[inside].clamp(_FIRST, _LAST)
-    )
-    search.run()
-    x = search.x
-    lost = (~(search.low_seen & search.high_seen)).nonzero()[:, 0]
-    if len(lost):
-        x[lost] = _anywhere(curve, rows[lost], goal[lost])
     t = torch.where(log_s < 0, torch.inf, torch.zeros_like(log_s))
-    t[inside] = torch.exp(x)
+    inside = (log_s < 0) & (log_s > -torch.inf)
+    row_index, goal = inside.nonzero()[:, 0], torch.log(-log_s[inside])
+    low, high = torch.full_like(goal, _FIRST), torch.full_like(goal, _LAST)
+    log_t = torch.where(
+        curve(row_index, low)[0] < goal, torch.full_like(goal, torch.inf), -torch.inf
+    )
+    reached = ((log_t > 0) & (curve(row_index, high)[0] >= goal)).nonzero()[:, 0]
+    log_t[reached] = _search(curve, row_index[reached], goal[reached], low[reached], high[reached])
+    t[inside] = torch.exp(log_t)
     return t
 
 
-def _anywhere(curve: Curve, rows: Tensor, goal: Tensor) -> Tensor:
-    """Return the log times at which the curve is at its goal; infinite where no log time is early or late enough."""
-    first, last = torch.full_like(goal, _FIRST), torch.full_like(goal, _LAST)
-    x = torch.where(curve(rows, first)[0] >= goal, -torch.inf, torch.full_like(goal, torch.inf))
-    at = ((x > 0) & (curve(rows, last)[0] >= goal)).nonzero()[:, 0]
-    search = _Search(curve, rows[at], goal[at], first[at], last[at])
-    search.run()
-    x[at] = search.x
-    return x
-
-
-class _Search:
-    """Brackets that close around their roots, all ``[p]``; those that are closed are left alone."""
-
-    def __init__(self, curve: Curve, rows: Tensor, goal: Tensor, low: Tensor, high: Tensor) -> None:
-        self.curve, self.rows, self.goal = curve, rows, goal
-        self.low, self.high = low.clone(), high.clone()
-        self.low_seen, self.high_seen = (torch.zeros_like(rows, dtype=torch.bool) for _ in range(2))
-        self.x = (low + high) / 2
-        self.previous = (high - low) / 2  # the last step, which the next one has to halve
-
-    def run(self) -> None:
-        """Close all brackets."""
-        at = torch.arange(len(self.rows))
-        for step in range(_MAX_STEPS):
-            if len(at) == 0:
-                break
-            at = at[~self._step(at, newton=step < _NEWTON_STEPS)]
-
-    def _step(self, at: Tensor, newton: bool) -> Tensor:
-        """Look at one more point of each bracket in ``at``; return which of them are closed."""
-        x = self.x[at]
-        value, slope = self.curve(self.rows[at], x)
-        gap = value - self.goal[at]
-        self.low_seen[at] |= gap <= 0
-        self.high_seen[at] |= gap >= 0
-        low, high = torch.where(gap < 0, x, self.low[at]), torch.where(gap < 0, self.high[at], x)
+def _search(
+    curve: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+    row_index: Tensor,
+    goal: Tensor,
+    low: Tensor,
+    high: Tensor,
+) -> Tensor:
+    """Return the log times at which each curve equals its goal, all ``[p]``."""
+    roots, open_index = torch.zeros_like(goal), torch.arange(len(goal))
+    x, last_step = torch.zeros_like(goal), high - low
+    for iteration in range(_MAX_STEPS):
+        if len(open_index) == 0:
+            break
+        value, slope = curve(row_index[open_index], x)
+        gap = value - goal[open_index]
+        low, high = torch.where(gap < 0, x, low), torch.where(gap < 0, high, x)
         tolerance = _TOLERANCE * (1 + x.abs())
         step = -gap / slope
-        closed = (high - low <= tolerance) | (gap == 0)
-        # A little beyond where Newton's step leads, so that the bracket closes from the other side, too
-        ahead = x + step + torch.sign(step) * tolerance / 2
-        good = (
-            (ahead > low) & (ahead < high) & ((ahead - x).abs() <= self.previous[at] / 2)
-        )  # false for NaN, too
-        good &= torch.tensor(newton)
-        following = torch.where(good, ahead, (low + high) / 2)
-        at_end = torch.where(torch.isfinite(step), x + step, x).clamp(low, high)
-        self.previous[at] = torch.where(good, (ahead - x).abs(), (high - low) / 2)
-        self.low[at], self.high[at] = low, high
-        self.x[at] = torch.where(closed, at_end, following)
-        return closed
+        root = torch.where(step.isfinite(), x + step, x).clamp(low, high)
+        roots[open_index] = root
+        step = step + torch.sign(step) * tolerance / 2  # beyond the root: closes the bracket
+        is_usable = (x + step > low) & (x + step < high) & (step.abs() <= last_step / 2)  # not NaN
+        is_usable &= iteration < _NEWTON_STEPS
+        last_step = torch.where(is_usable, step.abs(), (high - low) / 2)
+        x = torch.where(is_usable, x + step, (low + high) / 2)
+        is_open = (high - low > tolerance) & (gap != 0)
+        open_index, x, low, high, last_step = (
+            values[is_open] for values in (open_index, x, low, high, last_step)
+        )
+    return roots

@@ -11,23 +11,22 @@ from torch import Tensor
 
 from .._types import FloatArray
 from ..checks import Seed, Whole, check_event, check_times
+from ..incidence import joint_survival, means, restricted_means
 from ..primitives import Mixture, Primitive
-from .components import ComponentDistribution
+from .base import SurvivalDistribution
 
 __all__ = ["MixtureDistribution"]
 
-_FAST_CHUNK = 1 << 17  # numbers that stay in the processor's cache
 
-
-class MixtureDistribution(ComponentDistribution):
+class MixtureDistribution(SurvivalDistribution):
     """``S(t) = sum_k w_k S_k(t)`` for each row; the members of an ensemble are components side by side.
 
     Parameters
     ----------
     mixture : Mixture
         Weights and components, ``[rows, k]``, in double precision.
-    since : Tensor, optional
-        The times to which the rows are known to have survived, ``[rows]``; None for everyone from the origin.
+    survived_to : Tensor, optional
+        The times to which the rows survived, ``[rows]``; None if nothing is known.
 
     Examples
     --------
@@ -42,8 +41,8 @@ class MixtureDistribution(ComponentDistribution):
     array([4.])
     """
 
-    def __init__(self, mixture: Mixture, since: Tensor | None = None) -> None:
-        super().__init__(since)
+    def __init__(self, mixture: Mixture, survived_to: Tensor | None = None) -> None:
+        super().__init__(survived_to)
         self._mixture = mixture  # [rows, k]
 
     def __len__(self) -> int:
@@ -51,7 +50,8 @@ class MixtureDistribution(ComponentDistribution):
 
     def __repr__(self) -> str:
         primitive = type(self._mixture.components).__name__
-        return f"<{len(self)} mixtures of {self._width} {primitive} components>"
+        n_rows, k = self._mixture.log_weights.shape
+        return f"<{n_rows} mixtures of {k} {primitive} components>"
 
     @property
     def n_events(self) -> int:
@@ -61,10 +61,10 @@ class MixtureDistribution(ComponentDistribution):
     @property
     def weights(self) -> FloatArray:
         """The weights of the components, ``(n_rows, k)``; after ``given(s)``, among those who survived to s."""
-        if self._since is None:
+        if self._survived_to is None:
             return self._mixture.log_weights.exp().numpy()
-        at_since = self._mixture.components.log_survival(self._since_column())
-        return self._mixture.given(at_since).log_weights.exp().numpy()
+        log_survival = self._mixture.components.log_survival(self._start())
+        return self._mixture.given(log_survival).log_weights.exp().numpy()
 
     @property
     def components(self) -> Primitive:
@@ -102,12 +102,10 @@ class MixtureDistribution(ComponentDistribution):
         ndarray of shape (n_rows, n_times)
             Probabilities.
         """
-        self.net(event)
-
-        def incidence(part: Self, times: Tensor) -> Tensor:
-            return -torch.expm1(part._log_survival_since(times))
-
-        return self._by_time(t, incidence)
+        check_event(event, 1)
+        return self._by_time(
+            t, lambda block, times: -torch.expm1(block._log_conditional_survival(times))
+        )
 
     def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative incidence of every event type, which is one.
@@ -143,97 +141,49 @@ class MixtureDistribution(ComponentDistribution):
         n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
         weights = torch.as_tensor(self.weights)
         uniform = torch.as_tensor(rng.random((len(self), n)))
-        k = torch.searchsorted(weights.cumsum(-1), uniform).clamp(max=self._width - 1)
+        component = torch.searchsorted(weights.cumsum(-1), uniform).clamp(max=weights.shape[1] - 1)
         drawn = self._mixture.components.map(
-            lambda p: torch.broadcast_to(p, weights.shape).gather(1, k)
+            lambda values: torch.broadcast_to(values, weights.shape).gather(1, component)
         )
         log_s = -torch.as_tensor(rng.standard_exponential((len(self), n)))
-        if self._since is not None:
-            log_s = log_s + drawn.log_survival(self._since_column())
-        return self._no_earlier(drawn.inverse_log_survival(log_s)).numpy()
+        if self._survived_to is not None:
+            log_s = log_s + drawn.log_survival(self._start())
+        return torch.maximum(drawn.inverse_log_survival(log_s), self._start()).numpy()
 
-    @property
-    def _width(self) -> int:
-        return self._mixture.log_weights.shape[-1]
+    def survival(self, t: ArrayLike) -> FloatArray:  # noqa: D102, inherited
+        if self._survived_to is not None:
+            return super().survival(t)
+        return joint_survival(self._as_joint(), check_times(t, "t")).numpy()
 
-    def _take(self, rows: Any) -> Self:
-        since = None if self._since is None else self._since[rows]
-        return type(self)(self._mixture.map(lambda values: values[rows]), since)
+    def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
+        return type(self)(self._mixture.map(lambda values: values[rows]), survived_to)
 
-    def _with_since(self, since: Tensor) -> Self:
-        return type(self)(self._mixture, since)
-
-    def _over_times(self) -> Mixture:
+    def _columns(self) -> Mixture:
         return self._mixture.map(lambda values: values[:, None])  # [rows, 1, k]
 
+    def _as_joint(self) -> Mixture:
+        return self._mixture.map(lambda values: values[None, :, None])  # [1, rows, 1, k]
+
     def _log_survival(self, t: Tensor) -> Tensor:
-        return self._over_times().log_survival(t)
+        return self._columns().log_survival(t)
 
     def _log_cdf(self, t: Tensor) -> Tensor:
-        return self._over_times().log_cdf(t)
+        return self._columns().log_cdf(t)
 
     def _log_pdf(self, t: Tensor) -> Tensor:
-        return self._over_times().log_pdf(t)
+        return self._columns().log_pdf(t)
 
     def _log_hazard(self, t: Tensor) -> Tensor:
-        return self._over_times().log_hazard(t)
-
-    def _log_survival_at(self, x: Tensor) -> Tensor:
-        mixture = self._over_times()
-        return mixture.log_mix(mixture.components.log_survival_and_slope(x[..., None])[0])
-
-    @torch.no_grad()
-    def survival(self, t: ArrayLike) -> FloatArray:  # noqa: D102, inherited
-        if self._since is not None:
-            return super().survival(t)
-        times = check_times(t, "t")
-        result = np.empty((len(self), len(times)))
-        with np.errstate(divide="ignore"):
-            self._mix(torch.as_tensor(np.log(times)), torch.as_tensor(result))
-        result[:, times == 0] = 1.0
-        return result
-
-    def _mix(self, log_times: Tensor, result: Tensor) -> None:
-        """Write the curves into the result, a few rows at a time, so that what lies between stays in the cache."""
-        weights = self._mixture.log_weights.exp()[:, None]
-        components = self._mixture.components.map(
-            lambda parameter: parameter[..., None]
-        )  # [rows, k, 1]
-        size = max(1, _FAST_CHUNK // max(1, len(log_times) * self._width))
-        space = torch.empty(min(size, len(self)), self._width, len(log_times), dtype=torch.float64)
-        for start in range(0, len(self), size):
-            rows = slice(start, start + size)
-            own = result[rows]
-            here = components
-            if size < len(self):
-                here = components.map(lambda parameter: parameter[rows])  # noqa: B023
-            curves = here.survival_curve(log_times, space[: len(own)])
-            torch.bmm(weights[rows], curves, out=own[:, None])
-            own.clamp_(max=1.0)
-
-    def _bracket(self, log_s: Tensor) -> tuple[Tensor, Tensor]:
-        log_t = torch.log(self._over_times().components.inverse_log_survival(log_s[..., None]))
-        return log_t.amin(-1) - 1e-6, log_t.amax(-1) + 1e-6
-
-    def _all_components(self) -> Primitive:
-        return self._mixture.components
-
-    def _by_member_and_event(self) -> tuple[Mixture, int]:
-        return self._mixture.map(lambda values: values[None]), 1
+        return self._columns().log_hazard(t)
 
     def _rmst(self, t: Tensor) -> Tensor:
-        if self._since is not None:
-            return super()._rmst(t)
-        mixture = self._over_times()
-        return mixture.expect(mixture.components.rmst(t[..., None]))
-
-    def _cured(self) -> Tensor:
-        return self._mixture.expect(self._mixture.components.cure_fraction())[:, None]
-
-    def _tail_index(self) -> Tensor:
-        return self._mixture.components.tail_index().amin(-1, keepdim=True)
+        mixture = self._columns()
+        if self._survived_to is None:
+            return mixture.expect(mixture.components.rmst(t[..., None]))
+        start = self._start()
+        return torch.minimum(t, start) + restricted_means(mixture, t, self._survived_to)
 
     def _mean(self) -> Tensor:
-        if self._since is not None:
-            return super()._mean()
-        return self._mixture.expect(self._mixture.components.mean())[:, None]
+        if self._survived_to is None:
+            return self._mixture.expect(self._mixture.components.mean())[:, None]
+        return self._start() + means(self._columns(), self._survived_to)[:, None]

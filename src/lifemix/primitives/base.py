@@ -307,14 +307,14 @@ class Primitive(ABC):
         Returns
         -------
         Tensor
-            The precision of a log-location-scale family; by default 1.5 over the standard deviation of log time, from
+            The precision of a log-location-scale family; by default 2.5 over the standard deviation of log time, from
             two quantiles.
         """
         early, late = (
             torch.log(self.inverse_log_survival(torch.full_like(self.parameters[0], level)))
             for level in _ONE_DEVIATION
         )
-        return torch.where(torch.isfinite(late) & (late > early), 3 / (late - early), 1.0)
+        return torch.where(torch.isfinite(late) & (late > early), 5 / (late - early), 1.0)
 
     def cure_fraction(self) -> Tensor:
         """Return the share that never has the event: S at infinity.

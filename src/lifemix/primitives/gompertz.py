@@ -93,8 +93,8 @@ class Gompertz(CumulativeHazard, name="gompertz", label="Gompertz"):
         return torch.where(self.aging < 0, torch.zeros_like(self.aging), torch.inf)
 
     def steepness(self) -> Tensor:
-        # the slope of log H is about 1 + aging * t; at H = 1 aging * t is log(1 + aging / rate)
-        return 1 + torch.log1p(self.aging.clamp(min=0.0) * torch.exp(-self.log_rate))
+        # the slope of log H is about 1 + aging * t; at H = 5 aging * t is log(1 + 5 aging / rate)
+        return 1 + torch.log1p(5 * self.aging.clamp(min=0.0) * torch.exp(-self.log_rate))
 
     @classmethod
     def javascript(cls) -> str:
