@@ -248,7 +248,7 @@ def test_huge_covariates_do_not_overflow():
         ),
         (
             {"preprocessor": 3},
-            "preprocessor must be 'auto', None or have fit and transform; got int",
+            "preprocessor must be 'auto', None or a scikit-learn transformer; got 3",
         ),
     ],
 )

@@ -645,8 +645,8 @@ def learn_preprocessor(
         return TabularPreprocessor().fit(X)
     if not (hasattr(preprocessor, "fit") and hasattr(preprocessor, "transform")):
         raise SettingError(
-            "preprocessor must be 'auto', None or a scikit-learn transformer with fit and "
-            f"transform; got {preprocessor!r:.60}."
+            "preprocessor must be 'auto', None or a scikit-learn transformer; got "
+            f"{preprocessor!r:.60}. A transformer has fit and transform."
         )
     return clone(preprocessor).fit(_input_of(preprocessor, X))
 
