@@ -1,7 +1,6 @@
 """CONTRIBUTING.md followed by the letter in a copy of the package: what it tells to write works."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -106,29 +105,6 @@ path = export.export_survival(model, TIMES, "frechet.pt2", event=1)
 rows = torch.tensor(model.preprocess(X[:50]))
 found = torch.export.load("frechet.pt2").module()(rows).numpy()
 assert np.allclose(found, model.predict_cumulative_incidence(X[:50], TIMES, event=1), atol=1e-5)
-"""
-    assert run("-c", FRECHET + code) == "Fused\n"
-
-
-def test_the_calculator_of_a_primitive_in_one_file_equals_python(run):
-    pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
-    code = f"""
-from playwright.sync_api import sync_playwright
-path = report.write_calculator(model, "calculator.html")
-rows = X[:5].astype(object).where(X[:5].notna(), None).to_dict("records")
-with sync_playwright() as running:
-    browser = running.chromium.launch(executable_path={chromium!r})
-    page = browser.new_page()
-    page.goto(path.resolve().as_uri())
-    found = page.evaluate("([rows, times]) => rows.map((row) => lifemix.predict(row, times))", [rows, TIMES])
-    browser.close()
-survival = model.predict_survival_function(X[:5], TIMES)
-assert np.allclose([one["survival"] for one in found], survival, atol=1e-5)
-risks = model.predict_cumulative_incidences(X[:5], TIMES).swapaxes(0, 1)
-assert np.allclose([one["risks"] for one in found], risks, atol=1e-5)
 """
     assert run("-c", FRECHET + code) == "Fused\n"
 

@@ -10,7 +10,7 @@ from lifemix.baselines import DeepSurv
 from lifemix.errors import ModelFileError, SettingError
 from lifemix.network import ACTIVATIONS, ActivationModule, Architecture, Layout, resolve_activation
 from lifemix.primitives import PRIMITIVES, Weibull
-from lifemix.primitives.choice import choose_families
+from lifemix.primitives.mixture import choose_families
 from lifemix.training.analytic_gradient import AnalyticLoss
 from own_primitives import Burr, Exponential, Gompertz
 

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ._types import FloatArray
 from .primitives import Mixture
-from .primitives.stable import limit_gradient, log1mexp
+from .primitives.numeric import limit_gradient, log1mexp
 
 __all__ = [
     "cumulative_hazard",

@@ -19,9 +19,8 @@ from torch.nn import functional
 
 from .errors import SettingError
 from .primitives import Mixture, Primitive, primitive_class
-from .primitives.choice import Places
-from .primitives.mixed import Mixed, mixed
-from .primitives.never import Never
+from .primitives.cure import Never
+from .primitives.mixture import ComponentFamilies, Mixed, mixed
 
 __all__ = [
     "ACTIVATIONS",
@@ -213,7 +212,7 @@ class Architecture:
     hidden: tuple[int, ...]
     k: int
     n_events: int
-    primitive: str | type[Primitive] | Places
+    primitive: str | type[Primitive] | ComponentFamilies
     activation: str | Callable[[Tensor], Tensor] = "relu6"
     shift_activation: str | Callable[[Tensor], Tensor] | None = None  # None: that of the primitive
     bias: bool = True

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from lifemix.primitives import Primitive
-from lifemix.primitives.stable import standardise
+from lifemix.primitives.numeric import standardise
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +40,3 @@ class Burr(Primitive, name="own-burr", label="own Burr XII"):
 
     def tail_index(self):
         return torch.exp(self.log_shape + self.log_tail)
-
-    @classmethod
-    def javascript(cls):
-        return """([logShape, logScale, logTail], logUnit) => {
-          const shape = Math.exp(logShape), tail = Math.exp(logTail);
-          const odds = (x) => Math.exp(shape * (x - logUnit - logScale));
-          return {
-            survival: (x) => (1 + odds(x)) ** -tail,
-            density: (x) => shape * tail / (1 + 1 / odds(x)) * (1 + odds(x)) ** -tail,
-          };
-        }"""

@@ -1,4 +1,4 @@
-"""Exponential times: one parameter, and no JavaScript."""
+"""Exponential times: one parameter."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from lifemix.primitives import Primitive
-from lifemix.primitives.stable import saturate
+from lifemix.primitives.numeric import saturate
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from lifemix.primitives import Primitive
-from lifemix.primitives.stable import log_expm1, saturate
+from lifemix.primitives.numeric import log_expm1, saturate
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +39,3 @@ class Gompertz(Primitive, name="own-gompertz", label="own Gompertz"):
 
     def tail_index(self):
         return torch.full_like(self.log_eta, torch.inf)
-
-    @classmethod
-    def javascript(cls):
-        return """([logEta, logScale], logUnit) => {
-          const scaled = (x) => Math.exp(Math.min(x - logUnit - logScale, 4));
-          const survival = (x) => Math.exp(-Math.exp(logEta) * Math.expm1(scaled(x)));
-          return { survival, density: (x) => scaled(x) * Math.exp(logEta + scaled(x)) * survival(x) };
-        }"""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from lifemix.primitives import LogLocationScale
-from lifemix.primitives.stable import LOG_LIMIT, log1mexp
+from lifemix.primitives.numeric import LOG_LIMIT, log1mexp
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,10 +16,6 @@ class InverseWeibull(LogLocationScale, name="inverse-weibull", label="inverse We
     log_shape: Tensor
     log_scale: Tensor
     standard_tail = 1.0  # S falls like exp(-z)
-    survival_javascript = "(z) => -Math.expm1(-Math.exp(-z))"
-    density_javascript = (
-        "(z) => { const u = Math.exp(-Math.max(z, -LOG_LIMIT)); return u * Math.exp(-u); }"
-    )
 
     @staticmethod
     def standard(z, happened):

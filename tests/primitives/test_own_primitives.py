@@ -13,12 +13,10 @@ from sklearn.base import clone
 
 import own_primitives
 from lifemix import DeepSurvivalMachines, load, make_target, save
-from lifemix.errors import ModelFileError, SettingError
+from lifemix.errors import ModelFileError
 from lifemix.estimators import FleetSearchCV
 from lifemix.export import export_survival
 from lifemix.primitives import PRIMITIVES
-from lifemix.primitives.registry import discover
-from lifemix.report import write_calculator
 from lifemix.training.analytic_gradient import AnalyticLoss
 from lifemix.training.autograd import AutogradLoss
 from own_primitives import Burr, Exponential, Gompertz, InverseWeibull
@@ -186,20 +184,6 @@ def test_loading_a_primitive_that_is_not_known_says_what_to_import(tmp_path, mon
         load(tmp_path / "model.safetensors")
 
 
-def test_a_calculator_without_javascript_is_refused(tmp_path, monkeypatch):
-    X, y = sample()
-    with pytest.raises(
-        SettingError, match="got Exponential, which does not declare it. Define its classmethod"
-    ):
-        write_calculator(model(Exponential).fit(X, y), tmp_path / "page.html")
-    monkeypatch.setattr(InverseWeibull, "density_javascript", "")
-    with pytest.raises(
-        SettingError, match="got InverseWeibull, which does not declare survival_javascript and"
-    ):
-        write_calculator(model(InverseWeibull).fit(X, y), tmp_path / "page.html")
-    assert not (tmp_path / "page.html").exists()
-
-
 FITS = """
 import newcomer
 import numpy as np
@@ -240,14 +224,3 @@ def test_a_module_of_the_users_is_all_it_takes(tmp_path):
     unknown, known = run(LOADS)
     assert float(fitted) == float(known)
     assert "unknown primitive; got 'inverseweibull'" in unknown
-
-
-def test_every_module_of_the_package_is_discovered(tmp_path, monkeypatch):
-    text = (Path(own_primitives.__file__).parent / "inverse_weibull.py").read_text()
-    text = text.replace('"inverse-weibull"', '"newcomer"')
-    (tmp_path / "a_package").mkdir()
-    (tmp_path / "a_package" / "__init__.py").touch()
-    (tmp_path / "a_package" / "newcomer.py").write_text(text)
-    monkeypatch.syspath_prepend(tmp_path)
-    discover("a_package", [str(tmp_path / "a_package")])
-    assert PRIMITIVES.pop("newcomer").__module__ == "a_package.newcomer"

@@ -218,9 +218,13 @@ REFUSED = {
         lambda: quick(activation=nn.functional.softplus).fit(table(), target()),
         "cannot run a function of Python; got the activation softplus",
     ),
-    "primitive without JavaScript": (
+    "gamma": (
+        lambda: quick(primitive=["weibull", "gamma"]).fit(table(), target()),
+        "cannot compute the primitive 'gamma'.*one of .*'weibull'",
+    ),
+    "own primitive": (
         lambda: quick(primitive=Exponential).fit(table(), target()),
-        "needs the primitive in JavaScript; got Exponential",
+        "cannot compute the primitive 'ownexponential'",
     ),
     "own transformer": (
         lambda: quick(preprocessor=StandardScaler()).fit(table(), target()),

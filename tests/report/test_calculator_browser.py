@@ -10,8 +10,9 @@ from scipy.special import log_ndtr
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.network import ACTIVATIONS
 from lifemix.preprocessing import TabularPreprocessor
-from lifemix.primitives import PRIMITIVES
+from lifemix.report import calculator_families
 from lifemix.report.calculator import write_calculator
+from lifemix.report.calculator_families import _FAMILIES, _STANDARD
 
 CHROMIUM = shutil.which("chromium")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -129,7 +130,7 @@ CASES = {
     f"{primitive}, {n_events} events, {members} members": {
         "primitive": primitive, "n_events": n_events, "n_members": members,
     }
-    for primitive in PRIMITIVES if primitive != "ownexponential"  # the tests' own, which declares no JavaScript
+    for primitive in (*_STANDARD, *_FAMILIES)
     for n_events, members in ((1, 1), (1, 3), (2, 1), (3, 3))
 } | {
     "several families": {"primitive": ["weibull", "lognormal"], "k": 1, "n_members": 2},
@@ -165,17 +166,15 @@ def test_every_activation_equals_pythons(activation, open_page):
 
 
 def test_the_page_names_the_primitive_by_its_label(open_page):
-    page = open_page(quick(primitive="inverseweibull").fit(table(), target()))
-    assert "a mixture of 3 inverse Weibull distributions" in page.locator("#about").text_content()
+    page = open_page(quick(primitive="burr").fit(table(), target()))
+    assert "a mixture of 3 Burr XII distributions" in page.locator("#about").text_content()
     assert page.locator("#failed").count() == 0
 
 
 @pytest.mark.parametrize("broken", ["(z) => missing(z)", "(z) => {"])
 def test_a_page_that_cannot_start_says_so(broken, browser, tmp_path, monkeypatch):
-    monkeypatch.setattr("own_primitives.inverse_weibull.InverseWeibull.survival_javascript", broken)
-    path = write_calculator(
-        quick(primitive="inverseweibull").fit(table(), target()), tmp_path / "calculator.html"
-    )
+    monkeypatch.setitem(calculator_families._STANDARD, "weibull", (broken, broken))
+    path = write_calculator(quick().fit(table(), target()), tmp_path / "calculator.html")
     page = browser.new_context().new_page()
     page.goto(path.as_uri())
     words = page.locator("#failed").text_content()

@@ -26,7 +26,7 @@ from ..incidence import (
     restricted_means,
 )
 from ..primitives import Mixture
-from ..primitives.stable import log_mean_of_survivors
+from ..primitives.numeric import log_mean_of_survivors
 from .base import SurvivalDistribution
 from .single import MixtureDistribution
 

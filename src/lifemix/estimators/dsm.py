@@ -19,7 +19,7 @@ from ..distribution import CompetingDistribution, MixtureDistribution
 from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError, TargetError
 from ..preprocessing import TableLike, TabularPreprocessor
-from ..primitives.choice import primitive_names
+from ..primitives.mixture import primitive_names
 from ..registry import UserCode, constructor_arguments, register_model
 from ..streaming import TableSource
 from ..survival_model import SurvivalModel

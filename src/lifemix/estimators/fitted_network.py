@@ -22,8 +22,8 @@ from ..histories import Block
 from ..likelihood import Observations, contributions
 from ..network import Architecture
 from ..primitives import Mixture
-from ..primitives.choice import choose_families, components_per_event
-from ..primitives.stable import LARGEST_LOG
+from ..primitives.mixture import choose_families, components_per_event
+from ..primitives.numeric import LARGEST_LOG
 from ..registry import register_model
 from ..target import Target
 

@@ -24,7 +24,7 @@ from ..encoders import SequenceEncoder
 from ..errors import SettingError
 from ..likelihood import check_objective
 from ..network import Architecture, resolve_activation
-from ..primitives.choice import check_primitive
+from ..primitives.mixture import check_primitive
 from ..target import Target
 
 __all__ = [

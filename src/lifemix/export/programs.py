@@ -15,11 +15,19 @@ from .._types import FloatArray
 from ..estimators.fitted_network import FittedNetwork
 from ..network import Architecture
 from ..primitives import Primitive
-from ..primitives.mixed import Mixed
-from ..primitives.never import Never
-from ..primitives.stable import LARGEST_LOG
+from ..primitives.cure import Never
+from ..primitives.mixture import Mixed
+from ..primitives.numeric import LARGEST_LOG
 
 __all__ = ["IncidenceProgram", "SurvivalProgram"]
+
+# S at the ends of the panels over which a program integrates, and how exactly the ends are found: in log times from
+# -700 to 700, halved so many times.
+_PANEL_LOG_SURVIVAL = (
+    *(-1.3e-14, -1e-9, -1e-6, -1e-4, -3e-3, -0.03, -0.15, -0.4),
+    *(-0.8, -1.5, -3.0, -6.0, -12.0, -24.0, -64.0),
+)
+_LAST_LOG_TIME, _HALVINGS = 700.0, 24
 
 _NODES, _WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))
 
@@ -45,7 +53,7 @@ def _kinds(architecture: Architecture) -> list[_Kind]:
     return [
         _Kind(
             family,
-            joined.trained_places(family) + joined.fixed_places(family),
+            joined.parameter_index(family),
             [
                 column
                 for column in range(n_columns)
@@ -178,7 +186,7 @@ class IncidenceProgram(_Program):
         x = (low[..., None] + width * self.nodes).flatten(2)[
             :, :, None
         ]  # [rows, members, 1, points]
-        survival, density = self.by_event(components, x), self.densities(components, x)
+        survival, density = self.survival_and_density(components, x)
         n_events = survival.shape[2]
         others = [
             survival[:, :, [j for j in range(n_events) if j != m]].prod(2) for m in range(n_events)
@@ -198,14 +206,35 @@ class IncidenceProgram(_Program):
 
     def panels(self, components: list[_Components]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the ends of the panels, and the log times, not before the first panel."""
-        found = [one.primitive for one in components if not isinstance(one.primitive, Never)]
-        inner = torch.cat([one.panel_edges().flatten(2) for one in found], dim=-1)
+        primitives = [one.primitive for one in components if not isinstance(one.primitive, Never)]
+        inner = torch.cat([_panel_ends(primitive) for primitive in primitives], dim=-1)
         start = inner.amin(-1, keepdim=True)
         last = torch.maximum(self.log_times.amax(), start)
         ends = torch.maximum(self.log_times, start)
         edges = torch.cat([start, torch.minimum(inner, last), ends], dim=-1).sort(dim=-1).values
         return edges[..., :-1], edges[..., 1:], ends
 
-    def densities(self, components: list[_Components], x: Tensor) -> Tensor:
-        """Return each event's own density of log time, ``[rows, members, events, points]``."""
-        return _total([one.weights @ one.primitive.density_curve(x) for one in components])
+    def survival_and_density(
+        self, components: list[_Components], x: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return each event's own survival and density of log time, ``[rows, members, events, points]``."""
+        curves = [one.primitive.survival_and_density_curve(x) for one in components]
+        survival, density = (
+            _total([one.weights @ curve[i] for one, curve in zip(components, curves, strict=True)])
+            for i in range(2)
+        )
+        return survival.clamp(max=1.0), density
+
+
+def _panel_ends(primitive: Primitive) -> Tensor:
+    """Return the log times at which components ``[rows, members, columns, 1]`` reach the levels, and their kinks."""
+    levels = torch.exp(torch.tensor(_PANEL_LOG_SURVIVAL, dtype=torch.float64))
+    shape = torch.broadcast_tensors(*primitive.parameters)[0].shape
+    low = levels.new_full((*shape[:-1], len(levels)), -_LAST_LOG_TIME)
+    high = -low
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        is_before = primitive.survival_curve(middle) > levels
+        low, high = torch.where(is_before, middle, low), torch.where(is_before, high, middle)
+    kinks = primitive.kinks()
+    return low.flatten(2) if kinks is None else torch.cat([low.flatten(2), kinks.flatten(2)], -1)

@@ -1,20 +1,18 @@
-"""The distributions that a mixture is made of. A new one is one file in this folder; nothing else names it."""
+"""The distributions that a mixture is made of, one family a file."""
 
 from __future__ import annotations
 
-from .base import Primitive
+from .base import PRIMITIVES, Primitive, primitive_class
 from .burr import Burr
 from .cumulative_hazard import CumulativeHazard
 from .exponential import Exponential
-from .gamma import Gamma
-from .generalised_gamma import GeneralisedGamma
+from .generalised_gamma import Gamma, GeneralisedGamma
 from .gompertz import Gompertz
 from .log_location_scale import LogLocationScale
 from .log_logistic import LogLogistic
 from .log_normal import LogNormal
 from .mixture import Mixture
 from .power_generalised_weibull import PowerGeneralisedWeibull
-from .registry import PRIMITIVES, discover, primitive_class
 from .spline import Spline
 from .weibull import Weibull
 
@@ -36,5 +34,3 @@ __all__ = [
     "Weibull",
     "primitive_class",
 ]
-
-discover(__name__, __path__)

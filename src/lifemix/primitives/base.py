@@ -1,46 +1,31 @@
-"""What a primitive declares of itself: one distribution of positive times whose parameters lie on the real line."""
+"""What a primitive declares: a distribution of positive times whose parameters lie on the real line."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
+from inspect import isabstract
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
-from ..devices import perhaps_any
 from ..errors import SettingError
 from . import numeric
 
-__all__ = ["Primitive", "registered_name"]
+__all__ = ["PRIMITIVES", "Primitive", "primitive_class"]
 
-# log S at the ends of the panels over which an exported program integrates: from a probability of 1e-14 to one of
-# exp(-64) being left.
-_PANEL_LEVELS = (
-    -1.3e-14,
-    -1e-9,
-    -1e-6,
-    -1e-4,
-    -3e-3,
-    -0.03,
-    -0.15,
-    -0.4,
-    -0.8,
-    -1.5,
-    -3.0,
-    -6.0,
-    -12.0,
-    -24.0,
-    -64.0,
-)
-_ONE_DEVIATION = (-0.1727, -1.8410)  # log S at the normal distribution's minus one and plus one
+PRIMITIVES: dict[str, type[Primitive]] = {}
+"""The primitives by name, your own included."""
+
+_ONE_DEVIATION = (-0.1727, -1.8410)  # log S one standard deviation below and above a normal mean
 
 
-def registered_name(name: str) -> str:
-    """Return the key of a name in the registry: case, hyphens, underscores and spelling do not matter."""
+def _key(name: str) -> str:
+    """Return a name as registered: case, hyphens, underscores and spelling do not matter."""
     return name.lower().replace("-", "").replace("_", "").replace("generalized", "generalised")
 
 
@@ -48,19 +33,18 @@ class Primitive(ABC):
     """A distribution of positive times: the component of a mixture.
 
     A subclass is a frozen dataclass of tensors, its parameters: any number of them, each on the real line, of shapes
-    that broadcast with the times. All functions are asked for in logarithms; ``log_survival`` is never
-    ``log(1 - cdf)``. A subclass with a ``name`` is registered under it, wherever it is defined, and everything else
-    (heads, prior, warm start, training step, prediction, model file, exported program, calculator page) follows from
-    its declaration::
+    that broadcast with the times. A subclass with a ``name`` is registered under it, wherever it is defined, and is
+    then trained, predicted with, saved and exported like the built-in ones::
 
         @dataclass(frozen=True, eq=False)
         class Lomax(Primitive, name="lomax", label="Lomax"):
             log_scale: Tensor
             log_tail: Tensor
 
-    It must declare ``log_pdf``, ``log_survival``, ``rescaled`` and ``tail_index``; for the calculator also
-    ``javascript``. All else has a default by stable numerical methods, to be overridden where a closed form is known.
-    A family of the form ``S(t) = G(precision * (log t - location))`` is shorter and faster as a ``LogLocationScale``.
+    It must define ``log_pdf``, ``log_survival``, ``rescaled`` and ``tail_index``. Never compute ``log_survival`` as
+    ``log(1 - cdf)``, which loses the tail. All other methods have numerical defaults; override those of which you know
+    a closed form. A family of the form ``S(t) = G(precision * (log t - location))`` is shorter as a
+    ``LogLocationScale``, and trains faster; one with a closed cumulative hazard is shorter as a ``CumulativeHazard``.
 
     Attributes
     ----------
@@ -69,15 +53,13 @@ class Primitive(ABC):
     label : str
         The name for people, such as ``"Weibull"``.
     shift_activation : str
-        The paper's ``act``: what the shift by the covariates goes through before it is added to the base value.
+        The paper's ``act``: the function of the shift by the covariates, which is then added to the base value.
     location_name : str or None
         The parameter that moves the distribution along the axis of log time, if there is one. A shift that is bounded
         below only (SELU) is subtracted from it, so that there is no bound to how early an event may come.
     fixed_names : tuple of str
         Parameters that are learnt from the times before training (``learn_fixed``) and then the same for all subjects,
-        such as knots. They are the last ones of the constructor, and no ``parameter_names``.
-    has_slopes : bool
-        Whether ``value_and_slopes`` is declared, with which the training step has its gradient in closed form.
+        such as knots. They come last in the constructor and do not belong to ``parameter_names``.
 
     Examples
     --------
@@ -96,33 +78,55 @@ class Primitive(ABC):
     shift_activation: ClassVar[str] = "tanh"
     location_name: ClassVar[str | None] = None
     fixed_names: ClassVar[tuple[str, ...]] = ()
-    has_slopes: ClassVar[bool] = False
-    registered: ClassVar[dict[str, type[Primitive]]] = {}
 
     def __init_subclass__(
         cls, *, name: str | None = None, label: str | None = None, **options: Any
     ) -> None:
         super().__init_subclass__(**options)
         if name is not None:
-            cls.name, cls.label = registered_name(name), label or name
+            cls.name, cls.label = _key(name), label or name
             cls._register()
 
     @classmethod
     def _register(cls) -> None:
-        """Make the class known under its name; a class defined anew, as in a notebook, takes the place of the old."""
-        other = Primitive.registered.get(cls.name, cls)
-        if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
+        """Register the class; one that is defined again, as in a notebook, replaces the older one."""
+        registered = PRIMITIVES.get(cls.name, cls)
+        if (registered.__module__, registered.__qualname__) != (cls.__module__, cls.__qualname__):
             raise SettingError(
-                f"the name of a primitive must be new; got {cls.name!r}, which is {other.__module__}."
-                f"{other.__qualname__}. Choose another name."
+                f"the name of a primitive must be new; got {cls.name!r}, which is "
+                f"{registered.__module__}.{registered.__qualname__}. Choose another name."
             )
-        Primitive.registered[cls.name] = cls
+        PRIMITIVES[cls.name] = cls
 
-    # What every primitive declares.
+    @classmethod
+    def _check_declaration(cls) -> None:
+        """Refuse a class that cannot be a component."""
+        if "name" not in vars(cls):
+            raise SettingError(
+                f"a primitive needs a name; got {cls.__name__} without one. Define it as "
+                f"class {cls.__name__}(..., name='{cls.__name__.lower()}')."
+            )
+        if isabstract(cls):
+            raise SettingError(
+                f"a primitive must define all of its functions; got {cls.__name__} without "
+                f"{sorted(cls.__abstractmethods__)}."
+            )
+        if not hasattr(cls, "__dataclass_fields__") or not cls.parameter_names():
+            raise SettingError(
+                f"a primitive must be a dataclass of its parameters; got {cls.__name__}, which has none. Put "
+                "@dataclass(frozen=True, eq=False) above it and one line 'name: Tensor' per parameter into it."
+            )
+        if cls.location_name not in (None, *cls.parameter_names()):
+            raise SettingError(
+                f"location_name must be one of the parameters {list(cls.parameter_names())} of {cls.__name__}; got "
+                f"{cls.location_name!r}. Set the attribute location_name."
+            )
+
+    # What every primitive defines.
 
     @abstractmethod
     def log_pdf(self, t: Tensor) -> Tensor:
-        """``log f(t)``.
+        """Return ``log f(t)``.
 
         Parameters
         ----------
@@ -137,7 +141,7 @@ class Primitive(ABC):
 
     @abstractmethod
     def log_survival(self, t: Tensor) -> Tensor:
-        """``log S(t)``, exact where S is close to 1 and where it underflows.
+        """Return ``log S(t)``, exact where S is close to 1 and where it underflows.
 
         Parameters
         ----------
@@ -175,37 +179,10 @@ class Primitive(ABC):
             The index; up to 1 the mean is infinite.
         """
 
-    @classmethod
-    def javascript(cls) -> str:
-        """Return the distribution as a function in JavaScript, for the calculator page.
-
-        The function takes an array of the parameters and the logarithm of the unit of time, and returns an object of
-        two functions of log time: ``survival``, and ``density`` (of log time, that is ``t f(t)``)::
-
-            ([logRate], logUnit) => ({
-              survival: (x) => Math.exp(-Math.exp(x - logUnit + logRate)),
-              density: (x) => { const h = Math.exp(x - logUnit + logRate); return h * Math.exp(-h); },
-            })
-
-        Returns
-        -------
-        str
-            The source of the function.
-
-        Raises
-        ------
-        SettingError
-            If the primitive does not declare it.
-        """
-        raise SettingError(
-            f"a calculator needs the primitive in JavaScript; got {cls.__name__}, which does not declare it. Define "
-            "its classmethod javascript (see lifemix.primitives.Primitive.javascript)."
-        )
-
-    # What follows, unless the primitive knows better.
+    # What has a numerical default.
 
     def log_cdf(self, t: Tensor) -> Tensor:
-        """``log F(t)``, exact where F is close to 1 and where it is small.
+        """Return ``log F(t)``, exact where F is close to 1 and where it is small.
 
         Parameters
         ----------
@@ -217,10 +194,28 @@ class Primitive(ABC):
         Tensor
             The log distribution function.
         """
-        return numeric.log_cdf(self, t)
+        positive = torch.where(t > 0, t, 1.0)
+        log_small = self.log_pdf(positive) + torch.log(positive)  # the order of a small F
+        log_cdf = numeric.log_of_complement(self.log_survival(positive), log_small)
+        return torch.where(t > 0, log_cdf, -torch.inf)
+
+    def log_hazard(self, t: Tensor) -> Tensor:
+        """Return ``log f(t) / S(t)``.
+
+        Parameters
+        ----------
+        t : Tensor
+            Times, which broadcast with the parameters.
+
+        Returns
+        -------
+        Tensor
+            The log hazard.
+        """
+        return self.log_pdf(t) - self.log_survival(t)
 
     def log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
-        """``log P(lower < T <= upper)`` for ``0 <= lower < upper``; exact for narrow intervals and far tails.
+        """Return ``log P(lower < T <= upper)`` for ``0 <= lower < upper``.
 
         Parameters
         ----------
@@ -230,7 +225,7 @@ class Primitive(ABC):
         Returns
         -------
         Tensor
-            The log probability; from the origin it is ``log_cdf(upper)``.
+            The log probability; if lower is 0, ``log_cdf(upper)``.
         """
         return numeric.log_interval(self, lower, upper)
 
@@ -250,7 +245,7 @@ class Primitive(ABC):
         return numeric.inverse_log_survival(self, log_s)
 
     def mean(self) -> Tensor:
-        """``E T``.
+        """Return the mean.
 
         Returns
         -------
@@ -290,7 +285,7 @@ class Primitive(ABC):
         return numeric.integral_of_survival(self, t, None)
 
     def kinks(self) -> Tensor | None:
-        """Return log times at which a derivative of the density jumps, which integrals must know.
+        """Return log times at which a derivative of the density jumps, where an integral must be split.
 
         Returns
         -------
@@ -310,25 +305,29 @@ class Primitive(ABC):
             The precision of a log-location-scale family; by default 2.5 over the standard deviation of log time, from
             two quantiles.
         """
+        return 2.5 / self._deviation()
+
+    def _deviation(self) -> Tensor:
+        """Return the standard deviation of log time from two quantiles; 1 if one of them is infinite."""
         early, late = (
-            torch.log(self.inverse_log_survival(torch.full_like(self.parameters[0], level)))
-            for level in _ONE_DEVIATION
+            torch.log(self.inverse_log_survival(torch.full_like(self.parameters[0], log_s)))
+            for log_s in _ONE_DEVIATION
         )
-        return torch.where(torch.isfinite(late) & (late > early), 5 / (late - early), 1.0)
+        return torch.where(torch.isfinite(late) & (late > early), (late - early) / 2, 1.0)
 
     def cure_fraction(self) -> Tensor:
-        """Return the share that never has the event: S at infinity.
+        """Return the share that never has the event, which is S at infinity.
 
         Returns
         -------
         Tensor
-            0, unless the primitive knows better.
+            The share, 0 by default.
         """
         return torch.zeros_like(self.parameters[0])
 
     @classmethod
     def learn_fixed(cls, log_time: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
-        """Return the parameters in ``fixed_names``, which are learnt before all others.
+        """Return the parameters in ``fixed_names``, which are learnt before training.
 
         Parameters
         ----------
@@ -338,30 +337,28 @@ class Primitive(ABC):
         Returns
         -------
         tuple of Tensor
-            One number per name: none, unless the primitive declares some.
+            One number per name.
         """
         return ()
 
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
-        """Return a member of the family from which the warm start's maximisation begins.
+        """Return the member of the family at which the warm start begins to maximise the likelihood.
 
         Parameters
         ----------
         location, log_precision : Tensor
-            About the middle of the logarithms of the times, and minus the logarithm of their spread.
+            About the mean of the log times, and minus the logarithm of their standard deviation.
         *fixed : Tensor
             What ``learn_fixed`` returned.
 
         Returns
         -------
         Primitive
-            By default all parameters are 0, in a unit of time that puts the median where it should be.
+            By default all parameters are 0, in the unit of time in which the median is ``exp(location)``.
         """
         plain = cls(*(torch.zeros_like(location) for _ in cls.parameter_names()), *fixed)
-        median = plain.inverse_log_survival(
-            torch.full_like(location, -torch.log(torch.tensor(2.0)).item())
-        )
+        median = plain.inverse_log_survival(torch.full_like(location, -math.log(2)))
         return plain.rescaled(location - torch.log(median))
 
     def displaced(self, steps: Tensor) -> Self:
@@ -375,13 +372,9 @@ class Primitive(ABC):
         Returns
         -------
         Primitive
-            The distribution that was moved: where a component of the mixture starts.
+            The moved distribution, where a component of the mixture starts.
         """
-        ends = [
-            torch.log(self.inverse_log_survival(torch.full_like(steps, level)))
-            for level in _ONE_DEVIATION
-        ]
-        return self.rescaled(steps * (ends[1] - ends[0]) / 2)
+        return self.rescaled(steps * self._deviation())
 
     def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         """Return ``log S`` and its derivative by log time: minus the hazard on the axis of log time.
@@ -396,69 +389,21 @@ class Primitive(ABC):
         tuple of Tensor
             Two new tensors, which the caller may overwrite.
         """
-        near = log_t.clamp(max=numeric.LOG_TIMES[log_t.dtype])
-        t = torch.exp(near)
+        log_t = log_t.clamp(max=numeric.LOG_TIME_LIMITS[log_t.dtype])
+        t = torch.exp(log_t)
         log_survival = self.log_survival(t)
-        slope = torch.exp(self.log_pdf(t) + near - log_survival).neg_()
-        if perhaps_any(log_t > near):  # a time too large for a number
-            tail = log_survival - self.tail_index() * torch.where(log_t > near, log_t - near, 1.0)
-            log_survival = torch.where(log_t > near, tail, log_survival)
-        return log_survival, slope
+        return log_survival, -torch.exp(self.log_pdf(t) + log_t - log_survival)
 
-    @classmethod
-    def prepared(cls, log_t: Tensor, fixed: Tensor) -> Tensor:
-        """Return what ``value_and_slopes`` needs of the times and of the fixed parameters: it is computed once.
+    def survival_curve(self, log_t: Tensor) -> Tensor:
+        """Return S as a function of log time: the fast way to many curves, which an exported program takes too.
 
-        Parameters
-        ----------
-        log_t : Tensor
-            Logarithms of times, ``[..., 1, 1, rows]``.
-        fixed : Tensor
-            The fixed parameters, ``[..., events, parameters, 1]``.
-
-        Returns
-        -------
-        Tensor
-            By default the log times; the first axes must stay.
-        """
-        return log_t
-
-    @classmethod
-    def value_and_slopes(
-        cls, prepared: Tensor, happened: Tensor, parameters: Tensor, slopes: Tensor
-    ) -> Tensor:
-        """Return what a training step needs of a batch, if the primitive ``has_slopes``; else it uses autograd.
-
-        Parameters
-        ----------
-        prepared : Tensor
-            What ``prepared`` returned.
-        happened : Tensor
-            1 or 0, ``[..., events, 1, rows]``.
-        parameters : Tensor
-            The parameters that are trained, ``[..., events, parameters, k, rows]``.
-        slopes : Tensor
-            Memory of the shape of the parameters, for the derivatives of the result by them.
-
-        Returns
-        -------
-        Tensor
-            ``log(t f(t))`` where the event happened, ``log S(t)`` where not, ``[..., events, k, rows]``: a new tensor,
-            which the caller may overwrite.
-        """
-        raise NotImplementedError
-
-    def survival_curve(self, log_t: Tensor, out: Tensor | None = None) -> Tensor:
-        """Return S as a function of log time: the fast way to many curves, and what an exported program computes.
-
-        Neither this nor ``density_curve`` may branch on values in Python (``if t > 0``), which a program cannot follow.
+        This and ``survival_and_density_curve`` must not branch on values in Python (``if t > 0``), which a program
+        cannot follow.
 
         Parameters
         ----------
         log_t : Tensor
             Logarithms of times.
-        out : Tensor, optional
-            Memory of the result's shape that may be used.
 
         Returns
         -------
@@ -466,6 +411,22 @@ class Primitive(ABC):
             Survival probabilities.
         """
         return torch.exp(self.log_survival(torch.exp(log_t)))
+
+    def survival_and_density_curve(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
+        """Return S and the density of log time, ``t f(t)``, as functions of log time.
+
+        Parameters
+        ----------
+        log_t : Tensor
+            Logarithms of times.
+
+        Returns
+        -------
+        tuple of Tensor
+            Survival probabilities and densities.
+        """
+        density = torch.exp(self.log_pdf(torch.exp(log_t)) + log_t)
+        return self.survival_curve(log_t), density
 
     def density_curve(self, log_t: Tensor) -> Tensor:
         """Return the density of log time, ``t f(t)``, as a function of log time.
@@ -480,48 +441,13 @@ class Primitive(ABC):
         Tensor
             The density.
         """
-        return torch.exp(self.log_pdf(torch.exp(log_t)) + log_t)
-
-    def survival_and_density_curve(
-        self, log_t: Tensor, out: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Return ``survival_curve`` and ``density_curve``, for less than the cost of both where they share something.
-
-        Parameters
-        ----------
-        log_t : Tensor
-            Logarithms of times.
-        out : Tensor, optional
-            Memory of the result's shape that may be used.
-
-        Returns
-        -------
-        tuple of Tensor
-            Survival probabilities, and the density of log time.
-        """
-        return self.survival_curve(log_t, out), self.density_curve(log_t)
-
-    def panel_edges(self) -> Tensor:
-        """Return log times between which the density is smooth: the panels of an integral in an exported program.
-
-        Returns
-        -------
-        Tensor
-            The edges on a new last axis, ascending, from where nothing has happened to where nobody is left.
-        """
-        first = self.parameters[0]
-        levels = torch.tensor(_PANEL_LEVELS, dtype=first.dtype, device=first.device)
-        edges = torch.log(
-            self.map(lambda parameter: parameter[..., None]).inverse_log_survival(levels)
-        )
-        kinks = self.kinks()
-        return edges if kinks is None else torch.cat([edges, kinks], dim=-1).sort(dim=-1).values
+        return self.survival_and_density_curve(log_t)[1]
 
     # The parameters.
 
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
-        """Return the names of the parameters that are trained: those with a head of the network each.
+        """Return the names of the trained parameters, each of which has a head of the network.
 
         Returns
         -------
@@ -537,7 +463,7 @@ class Primitive(ABC):
         Returns
         -------
         int or None
-            Its place among the parameters; None if no parameter is.
+            Its position among the parameters; None if no parameter is the location.
         """
         return None if cls.location_name is None else cls.parameter_names().index(cls.location_name)
 
@@ -557,24 +483,9 @@ class Primitive(ABC):
         Returns
         -------
         Primitive
-            A new one.
+            A new distribution.
         """
         return type(self)(*(function(parameter) for parameter in self.parameters))
-
-    def log_hazard(self, t: Tensor) -> Tensor:
-        """``log f(t) / S(t)``.
-
-        Parameters
-        ----------
-        t : Tensor
-            Times, which broadcast with the parameters.
-
-        Returns
-        -------
-        Tensor
-            The log hazard.
-        """
-        return self.log_pdf(t) - self.log_survival(t)
 
     def quantile(self, q: Tensor) -> Tensor:
         """Return the time t with ``F(t) = q``.
@@ -597,21 +508,61 @@ class Primitive(ABC):
         Parameters
         ----------
         n : int
-            How many.
+            The number of times.
         generator : torch.Generator, optional
-            The source of random numbers; PyTorch's global one if None.
+            The source of random numbers; by default PyTorch's global one.
 
         Returns
         -------
         Tensor
             Times, shape ``(n, *shape of the parameters)``.
         """
-        like = torch.broadcast_tensors(*self.parameters)[0]
-        log_s = torch.empty(n, *like.shape, dtype=like.dtype, device=like.device)
-        return self.inverse_log_survival(-log_s.exponential_(generator=generator))
+        shape = torch.broadcast_tensors(*self.parameters)[0].shape
+        hazard = self.parameters[0].new_empty(n, *shape).exponential_(generator=generator)
+        return self.inverse_log_survival(-hazard)
 
 
 @cache
 def _parameter_names(family: type[Primitive]) -> tuple[str, ...]:
+    """Return the names of the trained parameters of a class."""
     names = tuple(field.name for field in fields(family))  # type: ignore[arg-type]
     return names[: len(names) - len(family.fixed_names)]
+
+
+def primitive_class(primitive: object) -> type[Primitive]:
+    """Return the class of a primitive.
+
+    Parameters
+    ----------
+    primitive : str or type
+        A registered name, in which hyphens, underscores and case do not matter; or a subclass of ``Primitive`` that
+        has a name.
+
+    Returns
+    -------
+    type
+        The subclass of ``Primitive``.
+
+    Raises
+    ------
+    SettingError
+        If there is no such primitive, or its declaration is not complete.
+
+    Examples
+    --------
+    >>> from lifemix.primitives import primitive_class
+    >>> primitive_class("Log-Normal").label
+    'log-normal'
+    """
+    if isinstance(primitive, type) and issubclass(primitive, Primitive):
+        family = primitive
+    elif isinstance(primitive, str) and _key(primitive) in PRIMITIVES:
+        family = PRIMITIVES[_key(primitive)]
+    else:
+        raise SettingError(
+            f"unknown primitive; got {primitive!r}, expected one of {sorted(PRIMITIVES)}, or a class. Your own "
+            "primitive has its name once the module that defines it has been imported: import it first."
+        )
+    family._check_declaration()
+    family._register()
+    return family

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from .cumulative_hazard import CumulativeHazard
-from .stable import log_expm1, log_softplus, standardise
+from .numeric import log_softplus, standardise
 
 __all__ = ["Burr"]
 
@@ -52,11 +52,6 @@ class Burr(CumulativeHazard, name="burr", label="Burr XII"):
         z = standardise(log_t, self.log_scale, self.log_shape) - self.log_tail
         return self.log_tail + log_softplus(z), self.log_tail + self.log_shape + logsigmoid(z)
 
-    def inverse_log_survival(self, log_s: Tensor) -> Tensor:
-        share = -log_s * torch.exp(-self.log_tail)  # softplus(z)
-        z = log_expm1(share, torch.log(share)) + self.log_tail
-        return torch.exp(self.log_scale + z * torch.exp(-self.log_shape))
-
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         return cls(log_precision, location, torch.zeros_like(location))
@@ -69,12 +64,3 @@ class Burr(CumulativeHazard, name="burr", label="Burr XII"):
 
     def steepness(self) -> Tensor:
         return torch.exp(self.log_shape)
-
-    @classmethod
-    def javascript(cls) -> str:
-        return """([logShape, logScale, logTail], logUnit) => {
-          const shape = Math.exp(Math.min(logShape, LOG_LIMIT)), tail = Math.exp(logTail);
-          const z = (x) => shape * (x - logUnit - logScale) - logTail;
-          const survival = (x) => Math.exp(-tail * softplus(z(x)));
-          return { survival, density: (x) => shape * tail / (1 + Math.exp(-z(x))) * survival(x) };
-        }"""

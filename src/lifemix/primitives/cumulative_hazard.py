@@ -1,4 +1,4 @@
-"""Families whose cumulative hazard is known in closed form: survival, density and all else follow from it."""
+"""Families whose cumulative hazard has a closed form, from which survival, density and the rest follow."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import torch
 from torch import Tensor
 
 from .base import Primitive
-from .stable import limit_gradient, log1mexp, saturate
+from .numeric import limit_gradient, log1mexp, saturate
 
 __all__ = ["CumulativeHazard"]
 
 
 class CumulativeHazard(Primitive):
-    """A family that declares its cumulative hazard ``H(t) = -log S(t)``.
+    """A family that defines its cumulative hazard ``H(t) = -log S(t)``.
 
-    A subclass must declare ``log_hazards``, ``rescaled`` and ``tail_index``. The log cumulative hazard saturates at 80.
+    A subclass must define ``log_hazards``, ``rescaled`` and ``tail_index``. The log cumulative hazard saturates at 80.
 
     Examples
     --------
@@ -37,11 +37,11 @@ class CumulativeHazard(Primitive):
         Returns
         -------
         tuple of Tensor
-            Both may be as large as the numbers go: they are cut, with their gradients, where they are used.
+            Both may overflow: the callers cut them and their gradients.
         """
 
     def log_cumulative_hazard(self, t: Tensor) -> Tensor:
-        """``log H(t)``.
+        """Return ``log H(t)``.
 
         Parameters
         ----------
@@ -53,50 +53,36 @@ class CumulativeHazard(Primitive):
         Tensor
             The log cumulative hazard, at most 80; minus infinity at the origin.
         """
-        return torch.where(t > 0, self._at(t)[0], -torch.inf)
+        return torch.where(t > 0, saturate(self.log_hazards(_log(t))[0]), -torch.inf)
 
     def log_survival(self, t: Tensor) -> Tensor:
-        return torch.where(t > 0, -torch.exp(self._at(t)[0]), 0.0)
-
-    def log_hazard(self, t: Tensor) -> Tensor:
-        return self._at(t)[1] - _log(t)
-
-    def log_pdf(self, t: Tensor) -> Tensor:
-        log_h, log_rate = self._at(t)
-        return log_rate - _log(t) - torch.exp(log_h)
+        return -torch.exp(self.log_cumulative_hazard(t))
 
     def log_cdf(self, t: Tensor) -> Tensor:
-        log_h = self._at(t)[0]
-        return torch.where(t > 0, log1mexp(torch.exp(log_h), log_h), -torch.inf)
+        log_cumulative_hazard = self.log_cumulative_hazard(t)
+        return log1mexp(torch.exp(log_cumulative_hazard), log_cumulative_hazard)
+
+    def log_hazard(self, t: Tensor) -> Tensor:
+        return limit_gradient(self.log_hazards(_log(t))[1]) - _log(t)
+
+    def log_pdf(self, t: Tensor) -> Tensor:
+        log_cumulative_hazard, log_rate = self.log_hazards(_log(t))
+        cumulative_hazard = torch.exp(saturate(log_cumulative_hazard))
+        return limit_gradient(log_rate) - _log(t) - cumulative_hazard
 
     def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
-        log_h, log_rate = self.log_hazards(log_t)
-        return torch.exp(saturate(log_h)).neg_(), torch.exp(log_rate).neg_()
+        log_cumulative_hazard, log_rate = self.log_hazards(log_t)
+        return -torch.exp(saturate(log_cumulative_hazard)), -torch.exp(log_rate)
 
-    def survival_curve(self, log_t: Tensor, out: Tensor | None = None) -> Tensor:
-        return torch.exp(-torch.exp(self.log_hazards(_finite(log_t))[0]))
+    def survival_curve(self, log_t: Tensor) -> Tensor:
+        return torch.exp(-torch.exp(self.log_hazards(log_t.clamp(min=-1e4))[0]))
 
-    def density_curve(self, log_t: Tensor) -> Tensor:
-        log_h, log_rate = self.log_hazards(_finite(log_t))
-        return torch.exp(log_rate - torch.exp(saturate(log_h)))
-
-    def survival_and_density_curve(
-        self, log_t: Tensor, out: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        log_h, log_rate = self.log_hazards(_finite(log_t))
-        cumulative_hazard = torch.exp(saturate(log_h))
+    def survival_and_density_curve(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
+        log_cumulative_hazard, log_rate = self.log_hazards(log_t.clamp(min=-1e4))
+        cumulative_hazard = torch.exp(saturate(log_cumulative_hazard))
         return torch.exp(-cumulative_hazard), torch.exp(log_rate - cumulative_hazard)
-
-    def _at(self, t: Tensor) -> tuple[Tensor, Tensor]:
-        """Return both logarithms at times, the first saturated, with gradients that stay finite."""
-        log_h, log_rate = self.log_hazards(_log(t))
-        return saturate(limit_gradient(log_h)), limit_gradient(log_rate)
 
 
 def _log(t: Tensor) -> Tensor:
-    """Return log time; at the origin that of the smallest number: functions there are those right beside it."""
+    """Return log time; at the origin that of the smallest number, because functions there are limits."""
     return torch.log(torch.where(t > 0, t, torch.finfo(t.dtype).tiny))
-
-
-def _finite(log_t: Tensor) -> Tensor:
-    return log_t.clamp(min=-1e4)

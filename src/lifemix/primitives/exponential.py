@@ -60,10 +60,3 @@ class Exponential(CumulativeHazard, name="exponential", label="exponential"):
 
     def steepness(self) -> Tensor:
         return torch.ones_like(self.log_scale)
-
-    @classmethod
-    def javascript(cls) -> str:
-        return """([logScale], logUnit) => {
-          const hazard = (x) => Math.exp(Math.min(x - logUnit - logScale, LOG_LIMIT));
-          return { survival: (x) => Math.exp(-hazard(x)), density: (x) => hazard(x) * Math.exp(-hazard(x)) };
-        }"""

@@ -1,218 +1,240 @@
-"""Functions of a primitive by numerical methods, for all that it does not know in closed form."""
+"""Functions of real numbers that keep their digits, and what a primitive has no closed form for."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
-
-from ..devices import constants
-from .stable import log1mexp
+from torch.nn.functional import softplus
 
 if TYPE_CHECKING:
     from .base import Primitive
 
 __all__ = [
-    "LOG_TIMES",
-    "NARROW_CHANGE",
-    "bisect",
-    "gauss_legendre",
+    "LARGEST_LOG",
+    "LOG_LIMIT",
+    "LOG_TIME_LIMITS",
+    "limit_gradient",
     "integral_of_survival",
     "inverse_log_survival",
-    "log_cdf",
+    "log1mexp",
+    "log_expm1",
     "log_interval",
+    "log_mean_of_survivors",
     "log_of_complement",
+    "log_softplus",
+    "saturate",
+    "standardise",
+    "with_slope",
 ]
 
-LOG_TIMES = {
-    torch.float32: 85.0,
-    torch.float64: 700.0,
-}  # exp of it is a number, and so is one over it
-_BISECTIONS = 64
-_CLOSE = {torch.float32: 1e-6, torch.float64: 1e-12}  # of log times that are found
-_NEAR = 0.01  # a short step from farther away is a slope that was lost in rounding
-NARROW_CHANGE = 0.1  # a change of log S, or of log F, over which a density is smooth
-# -log S at the ends of the panels of an integral
-_LEVELS = [*np.exp(np.linspace(-37, 0, 19)), 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 300.0, 600.0]
-_AT_ONCE = 1 << 14  # distributions that are integrated at once
+LARGEST_LOG = 600.0
+"""The largest parameter of a component that predicts: exp of it is a float64, and so are its products with times."""
+
+LOG_LIMIT = 80.0
+"""Where a log cumulative hazard saturates: exp(80) is 5.5e34, and still finite in float32 when it is multiplied."""
+
+LOG_TIME_LIMITS = {torch.float32: 85.0, torch.float64: 700.0}
+"""The largest log time t for which both exp(t) and exp(-t) are numbers."""
+
+_GRADIENT_LIMITS = {torch.float32: 1e30, torch.float64: 1e250}  # can be added up
+_FACTOR_LIMITS = {torch.float32: 1e20, torch.float64: 1e200}  # can be multiplied
+_MAX_STEPS = 128
+_BLOCK = 1 << 14  # distributions that are integrated together
+# Ends of the panels of an integral over log time: in units of 1 / steepness, and in units of log time.
+_STEEP_PANELS = torch.arange(-36.0, 37.0, 4.0, dtype=torch.float64)
+_DOUBLING_PANELS = 2.0 ** torch.arange(10, dtype=torch.float64)
+_NODES, _WEIGHTS = (torch.from_numpy(values) / 2 for values in np.polynomial.legendre.leggauss(20))
 
 
-def gauss_legendre(n: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return nodes and weights on [0, 1]."""
-    nodes, weights = _legendre(n)(like.device)
-    return nodes.to(like.dtype), weights.to(like.dtype)
+class _Saturate(torch.autograd.Function):
+    """``min(x, limit)``; the gradient passes through and is bounded."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, limit: float) -> Tensor:
+        return x.clamp(max=limit)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        limit = _FACTOR_LIMITS[gradients[0].dtype]
+        return gradients[0].clamp(-limit, limit), None
 
 
-@lru_cache(maxsize=16)
-def _legendre(n: int) -> Callable[[torch.device], tuple[Tensor, ...]]:
-    nodes, weights = np.polynomial.legendre.leggauss(n)
-    return constants((nodes + 1) / 2, weights / 2)
+def saturate(x: Tensor, limit: float = LOG_LIMIT) -> Tensor:
+    """Return ``min(x, limit)``; the gradient beyond the limit is 1, so that a step can lead back."""
+    result: Tensor = _Saturate.apply(x, limit)  # type: ignore[no-untyped-call]
+    return result
 
 
-def log_of_complement(log_s: Tensor, log_rest: Tensor) -> Tensor:
-    """``log(1 - exp(log_s))``, which is ``log_rest``, about, where ``log_s`` is all but 0."""
-    seen = log_s < -1e8 * torch.finfo(log_s.dtype).tiny  # its inverse may still be multiplied
-    loss = -torch.where(seen, log_s, -1.0)
-    return torch.where(seen, log1mexp(loss, torch.log(loss)), log_rest)
+def limit_gradient(x: Tensor) -> Tensor:
+    """Return x; its gradient is cut at 1e20 (double precision: 1e200), so that products of it stay finite."""
+    return saturate(x, math.inf)
 
 
-def log_cdf(primitive: Primitive, t: Tensor) -> Tensor:
-    """``log F(t)`` from ``log S(t)``; about ``log t f(t)`` where that underflows."""
-    positive = torch.where(t > 0, t, 1.0)
-    inside = log_of_complement(
-        primitive.log_survival(positive), primitive.log_pdf(positive) + torch.log(positive)
-    )
-    return torch.where(t > 0, inside, -torch.inf)
+def with_slope(x: Tensor, value: Tensor, slope: Tensor) -> Tensor:
+    """Return a value of which the derivative by x, elementwise, is the slope; all three are finite."""
+    return value + slope * (x - x.detach())
+
+
+class _Standardise(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, location: Tensor, log_precision: Tensor) -> Tensor:
+        precision = log_precision.clamp(max=LOG_LIMIT).exp()
+        z = precision * (x - location)
+        ctx.save_for_backward(z, precision)
+        return z
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        z, precision = ctx.saved_tensors
+        limit = _GRADIENT_LIMITS[z.dtype]
+        d_x = (gradients[0] * precision).clamp(-limit, limit)
+        return d_x, -d_x, (gradients[0] * z.clamp(-limit, limit)).clamp(-limit, limit)
+
+
+def standardise(x: Tensor, location: Tensor, log_precision: Tensor) -> Tensor:
+    """Return ``exp(log_precision) * (x - location)``; gradients that float32 could not sum are cut at 1e30."""
+    result: Tensor = _Standardise.apply(*torch.broadcast_tensors(x, location, log_precision))  # type: ignore[no-untyped-call]
+    return result
+
+
+def log1mexp(x: Tensor, log_x: Tensor) -> Tensor:
+    """Return ``log(1 - exp(-x))`` for x > 0, from x and its logarithm, which counts where x underflows.
+
+    Below 0.05 the series ``log x - x/2 + x^2/24 - x^4/2880`` is exact to 1e-13; above log 2, ``log1p(-exp(-x))`` is.
+    """
+    small = x.clamp(max=0.05)
+    series = log_x - small / 2 + small**2 / 24 - small**4 / 2880
+    middle = torch.log(-torch.expm1(-x.clamp(0.05, 0.7)))
+    large = torch.log1p(-torch.exp(-x.clamp(min=0.6)))
+    return torch.where(x < 0.05, series, torch.where(x > 0.6931, large, middle))
+
+
+def log_expm1(x: Tensor, log_x: Tensor) -> Tensor:
+    """Return ``log(exp(x) - 1)`` for x > 0, from x and its logarithm."""
+    return x + log1mexp(x, log_x)
+
+
+def log_softplus(z: Tensor) -> Tensor:
+    """Return ``log log(1 + exp(z))``, exact where the inner logarithm vanishes."""
+    early = z - torch.exp(z.clamp(max=-15.0)) / 2
+    return torch.where(z < -15.0, early, torch.log(softplus(z.clamp(min=-20.0))))
+
+
+def log_of_complement(log_s: Tensor, log_small: Tensor) -> Tensor:
+    """Return ``log(1 - exp(log_s))``, and ``log_small`` where ``log_s`` underflows to 0."""
+    is_number = log_s < -1e8 * torch.finfo(log_s.dtype).tiny  # its inverse may still be multiplied
+    loss = -torch.where(is_number, log_s, -1.0)
+    return torch.where(is_number, log1mexp(loss, torch.log(loss)), log_small)
+
+
+def log_mean_of_survivors(log_survived: Tensor, log_values: Tensor, dim: int) -> Tensor:
+    """Return the log of the mean of ``exp(log_values)`` over groups, weighted by the survivors of each.
+
+    If nobody survived, the result is that of the group with the smallest hazard, which was the last.
+    """
+    log_share = torch.log_softmax(log_survived, dim=dim)
+    is_empty = log_share == -torch.inf  # the value of such a group may be infinite
+    mean = torch.logsumexp(torch.where(is_empty, -torch.inf, log_share + log_values), dim=dim)
+    return torch.where(torch.isnan(log_share).any(dim), log_values.amin(dim), mean)
 
 
 def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
-    """``log P(lower < T <= upper)``.
+    """Return ``log P(lower < T <= upper)``.
 
-    The difference of S, or of F before the median, in logarithms. If they hardly differ, the integral of the density
-    over log time by a rule of 5 points, unless a kink of the density is inside and the difference keeps its digits.
+    It is a difference of S, or of F before the median, in logarithms. If the difference loses more digits than the
+    midpoint rule over log time (at a change of the cube root of the rounding error), it is the midpoint rule.
     """
-    from_origin = lower <= 0
-    low = torch.where(from_origin, upper / 2, lower)
-    by_cdf = primitive.log_cdf(upper)
-    early = by_cdf < -math.log(2)
-    larger = torch.where(early, by_cdf, primitive.log_survival(low))
-    smaller = torch.where(early, primitive.log_cdf(low), primitive.log_survival(upper))
+    is_left_censored = lower <= 0
+    start = torch.where(is_left_censored, upper / 2, lower)
+    log_cdf = primitive.log_cdf(upper)
+    is_early = log_cdf < -math.log(2)
+    larger = torch.where(is_early, log_cdf, primitive.log_survival(start))
+    smaller = torch.where(is_early, primitive.log_cdf(start), primitive.log_survival(upper))
     change = larger - smaller
-    narrow = change < NARROW_CHANGE
-    kinks = primitive.kinks()
-    if kinks is not None:
-        has_kink = (
-            (kinks > torch.log(low)[..., None]) & (kinks < torch.log(upper)[..., None])
-        ).any(-1)
-        narrow = narrow & ~(has_kink & (change > torch.finfo(change.dtype).eps ** 0.5))
-    change = torch.where(narrow, 1.0, change)
-    wide = larger + log1mexp(change, torch.log(change))
-    span = torch.where(narrow, torch.log1p((upper - low) / low), 0.01)
-    nodes, weights = gauss_legendre(5, span)
-    x = torch.log(low)[..., None] + span[..., None] * nodes
-    at_nodes = primitive.map(lambda parameter: parameter[..., None]).log_pdf(torch.exp(x)) + x
-    inside = torch.logsumexp(at_nodes + torch.log(weights), dim=-1) + torch.log(span)
-    return torch.where(from_origin, by_cdf, torch.where(narrow, inside, wide))
+    is_narrow = change < torch.finfo(change.dtype).eps ** (1 / 3)
+    wide = larger + torch.log(-torch.expm1(-torch.where(is_narrow, 1.0, change)))
+    width = torch.where(is_narrow, torch.log1p((upper - start) / start), 0.01)
+    middle = torch.log(start) + width / 2
+    narrow = primitive.log_pdf(torch.exp(middle)) + middle + torch.log(width)
+    return torch.where(is_left_censored, log_cdf, torch.where(is_narrow, narrow, wide))
 
 
 @torch.no_grad()
 def inverse_log_survival(primitive: Primitive, log_s: Tensor) -> Tensor:
-    """Return the times at which ``log S`` is ``log_s``: Newton's steps on the axis of log time inside a bracket.
+    """Return the times at which ``log S`` is ``log_s``.
 
-    They aim at the logarithm of F before the median and at that of S behind it; the bracket is halved where they leave
-    it or where one is more than half as long as the one before.
+    Bisection of log time, and Newton's steps for ``log(-log S)`` where it is near its goal.
     """
-    limit = LOG_TIMES[log_s.dtype]
+    limit = LOG_TIME_LIMITS[log_s.dtype]
+    tolerance = torch.finfo(log_s.dtype).eps ** 0.75
     log_s = torch.broadcast_tensors(log_s, *primitive.parameters)[0]
-    inside = (log_s < 0) & (log_s > -torch.inf)
-    goal = torch.where(inside, log_s, -1.0)
-    if torch.compiler.is_exporting():  # a program cannot tell when to stop
-        x = bisect(
-            lambda at: primitive.log_survival(torch.exp(at)) > goal,
-            torch.full_like(goal, -limit),
-            limit,
-        )
-    else:
-        x = _newton(primitive, goal, limit)
-    t = torch.where(x < limit * (1 - 1e-6), torch.exp(x), torch.inf)
-    return torch.where(log_s < 0, torch.where(inside, t, torch.inf), 0.0)
-
-
-def _newton(primitive: Primitive, goal: Tensor, limit: float) -> Tensor:
-    """Return the log times at which ``log S`` is the goal."""
-    log_f = log_of_complement(goal, torch.log(-goal))
-    early = log_f < goal
-    low, high = torch.full_like(goal, -limit), torch.full_like(goal, limit)
-    x, before = torch.zeros_like(goal), torch.full_like(goal, 4 * limit)
-    close = _CLOSE[goal.dtype]
-    for _ in range(2 * _BISECTIONS):
-        t = torch.exp(x)
-        survival, cdf, density = (
-            primitive.log_survival(t),
-            primitive.log_cdf(t),
-            primitive.log_pdf(t) + x,
-        )
-        gap = torch.where(early, cdf - log_f, goal - survival)
-        low, high = torch.where(gap < 0, x, low), torch.where(gap < 0, high, x)
-        step = -gap * torch.exp(torch.where(early, cdf, survival) - density)
-        narrow = high - low <= close * (1 + x.abs())
-        settled = (step.abs() <= close * (1 + x.abs())) & (
-            gap.abs() <= _NEAR * (1 + goal.abs())
-        ) | narrow
-        if bool(settled.all()):
+    is_inside = (log_s < 0) & (log_s > -torch.inf)
+    goal = torch.where(is_inside, log_s, -1.0)
+    x = torch.zeros_like(goal)
+    low, high = x - limit, x + limit
+    for _ in range(_MAX_STEPS):
+        log_survival, slope = primitive.log_survival_and_slope(x)
+        is_before = log_survival > goal
+        low, high = torch.where(is_before, x, low), torch.where(is_before, high, x)
+        log_ratio = torch.log(goal / log_survival)
+        newton = x + log_ratio * log_survival / slope
+        is_usable = (newton > low) & (newton < high) & (log_ratio.abs() < 2)  # False for NaN
+        previous, x = x, torch.where(is_usable, newton, (low + high) / 2)
+        if bool(((x - previous).abs() <= tolerance * (1 + x.abs())).all()):
             break
-        newton = x + step
-        usable = (newton > low) & (newton < high) & (step.abs() < before / 2)  # false for NaN, too
-        before = torch.where(usable, step.abs(), (high - low) / 2)
-        x = torch.where(settled, x, torch.where(usable, newton, (low + high) / 2))
-    return x
-
-
-def bisect(before: Callable[[Tensor], Tensor], low: Tensor, limit: float) -> Tensor:
-    """Return where a condition that holds at first ceases to hold, between ``low`` and ``limit``."""
-    high = torch.full_like(low, limit)
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        holds = before(middle)
-        low, high = torch.where(holds, middle, low), torch.where(holds, high, middle)
-    return (low + high) / 2
+    t = torch.where(x < limit * (1 - 1e-5), torch.exp(x), torch.inf)
+    return torch.where(log_s < 0, torch.where(is_inside, t, torch.inf), 0.0)
 
 
 @torch.no_grad()
 def integral_of_survival(primitive: Primitive, start: Tensor, stop: Tensor | None) -> Tensor:
-    """Integrate S from start to stop, or to infinity where that is None.
+    """Return the integral of S from start to stop, or to infinity if that is None.
 
-    Gauss-Legendre rules on the axis of log time, in panels between quantiles. S is 1 before the first, and falls as a
-    power of time, if at all, behind the last.
+    Gauss-Legendre rules on the axis of log time. Beyond the last panel S falls as a power of time.
     """
-    to_infinity = stop is None
-    ends = torch.broadcast_tensors(start, start if stop is None else stop, *primitive.parameters)
-    flat = [part.reshape(-1).split(_AT_ONCE) for part in ends]
-    parts = [
-        _integrate(type(primitive)(*parameters), low, None if to_infinity else high)
-        for low, high, *parameters in zip(*flat, strict=True)
+    tensors = torch.broadcast_tensors(start, start if stop is None else stop, *primitive.parameters)
+    blocks = zip(*(tensor.reshape(-1).split(_BLOCK) for tensor in tensors), strict=True)
+    integrals = [
+        _integrate(type(primitive)(*parameters), low, None if stop is None else high)
+        for low, high, *parameters in blocks
     ]
-    return torch.cat(parts).reshape(ends[0].shape)
-
-
-def _more_edges(primitive: Primitive, edges: Tensor, high: Tensor) -> list[Tensor]:
-    """Return edges beside the quantiles: kinks, and where S ends in a plateau, steps back from the end."""
-    more = []
-    kinks = primitive.kinks()
-    if kinks is not None:
-        more.append(torch.minimum(torch.maximum(kinks, edges[:, :1]), edges[:, -1:]))
-    if bool((primitive.cure_fraction() > 0).any()):
-        back = high[:, None] - torch.tensor([2.0**power for power in range(11)]).to(high)
-        more.append(torch.minimum(torch.maximum(back, edges[:, :1]), edges[:, -1:]))
-    return more
+    return torch.cat(integrals).reshape(tensors[0].shape)
 
 
 def _integrate(primitive: Primitive, start: Tensor, stop: Tensor | None) -> Tensor:
-    column = primitive.map(lambda parameter: parameter[:, None])
-    quantiles = column.inverse_log_survival(-torch.tensor(_LEVELS).to(start))  # [n, levels]
-    edges = torch.log(quantiles).clamp(max=LOG_TIMES[start.dtype])
-    low = torch.log(start)
-    high = edges[:, -1] if stop is None else torch.log(stop)
-    edges = torch.cat([edges, *_more_edges(primitive, edges, high)], dim=1).sort(dim=1).values
-    end = torch.exp(high)
-    total = (torch.minimum(quantiles[:, 0], end) - start).clamp(min=0)
-    nodes, weights = gauss_legendre(20, start)
-    bounded = torch.minimum(torch.maximum(edges, low[:, None]), high[:, None])
-    for a, b in zip(bounded.unbind(1)[:-1], bounded.unbind(1)[1:], strict=True):
-        if bool((b > a).any()):
-            width = (b - a)[:, None]
-            x = torch.where(width > 0, a[:, None] + width * nodes, 0.0)
-            total = total + (
-                torch.exp(column.log_survival(torch.exp(x)) + x) * width * weights
-            ).sum(1)
+    """Return the integral for distributions ``[n]``."""
+    limit = LOG_TIME_LIMITS[start.dtype]
+    middle_log_s = torch.log((1 + primitive.cure_fraction()) / 2).broadcast_to(start.shape)
+    centre = torch.log(primitive.inverse_log_survival(middle_log_s))[:, None]
+    steep, doubling = (panels.to(start) for panels in (_STEEP_PANELS, _DOUBLING_PANELS))
+    panels = [
+        centre + steep / primitive.steepness().broadcast_to(start.shape)[:, None],
+        centre + doubling,
+        centre - doubling,
+    ]
     if stop is not None:
-        return total
+        panels.append(torch.log(stop)[:, None] - doubling)
+    kinks = primitive.kinks()
+    if kinks is not None:
+        panels.append(kinks.broadcast_to(*start.shape, kinks.shape[-1]))
+    edges = torch.cat(panels, dim=1).clamp(-limit, limit).sort(dim=1).values
+    last = edges[:, -1] if stop is None else torch.log(stop).clamp(min=-limit)
+    total = (torch.exp(torch.minimum(edges[:, 0], last)) - start).clamp(min=0)  # S is 1
+    edges = torch.cat([edges, last[:, None]], dim=1)
+    edges = torch.minimum(torch.maximum(edges, torch.log(start)[:, None]), last[:, None])
+    column = primitive.map(lambda parameter: parameter[:, None])
+    nodes, weights = _NODES.to(start), _WEIGHTS.to(start)
+    for low, high in zip(edges.unbind(1)[:-1], edges.unbind(1)[1:], strict=True):
+        width = (high - low)[:, None]
+        x = low[:, None] + width * (nodes + 0.5)
+        total = total + ((column.survival_curve(x) * torch.exp(x)) @ weights) * width[:, 0]
+    if stop is not None:
+        return torch.minimum(total, stop - start)
     index = primitive.tail_index().broadcast_to(start.shape)
-    last = torch.maximum(end, start)
-    tail = last * torch.exp(primitive.log_survival(last)) / (index - 1)
+    log_last = torch.maximum(last, torch.log(start))
+    tail = torch.exp(primitive.log_survival(torch.exp(log_last)) + log_last) / (index - 1)
     return torch.where(index > 1, total + tail, torch.inf)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid, softplus
 
 from .cumulative_hazard import CumulativeHazard
-from .stable import log_expm1, log_softplus, standardise
+from .numeric import log_expm1, log_softplus, standardise
 
 __all__ = ["PowerGeneralisedWeibull"]
 
@@ -53,17 +53,9 @@ class PowerGeneralisedWeibull(
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         z = standardise(log_t, self.log_scale, self.log_shape)
         # H = exp(growth) - 1, growth = power * softplus(z)
-        log_growth = self.log_power + log_softplus(z)
         growth = torch.exp(self.log_power) * softplus(z)
-        return log_expm1(growth, log_growth), self.log_power + self.log_shape + logsigmoid(
-            z
-        ) + growth
-
-    def inverse_log_survival(self, log_s: Tensor) -> Tensor:
-        growth = torch.log1p(-log_s)
-        share = growth * torch.exp(-self.log_power)
-        z = log_expm1(share, torch.log(share))
-        return torch.exp(self.log_scale + z * torch.exp(-self.log_shape))
+        log_hazard = log_expm1(growth, self.log_power + log_softplus(z))
+        return log_hazard, self.log_power + self.log_shape + logsigmoid(z) + growth
 
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
@@ -76,18 +68,5 @@ class PowerGeneralisedWeibull(
         return torch.full_like(self.log_shape, torch.inf)
 
     def steepness(self) -> Tensor:
-        # the slope of log H is between shape and shape * power; where S has not vanished, at most 3.5 times the shape
+        # the slope of log H is between shape and shape * power; at most 3.5 times the shape unless S vanishes
         return torch.exp(self.log_shape) * torch.exp(self.log_power).clamp(1.0, 3.5)
-
-    @classmethod
-    def javascript(cls) -> str:
-        return """([logShape, logScale, logPower], logUnit) => {
-          const shape = Math.exp(Math.min(logShape, LOG_LIMIT)), power = Math.exp(logPower);
-          const z = (x) => shape * (x - logUnit - logScale);
-          const growth = (x) => Math.min(power * softplus(z(x)), LOG_LIMIT);
-          const survival = (x) => Math.exp(-Math.expm1(growth(x)));
-          return {
-            survival,
-            density: (x) => shape * power / (1 + Math.exp(-z(x))) * Math.exp(growth(x) - Math.expm1(growth(x))),
-          };
-        }"""

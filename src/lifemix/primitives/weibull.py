@@ -9,11 +9,9 @@ import torch
 from torch import Tensor
 
 from .log_location_scale import LogLocationScale
-from .stable import LOG_LIMIT, log1mexp, log_expm1, saturate
+from .numeric import LOG_LIMIT, log1mexp, saturate
 
 __all__ = ["Weibull"]
-
-_LEAST = 1e-30  # below it (1 - exp(-x)) / x is 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +42,6 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
     log_shape: Tensor
     log_scale: Tensor
     standard_tail: ClassVar[float] = torch.inf
-    survival_javascript: ClassVar[str] = "(z) => Math.exp(-Math.exp(Math.min(z, LOG_LIMIT)))"
-    density_javascript: ClassVar[str] = (
-        "(z) => { z = Math.min(z, LOG_LIMIT); return Math.exp(z - Math.exp(z)); }"
-    )
 
     @staticmethod
     def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
@@ -56,35 +50,13 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
         return z.mul_(happened).sub_(cumulative_hazard), happened - cumulative_hazard
 
     @classmethod
-    def standard_before(cls, z: Tensor) -> tuple[Tensor, Tensor]:
-        z = z.clamp(max=LOG_LIMIT)
-        cumulative_hazard = z.exp().clamp_(min=_LEAST)
-        return z.add_(_log_mean_decay(cumulative_hazard)), cumulative_hazard / torch.expm1(
-            cumulative_hazard
-        )
+    def standard_log_cdf(cls, z: Tensor) -> Tensor:
+        log_cumulative_hazard = saturate(z)
+        return log1mexp(log_cumulative_hazard.exp(), log_cumulative_hazard)
 
     @classmethod
-    def standard_between(
-        cls, z: Tensor, width: Tensor, log_width: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        # H grows by H(z) * (exp(width) - 1); 1 / mean_decay(x) is x / (1 - exp(-x))
-        width = width.clamp(min=_LEAST)
-        log_decay = _log_mean_decay(width)
-        log_growth = (z + width).add_(log_decay).add_(log_width).clamp_(max=LOG_LIMIT)
-        growth = log_growth.exp().clamp_(min=_LEAST)
-        slope = growth / torch.expm1(growth)
-        by_width = torch.exp(-log_decay).mul_(slope)
-        cumulative_hazard = z.clamp(max=LOG_LIMIT).exp_()
-        value = log_growth.add_(_log_mean_decay(growth)).sub_(cumulative_hazard)
-        return value, slope.sub_(cumulative_hazard), by_width
-
-    @staticmethod
-    def standard_survival(z: Tensor) -> Tensor:
-        return z.exp_().neg_().exp_()  # beyond the limit of the log cumulative hazard 0 as well
-
-    @staticmethod
-    def standard_density(z: Tensor) -> Tensor:
-        return torch.exp(z.clamp(max=LOG_LIMIT) - torch.exp(z.clamp(max=LOG_LIMIT)))
+    def standard_survival(cls, z: Tensor) -> Tensor:
+        return z.exp_().neg_().exp_()
 
     @classmethod
     def standard_survival_and_density(cls, z: Tensor) -> tuple[Tensor, Tensor]:
@@ -92,74 +64,19 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
         survival = torch.neg(cumulative_hazard).exp_()
         return survival, cumulative_hazard.mul_(survival)
 
-    def log_cumulative_hazard(self, t: Tensor) -> Tensor:
-        """``log H(t) = shape * log(t / scale)``.
-
-        Parameters
-        ----------
-        t : Tensor
-            Times, which broadcast with the parameters.
-
-        Returns
-        -------
-        Tensor
-            The log cumulative hazard, at most 80.
-        """
-        return saturate(self.z(t))
-
-    def log_survival(self, t: Tensor) -> Tensor:
-        return -self.log_cumulative_hazard(t).exp()
-
-    def log_pdf(self, t: Tensor) -> Tensor:
-        log_cumulative_hazard = self.log_cumulative_hazard(t)
-        return self._log_rate(t, log_cumulative_hazard) - log_cumulative_hazard.exp()
-
-    def log_hazard(self, t: Tensor) -> Tensor:
-        return self._log_rate(t, self.log_cumulative_hazard(t))
-
-    def _log_rate(self, t: Tensor, log_cumulative_hazard: Tensor) -> Tensor:
-        rate = self.log_jacobian(t) + log_cumulative_hazard
-        # At the origin the hazard is infinite, 1 / scale or zero as the shape is below, at or above 1.
-        at_origin = torch.where(
-            self.log_shape == 0, -self.log_scale, -torch.sign(self.log_shape) * torch.inf
-        )
-        return torch.where(t == 0, at_origin, rate)
-
-    def log_cdf(self, t: Tensor) -> Tensor:
-        log_h = self.log_cumulative_hazard(t)
-        return log1mexp(log_h.exp(), log_h)
-
-    def _log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
-        # H(upper) - H(lower) = H(lower) * (exp(spread) - 1)
-        log_difference = saturate(self.z(lower) + log_expm1(*self.spread(lower, upper)))
-        return self.log_survival(lower) + log1mexp(log_difference.exp(), log_difference)
-
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
-        return torch.exp(self.log_scale + torch.log(-log_s) * torch.exp(-self.log_shape))
+        return self.time_at(torch.log(-log_s))
 
     def mean(self) -> Tensor:
-        return torch.exp(self._log_mean())
-
-    def _log_mean(self) -> Tensor:
-        return self.log_scale + torch.lgamma(1 + torch.exp(-self.log_shape))
+        return torch.exp(self.log_scale + torch.lgamma(1 + torch.exp(-self.log_shape)))
 
     def rmst(self, t: Tensor) -> Tensor:
-        # mean * P(1 / shape, H(t)) with the regularised incomplete gamma function P
-        order, h = torch.exp(-self.log_shape), self.log_cumulative_hazard(t).exp()
-        order, h = torch.broadcast_tensors(order, h)
-        share = torch.special.gammainc(order, h)
-        early = (
-            t * torch.exp(-h) / (1 - h / (order + 1)).clamp(min=0.5)
-        )  # where P underflows, H is far below 1 / shape
-        return torch.where(share > 0, torch.exp(self._log_mean() + torch.log(share)), early)
+        # mean * P(1 / shape, H(t)), P the regularised lower incomplete gamma function
+        order, hazard = torch.broadcast_tensors(torch.exp(-self.log_shape), -self.log_survival(t))
+        share = torch.special.gammainc(order, hazard)
+        early = t * torch.exp(-hazard) / (1 - hazard / (order + 1)).clamp(min=0.5)  # P underflows
+        return torch.where(share > 0, self.mean() * share, early)
 
     def mean_beyond(self, t: Tensor) -> Tensor:
-        order, h = torch.broadcast_tensors(
-            torch.exp(-self.log_shape), self.log_cumulative_hazard(t).exp()
-        )
-        return torch.exp(self._log_mean() + torch.log(torch.special.gammaincc(order, h)))
-
-
-def _log_mean_decay(x: Tensor) -> Tensor:
-    """``log[(1 - exp(-x)) / x]`` for x > 0."""
-    return torch.expm1(-x).div_(x).neg_().log_()
+        order, hazard = torch.broadcast_tensors(torch.exp(-self.log_shape), -self.log_survival(t))
+        return self.mean() * torch.special.gammaincc(order, hazard)

@@ -29,10 +29,11 @@ from ..files import atomic_write
 from ..metrics import aalen_johansen
 from ..network import ACTIVATIONS
 from ..preprocessing import SequencePreprocessor
-from ..primitives.stable import LARGEST_LOG, LOG_LIMIT
+from ..primitives.numeric import LARGEST_LOG, LOG_LIMIT
 from ..splits import default_horizons
 from ..target import Target
 from ..target import event_names as all_event_names
+from .calculator_families import family_javascript
 from .calculator_fields import fields_of
 
 __all__ = ["write_calculator"]
@@ -173,7 +174,7 @@ def _declared(model: DeepSurvivalMachines) -> str:
     declared = {
         "LOG_LIMIT": LOG_LIMIT,
         "LARGEST_LOG": LARGEST_LOG,
-        "componentOf": architecture.family.javascript(),
+        "componentOf": family_javascript(architecture.family),
         "activation": _ACTIVATIONS[architecture.encoder_activation.name],
         "shiftActivation": _ACTIVATIONS[architecture.act.name],
     }

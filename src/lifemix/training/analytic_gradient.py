@@ -19,7 +19,7 @@ from torch import Tensor
 from ..likelihood import Observations
 from ..network import Activation, Architecture
 from ..primitives import LogLocationScale
-from ..primitives.stable import LOG_LIMIT
+from ..primitives.numeric import LOG_LIMIT
 from .autograd import AutogradLoss, FleetVector, Settings
 from .config import TrainConfig
 

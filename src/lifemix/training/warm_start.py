@@ -14,8 +14,8 @@ from torch.nn.functional import logsigmoid
 from .._types import FloatArray
 from ..likelihood import Observations, contributions
 from ..primitives import Mixture, Primitive
-from ..primitives.mixed import Mixed, mixed
-from ..primitives.never import Never
+from ..primitives.cure import Never
+from ..primitives.mixture import Mixed, mixed
 
 __all__ = ["warm_start"]
 

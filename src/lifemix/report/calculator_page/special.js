@@ -1,4 +1,4 @@
-// Functions that JavaScript lacks, for the primitive and the activations that the page declares after this.
+// Functions that JavaScript lacks, for the families and the activations, which come after this.
 
 // (x + 3) exp(x^2) erfc(x) for x >= 0 as a Chebyshev series in (x - 3) / (x + 3); exact to the last digits of a double.
 const ERFCX = [
@@ -28,63 +28,4 @@ function normalSurvival(z) {
 
 function softplus(z) {
   return Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
-}
-
-// log Gamma(a) - (a - 1/2) log a + a - log(2 pi) / 2 for a > 0: Stirling's series, from 10 on.
-function stirlingError(a) {
-  let sum = 0;
-  for (; a < 10; a++) sum += (a + 0.5) * Math.log1p(1 / a) - 1;
-  const s = 1 / (a * a);
-  return sum + (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s * (1 / 1188 - s * 691 / 360360))))) / a;
-}
-
-// (exp(y) - 1) / y and (exp(y) - 1 - y) / y^2
-function growths(y) {
-  if (Math.abs(y) >= 0.3) {
-    const one = Math.expm1(y) / y;
-    return [one, (one - 1) / y];
-  }
-  let two = 0;
-  for (let n = 13; n >= 0; n--) two = (1 + y * two) / (n + 2); // sum of y^n / (n + 2)!, without the leading 1
-  return [1 + y * two, two];
-}
-
-// The standardised log-gamma distribution as lifemix.primitives.gamma_tail has it: log density at w, and the log tail
-// beyond w >= 0 by the double exponential rule.
-function logGammaDensity(w, q) {
-  const error = q === 0 ? 0 : stirlingError(1 / (q * q));
-  return -Math.log(2 * Math.PI) / 2 - error - w * w * growths(q * w)[1];
-}
-
-function logGammaTail(w, q) {
-  const a = w * growths(q * w)[0], b = a - Math.max(-q, 0) / 2, root = Math.hypot(b, Math.SQRT2);
-  const scale = b > 0 ? 2 / (b + root) : root - b, step = 0.165;
-  let sum = 0;
-  for (let i = 0; i < 56; i++) {
-    const x = -3.4 + i * step, v = Math.exp(x - Math.exp(-x)), at = scale * v, r = Math.abs(q) * at;
-    let exponent;
-    if (q >= 0) {
-      let bend = 0;
-      if (r < 0.08) for (let n = 13; n >= 0; n--) bend = 1 / (n + 2) - r * bend;
-      else bend = (r - Math.log1p(r)) / (r * r);
-      exponent = a * at + at * at * bend + Math.log1p(r);
-    } else {
-      const [one, two] = growths(-r);
-      exponent = a * at * one + at * at * two;
-    }
-    sum += Math.exp(-exponent) * v * (1 + Math.exp(-x));
-  }
-  return logGammaDensity(w, q) + Math.log(scale * step * sum);
-}
-
-function logGamma(location, precision, q) {
-  const standardised = (x) => {
-    const w = precision * (x - location);
-    return q * w > 50 ? 50 / q : w;
-  };
-  const survival = (x) => {
-    const w = standardised(x);
-    return w >= 0 ? Math.exp(logGammaTail(w, q)) : -Math.expm1(logGammaTail(-w, -q));
-  };
-  return { survival, density: (x) => precision * Math.exp(logGammaDensity(standardised(x), q)) };
 }

@@ -15,7 +15,7 @@ __all__ = ["Never"]
 
 @dataclass(frozen=True, eq=False)
 class Never(Primitive):
-    """An event that does not happen: ``S(t) = 1``. A component of a mixture, beside others, with ``cure=True``.
+    """An event that does not happen: ``S(t) = 1``. With ``cure=True`` it is the last component of a mixture.
 
     Parameters
     ----------
@@ -40,23 +40,8 @@ class Never(Primitive):
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
         return torch.where(log_s < 0, torch.full_like(self.log_odds, torch.inf), 0.0)
 
-    def mean_beyond(self, t: Tensor) -> Tensor:
-        return torch.full_like(self.log_odds + t, torch.inf)
-
     def rmst(self, t: Tensor) -> Tensor:
-        return torch.zeros_like(self.log_odds) + t
-
-    def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
-        return torch.zeros_like(self.log_odds + log_t), torch.zeros_like(self.log_odds + log_t)
-
-    def displaced(self, steps: Tensor) -> Self:
-        return self
-
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return self
-
-    def panel_edges(self) -> Tensor:
-        return torch.zeros_like(self.log_odds)[..., None]
+        return self.log_survival(t) + t
 
     def cure_fraction(self) -> Tensor:
         return torch.ones_like(self.log_odds)
@@ -67,10 +52,5 @@ class Never(Primitive):
     def tail_index(self) -> Tensor:
         return torch.zeros_like(self.log_odds)
 
-    @classmethod
-    def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
-        return cls(torch.zeros_like(location))
-
-    @classmethod
-    def javascript(cls) -> str:
-        return "() => ({ survival: () => 1, density: () => 0 })"
+    def rescaled(self, log_factor: Tensor | float) -> Self:
+        return self

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
 
 from lifemix import DeepSurvivalMachines, load, make_target, save
 from lifemix.errors import SettingError
 from lifemix.export import export_survival
-from lifemix.primitives import PRIMITIVES, Primitive
-from lifemix.primitives.choice import choose_families
-from lifemix.primitives.mixed import Mixed, mixed
-from lifemix.primitives.never import Never
+from lifemix.primitives import PRIMITIVES, Mixture, Primitive
+from lifemix.primitives.cure import Never
+from lifemix.primitives.mixture import Mixed, choose_families, mixed
 from own_primitives import members
+from primitive_references import ALL, locations, log_precisions, make, number, times
 
 BUILT_IN = [family for family in PRIMITIVES.values() if family.__module__.startswith("lifemix.")]
 TIMES = torch.tensor([1e-3, 0.5, 2.0, 30.0], dtype=torch.float64)[:, None]
@@ -49,7 +50,7 @@ def test_a_function_of_a_component_is_its_familys(name):
     for place, member in enumerate(apart):
         expected = getattr(member, name)(*FUNCTIONS[name])
         expected = expected.expand(*found.shape[:-1], len(apart))
-        torch.testing.assert_close(found[..., place], expected[..., place], rtol=1e-12, atol=0)
+        torch.testing.assert_close(found[..., place], expected[..., place], rtol=1e-11, atol=0)
 
 
 def test_what_is_gathered_moved_and_rescaled_keeps_its_family():
@@ -75,7 +76,7 @@ def test_gradients_are_those_of_the_families():
     weibull = BUILT_IN.index(PRIMITIVES["weibull"])
     own = [parameter.clone().requires_grad_() for parameter in apart[weibull].parameters]
     PRIMITIVES["weibull"](*own).log_survival(TIMES)[:, weibull].sum().backward()
-    for at, leaf in zip(type(together).trained_places(PRIMITIVES["weibull"]), own, strict=True):
+    for at, leaf in zip(type(together).parameter_index(PRIMITIVES["weibull"]), own, strict=True):
         torch.testing.assert_close(leaves[at].grad[weibull], leaf.grad[weibull])
 
 
@@ -175,3 +176,13 @@ def test_the_families_of_each_event_type_are_those_asked_for():
 def test_mixed_is_no_primitive_by_name():
     assert not any(issubclass(family, (Mixed, Never)) for family in PRIMITIVES.values())
     assert issubclass(Mixed, Primitive)
+
+
+@ALL
+@given(location=locations, log_precision=log_precisions, t=times)
+def test_mixture_of_one_component_is_the_primitive(family, location, log_precision, t):
+    p = make(family, [location], [log_precision])
+    mixture = Mixture(torch.zeros(1, dtype=torch.float64), p)
+    for name in ("log_pdf", "log_survival", "log_cdf"):
+        expected = getattr(p, name)(number([t]))[0]
+        np.testing.assert_allclose(getattr(mixture, name)(number(t)), expected, rtol=1e-12)

@@ -1,0 +1,356 @@
+"""What every primitive promises; a new one is covered by its registration. And the registry."""
+
+from dataclasses import dataclass
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from torch import Tensor
+
+from lifemix.errors import SettingError
+from lifemix.primitives import PRIMITIVES, LogLocationScale, Primitive, Weibull, primitive_class
+from own_primitives import members
+from primitive_references import (
+    ALL,
+    EXACT,
+    beyond,
+    integrated_survival,
+    locations,
+    log_precisions,
+    make,
+    number,
+    times,
+)
+
+SOME = settings(max_examples=25)  # of properties that integrate numerically
+
+
+@ALL
+@given(location=locations, log_precision=st.floats(-1.5, 2), t=times)
+def test_functions_equal_their_definitions_in_sixty_digits(family, location, log_precision, t):
+    p, t_ = make(family, location, log_precision), number(t)
+    if beyond(p, t):
+        return
+    digits = (
+        1e-8 if family.name in ("gamma", "generalisedgamma") else 1e-9
+    )  # PyTorch's incomplete gamma has nine
+    with mpmath.workdps(60):
+        survival, cdf, density = (
+            mpmath.log(value) for value in EXACT[family.name](p, mpmath.mpf(t))
+        )
+        np.testing.assert_allclose(p.log_survival(t_), float(survival), rtol=digits, atol=1e-50)
+        np.testing.assert_allclose(p.log_cdf(t_), float(cdf), rtol=digits, atol=1e-50)
+        np.testing.assert_allclose(p.log_pdf(t_), float(density), rtol=1e-9, atol=1e-12)
+
+
+@ALL
+@given(location=locations, log_precision=st.floats(-1.5, 2), t=times)
+def test_curves_over_log_time_are_survival_and_density(family, location, log_precision, t):
+    p, log_t = make(family, [location], [log_precision]), number([[np.log(t)]])
+    expected = [p.log_survival(torch.exp(log_t)), p.log_pdf(torch.exp(log_t)) + log_t]
+    np.testing.assert_allclose(
+        p.survival_curve(log_t.clone()), expected[0].exp(), rtol=1e-9, atol=1e-280
+    )
+    np.testing.assert_allclose(
+        p.density_curve(log_t.clone()), expected[1].exp(), rtol=1e-9, atol=1e-280
+    )
+    for both, curve in zip(
+        p.survival_and_density_curve(log_t.clone()), (expected[0], expected[1]), strict=True
+    ):
+        np.testing.assert_allclose(both, curve.exp(), rtol=1e-9, atol=1e-16)
+    if not beyond(p, t):
+        log_survival, slope = p.log_survival_and_slope(log_t.clone())
+        np.testing.assert_allclose(log_survival, expected[0], rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(
+            -slope, (p.log_hazard(torch.exp(log_t)) + log_t).exp(), rtol=1e-6, atol=1e-280
+        )
+
+
+@ALL
+@given(location=locations, log_precision=log_precisions, t=times, factor=st.floats(-5, 5))
+def test_another_unit_of_time_is_the_same_distribution(family, location, log_precision, t, factor):
+    p = make(family, location, log_precision)
+    scaled = p.rescaled(factor)
+    assert type(scaled) is family
+    if beyond(p, t):
+        return
+    at = number(t * np.exp(factor))
+    np.testing.assert_allclose(
+        scaled.log_survival(at), p.log_survival(number(t)), rtol=1e-9, atol=1e-50
+    )
+    np.testing.assert_allclose(
+        scaled.log_pdf(at), p.log_pdf(number(t)) - factor, rtol=1e-9, atol=1e-9
+    )
+
+
+@ALL
+@given(location=locations, log_precision=log_precisions, steps=st.floats(-1, 1))
+def test_components_start_apart_by_deviations_of_log_time(family, location, log_precision, steps):
+    p = make(family, location, log_precision)
+    moved = p.displaced(number(steps))
+    early, middle, late = torch.log(p.quantile(number([0.1587, 0.5, 0.8413])))
+    ends, spread = (middle, torch.log(moved.quantile(number(0.5)))), (late - early) / 2
+    np.testing.assert_allclose((ends[1] - ends[0]) / spread, steps, rtol=0.7, atol=1e-6)
+
+
+@ALL
+@given(location=locations, log_precision=log_precisions, t=times)
+def test_pdf_is_minus_derivative_of_survival(family, location, log_precision, t):
+    p = make(family, location, log_precision)
+    t_ = number(t * (1 + 1e-9)).requires_grad_()  # beside a knot
+    if beyond(p, t):
+        return
+    log_s = p.log_survival(t_)
+    log_s.backward()
+    # f = -S' means the hazard is minus the derivative of log S
+    np.testing.assert_allclose(
+        p.log_hazard(t_).exp().item(), -t_.grad.item(), rtol=1e-6, atol=1e-280
+    )
+
+
+@ALL
+@given(location=locations, log_precision=log_precisions, q=st.floats(1e-9, 1 - 1e-9))
+def test_quantile_inverts_cdf(family, location, log_precision, q):
+    p = make(family, location, log_precision)
+    np.testing.assert_allclose(p.log_cdf(p.quantile(number(q))).exp(), q, rtol=1e-7)
+
+
+@ALL
+@SOME
+@given(location=locations, log_precision=st.floats(0.1, 3))
+def test_mean_is_integral_of_survival(family, location, log_precision):
+    p = make(family, location, log_precision)
+    integral = integrated_survival(p, 60.0, 120.0)
+    rest = p.mean_beyond(number(np.exp(60.0))).item()
+    np.testing.assert_allclose(p.mean().item(), integral + rest, rtol=1e-6)
+
+
+@ALL
+@SOME
+@given(location=locations, log_precision=log_precisions, t=times)
+def test_rmst_is_integral_of_survival(family, location, log_precision, t):
+    p = make(family, location, log_precision)
+    integral = integrated_survival(p, np.log(t))
+    np.testing.assert_allclose(p.rmst(number(t)).item(), integral, rtol=1e-6)
+
+
+@ALL
+@SOME
+@given(location=locations, log_precision=st.floats(0.3, 2.5), t=times)
+def test_mean_splits_at_any_time(family, location, log_precision, t):
+    p = make(family, location, log_precision)
+    total = p.rmst(number(t)) + p.mean_beyond(number(t))
+    np.testing.assert_allclose(total, p.mean(), rtol=1e-8)
+
+
+def exact_log_interval(p, lower, upper):
+    """Compute ``log P(lower < T <= upper)`` with 60 digits."""
+    with mpmath.workdps(60):
+        low, high = (EXACT[p.name](p, mpmath.mpf(t)) for t in (lower, upper))
+        return float(mpmath.log(low[0] - high[0] if low[0] < 0.5 else high[1] - low[1]))
+
+
+@ALL
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-8), (torch.float32, 2e-3)])
+@given(
+    location=locations,
+    log_precision=st.floats(-1, 1.5),
+    t=st.floats(0.2, 5),
+    log_width=st.floats(-4, 2),
+)
+@example(
+    location=0.0, log_precision=0.0, t=1.46875, log_width=-1.5
+)  # contains a knot of the spline
+def test_interval_probability_keeps_its_digits(
+    family, dtype, tolerance, location, log_precision, t, log_width
+):
+    lower, upper = (float(np.float32(t)), float(np.float32(t * (1 + 10**log_width))))
+    location, log_precision = float(np.float32(location)), float(np.float32(log_precision))
+    p = make(family, location, log_precision, dtype)
+    if beyond(p.map(torch.Tensor.double), lower) or beyond(p.map(torch.Tensor.double), upper):
+        return
+    ours = p.log_interval(torch.tensor(lower, dtype=dtype), torch.tensor(upper, dtype=dtype))
+    np.testing.assert_allclose(
+        ours.item(), exact_log_interval(p, lower, upper), rtol=tolerance, atol=tolerance
+    )
+
+
+@ALL
+def test_interval_from_the_origin_is_the_cdf(family):
+    p = make(family, 0.3, 0.2)
+    lower, upper = torch.tensor([0.0, 0.5]).double(), torch.tensor([1.0, 1.0]).double()
+    got = p.log_interval(lower, upper)
+    np.testing.assert_allclose(got[0], p.log_cdf(upper[0]))
+    np.testing.assert_allclose(
+        got[1].exp(), p.log_survival(lower[1]).exp() - p.log_survival(upper[1]).exp()
+    )
+
+
+anywhere = st.tuples(st.floats(-60, 60), st.floats(-20, 90), st.floats(-12, 12), st.floats(-3, 12))
+
+
+@ALL
+@settings(max_examples=80)
+@given(points=st.lists(anywhere, min_size=1, max_size=8))  # several in a call
+def test_float32_value_and_gradient_are_finite_everywhere(family, points):
+    location, log_precision, log10_t, log10_width = torch.tensor(points).T
+    if not issubclass(
+        family, LogLocationScale
+    ):  # those of the tests' own are written without a thought of overflow
+        location, log_precision = location / 6, log_precision / 30
+    t = 10.0**log10_t
+    upper = t * (1 + 10.0**log10_width)
+    for name, arguments in {
+        "log_pdf": (t,),
+        "log_survival": (t,),
+        "log_hazard": (t,),
+        "log_interval": (t, upper),
+    }.items():
+        parameters = [values.clone().requires_grad_() for values in (location, log_precision)]
+        value = getattr(members(family, *parameters), name)(*arguments)
+        value.backward(torch.ones_like(value))
+        assert value.shape == t.shape
+        assert torch.isfinite(value).all(), (name, value)
+        for parameter in parameters:
+            if parameter.grad is not None:  # no gradient reaches knots
+                assert torch.isfinite(parameter.grad).all(), (name, parameter.grad)
+
+
+@ALL
+def test_values_at_the_origin(family):
+    p = make(family, 0.0, 0.5)
+    zero = number(0.0)
+    assert p.log_survival(zero) == 0
+    assert p.log_cdf(zero) == -np.inf
+    assert p.rmst(zero) == 0
+    np.testing.assert_allclose(p.log_pdf(zero).exp(), p.log_pdf(number(1e-300)).exp(), atol=1e-100)
+
+
+@ALL
+def test_samples_follow_the_distribution(family):
+    generator = torch.Generator().manual_seed(3)
+    p = make(family, 0.5, 0.4)
+    draws = p.sample(20_000, generator)
+    assert draws.shape == (20_000,)
+    assert stats.kstest(draws.numpy(), lambda t: p.log_cdf(number(t)).exp().numpy()).pvalue > 1e-3
+
+
+@ALL
+@given(location=locations, log_precision=log_precisions)
+def test_panels_of_two_over_the_steepness_resolve_the_density(family, location, log_precision):
+    p = make(family, [location], [log_precision])
+    ends = torch.log(p.inverse_log_survival(number([-1e-4, -20.0])))
+    width = 2 / p.steepness().item()
+    n_panels = min(2000, int(np.ceil((ends[1] - ends[0]).item() / width)))
+    kinks = p.kinks()
+    inside = torch.linspace(*ends.tolist(), n_panels + 1).double()
+    edges = inside if kinks is None else torch.cat([inside, kinks.ravel()])
+    edges = edges.clamp(*ends).sort().values
+    nodes, weights = map(torch.from_numpy, np.polynomial.legendre.leggauss(6))
+    x = edges[:-1, None] + edges.diff()[:, None] * (nodes + 1) / 2
+    mass = (p.density_curve(x) * weights / 2).sum(1) @ edges.diff()
+    np.testing.assert_allclose(mass, np.exp(-1e-4) - np.exp(-20.0), atol=1e-4)
+
+
+@pytest.fixture
+def registry():
+    """Let what a test registers end with it."""
+    before = dict(PRIMITIVES)
+    yield
+    PRIMITIVES.clear()
+    PRIMITIVES.update(before)
+
+
+def test_names_are_found_in_any_spelling_and_others_refused(registry):
+    assert primitive_class("Log-Normal") is PRIMITIVES["lognormal"]
+    assert primitive_class(Weibull) is Weibull
+    for unknown in ("gumbel", None, 3, Weibull(torch.zeros(()), torch.zeros(())), int):
+        with pytest.raises(
+            SettingError, match="unknown primitive; got .*, expected one of .*import it first"
+        ):
+            primitive_class(unknown)
+
+
+def test_built_in_primitives_are_registered(registry):
+    assert {"weibull", "lognormal", "loglogistic"} <= set(PRIMITIVES)
+    assert [PRIMITIVES[name].label for name in ("weibull", "lognormal", "loglogistic")] == [
+        "Weibull",
+        "log-normal",
+        "log-logistic",
+    ]
+
+
+def test_a_name_belongs_to_one_class_which_may_be_defined_anew(registry):
+    def define():
+        class Anew(Primitive, name="anew"):
+            pass
+
+        return Anew
+
+    first, second = define(), define()
+    assert first is not second
+    assert PRIMITIVES["anew"] is second
+    with pytest.raises(
+        SettingError,
+        match="must be new; got 'weibull', which is lifemix.primitives.weibull.Weibull",
+    ):
+
+        class Other(Primitive, name="Weibull"):
+            pass
+
+
+def test_a_declaration_that_lacks_something_says_what(registry):
+    class Nameless(Weibull):
+        pass
+
+    with pytest.raises(
+        SettingError, match="needs a name of its own; got Nameless.*name='nameless'"
+    ):
+        primitive_class(Nameless)
+
+    class Empty(Primitive, name="empty"):
+        pass
+
+    with pytest.raises(
+        SettingError, match="must define all of its functions; got Empty without .*'log_pdf'"
+    ):
+        primitive_class("empty")
+
+    class Plain(Weibull, name="plain"):
+        pass
+
+    assert primitive_class(Plain).parameter_names() == ("log_shape", "log_scale")
+
+    class Bare(LogLocationScale, name="bare"):
+        standard = Weibull.standard
+        standard_tail = 1.0
+
+    with pytest.raises(SettingError, match="must be a dataclass of its parameters; got Bare"):
+        primitive_class(Bare)
+
+    @dataclass(frozen=True, eq=False)
+    class Misplaced(LogLocationScale, name="misplaced"):
+        log_shape: Tensor
+        scale: Tensor
+        standard = Weibull.standard
+        standard_tail = 1.0
+
+    with pytest.raises(
+        SettingError, match=r"location_name must be one of the parameters .*; got 'log_scale'"
+    ):
+        primitive_class(Misplaced)
+
+    @dataclass(frozen=True, eq=False)
+    class Tailless(LogLocationScale, name="tailless"):
+        log_shape: Tensor
+        log_scale: Tensor
+        standard = Weibull.standard
+
+    with pytest.raises(
+        SettingError, match="must have two parameters and a standard_tail; got Tailless"
+    ):
+        primitive_class(Tailless)
