@@ -11,8 +11,8 @@ from scipy.integrate import quad
 
 from lifemix.incidence import cumulative_incidences, log_incidence_between, means
 from lifemix.primitives import PRIMITIVES, LogNormal, Mixture, Weibull
-from lifemix.primitives.mixture import mixed
 from lifemix.primitives.cure import Never
+from lifemix.primitives.mixture import mixed
 from own_primitives import members
 
 FAMILIES = {"weibull": Weibull, "log-normal": LogNormal}

@@ -27,7 +27,7 @@ _PANEL_LOG_SURVIVAL = (
     *(-1.3e-14, -1e-9, -1e-6, -1e-4, -3e-3, -0.03, -0.15, -0.4),
     *(-0.8, -1.5, -3.0, -6.0, -12.0, -24.0, -64.0),
 )
-_LAST_LOG_TIME, _HALVINGS = 700.0, 24
+_LAST_LOG_TIME, _HALVINGS = 700.0, 17
 
 _NODES, _WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from .base import Primitive
-from .numeric import limit_gradient, integral_of_survival, log1mexp, standardise
+from .numeric import integral_of_survival, limit_gradient, log1mexp, standardise
 
 __all__ = ["Gamma", "GeneralisedGamma"]
 
