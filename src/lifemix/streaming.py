@@ -1,9 +1,4 @@
-"""Tables on disk, read in blocks: to fit a model, to evaluate and to predict.
-
-A fit reads the table twice. ``scan_table`` learns the statistics of the columns and takes a sample
-of the rows. ``mapped_arrays`` encodes each block and writes memory-mapped arrays in random order,
-which the usual training loop reads.
-"""
+"""Tables on disk, read in blocks: to fit a model, to evaluate and to predict."""
 
 from __future__ import annotations
 
@@ -12,9 +7,7 @@ import hashlib
 import json
 import os
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -29,25 +22,16 @@ from numpy.typing import ArrayLike, NDArray
 from ._types import BoolArray, FloatArray, IntArray
 from .checks import check_times, check_weight
 from .errors import CovariateError, InputError, MissingExtraError, SettingError, TargetError
-from .files import atomic_write, folder_lock
-from .metrics import evaluate as evaluate_rows
-from .preprocessing.running_statistics import RunningStatistics
+from .files import atomic_write
 from .splits import default_horizons
-from .start_stop import checked_starts
 from .target import Target, as_target, subject_codes
 
 __all__ = [
     "RowBlock",
-    "Scan",
     "TableSource",
     "evaluate",
-    "mapped_arrays",
-    "open_arrays",
-    "scan_table",
     "write_predictions",
 ]
-
-Encoder = Callable[["RowBlock"], dict[str, NDArray[Any]]]
 
 _FORMATS = {
     ".parquet": "parquet",
@@ -70,10 +54,7 @@ _BAD_CELL = re.compile(
     r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): invalid value '(.*)'"
 )
 _BLOCK_ROWS, _BLOCK_VALUES = 2**16, 2**22
-_SAMPLE_ROWS, _SAMPLE_VALUES = 2**17, 2**24
-_HELD_OUT_ROWS = 2**18
-_BUCKET_BYTES = 2**26  # rows that are shuffled in memory at once
-_SAMPLE_SEED, _SPLIT_SEED = 1, 2  # added to a seed, so that the choices are independent
+SAMPLE_SEED, _SPLIT_SEED = 1, 2  # added to a seed, so that the choices are independent
 
 
 def _arrow(module: str = "") -> Any:
@@ -518,229 +499,6 @@ def _event_codes(labels: pd.Series[Any], codes: Mapping[str, int]) -> FloatArray
     return event_codes
 
 
-# The matrix of a fit.
-
-
-@dataclass(frozen=True, eq=False)
-class Scan:
-    """What the first pass of a fit learns: statistics of all rows, and a sample of the rows."""
-
-    statistics: RunningStatistics
-    n_rows: int
-    mean_weight: float
-    n_train: int  # rows that carry information: not censored at time 0
-    n_held_out: int
-    held_out_share: float
-    frame: pd.DataFrame  # the sample, and the first and last events of every type
-    target: Target
-    weight: FloatArray
-
-
-def scan_table(source: TableSource, validation_fraction: float, max_levels: int, seed: int) -> Scan:
-    """Read a table once.
-
-    Parameters
-    ----------
-    source : TableSource
-        The table, with an outcome.
-    validation_fraction : float
-        The share of the rows, or of the subjects, to hold out; less if that would be more than
-        262,144 rows.
-    max_levels : int
-        The maximum number of levels of a column.
-    seed : int
-        Seed of the sample and of the held-out rows.
-
-    Returns
-    -------
-    Scan
-
-    """
-    file_rows, n_columns = max(source.n_rows, 1), len(source.columns)
-    held_out_share = min(validation_fraction, _HELD_OUT_ROWS / file_rows)
-    sample_share = min(_SAMPLE_ROWS, _SAMPLE_VALUES // n_columns) / file_rows
-    statistics = RunningStatistics(source.columns, source.labels, max_levels)
-    n_rows, n_train, n_held_out, total_weight = 0, 0, 0, 0.0
-    samples: list[RowBlock] = []
-    extremes: list[RowBlock] = []
-    for block in source.read():
-        statistics.add(block.frame)
-        is_sampled = block.is_chosen(sample_share, seed + _SAMPLE_SEED)
-        samples.append(block.take(is_sampled))
-        extremes.append(_extremes(block.take(~is_sampled)))
-        n_rows, total_weight = n_rows + len(block.row), total_weight + block.weight.sum()
-        is_held_out = block.is_chosen(held_out_share, seed)[_is_informative(block.outcome)]
-        n_held_out += int(is_held_out.sum())
-        n_train += int((~is_held_out).sum())
-    if not n_rows:
-        raise InputError(
-            "the source has no rows of positive weight with an outcome; expected some. Check the columns."
-        )
-    sample, extreme = RowBlock.join(samples), _extremes(RowBlock.join(extremes))
-    target = _with_paths(sample) if source.paths else sample.outcome
-    return Scan(
-        statistics,
-        n_rows,
-        total_weight / n_rows,
-        n_train,
-        n_held_out,
-        held_out_share,
-        pd.concat([sample.frame, extreme.frame], ignore_index=True),
-        target.followed_by(extreme.outcome) if len(extreme.row) else target,
-        np.concatenate([sample.weight, extreme.weight]),
-    )
-
-
-def _is_informative(target: Target) -> BoolArray:
-    """Return which rows are not censored at time 0."""
-    return (target.time > 0) | (target.event > 0)
-
-
-def _informative_blocks(source: TableSource) -> Iterator[RowBlock]:
-    for block in source.read():
-        block = block.take(_is_informative(block.outcome))
-        if len(block.row):
-            yield block
-
-
-def _extremes(block: RowBlock) -> RowBlock:
-    """Return the first and last rows of every event code, and a row of every kind of censoring."""
-    target = block.outcome
-    is_exact = (target.time > 0) & ~target.interval
-    ends = pd.DataFrame({"last": np.fmax(target.time, target.upper)})
-    ends["first"] = np.where(is_exact, target.time, np.inf)
-    groups = ends.groupby(target.event)
-    kinds = (target.interval, target.truncated, (target.time == 0) & (target.event > 0))
-    rows: list[Any] = [groups["last"].idxmax(), groups["first"].idxmin()]
-    rows += [np.flatnonzero(is_kind)[:1] for is_kind in kinds]
-    return block.take(np.unique(np.concatenate(rows).astype(np.intp)))
-
-
-def _with_paths(block: RowBlock) -> Target:
-    """Return the target with the rows of a subject as a path; refuse rows that are not consecutive."""
-    target = block.outcome
-    if target.subject is None or not target.truncated.any():
-        return target
-    path, subjects = pd.factorize(target.subject)
-    if len(subjects) == len(path):
-        return target
-    entry = checked_starts(path, None, target.entry, target.time, target.event, block.row + 1)
-    return replace(target, entry=entry, path=path)
-
-
-@contextmanager
-def mapped_arrays(
-    source: TableSource, scan: Scan, encode: Encoder, seed: int, key: str, folder: Path | None
-) -> Iterator[Path]:
-    """Encode all rows that a fit uses and yield the folder of their arrays, for ``open_arrays``.
-
-    In each array the training rows come first, in random order, then the held-out rows. The folder
-    is deleted at the end, unless it is in the cache of the source.
-
-    Parameters
-    ----------
-    source : TableSource
-        The table.
-    scan : Scan
-        What the first pass learned.
-    encode : callable
-        Returns the arrays of a block, one row per row.
-    seed : int
-        Seed of the held-out rows and of the order of rows.
-    key : str
-        A hash of everything that the arrays depend on.
-    folder : Path or None
-        Where the arrays lie if the source has no cache; None: a temporary folder.
-
-    Yields
-    ------
-    Path
-        The folder.
-
-    """
-    with ExitStack() as stack:
-        parent = source.cache or folder
-        if parent is None:
-            parent = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lifemix-")))
-        destination = parent / f"lifemix-{key[:32] if source.cache else 'matrix'}"
-        if not source.cache:
-            stack.callback(shutil.rmtree, destination, ignore_errors=True)
-        with folder_lock(parent, "matrix"):
-            if not source.cache or not destination.exists():
-                unfinished = destination.with_suffix(".unfinished")
-                stack.callback(shutil.rmtree, unfinished, ignore_errors=True)
-                for path in (destination, unfinished):  # of a process that was killed
-                    shutil.rmtree(path, ignore_errors=True)
-                unfinished.mkdir(parents=True)
-                _write_arrays(source, scan, encode, seed, unfinished)
-                unfinished.rename(destination)
-        yield destination
-
-
-def open_arrays(folder: Path) -> dict[str, NDArray[Any]]:
-    """Map the arrays of a folder into memory; changes to them do not reach the files.
-
-    Parameters
-    ----------
-    folder : Path
-        What ``mapped_arrays`` yielded.
-
-    Returns
-    -------
-    dict of arrays
-
-    """
-    return {path.stem: np.load(path, mmap_mode="c") for path in sorted(folder.glob("*.npy"))}
-
-
-def _write_arrays(
-    source: TableSource, scan: Scan, encode: Encoder, seed: int, folder: Path
-) -> None:
-    """Write the arrays: rows go to random buckets, and each bucket is then shuffled in memory."""
-    rng = np.random.default_rng([seed, len(source.columns)])
-    example = encode(next(_informative_blocks(source)).take(np.arange(1)))
-    row_bytes = sum(values.nbytes for values in example.values())
-    n_rows = scan.n_train + scan.n_held_out
-    _check_free_space(folder, n_rows * row_bytes, n_rows)
-    arrays: dict[str, NDArray[Any]] = {}
-    for name, values in example.items():
-        path, shape = folder / f"{name}.npy", (n_rows, *values.shape[1:])
-        arrays[name] = np.lib.format.open_memmap(path, "w+", values.dtype, shape)
-    n_buckets = max(1, min(2**16 - 1, -(-scan.n_train * row_bytes // _BUCKET_BYTES)))
-    edges = np.linspace(0, scan.n_train, n_buckets + 1).astype(np.int64)
-    buckets = np.arange(n_buckets, dtype=np.uint16)
-    bucket_of_row = rng.permutation(np.repeat(buckets, np.diff(edges)))
-    next_row, n_written, held_out_row = edges[:-1].copy(), 0, scan.n_train
-    for block in _informative_blocks(source):
-        encoded = encode(block)
-        is_held_out = block.is_chosen(scan.held_out_share, seed)
-        held_out, train = np.flatnonzero(is_held_out), np.flatnonzero(~is_held_out)
-        bucket = bucket_of_row[n_written : n_written + len(train)]
-        counts = np.bincount(bucket, minlength=len(next_row))
-        # The target rows of a bucket are consecutive.
-        train = train[np.argsort(bucket, kind="stable")]
-        rank = np.arange(len(train)) - np.repeat(counts.cumsum() - counts, counts)
-        target_row = np.repeat(next_row, counts) + rank
-        for name, values in encoded.items():
-            arrays[name][held_out_row : held_out_row + len(held_out)] = values[held_out]
-            arrays[name][target_row] = values[train]
-        next_row, n_written = next_row + counts, n_written + len(train)
-        held_out_row += len(held_out)
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
-        order = rng.permutation(stop - start)
-        for array in arrays.values():
-            array[start:stop] = array[start:stop][order]
-
-
-def _check_free_space(folder: Path, n_bytes: int, n_rows: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if n_bytes > free:
-        raise InputError(
-            f"the encoded matrix of {n_rows:,} rows needs {n_bytes / 1e9:.1f} GB in {folder.parent}; there "
-            f"are {free / 1e9:.1f} GB. Name a folder with more space: TableSource(..., cache=...)."
-        )
-
-
 # Predictions and quality.
 
 
@@ -879,13 +637,15 @@ def evaluate(
     ['concordance', 'brier', 'auc']
 
     """
+    from .metrics import evaluate as evaluate_rows
+
     share = sample / max(source.n_rows, 1)
     samples, total, total_weight = [], 0.0, 0.0
     for block in source.read():
         if hasattr(model, "log_likelihood"):
             total += model.log_likelihood(block.frame, block.outcome, block.weight)
             total_weight += block.weight.sum()
-        samples.append(block.take(block.is_chosen(share, random_state + _SAMPLE_SEED)))
+        samples.append(block.take(block.is_chosen(share, random_state + SAMPLE_SEED)))
     if not sum(len(block.row) for block in samples):
         raise InputError(
             "the source has no rows with an outcome; expected some. Check the columns."

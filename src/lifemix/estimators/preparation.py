@@ -26,6 +26,7 @@ from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError, TargetError
 from ..histories import as_input
 from ..likelihood import Observations
+from ..mapped_matrix import mapped_arrays, open_arrays, scan_table
 from ..network import Architecture
 from ..preprocessing import (
     TableLike,
@@ -36,7 +37,7 @@ from ..preprocessing import (
 )
 from ..preprocessing.tabular import refuse_outcome_columns
 from ..splits import train_validation_split
-from ..streaming import RowBlock, TableSource, mapped_arrays, open_arrays, scan_table
+from ..streaming import RowBlock, TableSource
 from ..target import (
     Target,
     TargetLike,
