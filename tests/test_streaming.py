@@ -12,7 +12,7 @@ import torch
 from sklearn.preprocessing import StandardScaler
 
 from disk_tables import COVARIATES, make_table, write_shards
-from lifemix import DeepSurvivalMachines, load, make_target, save, streaming
+from lifemix import DeepSurvivalMachines, load, make_target, mapped_matrix, save, streaming
 from lifemix.errors import CovariateError, InputError, MissingExtraError, SettingError, TargetError
 from lifemix.estimators.preparation import TrainingSet, prepare, prepare_source
 from lifemix.preprocessing import TabularPreprocessor
@@ -242,12 +242,12 @@ def test_rows_are_shuffled_and_subjects_are_held_out_together(table, folder):
 
 def test_buckets_hold_every_row_once(source, monkeypatch):
     expected, _ = matrix_of_fit(source)
-    monkeypatch.setattr(streaming, "_BUCKET_BYTES", 2**12)
+    monkeypatch.setattr(mapped_matrix, "_BUCKET_BYTES", 2**12)
     assert np.array_equal(matrix_of_fit(source)[0], expected)
 
 
 def test_the_matrix_is_deleted_however_the_fit_ends(source, tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming.tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(mapped_matrix.tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     DeepSurvivalMachines(max_epochs=1, **SMALL).fit(source)
     assert not list((tmp_path / "temporary").iterdir())
@@ -269,7 +269,7 @@ def test_a_cache_keeps_the_matrix_and_is_used_again(folder, tmp_path, monkeypatc
     first = DeepSurvivalMachines(max_epochs=2, **SMALL).fit(source)
     assert len(list(tmp_path.glob("lifemix-*/x.npy"))) == 1
     with monkeypatch.context() as patch:
-        patch.setattr(streaming, "_write_arrays", None)  # would fail
+        patch.setattr(mapped_matrix, "_write_arrays", None)  # would fail
         second = DeepSurvivalMachines(max_epochs=2, **SMALL).fit(source)
     assert torch.equal(first.network_.parameters, second.network_.parameters)
     DeepSurvivalMachines(max_epochs=1, random_state=1, **SMALL).fit(source)
@@ -278,7 +278,7 @@ def test_a_cache_keeps_the_matrix_and_is_used_again(folder, tmp_path, monkeypatc
 
 def test_free_space_is_checked_first(source, monkeypatch):
     usage = type("Usage", (), {"free": 1000})
-    monkeypatch.setattr(streaming.shutil, "disk_usage", lambda folder: usage)
+    monkeypatch.setattr(mapped_matrix.shutil, "disk_usage", lambda folder: usage)
     with pytest.raises(
         InputError, match=r"the encoded matrix of 1,\d+ rows needs .* GB in .*cache="
     ):
@@ -299,7 +299,7 @@ def test_the_warm_start_is_that_of_a_fit_in_memory(table, source):
 
 
 def test_a_sample_contains_the_extremes(table, folder, monkeypatch):
-    monkeypatch.setattr(streaming, "_SAMPLE_ROWS", 60)
+    monkeypatch.setattr(mapped_matrix, "_SAMPLE_ROWS", 60)
     model = DeepSurvivalMachines(max_epochs=0, **SMALL).fit(TableSource(folder, **ROLES))
     assert len(model.training_target_) < 200
     assert model.last_event_time_ == table["time"][table["event"] == 1].max()
