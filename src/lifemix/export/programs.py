@@ -21,13 +21,12 @@ from ..primitives.numeric import LARGEST_LOG
 
 __all__ = ["IncidenceProgram", "SurvivalProgram"]
 
-# S at the ends of the panels over which a program integrates, and how exactly the ends are found: in log times from
-# -700 to 700, halved so many times.
+# log S at the ends of the panels over which a program integrates.
 _PANEL_LOG_SURVIVAL = (
     *(-1.3e-14, -1e-9, -1e-6, -1e-4, -3e-3, -0.03, -0.15, -0.4),
     *(-0.8, -1.5, -3.0, -6.0, -12.0, -24.0, -64.0),
 )
-_LAST_LOG_TIME, _HALVINGS = 700.0, 17
+_LOG_TIME_RANGE, _N_BISECTIONS = 128.0, 12  # to find the ends, back from the last time
 
 _NODES, _WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))
 
@@ -207,7 +206,8 @@ class IncidenceProgram(_Program):
     def panels(self, components: list[_Components]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the ends of the panels, and the log times, not before the first panel."""
         primitives = [one.primitive for one in components if not isinstance(one.primitive, Never)]
-        inner = torch.cat([_panel_ends(primitive) for primitive in primitives], dim=-1)
+        asked = self.log_times.amax().clamp(min=-_LOG_TIME_RANGE)
+        inner = torch.cat([_panel_ends(primitive, asked) for primitive in primitives], dim=-1)
         start = inner.amin(-1, keepdim=True)
         last = torch.maximum(self.log_times.amax(), start)
         ends = torch.maximum(self.log_times, start)
@@ -226,13 +226,13 @@ class IncidenceProgram(_Program):
         return survival.clamp(max=1.0), density
 
 
-def _panel_ends(primitive: Primitive) -> Tensor:
+def _panel_ends(primitive: Primitive, last: Tensor) -> Tensor:
     """Return the log times at which components ``[rows, members, columns, 1]`` reach the levels, and their kinks."""
     levels = torch.exp(torch.tensor(_PANEL_LOG_SURVIVAL, dtype=torch.float64))
     shape = torch.broadcast_tensors(*primitive.parameters)[0].shape
-    low = levels.new_full((*shape[:-1], len(levels)), -_LAST_LOG_TIME)
-    high = -low
-    for _ in range(_HALVINGS):
+    high = last.expand(*shape[:-1], len(levels))
+    low = high - _LOG_TIME_RANGE
+    for _ in range(_N_BISECTIONS):
         middle = (low + high) / 2
         is_before = primitive.survival_curve(middle) > levels
         low, high = torch.where(is_before, middle, low), torch.where(is_before, high, middle)
