@@ -209,16 +209,19 @@ def _in_blocks(
     survived_to: Tensor | None,
     n_nodes: int,
 ) -> Tensor:
-    """Apply a function to blocks of rows, so that its temporary arrays fit into the cache."""
+    """Apply a function to blocks of rows, so that its temporary arrays fit into the cache.
+
+    Rows of similar steepness share a block, because they need about as many panels.
+    """
     n_points = (times.shape[1] + 2 * _N_EARLY) * (n_nodes + 1)
-    size = max(1, _BLOCK // (n_points * mixtures.log_weights[:1].numel()))
-    blocks = []
-    for begin in range(0, len(times), size):
-        rows = slice(begin, begin + size)
+    size = max(1, _BLOCK // (n_points * mixtures.log_weights[0].numel()))
+    order = torch.argsort(mixtures.components.steepness().flatten(1).amax(1))
+    values = []
+    for rows in order.split(size):
         block = mixtures.map(lambda values: values[rows])  # noqa: B023
         start = None if survived_to is None else survived_to[rows]
-        blocks.append(function(block, times[rows], start, n_nodes))
-    return torch.cat(blocks)
+        values.append(function(block, times[rows], start, n_nodes))
+    return torch.cat(values)[torch.argsort(order)]
 
 
 @dataclass(frozen=True)
