@@ -344,7 +344,8 @@ def test_where_there_can_be_no_folder_the_fit_goes_on_with_one_warning(tmp_path)
 class FitsInTheSameFolder(Callback):
     def on_epoch_end(self, state):
         with pytest.raises(
-            FolderInUseError, match="in use by another process .*checkpoint.*give another folder"
+            FolderInUseError,
+            match="another process uses the folder .*checkpoint.*use another folder",
         ):
             make(self.folder, random_state=1).fit(*data())
         state.stop()

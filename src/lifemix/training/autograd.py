@@ -45,8 +45,8 @@ class FleetVector:
             block.mul_(factors.view(-1, *[1] * (block.dim() - 1)))
 
     def clip_norms_(self, max_norm: float) -> None:
-        """Limit the norm of each model, in place; numbers of models that are not finite become 0."""
-        # Usually the norm of all models together is below the limit; only the CPU can check this at once.
+        """Limit the norm of each model in place; set models that are not finite to 0."""
+        # Usually the joint norm is below the limit, which only the CPU can check without waiting.
         if on_host(self.flat.device) and float(torch.dot(self.flat, self.flat)) <= max_norm**2:
             return
         norms = torch.stack(

@@ -1,6 +1,6 @@
 """Mini-batches and dropout masks for every model of a fleet.
 
-Each model has its own random generators: its batches do not depend on the models that train beside it.
+Each model has its own random generators, so its batches do not depend on the rest of the fleet.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ def shuffled_rows(
 ) -> tuple[Tensor, Tensor]:
     """Return the rows of every step, ``[n_models, n_steps, n_rows]``, and which of them count.
 
-    A short batch is padded with the first row of its model. If ``consecutive``, each batch is a run of
-    consecutive rows, and the batches come in random order: a table on disk is then read in whole pages.
+    A short batch is padded with the first row of its model. If ``consecutive``, each batch is a run
+    of consecutive rows, and the batches come in random order: a table on disk is then read in whole
+    pages.
     """
     n_steps = steps_per_epoch(len(jobs[0].train_rows), batch_size)
     batches: list[Tensor] = []
@@ -69,8 +70,8 @@ def dropout_masks(
 ) -> Iterator[list[Tensor] | None]:
     """Yield the masks of every step, one per layer: 0 for a dropped unit, else 1 / (1 - dropout).
 
-    None if no model uses dropout. Random bytes decide, so the rate is a multiple of 1 / 256. The masks
-    of a step overwrite those of the step before.
+    None if no model uses dropout. Random bytes decide, so the rate is a multiple of 1 / 256. The
+    masks of a step overwrite those of the step before.
     """
     threshold = np.array([round(256 * job.dropout) for job in jobs], dtype=np.uint8)
     if not threshold.any() or not widths:

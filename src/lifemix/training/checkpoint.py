@@ -31,7 +31,7 @@ _FORMAT = "6"
 
 
 class Checkpoint(Callback):
-    """The file with the state of one fleet; a fingerprint of data and settings ties it to its fit."""
+    """The file with the state of a fleet; a fingerprint of data and settings ties it to its fit."""
 
     def __init__(self, path: str | os.PathLike[str], fleet: Fleet, writes: bool = True) -> None:
         self.path, self.writes = Path(path), writes
@@ -136,7 +136,7 @@ def _restore(
 
 
 def _fingerprint(fleet: Fleet) -> str:
-    """Return a hash of the data, the jobs, the settings and the starting parameters of a new fleet."""
+    """Return a hash of data, jobs, settings and starting parameters of a new fleet."""
     tensors = [fleet.parameters.flat, fleet.data.x]
     tensors += [getattr(fleet.data.observed, field.name) for field in fields(Observations)]
     settings = [asdict(fleet.config), fleet.architecture.description()]

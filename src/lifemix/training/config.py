@@ -66,7 +66,7 @@ class Data:
 class Job:
     """One model of a fleet: its rows, its seed, and the settings that may differ within a fleet.
 
-    A model with fewer inputs than its fleet has ``n_inputs``; the weights of the other inputs are 0.
+    A model with fewer inputs than its fleet has ``n_inputs``; its other inputs have weight 0.
     """
 
     train_rows: Tensor
@@ -155,8 +155,9 @@ class TrainingState:
 class Callback:
     """Base class of callbacks; a subclass overrides the hooks that it needs.
 
-    The hooks are called once for all members of an ensemble, which train together. With an encoder of the
-    user or an optimiser class, which train one model at a time, they are called for each member.
+    The hooks are called once for all members of an ensemble, which train together. With an encoder
+    of the user or an optimiser class, members train one at a time, and the hooks are called for
+    each.
 
     Examples
     --------
@@ -218,6 +219,6 @@ def check_callbacks(callbacks: Any) -> None:
         has_hooks = all(callable(getattr(callback, hook, None)) for hook in HOOKS)
         if isinstance(callback, type) or not has_hooks:
             raise SettingError(
-                f"callbacks must have the hooks {', '.join(HOOKS)}; got {callback!r}. Derive an object "
-                "from lifemix.training.Callback."
+                f"callbacks must have the hooks {', '.join(HOOKS)}; got {callback!r}. Derive an "
+                "object from lifemix.training.Callback."
             )

@@ -48,7 +48,7 @@ class Ranks:
         return values if self.size == 1 else values.tensor_split(self.size, dim)[self.rank]
 
     def average(self, loss: Tensor, gradient: FleetVector, weight: Tensor) -> Tensor:
-        """Average the gradient in place; return the average loss. weight: of the rows, ``[n_models]``."""
+        """Average the gradient in place; return the mean loss. weight: of the rows, [n_models]."""
         if self.size == 1:
             return loss
         sums = torch.stack([loss * weight, weight])
@@ -79,7 +79,7 @@ def _call(function: Any, *arguments: Any, **options: Any) -> None:
     except RuntimeError as error:
         reason = " ".join(str(error).split())[:200]
         raise LostRankError(
-            "another process of this fit has ended or does not answer, so this one stops. Start the same "
-            "command again: with checkpoint=... it resumes from the last full epoch. PyTorch says: "
-            f"{reason}"
+            "another process of this fit has ended or does not answer, so this one stops. Start "
+            "the same command again: with checkpoint=... it resumes from the last full epoch. "
+            f"PyTorch says: {reason}"
         ) from None

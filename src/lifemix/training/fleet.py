@@ -69,8 +69,6 @@ class Fleet:
         self.best = torch.stack(starts).to(data.x)  # [n_models, n_parameters], of the best epochs
         values = architecture.layout.pack(self.best)
         self.optimizer = make_optimizer(config.optimizer, values)
-        is_analytic = AnalyticLoss.is_applicable(architecture, config, data.observed)
-        self.loss = (AnalyticLoss if is_analytic else AutogradLoss)(architecture, config)
         self.set_parameters(values)
 
     def _start(self, job: Job, random: Randomness) -> Tensor:
@@ -87,6 +85,9 @@ class Fleet:
         layout, n_models = self.architecture.layout, len(self.running)
         self.parameters = FleetVector(layout, values, n_models)
         self.gradient = FleetVector(layout, torch.zeros_like(values), n_models)
+        network = self.architecture, self.config
+        is_analytic = AnalyticLoss.is_applicable(*network, self.data.observed)
+        self.loss = (AnalyticLoss if is_analytic else AutogradLoss)(*network)
         jobs = [self.jobs[number] for number in self.running]
 
         def column(name: str) -> Tensor:
@@ -107,13 +108,13 @@ class Fleet:
         )
 
     def _per_parameter(self, per_model: Tensor, weights_only: bool = False) -> Tensor:
-        """Return one number per parameter, that of its model; if weights_only, 0 for biases and bases."""
-        vector = FleetVector(
-            self.architecture.layout, torch.zeros_like(self.parameters.flat), len(per_model)
-        )
+        """Return the number of its model for every parameter; if weights_only, 0 for biases."""
+        factors = torch.ones_like(self.parameters.flat)
+        vector = FleetVector(self.architecture.layout, factors, len(per_model))
         for name, block in vector.blocks.items():
-            if not weights_only or name == "heads" or name.endswith("weight"):
-                block.copy_(per_model.view(-1, *[1] * (block.dim() - 1)).expand_as(block))
+            if weights_only and name != "heads" and not name.endswith("weight"):
+                block.zero_()
+        vector.scale_models_(per_model)
         return vector.flat
 
     def train(self, callbacks: Sequence[Callback] = ()) -> list[Fit]:
@@ -187,7 +188,7 @@ class Fleet:
         return self.data.x.index_select(0, rows.flatten()).view(*rows.shape, self.data.x.shape[1])
 
     def step(self, x: Tensor, batch: Any, masks: list[Tensor] | None, weight: Tensor) -> Tensor:
-        """Take one optimiser step for every model; return the losses before the step, ``[n_models]``.
+        """Take one optimiser step for every model; return the losses before it, ``[n_models]``.
 
         weight: the sum of the weights of the rows, ``[n_models]``.
         """
@@ -205,7 +206,7 @@ class Fleet:
 
     @torch.no_grad()
     def validation_loss(self) -> list[float]:
-        """Return the trained objective on the validation rows, without penalties; NaN without rows."""
+        """Return the trained objective on the validation rows, without penalties; NaN if none."""
         validation_rows = [self.jobs[number].validation_rows for number in self.running]
         if len(validation_rows[0]) == 0:
             return [np.nan] * len(validation_rows)
@@ -255,9 +256,9 @@ class Fleet:
 class ModuleFleet(Fleet):
     """A fleet of one model whose encoder is a module of the user's; training changes the module.
 
-    The module may draw from PyTorch's global random generators (dropout): during an epoch they continue
-    from the model's own states, and then they are restored. It may have buffers (batch normalisation):
-    those of the best epoch are kept.
+    The module may draw from PyTorch's global random generators (dropout): during an epoch they
+    continue from the model's own states, and then they are restored. It may have buffers (batch
+    normalisation): those of the best epoch are kept.
     """
 
     def __init__(
@@ -308,7 +309,7 @@ def training_arithmetic(n_multiplications: float) -> Iterator[None]:
     """Flush denormal numbers to 0, and compute small steps with one thread.
 
     Responsibilities of exp(-100) make gradients that are denormal numbers, which processors compute
-    slowly. If a step has few multiplications, handing out the work to threads costs more than doing it.
+    slowly. If a step has few multiplications, threads cost more than they save.
     """
     n_threads = torch.get_num_threads()
     torch.set_flush_denormal(True)

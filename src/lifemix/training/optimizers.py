@@ -48,12 +48,12 @@ class Optimizer:
 
 
 class Adam(Optimizer):
-    """Adam (Kingma and Ba 2014, section 2), the optimiser of the paper, with its usual constants."""
+    """Adam (Kingma and Ba 2014, section 2), the optimiser of the paper; its usual constants."""
 
     n_moments = 2
 
     def direction(self, gradient: Tensor) -> tuple[Tensor, Tensor, float]:
-        """Return the mean gradient and the root of its mean square, corrected for their start at 0."""
+        """Return mean gradient and root mean square, both corrected for their start at 0."""
         mean, square = self.moments
         mean.lerp_(gradient, 0.1)
         square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
@@ -122,13 +122,13 @@ def check_optimizer(optimizer: object) -> None:
         return
     if not isinstance(optimizer, type) or not issubclass(optimizer, torch.optim.Optimizer):
         raise SettingError(
-            f"unknown optimizer; got {optimizer!r}, expected one of {sorted(OPTIMIZERS)} or a class "
-            "such as torch.optim.AdamW."
+            f"unknown optimizer; got {optimizer!r}, expected one of {sorted(OPTIMIZERS)} or a "
+            "class such as torch.optim.AdamW."
         )
     if optimizer in (torch.optim.LBFGS, torch.optim.SparseAdam):
         raise SettingError(
-            f"optimizer {optimizer.__name__} cannot train on mini-batches with dense gradients. Use "
-            "another, such as torch.optim.AdamW."
+            f"optimizer {optimizer.__name__} cannot train on mini-batches with dense "
+            "gradients. Use another, such as torch.optim.AdamW."
         )
 
 

@@ -26,9 +26,9 @@ _REACH = 6.0  # how far from the first guess a parameter other than the location
 def warm_start(family: type[Primitive], observed: Observations, n_events: int) -> Tensor:
     """Return the parameters of each event, fixed ones included, ``[n_events, n_parameters]``.
 
-    Other events count as censoring. The parameters of several families follow each other. With cure,
-    each family is fitted together with the cured share, and the log odds of cure are the mean over the
-    families.
+    Other events count as censoring. The parameters of several families follow each other. With
+    cure, each family is fitted together with the cured share, and the log odds of cure are the mean
+    over the families.
     """
     if not issubclass(family, Mixed):
         return _fit_events(family, observed, n_events)
@@ -45,7 +45,7 @@ def warm_start(family: type[Primitive], observed: Observations, n_events: int) -
 def _fit_events(
     family: type[Primitive], observed: Observations, n_events: int, has_cure: bool = False
 ) -> Tensor:
-    """Return the fit of one family to each event; if has_cure, the last column is the log odds of cure."""
+    """Return the fit of one family to each event; if has_cure, the log odds of cure come last."""
     fits = []
     for event in range(1, n_events + 1):
         happened = observed.event == event
