@@ -6,15 +6,10 @@ other devices that formula is computed for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
-
 import torch
 from torch import Tensor
 
-from ._types import FloatArray
-
-__all__ = ["HOSTS", "constants", "on_host", "perhaps_any"]
+__all__ = ["HOSTS", "on_host", "perhaps_any"]
 
 HOSTS = {"cpu"}
 """Types of devices whose numbers can be read without waiting."""
@@ -28,16 +23,3 @@ def on_host(device: torch.device) -> bool:
 def perhaps_any(mask: Tensor) -> bool:
     """Tell whether an element may be true: on the CPU whether one is, elsewhere always."""
     return not on_host(mask.device) or bool(mask.any())
-
-
-def constants(*values: FloatArray) -> Callable[[torch.device], tuple[Tensor, ...]]:
-    """Return a function that gives arrays as tensors on a device, to which they are copied once.
-
-    On the CPU the tensors are new ones: those of a program that is being exported must not be kept.
-    """
-
-    def new(device: torch.device) -> tuple[Tensor, ...]:
-        return tuple(torch.from_numpy(value).to(device) for value in values)
-
-    kept = lru_cache(maxsize=8)(new)
-    return lambda device: new(device) if on_host(device) else kept(device)

@@ -7,7 +7,7 @@ saved with the model. The model builds the network in ``fit``, when its inputs a
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -113,7 +113,8 @@ def unpack(blocks: Sequence[Block], x: Tensor) -> dict[str, Tensor | VisitTensor
     >>> import torch
     >>> from lifemix.encoders import unpack
     >>> from lifemix.histories import Block
-    >>> unpack((Block("clinic", "table", (2,)), Block("image", "array", (1, 2))), torch.ones(3, 4))["image"].shape
+    >>> blocks = Block("clinic", "table", (2,)), Block("image", "array", (1, 2))
+    >>> unpack(blocks, torch.ones(3, 4))["image"].shape
     torch.Size([3, 1, 2])
     """
     sources: dict[str, Tensor | VisitTensors] = {}
@@ -172,7 +173,7 @@ class Unpacked(nn.Module):
 
 
 class SequenceEncoder(BaseEstimator):  # type: ignore[misc]
-    """Base class of encoders of histories; a subclass declares its settings and the network made from them.
+    """Base class of encoders of histories; a subclass declares its settings and its network.
 
     A subclass is known by the name of its class, by which a saved model finds it again.
 
@@ -191,7 +192,12 @@ class SequenceEncoder(BaseEstimator):  # type: ignore[misc]
 
     hidden: int
     dropout: float
-    _rules: ClassVar[Mapping[str, Rule]] = {}
+    _rules: ClassVar[dict[str, Rule]] = {
+        "hidden": Whole(1),
+        "layers": Whole(1),
+        "dropout": Number(0.0, 0.95),
+        "max_visits": Whole(1, optional=True),
+    }
 
     def __init__(self, max_visits: int | None = None) -> None:
         self.max_visits = max_visits
@@ -227,9 +233,9 @@ class SequenceEncoder(BaseEstimator):  # type: ignore[misc]
         if not any(block.kind == "visits" for block in blocks):
             shapes = {block.name: ("n", *block.shape) for block in blocks}
             raise CovariateError(
-                f"{type(self).__name__} encodes sequences: X must be a Histories, an array of shape "
-                f"(subjects, steps, columns), or a dict with one of them; got {shapes}. For a table "
-                "alone use hidden=(...)."
+                f"{type(self).__name__} encodes sequences: X must be a Histories, an array of "
+                "shape (subjects, steps, columns), or a dict with one of them; got "
+                f"{shapes}. For a table alone use hidden=(...)."
             )
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
@@ -268,7 +274,7 @@ def encoder_named(name: str) -> type[SequenceEncoder] | None:
 
 
 class _Joined(nn.Module):
-    """``tanh`` of a linear layer of all that is known at the landmark: summaries, last values, tables.
+    """``tanh`` of a linear layer of the summaries, the last values, the landmark and the tables.
 
     summaries: one module per source of histories, by its position, from ``VisitTensors`` to
     ``[rows, width]``.
@@ -300,7 +306,7 @@ class _Joined(nn.Module):
 
 
 def redrawn(module: nn.Module, seed: int) -> nn.Module:
-    """Return a copy of a module of ours with new starting weights; of any other module a plain copy.
+    """Return a copy of a module; one that ``lifemix.encoders`` built has new starting weights.
 
     Parameters
     ----------
@@ -335,7 +341,7 @@ def redrawn(module: nn.Module, seed: int) -> nn.Module:
 
 
 class Recurrent(SequenceEncoder):
-    """A recurrent network reads the visits one after the other; its state at the last one summarises the history.
+    """A recurrent network over the visits; its state at the last one summarises the history.
 
     The inputs of a step are the values of the visit (a missing one carried forward), marks of
     missing values, its time and the gap to the visit before. The state, the values of the last
@@ -368,13 +374,7 @@ class Recurrent(SequenceEncoder):
     (3, 1)
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        "hidden": Whole(1),
-        "cell": Choice(*_CELLS),
-        "layers": Whole(1),
-        "dropout": Number(0.0, 0.95),
-        "max_visits": Whole(1, optional=True),
-    }
+    _rules: ClassVar[dict[str, Rule]] = SequenceEncoder._rules | {"cell": Choice(*_CELLS)}
 
     def __init__(
         self,
@@ -408,7 +408,7 @@ class _LastState(nn.Module):
 
 
 class Attention(SequenceEncoder):
-    """Visits attend to each other and to the present; a learned token that sees all of them summarises the history.
+    """Attention between the visits; a learned token that attends to all summarises the history.
 
     The inputs of a visit are those of ``Recurrent``; its order is known by its time and the gap to
     the visit before. The token, the values of the last visit, the time at which the history is
@@ -435,18 +435,13 @@ class Attention(SequenceEncoder):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 4, 2))  # subjects, steps, columns
     >>> y = make_target(rng.exponential(size=60), rng.integers(0, 2, 60))
-    >>> model = DeepSurvivalMachines(encoder=encoders.Attention(hidden=8), n_members=1, max_epochs=2).fit(X, y)
+    >>> encoder = encoders.Attention(hidden=8)
+    >>> model = DeepSurvivalMachines(encoder=encoder, n_members=1, max_epochs=2).fit(X, y)
     >>> model.transform(X[:3]).shape
     (3, 8)
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        "hidden": Whole(1),
-        "heads": Whole(1),
-        "layers": Whole(1),
-        "dropout": Number(0.0, 0.95),
-        "max_visits": Whole(1, optional=True),
-    }
+    _rules: ClassVar[dict[str, Rule]] = SequenceEncoder._rules | {"heads": Whole(1)}
 
     def __init__(
         self,
@@ -493,7 +488,7 @@ class _Token(nn.Module):
 
 
 class _AttentionLayer(nn.Module):
-    """Attention and a feed-forward network, both with normalised inputs and residual connections."""
+    """Attention and a feed-forward network, with normalised inputs and residual connections."""
 
     def __init__(self, hidden: int, heads: int) -> None:
         super().__init__()

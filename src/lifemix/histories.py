@@ -41,7 +41,7 @@ _LATEST_QUANTILE = 0.9  # of the times of the target; later, few subjects are at
 
 
 class SelectableRows(ABC):
-    """Inputs whose rows scikit-learn can select: ``rows[index]``, ``.iloc[index]``, ``.take(index)``."""
+    """Inputs whose rows scikit-learn can select, by ``[rows]``, ``.iloc[rows]`` and ``.take(rows)``."""
 
     shape: tuple[int, int]
 
@@ -72,8 +72,8 @@ class SelectableRows(ABC):
         """
         if axis != 0:
             raise InputError(
-                f"only rows can be taken, axis 0; got axis {axis}. Select columns before you create "
-                f"the {type(self).__name__}."
+                f"only rows can be taken, axis 0; got axis {axis}. Select columns before you "
+                f"create the {type(self).__name__}."
             )
         index = rows if isinstance(rows, slice) else np.asarray(rows)
         return self._take(np.arange(len(self))[index])
@@ -194,7 +194,9 @@ class Histories(SelectableRows):
     --------
     >>> import pandas as pd
     >>> from lifemix.histories import Histories
-    >>> visits = pd.DataFrame({"id": [1, 1, 1, 2], "day": [0, 90, 200, 0], "bili": [1.1, 1.4, 3.0, 0.7]})
+    >>> visits = pd.DataFrame(
+    ...     {"id": [1, 1, 1, 2], "day": [0, 90, 200, 0], "bili": [1.1, 1.4, 3.0, 0.7]}
+    ... )
     >>> histories = Histories.from_long(visits, subject="id", time="day")
     >>> histories
     <Histories of 2 subjects, 4 visits (1 to 3 each), columns: bili>
@@ -262,7 +264,9 @@ class Histories(SelectableRows):
         --------
         >>> import pandas as pd
         >>> from lifemix.histories import Histories
-        >>> visits = pd.DataFrame({"id": ["b", "a", "b"], "day": [30, 0, 0], "bili": [1.4, 0.7, None]})
+        >>> visits = pd.DataFrame(
+        ...     {"id": ["b", "a", "b"], "day": [30, 0, 0], "bili": [1.4, 0.7, None]}
+        ... )
         >>> Histories.from_long(visits, "id", "day", subjects=["a", "b"]).n_visits
         array([1, 2])
         """
@@ -282,7 +286,8 @@ class Histories(SelectableRows):
             columns = [name for name in table.columns if name not in (subject, time)]
         if not columns:
             raise CovariateError(
-                f"the table of visits needs a column of measurements beside {subject!r} and {time!r}."
+                "the table of visits needs a column of measurements beside "
+                f"{subject!r} and {time!r}."
             )
         is_missing = table[subject].isna()
         if is_missing.any():
@@ -304,7 +309,9 @@ class Histories(SelectableRows):
     def from_array(
         cls, values: ArrayLike, times: ArrayLike | None = None, columns: Any = None
     ) -> Histories:
-        """Return the histories in an array of three dimensions; a step in which all values are missing is no visit.
+        """Return the histories in an array of three dimensions.
+
+        A step in which all values are missing is no visit.
 
         Parameters
         ----------
@@ -354,11 +361,9 @@ class Histories(SelectableRows):
 
     def __repr__(self) -> str:
         counts = self.n_visits
-        each = f"{counts.min()} to {counts.max()} each" if len(self) else "none"
+        per_row = f"{counts.min()} to {counts.max()} each" if len(self) else "none"
         names = ", ".join(self.columns[:8]) + (", ..." if len(self.columns) > 8 else "")
-        return (
-            f"<Histories of {len(self)} subjects, {counts.sum()} visits ({each}), columns: {names}>"
-        )
+        return f"<Histories of {len(self)} subjects, {counts.sum()} visits ({per_row}), columns: {names}>"
 
     def _take(self, rows: IndexArray) -> Self:
         starts, stops = self._starts[rows], self._stops[rows]
@@ -443,7 +448,7 @@ class Histories(SelectableRows):
         return frame if has_visit.all() else frame.where(pd.Series(has_visit))
 
     def to_long(self) -> pd.DataFrame:
-        """Return the visits as a long table with the columns ``row`` and ``time`` before the measurements.
+        """Return the visits as a long table, with ``row`` and ``time`` before the measurements.
 
         Returns
         -------
@@ -502,7 +507,9 @@ class Histories(SelectableRows):
         >>> import pandas as pd
         >>> from lifemix import make_target
         >>> from lifemix.histories import Histories
-        >>> visits = pd.DataFrame({"id": [1, 1, 1, 2], "day": [0, 90, 200, 0], "bili": [1.1, 1.4, 3.0, 0.7]})
+        >>> visits = pd.DataFrame(
+        ...     {"id": [1, 1, 1, 2], "day": [0, 90, 200, 0], "bili": [1.1, 1.4, 3.0, 0.7]}
+        ... )
         >>> histories = Histories.from_long(visits, "id", "day")
         >>> X, y, rows = histories.landmarks(make_target([250.0, 80.0], [1, 0]), times=[50, 100])
         >>> y["entry"], rows
@@ -555,17 +562,18 @@ class Histories(SelectableRows):
         tuple
             ``(visits, starts, stops)``.
         """
-        used = np.unique(self._visit_index())
-        if len(used) == len(self._visits):
+        index = np.unique(self._visit_index())
+        if len(index) == len(self._visits):
             return self._visits, self._starts, self._stops
-        starts, stops = np.searchsorted(used, self._starts), np.searchsorted(used, self._stops)
-        return self._visits.take(used), starts, stops
+        starts, stops = np.searchsorted(index, self._starts), np.searchsorted(index, self._stops)
+        return self._visits.take(index), starts, stops
 
     def _visit_index(self) -> IndexArray:
         """Return the numbers of the visits of all rows, row after row."""
         counts = self.n_visits
         offsets = np.repeat(self._starts - (counts.cumsum() - counts), counts)
-        return np.arange(int(counts.sum())) + offsets
+        index: IndexArray = np.arange(counts.sum(), dtype=np.intp) + offsets
+        return index
 
     def __reduce__(self) -> Any:
         # a pickle has no visits of other rows
@@ -577,8 +585,8 @@ class Histories(SelectableRows):
         if empty == "refuse" and len(subjects):
             examples = ", ".join(map(str, subjects[:5])) + (", ..." if len(subjects) > 5 else "")
             raise CovariateError(
-                f"every subject needs a visit; {len(subjects)} of {len(self)} {problem}: {examples}. "
-                "Drop them (empty='keep' and histories[histories.n_visits > 0]), or keep them with "
+                f"every subject needs a visit; {len(subjects)} of {len(self)} {problem}: "
+                f"{examples}. Drop them (empty='keep' and histories[histories.n_visits > 0]), or keep them with "
                 "empty='keep'."
             )
         return self
@@ -644,7 +652,7 @@ class ArrayRows(SelectableRows):
 
 
 class Sources(SelectableRows):
-    """Several inputs of the same subjects side by side: tables, histories, arrays, each under a name.
+    """Several inputs of the same subjects: tables, histories and arrays, each under a name.
 
     ``fit`` and ``predict`` of a model with an encoder take a dict of them; as ``Sources`` rows can
     be selected, which scikit-learn's splits and searches need.
@@ -659,7 +667,8 @@ class Sources(SelectableRows):
     >>> import numpy as np, pandas as pd
     >>> from lifemix.histories import Histories, Sources
     >>> clinic = pd.DataFrame({"age": [61, 48]})
-    >>> X = Sources({"clinic": clinic, "visits": Histories.from_array(np.zeros((2, 3, 1)), columns=["bili"])})
+    >>> visits = Histories.from_array(np.zeros((2, 3, 1)), columns=["bili"])
+    >>> X = Sources({"clinic": clinic, "visits": visits})
     >>> X.columns
     ['clinic.age', 'visits.bili']
     >>> len(X[[0]])
@@ -709,7 +718,9 @@ InputLike: TypeAlias = Histories | Sources | ArrayRows
 
 
 def as_input(X: Any) -> Any:
-    """Return a dict of sources and an array of more than two dimensions as objects with rows; others unchanged.
+    """Return inputs that are no table as objects with rows, and others unchanged.
+
+    A dict becomes ``Sources``, an array of more than two dimensions ``ArrayRows``.
 
     Parameters
     ----------
