@@ -41,7 +41,7 @@ _LATEST_QUANTILE = 0.9  # of the times of the target; later, few subjects are at
 
 
 class SelectableRows(ABC):
-    """Inputs whose rows scikit-learn can select, by ``[rows]``, ``.iloc[rows]`` and ``.take(rows)``."""
+    """Inputs with rows to select by ``[rows]``, ``.iloc[rows]`` and ``.take(rows)``."""
 
     shape: tuple[int, int]
 
@@ -363,7 +363,10 @@ class Histories(SelectableRows):
         counts = self.n_visits
         per_row = f"{counts.min()} to {counts.max()} each" if len(self) else "none"
         names = ", ".join(self.columns[:8]) + (", ..." if len(self.columns) > 8 else "")
-        return f"<Histories of {len(self)} subjects, {counts.sum()} visits ({per_row}), columns: {names}>"
+        return (
+            f"<Histories of {len(self)} subjects, {counts.sum()} visits ({per_row}), "
+            f"columns: {names}>"
+        )
 
     def _take(self, rows: IndexArray) -> Self:
         starts, stops = self._starts[rows], self._stops[rows]
@@ -572,8 +575,7 @@ class Histories(SelectableRows):
         """Return the numbers of the visits of all rows, row after row."""
         counts = self.n_visits
         offsets = np.repeat(self._starts - (counts.cumsum() - counts), counts)
-        index: IndexArray = np.arange(counts.sum(), dtype=np.intp) + offsets
-        return index
+        return np.arange(counts.sum(), dtype=np.intp) + offsets.astype(np.intp)
 
     def __reduce__(self) -> Any:
         # a pickle has no visits of other rows
@@ -586,8 +588,8 @@ class Histories(SelectableRows):
             examples = ", ".join(map(str, subjects[:5])) + (", ..." if len(subjects) > 5 else "")
             raise CovariateError(
                 f"every subject needs a visit; {len(subjects)} of {len(self)} {problem}: "
-                f"{examples}. Drop them (empty='keep' and histories[histories.n_visits > 0]), or keep them with "
-                "empty='keep'."
+                f"{examples}. Drop them (empty='keep' and histories[histories.n_visits > 0]), or "
+                "keep them with empty='keep'."
             )
         return self
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -261,10 +260,3 @@ def test_a_gpu_is_taken_for_large_steps_of_all_members_only(monkeypatch):
     assert device(10_000, "cpu") == "cpu"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert device(10_000) == "cpu"
-
-
-def test_constants_of_a_program_that_is_exported_are_not_kept():
-    numbers = devices.constants(np.array([1.0, 2.0]))
-    with FakeTensorMode(allow_non_fake_inputs=True):  # what export traces with
-        assert isinstance(numbers(torch.device("cpu"))[0], FakeTensor)
-    assert not isinstance(numbers(torch.device("cpu"))[0], FakeTensor)
