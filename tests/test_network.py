@@ -247,14 +247,3 @@ def test_absent_components_of_an_event_have_no_weight():
     row = torch.zeros(1, architecture.layout.size)
     weights = architecture.mixtures(architecture.layout.views(row), torch.ones(1, 4, 2))
     assert weights.log_weights.exp()[0, 0].tolist() == [[1.0, 0.0], [0.5, 0.5]]
-
-
-def test_inputs_that_are_added_and_removed_again_change_nothing():
-    narrow, wide = Architecture(2, (3,), 2, 1, Weibull), Architecture(5, (3,), 2, 1, Weibull)
-    row = narrow.start(torch.zeros(1, 2).double(), 0.5, np.random.default_rng(0)).float()
-    widened = wide.widened(row, 2)
-    assert torch.equal(wide.narrowed(widened, 2), row)
-    x = torch.randn(1, 7, 5, generator=torch.Generator().manual_seed(0))
-    expected = narrow.represent(narrow.layout.views(row[None]), x[..., :2])
-    representation = wide.represent(wide.layout.views(widened[None]), x)
-    torch.testing.assert_close(representation, expected)

@@ -479,7 +479,8 @@ def test_a_preprocessor_and_an_optimizer_class(source):
 
 def test_outcomes_beside_a_source_are_refused(table, source, folder):
     with pytest.raises(
-        SettingError, match="a TableSource names outcome, weights and subjects itself; got other arguments too"
+        SettingError,
+        match="a TableSource names outcome, weights and subjects itself; got other arguments too",
     ):
         DeepSurvivalMachines().fit(source, target_of(table))
     with pytest.raises(InputError, match="a fit needs the outcome"):

@@ -444,19 +444,6 @@ class Architecture:
         n_trained = len(self.family.parameter_names())
         return values[:, :n_trained], values[:, n_trained:]
 
-    def widened(self, row: Tensor, n_inputs: int) -> Tensor:
-        """Return the parameters of a narrower model, with weights of 0 for the inputs it lacks.
-
-        The weights of the first layer come first in a row, input by input.
-        """
-        narrow, wide = n_inputs * self.hidden[0], self.n_inputs * self.hidden[0]
-        return torch.cat([row[:narrow], row.new_zeros(wide - narrow), row[narrow:]])
-
-    def narrowed(self, row: Tensor, n_inputs: int) -> Tensor:
-        """Return the parameters of a model without the inputs after the first ``n_inputs``."""
-        narrow, wide = n_inputs * self.hidden[0], self.n_inputs * self.hidden[0]
-        return torch.cat([row[:narrow], row[wide:]])
-
     @torch.no_grad()
     def fill_module(self, row: Tensor) -> None:
         """Copy the values of a model, ``[1, n_parameters]``, to the module.

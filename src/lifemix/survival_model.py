@@ -16,7 +16,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._types import FittedSurvivalModel, FloatArray
-from .checks import Rule, as_pandas, check_event, check_settings, check_times, warn_user
+from .checks import (
+    Rule,
+    as_pandas,
+    check_event,
+    check_same_rows,
+    check_settings,
+    check_times,
+    warn_user,
+)
 from .preprocessing import TableLike, apply_preprocessor, shape_of
 from .registry import fitted_attributes
 from .start_stop import Intervals, path_curves
@@ -313,6 +321,7 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         from .metrics import mean_concordance
 
         x, target = self.preprocess(X), as_target(y)
+        check_same_rows(shape_of(x)[0], len(target))
         self._warn_of_training_subjects(target)
         refuse_unknown_types(target.event, self.n_events_, "y")
         return mean_concordance(

@@ -444,7 +444,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             n distributions, with ``survival``, ``quantile``, ``mean``, ``given``, ``net`` and more.
 
         """
-        return self.network_.distribution(self.preprocess(X))
+        matrix = self.preprocess(X)  # an unfitted model has no network_
+        return self.network_.distribution(matrix)
 
     def predict_survival_function(
         self,
@@ -531,7 +532,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             The last hidden layer, that of the members side by side.
 
         """
-        return self.network_.represent(self.preprocess(X))
+        matrix = self.preprocess(X)
+        return self.network_.represent(matrix)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns of ``transform``.

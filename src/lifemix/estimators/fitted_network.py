@@ -158,7 +158,8 @@ def _copy_encoder(
             f"encoder must take inputs of shape {expected}; got {type(error).__name__}: {error}. {fix}"
         ) from error
     shape = tuple(getattr(features, "shape", ()))
-    if not isinstance(features, Tensor) or shape[:1] + shape[2:] != (len(example),) or 0 in shape:
+    is_matrix = isinstance(features, Tensor) and features.dim() == 2
+    if not is_matrix or len(features) != len(example) or 0 in shape:
         raise SettingError(
             f"encoder must give one row of features per row, shape [{len(example)}, width]; got "
             f"{shape or type(features).__name__}. Flatten its output, or pick the part of it to use."

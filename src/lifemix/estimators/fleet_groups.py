@@ -94,8 +94,11 @@ def train(
                 checkpoint.restore(fleet)
                 checkpoints.append(checkpoint)
                 hooks.insert(0, checkpoint)  # before the user's, which may fail
-            with progress_bar(verbose and is_first, "training") as move:
-                fits += fleet.train([*hooks, EpochBar(move)])
+            if verbose and is_first:
+                with progress_bar("training") as move:
+                    fits += fleet.train([*hooks, EpochBar(move)])
+            else:
+                fits += fleet.train(hooks)
             architectures.append(fleet.architecture)
         check_finite(fits)
         for checkpoint in checkpoints:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 import joblib
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
@@ -29,6 +30,7 @@ from ..likelihood import Observations
 from ..mapped_matrix import mapped_arrays, open_arrays, scan_table
 from ..network import Architecture
 from ..preprocessing import (
+    TableData,
     TableLike,
     TabularPreprocessor,
     apply_preprocessor,
@@ -189,6 +191,8 @@ class TrainingSet:
 def _read_rows(X: Any, y: Any, name: str = "") -> tuple[Any, Target]:
     """Return a table and its target, which must have the same rows."""
     X, target = as_input(X), as_target(y)
+    if isinstance(X, pd.DataFrame):
+        X = TableData(X)  # reads its columns once
     check_same_rows(shape_of(X)[0], len(target), name)
     return X, target
 
@@ -238,10 +242,10 @@ def split_rows(
         return usable, usable[:0]
     n_subjects = target.take(usable).n_subjects
     if 1 <= round(fraction * n_subjects) < n_subjects:
-        sides = train_validation_split(target, usable, fraction, seed)
+        split = train_validation_split(target, usable, fraction, seed)
         event_types = set(range(1, target.n_events + 1))
-        if all(event_types <= set(target.event[rows].tolist()) for rows in sides):
-            return sides
+        if all(event_types <= set(target.event[rows].tolist()) for rows in split):
+            return split
     warn_user(
         f"too few events to hold rows out: {len(usable)} rows, counts by event type "
         f"{np.bincount(target.event[usable])[1:].tolist()}. Training runs for max_epochs on all rows; "

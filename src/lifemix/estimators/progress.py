@@ -29,17 +29,14 @@ class EpochBar(Callback):
 
 
 @contextmanager
-def progress_bar(is_shown: bool, title: str) -> Iterator[Move]:
-    """Yield a function of the work done, all work and a text, which moves a bar if one is shown."""
-    if not is_shown:
-        yield lambda done, total, text: None
-        return
+def progress_bar(title: str) -> Iterator[Move]:
+    """Yield a function of the completed work, all work and a text, which moves a bar."""
     from rich.console import Console
     from rich.progress import Progress, TextColumn
 
     columns = [*Progress.get_default_columns(), TextColumn("{task.fields[state]}")]
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(title, total=None, state="")
-        yield lambda done, total, text: progress.update(
-            task, completed=done, total=total, state=text
+        yield lambda completed, total, text: progress.update(
+            task, completed=completed, total=total, state=text
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -301,12 +302,13 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             ]
         results = np.full((len(_RESULTS), len(requests)), np.nan)
         n_scored = 0
-        with progress_bar(bool(self.verbose), TITLE) as move:
+        with progress_bar(TITLE) if self.verbose else nullcontext() as move:
             for scores in self._score(prepare_fleets(requests, int(self.max_fleet)), tests):
                 for number, *values in scores:
                     results[:, int(number)] = values
                 n_scored += len(scores)
-                move(n_scored, len(requests), "")
+                if move is not None:
+                    move(n_scored, len(requests), "")
                 tell_progress(TITLE, n_scored, len(requests))
         by_fold = results.reshape(len(_RESULTS), len(folds), len(candidates))
         return dict(zip(_RESULTS, by_fold.transpose(0, 2, 1), strict=True))

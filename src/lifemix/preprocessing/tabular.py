@@ -709,7 +709,8 @@ def apply_preprocessor(fitted: Any, X: TableLike, *, columns_required: bool = Tr
     """
     from .sequences import SequencePreprocessor  # imports this module
 
-    values = fitted.transform(_input_of(fitted, as_input(X)))
+    X = X if isinstance(fitted, TabularPreprocessor) else as_input(X)
+    values = fitted.transform(_input_of(fitted, X))
     dtype = np.float32 if isinstance(fitted, SequencePreprocessor) else np.float64
     try:
         matrix = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=dtype)

@@ -79,7 +79,6 @@ class Job:
     head_prior: float = 0.0
     dropout: float = 0.0
     weight_decay: float = 0.0
-    n_inputs: int | None = None
 
 
 @dataclass(frozen=True)

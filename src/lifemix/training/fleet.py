@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -73,12 +73,10 @@ class Fleet:
 
     def _start(self, job: Job, random: Randomness) -> Tensor:
         """Return the starting parameters of a model, which do not depend on its fleet."""
-        narrow = self.architecture
-        if job.n_inputs is not None:
-            narrow = replace(narrow, n_inputs=job.n_inputs)
         is_trained = self.config.max_epochs > 0
-        start = narrow.start(job.warm_start, self.config.spread, random.start, trained=is_trained)
-        return start if job.n_inputs is None else self.architecture.widened(start, job.n_inputs)
+        return self.architecture.start(
+            job.warm_start, self.config.spread, random.start, trained=is_trained
+        )
 
     def set_parameters(self, values: Tensor) -> None:
         """Set the vector of the parameters of the running models, and collect their settings."""

@@ -21,6 +21,7 @@ __all__ = ["warm_start"]
 
 _BLOCK = 1 << 15  # rows that are differentiated at once, to bound the memory
 _REACH = 6.0  # how far from the first guess a parameter other than the location may move
+_LOCATION_REACH = 200.0  # without it, a likelihood without maximum gives infinite parameters
 
 
 def warm_start(family: type[Primitive], observed: Observations, n_events: int) -> Tensor:
@@ -65,7 +66,7 @@ def _fit(family: type[Primitive], observed: Observations, has_cure: bool) -> Ten
     reach = torch.full_like(start, _REACH)
     location_index = family.location_index()
     if location_index is not None:
-        reach[location_index] = torch.inf
+        reach[location_index] = _LOCATION_REACH
 
     def mixture(point: Tensor) -> Mixture:  # [1 row, 1 event, 1 or 2 components]
         components = family(*point[:n_trained], *fixed).map(lambda value: value.reshape(1, 1, 1))
