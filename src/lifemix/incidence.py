@@ -118,6 +118,7 @@ def joint_survival(mixtures: Mixture, times: FloatArray) -> Tensor:
         curves = flat.components.survival_curve(log_times)
         net = torch.bmm(flat.log_weights.exp().mT, curves).view(members, -1, n_events, len(times))
         survival[rows] = net.prod(2).mean(0)
+    survival[:, torch.as_tensor(times == 0)] = 1.0
     return survival.clamp_(max=1.0)
 
 
