@@ -1,4 +1,4 @@
-"""Fit every part of ``LifeMix`` once per fold, and predict the rows that each model was not fitted to."""
+"""Fit every part of ``LifeMix`` once per fold, and predict the held-out rows of each fold."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Fold = tuple[IndexArray, IndexArray]
 
 @dataclass(eq=False)
 class CrossFit:
-    """The models of a part, one per fold, and their incidences of all rows, each by the model of its fold."""
+    """The models of a part, one per fold, and their incidences of the held-out rows."""
 
     curves: FloatArray  # [n_events, n_rows, n_times]
     models: list[Any] = field(default_factory=list)
@@ -44,7 +44,7 @@ def cross_fit(
     seed: int,
     n_jobs: int | None,
 ) -> dict[str, CrossFit | LifemixError]:
-    """Return for each part the models of the folds and their curves, or the error of a part that cannot be fitted."""
+    """Return the models and curves of each part, or the error of a part that cannot be fitted."""
     seeds = np.random.SeedSequence(seed).generate_state(len(folds)).tolist()
     tasks: list[tuple[str, list[int]]] = []
     for name, part in parts.items():

@@ -37,19 +37,21 @@ __all__ = ["DeepSurvivalMachines"]
 
 @register_model
 class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[misc]
-    """A mixture of parametric survival distributions whose weights and parameters depend on the covariates.
+    """A mixture of parametric survival distributions that depend on the covariates.
 
-    For every event type m, ``S_m(t | x) = sum_k w_mk(x) S(t; beta_mk(x), eta_mk(x))``: an encoder Phi shared by all
-    event types, a softmax gate, and parameters of each component that are shifted from learned base values [1]_.
+    For every event type m, ``S_m(t | x) = sum_k w_mk(x) S(t; beta_mk(x), eta_mk(x))``: an encoder
+    Phi shared by all event types, a softmax gate, and parameters of each component that are shifted
+    from learned base values [1]_.
 
     Parameters
     ----------
     primitive : str, subclass of Primitive, list or dict, default "weibull"
-        The distribution of a component: ``"weibull"``, ``"lognormal"`` (the paper's), ``"loglogistic"``,
-        ``"exponential"``, ``"gompertz"``, ``"gamma"``, ``"generalised-gamma"``, ``"burr"``,
-        ``"power-generalised-weibull"``, the flexible ``"spline"``, the name of another registered primitive, or a class
-        of your own. A list has k components of each; a dict such as ``{"weibull": 3, "spline": 1}`` counts them; a dict
-        by event code, such as ``{1: "weibull", 2: ["lognormal", "spline"]}``, has any of these for each event type.
+        The distribution of a component: ``"weibull"``, ``"lognormal"`` (the paper's),
+        ``"loglogistic"``, ``"exponential"``, ``"gompertz"``, ``"gamma"``, ``"generalised-gamma"``,
+        ``"burr"``, ``"power-generalised-weibull"``, the flexible ``"spline"``, the name of another
+        registered primitive, or a class of your own. A list has k components of each; a dict such
+        as ``{"weibull": 3, "spline": 1}`` counts them; a dict by event code, such as ``{1:
+        "weibull", 2: ["lognormal", "spline"]}``, has any of these for each event type.
     k : int, default 4
         Components of the mixture of each event type, of each family where there are several.
     hidden : sequence of int, optional
@@ -59,69 +61,80 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     discount : float, default 1.0
         The paper's alpha, which multiplies the contribution of censored times.
     n_members : int, optional
-        Size of the ensemble; its distribution is the equal mixture of its members'. None: by the number of training
-        rows, 16 up to 2,000, 8 up to 5,000, 3 up to 20,000, 2 up to 100,000, then 1; with an encoder of your own 1.
+        Size of the ensemble; its distribution is the equal mixture of its members'. None: by the
+        number of training rows, 16 up to 2,000, 8 up to 5,000, 3 up to 20,000, 2 up to 100,000,
+        then 1; with an encoder of your own 1.
     random_state : int, RandomState, Generator or None, default 0
         Random seed; None is a fresh one at each fit.
     activation : str or callable, optional
-        Activation of the encoder: a name, or a function of a tensor, with which training is slower. None: ``"tanh"``,
-        or ``"relu6"``, the paper's, with layers of your own.
+        Activation of the encoder: a name, or a function of a tensor, with which training is slower.
+        None: ``"tanh"``, or ``"relu6"``, the paper's, with layers of your own.
     shift_activation : str or None, default "identity"
-        The paper's ``act``: ``"identity"`` leaves the shifts unbounded; None takes the paper's choice by primitive,
-        SELU, or Tanh for the log-normal.
+        The paper's ``act``: ``"identity"`` leaves the shifts unbounded; None takes the paper's
+        choice by primitive, SELU, or Tanh for the log-normal.
     bias : bool, default True
         Whether encoder and gate have biases; the paper's have none.
     encoder : torch.nn.Module or one of ``lifemix.encoders``, optional
-        A module from inputs ``[rows, columns]`` to ``[rows, features]`` in place of ``hidden``; of an array of more
-        dimensions it gets rows of that shape. ``encoders.Recurrent`` and ``Attention`` take histories (see
-        ``lifemix.histories``) or an array ``(subjects, steps, columns)``, alone or in a dict beside a table.
+        A module from inputs ``[rows, columns]`` to ``[rows, features]`` in place of ``hidden``; of
+        an array of more dimensions it gets rows of that shape. ``encoders.Recurrent`` and
+        ``Attention`` take histories (see ``lifemix.histories``) or an array ``(subjects, steps,
+        columns)``, alone or in a dict beside a table.
     dropout : float, optional
-        Dropout rate of the encoder's layers. None: 0.3 up to 5,000 training rows, 0.1 up to 20,000, then 0;
-        0 where a layer has fewer than 32 units.
+        Dropout rate of the encoder's layers. None: 0.3 up to 5,000 training rows, 0.1 up to 20,000,
+        then 0; 0 where a layer has fewer than 32 units.
     weight_decay : float, default 0.0
         Decoupled decay of the weights, as in AdamW.
     prior_strength : float, default 1e-8
         The paper's lambda, which holds the base values near the warm start.
     head_prior : float, default 0.0
-        Strength of the zero-mean normal prior of gate and shifts, which the paper's loss leaves out.
+        Strength of the zero-mean normal prior of gate and shifts, which the paper's loss leaves
+        out.
     t_max : float, optional
         If set, a censored time t means that the event falls in ``(t, t_max]``.
     rounding : float, optional
-        The step to which times were rounded: an event at t counts as one in ``(t - step / 2, t + step / 2]``. 0: times
-        are exact. None: detected from the training times, 0 unless they are coarse; see the page "Censoring".
+        The step to which times were rounded: an event at t counts as one in ``(t - step / 2, t +
+        step / 2]``. 0: times are exact. None: detected from the training times, 0 unless they are
+        coarse; see the page "Censoring".
     cure : bool, default False
-        Whether the gate of each event type has one more outcome, never: ``distribution.cure_fraction()`` is its
-        probability. It needs ``objective="exact"``, and a follow-up that is long enough (see ``report.doctor``).
+        Whether the gate of each event type has one more outcome, never:
+        ``distribution.cure_fraction()`` is its probability. It needs ``objective="exact"``, and a
+        follow-up that is long enough (see ``report.doctor``).
     learning_rate : float, optional
-        Learning rate of the optimiser. None: 3e-3 up to 5,000 training rows, 4e-3 up to 20,000, then 2e-3; 1e-3 with a
-        batch size of your own.
+        Learning rate of the optimiser. None: 3e-3 up to 5,000 training rows, 4e-3 up to 20,000,
+        then 2e-3; 1e-3 with a batch size of your own.
     optimizer : {"adam", "rmsprop", "sgd"} or torch.optim class, default "adam"
         The optimiser; with a class, members train one after the other.
     batch_size : int, optional
-        Rows in a training step. None: 256 up to 20,000 training rows, 512 up to 100,000, then 1,024.
+        Rows in a training step. None: 256 up to 20,000 training rows, 512 up to 100,000, then
+        1,024.
     max_epochs : int, default 200
         Maximum number of passes over the training rows; 0 keeps the warm start.
     patience : int, optional
-        Epochs without a better held-out objective before training stops. None: 10 up to 5,000 training rows, then 4.
+        Epochs without a better held-out objective before training stops. None: 10 up to 5,000
+        training rows, then 4.
     validation_fraction : float, default 0.15
         Share of the rows held out for early stopping; 0 trains for ``max_epochs``.
     preprocessor : {"auto", None} or transformer, default "auto"
-        ``"auto"`` imputes, encodes and scales X; None takes X as it is; or any scikit-learn transformer.
+        ``"auto"`` imputes, encodes and scales X; None takes X as it is; or any scikit-learn
+        transformer.
     device : str or torch.device, default "auto"
-        Where to train, and where the network of the fitted model is computed; ``"auto"`` is CUDA where there is one
-        and a training step has at least 2e8 multiplications (3 * batch size * weights of all members), or the encoder
-        is your own. A loaded model computes on the CPU.
+        Where to train, and where the network of the fitted model is computed; ``"auto"`` is CUDA
+        where there is one and a training step has at least 2e8 multiplications (3 * batch size *
+        weights of all members), or the encoder is your own. A loaded model computes on the CPU.
     checkpoint : path-like, optional
-        A folder; the fit writes its state there after every epoch, and resumes from it after an interruption.
+        A folder; the fit writes its state there after every epoch, and resumes from it after an
+        interruption.
     callbacks : sequence of Callback, optional
-        Called at the start and the end of the fit and of every epoch; see ``lifemix.training.Callback``.
+        Called at the start and the end of the fit and of every epoch; see
+        ``lifemix.training.Callback``.
     verbose : bool, default False
         Whether to show a progress bar.
 
     Attributes
     ----------
     network_ : FittedNetwork
-        The trained members: representations, mixtures and distributions from the matrix that ``preprocess`` gives.
+        The trained members: representations, mixtures and distributions from the matrix that
+        ``preprocess`` gives.
     history_ : list of dict
         One record per epoch and member: member, epoch, train_loss, validation_loss.
     best_epoch_ : list of int
@@ -129,16 +142,17 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     n_parameters_ : int
         Number of parameters of one member.
     settings_ : dict
-        ``hidden``, ``activation``, ``n_members``, ``dropout``, ``batch_size``, ``learning_rate``, ``patience`` and
-        ``rounding`` as they were used.
+        ``hidden``, ``activation``, ``n_members``, ``dropout``, ``batch_size``, ``learning_rate``,
+        ``patience`` and ``rounding`` as they were used.
     time_unit_ : float
         The unit of time inside the network, learned from the training times.
 
     References
     ----------
-    .. [1] C. Nagpal, X. Li and A. Dubrawski, "Deep Survival Machines: Fully Parametric Survival Regression and
-       Representation Learning for Censored Data With Competing Risks", IEEE Journal of Biomedical and Health
-       Informatics 25(8), 2021. https://doi.org/10.1109/JBHI.2021.3052441
+    .. [1] C. Nagpal, X. Li and A. Dubrawski, "Deep Survival Machines: Fully Parametric Survival
+    Regression and
+       Representation Learning for Censored Data With Competing Risks", IEEE Journal of Biomedical
+       and Health Informatics 25(8), 2021. https://doi.org/10.1109/JBHI.2021.3052441
 
     Examples
     --------
@@ -225,8 +239,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def paper(cls, primitive: str = "weibull", k: int = 4, **settings: Any) -> Self:
         """Return the model with the paper's settings.
 
-        From the paper: ReLU6 without bias, the ELBO, lambda 1e-8, Adam, one layer of 100, and (from its grids) discount
-        1 and learning rate 1e-3. Left open there and ours: epochs, batch size, patience, held-out share, scaling.
+        From the paper: ReLU6 without bias, the ELBO, lambda 1e-8, Adam, one layer of 100, and (from
+        its grids) discount 1 and learning rate 1e-3. Left open there and ours: epochs, batch size,
+        patience, held-out share, scaling.
 
         Parameters
         ----------
@@ -265,9 +280,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     def tuned(cls, competing: bool = False, **settings: Any) -> Self:
         """Return the model with the settings that won in our experiments.
 
-        One event type: log-normal components, two layers of 100, dropout 1/2, numbers encoded piecewise linearly
-        between training quantiles. Competing risks: Weibull components, two layers of 50 with Tanh, dropout 1/10. Both
-        have eight members.
+        One event type: log-normal components, two layers of 100, dropout 1/2, numbers encoded
+        piecewise linearly between training quantiles. Competing risks: Weibull components, two
+        layers of 50 with Tanh, dropout 1/10. Both have eight members.
 
         Parameters
         ----------
@@ -320,17 +335,18 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         Parameters
         ----------
         X : table of n rows, or TableSource
-            Numbers, categories, missing values (see ``preprocessor``); a ``lifemix.streaming.TableSource`` is read from
-            disk, and names the outcome too.
+            Numbers, categories, missing values (see ``preprocessor``); a
+            ``lifemix.streaming.TableSource`` is read from disk, and names the outcome too.
         y : target of n rows
             See ``lifemix.make_target``; left out with a source.
         sample_weight : array-like of shape (n,), optional
             Case weights; a row of weight 0 is left out.
         validation_data : pair (X, y), optional
-            Rows for early stopping that are not in X; otherwise a share of the rows is held out, or of the subjects if
-            the target has them.
+            Rows for early stopping that are not in X; otherwise a share of the rows is held out, or
+            of the subjects if the target has them.
         groups : array-like of shape (n,), optional
-            The subject of each row, unless the target has it; see ``subject`` of ``lifemix.make_target``.
+            The subject of each row, unless the target has it; see ``subject`` of
+            ``lifemix.make_target``.
 
         Returns
         -------
@@ -355,7 +371,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
                 return self._set_fitted(prepared, trained)
         if y is None:
             raise TargetError(
-                "fit requires y to be passed, but the target y is None. Use make_target(time, event)."
+                "fit requires y to be passed, but the target y is None. Use make_target(time, "
+                "event)."
             )
         target = as_target(y)
         training_set = TrainingSet(X, target.grouped(groups), sample_weight, validation_data)
@@ -403,8 +420,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         if not isinstance(self.optimizer, str):
             del arguments["optimizer"]
             warn_user(
-                f"optimizer={self.optimizer.__name__} is a class and not written; the loaded model has the default "
-                "optimizer. Use set_params(optimizer=...) before you fit it again."
+                f"optimizer={self.optimizer.__name__} is a class and not written; the loaded model "
+                "has the default optimizer. Use set_params(optimizer=...) before you fit it again."
             )
         return arguments
 
@@ -422,7 +439,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         counts = {n_members, len(self.best_epoch_), self.n_members or n_members}
         if len(counts) > 1 or len(state["modules"]) != (0 if self.encoder is None else n_members):
             raise ValueError(
-                f"{len(self.best_epoch_)} best epochs for {n_members} members, {len(state['modules'])} modules"
+                f"{len(self.best_epoch_)} best epochs for {n_members} members, "
+                f"{len(state['modules'])} modules"
             )
         example = torch.zeros(1).expand(2, self._n_inputs)  # takes no memory
         options = with_settings(self, self.settings_), example, self.n_events_, self.preprocessor_
@@ -462,10 +480,12 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         X : table of n rows
             The columns of training.
         times : array-like of shape (n_times,), optional
-            Without them the curves come as functions of time, one per row, as scikit-survival's models give them.
+            Without them the curves come as functions of time, one per row, as scikit-survival's
+            models give them.
         return_std : bool, default False
-            Whether to return the standard deviation over the members of the ensemble too. It is the spread of the
-            ensemble members: how much fits with other random seeds and other held-out rows differ.
+            Whether to return the standard deviation over the members of the ensemble too. It is the
+            spread of the ensemble members: how much fits with other random seeds and other held-out
+            rows differ.
         return_array : bool, default False
             Whether to return an array at ``event_times_`` if ``times`` is None.
 
@@ -476,9 +496,9 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
 
         Notes
         -----
-        The spread is too narrow for a confidence interval: all members learn from the same sample. In simulations,
-        mean ± 1.96 standard deviations contained the true survival in 68 to 81 % of the cases, not in 95 %
-        (``python -m benchmarks.member_spread``).
+        The spread is too narrow for a confidence interval: all members learn from the same sample.
+        In simulations, mean ± 1.96 standard deviations contained the true survival in 68 to 81 % of
+        the cases, not in 95 % (``python -m benchmarks.member_spread``).
 
         """
         if not return_std:
@@ -561,14 +581,15 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         y: TargetLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the sum over rows of the exact, undiscounted log-likelihood, in the user's unit of time.
+        """Return the sum over rows of the exact, undiscounted log-likelihood.
 
         The likelihood of an ensemble is that of its averaged joint distribution.
 
         Parameters
         ----------
         X, y : table and target of n rows
-            Exact, censored, truncated and interval-censored times alike; or a ``TableSource`` alone.
+            Exact, censored, truncated and interval-censored times alike; or a ``TableSource``
+            alone.
         sample_weight : array-like of shape (n,), optional
             Case weights.
 
@@ -605,6 +626,6 @@ def _refuse_beside_source(*arguments: Any) -> None:
     """Refuse other arguments beside a source."""
     if any(argument is not None for argument in arguments):
         raise SettingError(
-            "a TableSource names outcome, weights and subjects itself; got other arguments too. Leave them out: "
-            "TableSource(path, time=..., event=..., weight=..., subject=...)."
+            "a TableSource names outcome, weights and subjects itself; got other arguments too. "
+            "Leave them out: TableSource(path, time=..., event=..., weight=..., subject=...)."
         )

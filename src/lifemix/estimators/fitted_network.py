@@ -1,4 +1,4 @@
-"""The network of a fitted model: its unit of time, its architecture and the parameters of its members."""
+"""The network of a fitted model: its unit of time, architecture and parameters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LIKELIHOOD_ROWS = 1 << 12  # competing intervals need a hundred numbers per row
 @register_model
 @dataclass(frozen=True)
 class TimeScale:
-    """The model's unit of time, and the end of the interval in which an event at time 0 is taken to have happened."""
+    """The model's unit of time, and the end of the interval of an event at time 0."""
 
     unit: float
     first_event: float
@@ -51,27 +51,28 @@ class TimeScale:
 
     @classmethod
     def learn(cls, target: Target) -> TimeScale:
-        """Return the median positive event time, intervals at their middles, and the smallest exact event time."""
+        """Return the median positive event time and the smallest exact event time."""
         middle = np.where(target.interval, (target.time + target.upper) / 2, target.time)
         positive = middle[(target.event > 0) & (middle > 0)]
         if len(positive) == 0:
             raise TargetError(
-                "all events happened at time 0; got no positive event time. Measure time more finely."
+                "all events happened at time 0; got no positive event time. Measure time more "
+                "finely."
             )
         exact = target.time[(target.event > 0) & (target.time > 0) & ~target.interval]
         first_event = exact.min() if len(exact) else positive.min()
         return cls(float(np.quantile(positive, 0.5, method="lower")), float(first_event))
 
     def check(self, target: Target) -> None:
-        """Refuse times that single precision cannot hold, and warn of those that would dominate the fit."""
+        """Refuse times beyond single precision, and warn of those that would dominate the fit."""
         units = np.fmax(target.time, target.upper) / self.unit
         row = int(units.argmax())
         time = units[row] * self.unit
         if units[row] > _MAX_FLOAT32:
             raise TargetError(
-                f"time must be at most {_MAX_FLOAT32:g} times the median event time, {self.unit:g}; got {time:g} at "
-                f"row {row} ({int((units > _MAX_FLOAT32).sum())} such rows). Is it a code for unknown? Correct these "
-                "rows."
+                f"time must be at most {_MAX_FLOAT32:g} times the median event time, "
+                f"{self.unit:g}; got {time:g} at row {row} ({int((units > _MAX_FLOAT32).sum())} "
+                "such rows). Is it a code for unknown? Correct these rows."
             )
         count = int((units > _SUSPICIOUS_TIME).sum())
         if count:
@@ -79,8 +80,9 @@ class TimeScale:
                 f"one time, {time:g}, is" if count == 1 else f"{count} times, up to {time:g}, are"
             )
             warn_user(
-                f"{times} more than {_SUSPICIOUS_TIME:g} times the median event time, {self.unit:g}, and will rule "
-                "the fit. Check for a code for unknown, and for different units of time."
+                f"{times} more than {_SUSPICIOUS_TIME:g} times the median event time, "
+                f"{self.unit:g}, and will rule the fit. Check for a code for unknown, and for "
+                "different units of time."
             )
 
     def observe(
@@ -140,7 +142,7 @@ def architecture_of(
 def _copy_encoder(
     encoder: nn.Module, example: Tensor, blocks: Sequence[Block] | None
 ) -> tuple[nn.Module, int]:
-    """Return a float32 copy of a user's encoder, which is then trained, and its number of output features."""
+    """Return a float32 copy of a user's encoder and its number of output features."""
     module = copy.deepcopy(encoder).float().cpu().eval()
     try:
         with torch.random.fork_rng(devices=[]):  # lazy layers draw their starting weights here
@@ -155,14 +157,16 @@ def _copy_encoder(
             expected = f"{shapes}, one source as it is, several as a dict"
             fix = "Change its first layer."
         raise SettingError(
-            f"encoder must take inputs of shape {expected}; got {type(error).__name__}: {error}. {fix}"
+            f"encoder must take inputs of shape {expected}; got {type(error).__name__}: {error}. "
+            f"{fix}"
         ) from error
     shape = tuple(getattr(features, "shape", ()))
     is_matrix = isinstance(features, Tensor) and features.dim() == 2
     if not is_matrix or len(features) != len(example) or 0 in shape:
         raise SettingError(
             f"encoder must give one row of features per row, shape [{len(example)}, width]; got "
-            f"{shape or type(features).__name__}. Flatten its output, or pick the part of it to use."
+            f"{shape or type(features).__name__}. Flatten its output, or pick the part of it to "
+            "use."
         )
     return module, shape[1]
 
@@ -172,8 +176,8 @@ def single_precision(matrix: NDArray[np.floating[Any]]) -> Tensor:
     largest = max(matrix.max(initial=0.0), -matrix.min(initial=0.0))
     if largest > _MAX_FLOAT32:
         raise CovariateError(
-            f"X is too large for single precision; got {largest}, expected at most {_MAX_FLOAT32}. Scale it, or use "
-            "preprocessor='auto'."
+            f"X is too large for single precision; got {largest}, expected at most {_MAX_FLOAT32}. "
+            "Scale it, or use preprocessor='auto'."
         )
     return torch.from_numpy(np.ascontiguousarray(matrix, dtype=np.float32))
 
@@ -185,7 +189,8 @@ def single_precision(matrix: NDArray[np.floating[Any]]) -> Tensor:
 class FittedNetwork:
     """The trained members of an ensemble: ``DeepSurvivalMachines.network_``.
 
-    Times are divided by a unit inside. The members share one architecture, unless each has its own copy of an encoder.
+    Times are divided by a unit inside. The members share one architecture, unless each has its own
+    copy of an encoder.
 
     Attributes
     ----------
@@ -228,8 +233,8 @@ class FittedNetwork:
         Returns
         -------
         dict
-            Parameters, their shapes by name, the time scale, and for each module of a user its buffers and frozen
-            parameters.
+            Parameters, their shapes by name, the time scale, and for each module of a user its
+            buffers and frozen parameters.
         """
         return {
             "parameters": self.parameters,
@@ -244,7 +249,7 @@ class FittedNetwork:
     def from_state(
         cls, state: Mapping[str, Any], make_architecture: Callable[[], Architecture]
     ) -> FittedNetwork:
-        """Return the network of a model file; ``ValueError`` if its numbers do not fit the architecture.
+        """Return the network of a model file; ``ValueError`` if its numbers do not fit.
 
         Parameters
         ----------
@@ -329,9 +334,9 @@ class FittedNetwork:
         if is_outside.any():  # NaN included
             rows = is_outside.sum(dim=(0, 1, 3, 4)).nonzero()[:, 0]
             raise CovariateError(
-                f"X must lie near the training rows; got {len(rows)} rows, the first is row {int(rows[0])}, so far "
-                f"away that a component's location or shape is beyond exp({LARGEST_LOG:.0f}). Check the units of the "
-                "columns."
+                f"X must lie near the training rows; got {len(rows)} rows, the first is row "
+                f"{int(rows[0])}, so far away that a component's location or shape is beyond "
+                f"exp({LARGEST_LOG:.0f}). Check the units of the columns."
             )
         components = self.architectures[0].family(*parameters)
         return Mixture(torch.log_softmax(log_weights, dim=-1), components)
@@ -360,7 +365,7 @@ class FittedNetwork:
 
     @torch.no_grad()
     def log_likelihood(self, matrix: FloatArray, target: Target, weight: FloatArray) -> float:
-        """Return the weighted sum over rows of the log-likelihood of the averaged joint distribution.
+        """Return the weighted log-likelihood of the averaged joint distribution.
 
         Parameters
         ----------
@@ -400,7 +405,7 @@ class FittedNetwork:
         matrix: FloatArray,
         function: Callable[[Architecture, dict[str, Tensor], Tensor], Tensor],
     ) -> Tensor:
-        """Return the results of a function of the network for all rows, ``[n_members, n_rows, ...]``."""
+        """Return the results of a function for all rows, ``[n_members, n_rows, ...]``."""
         x = single_precision(matrix)
         # A network that was pickled on a machine with a GPU may be loaded on one without.
         lost_gpu = self.device.type == "cuda" and not torch.cuda.is_available()
@@ -418,14 +423,14 @@ class FittedNetwork:
 
     @cached_property
     def _views(self) -> dict[str, Tensor]:
-        """The parameters by name; cached, because views take longer than the prediction of one row."""
+        """The parameters by name; cached, because views take longer than predicting one row."""
         return self.architectures[0].layout.views(self.parameters)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_views"}
 
     def _groups(self) -> list[tuple[Architecture, Tensor]]:
-        """Return each architecture with the parameters of its members, ``[n_members, n_parameters]``."""
+        """Return each architecture with the parameters of its members."""
         if len(self.architectures) == 1:
             return [(self.architectures[0], self.parameters)]
         return list(zip(self.architectures, self.parameters.split(1), strict=True))
@@ -444,10 +449,10 @@ def _shapes(tensors: Mapping[str, Any]) -> dict[str, list[int]]:
 
 
 def _check_shapes(saved: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Refuse tensors of a model file whose names or shapes differ from those of the architecture."""
+    """Refuse tensors of a model file whose names or shapes differ from the architecture."""
     for name in {**saved, **expected}:
         if saved.get(name) != expected.get(name):
             raise ModelFileError(
-                f"the weights {name!r:.60} have shape {saved.get(name)!r:.60} in the file and {expected.get(name)} in "
-                "this model. Give a module of the shape that was saved."
+                f"the weights {name!r:.60} have shape {saved.get(name)!r:.60} in the file and "
+                f"{expected.get(name)} in this model. Give a module of the shape that was saved."
             )

@@ -1,7 +1,7 @@
 """From prepared fits to trained models: the members of one fit, or many fits at once.
 
-Models of the same shape train together as a fleet, in one matrix product: the members of an ensemble, and the fits of
-a search or of any list of fits.
+Models of the same shape train together as a fleet, in one matrix product: the members of an
+ensemble, and the fits of a search or of any list of fits.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def train(
 ) -> TrainedFit:
     """Train the members of one fit.
 
-    While it trains, no other fit may use its checkpoint folder; the checkpoints are removed at the end. Of several
-    processes, the first calls the callbacks and writes the checkpoints, and all read them.
+    While it trains, no other fit may use its checkpoint folder; the checkpoints are removed at the
+    end. Of several processes, the first calls the callbacks and writes the checkpoints, and all
+    read them.
     """
     ranks = ranks or Ranks()
     is_first = ranks.rank == 0
@@ -107,7 +108,7 @@ def train(
 
 
 def _fleets_of(prepared: PreparedFit, ranks: Ranks | None = None) -> Iterator[Fleet]:
-    """Yield the fleets of one fit: all members together, or one by one if they cannot train together."""
+    """Yield the fleets of one fit: all members together, or one by one if they must."""
     architecture, data, config = prepared.architecture, prepared.data, prepared.config
     if architecture.module is not None:
         for job in prepared.jobs:
@@ -130,8 +131,9 @@ def check_finite(fits: Sequence[Fit]) -> None:
             diverged.append(fit)
     if diverged:
         raise DivergedError(
-            f"training diverged: the weights or the loss of {len(diverged)} of {len(fits)} models are not finite "
-            f"after {len(diverged[0].train_loss)} epochs. Lower learning_rate, or scale X (preprocessor='auto' does)."
+            f"training diverged: the weights or the loss of {len(diverged)} of {len(fits)} models "
+            f"are not finite after {len(diverged[0].train_loss)} epochs. Lower learning_rate, or "
+            "scale X (preprocessor='auto' does)."
         )
 
 
@@ -140,7 +142,7 @@ def check_finite(fits: Sequence[Fit]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FitRequest:
-    """A model and what it is fitted to; requests with the same objects share the preparation of the rows."""
+    """A model and what it is fitted to; requests with the same objects share preparation."""
 
     model: DeepSurvivalMachines
     X: TableLike
@@ -151,7 +153,7 @@ class FitRequest:
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
-    """The result of a request: its number, the model, the error if any, and its share of the processor time."""
+    """The number of the request, its model, its error, and its share of processor time."""
 
     number: int
     model: DeepSurvivalMachines
@@ -169,9 +171,10 @@ class FleetMember:
 
 
 def fit_many(requests: Sequence[FitRequest], max_fleet: int = 32) -> Iterator[FitResult]:
-    """Fit models in fleets, and yield the results of each fleet; a model that diverges comes with its error.
+    """Fit models in fleets and yield their results; a model that diverges has an error.
 
-    Which models train together depends on the requests alone, so the same list gives the same numbers.
+    Which models train together depends on the requests alone, so the same list gives the same
+    numbers.
     """
     for fleet in prepare_fleets(requests, max_fleet):
         yield from fit_fleet(fleet)
@@ -293,7 +296,7 @@ def train_together(prepared: Sequence[PreparedFit]) -> list[TrainedFit]:
 
 
 def _joined_data(data_of_fits: Sequence[Data]) -> tuple[Data, list[int]]:
-    """Return the rows of several folds, each fold once, and the position of the first row of each fit."""
+    """Return the rows of all folds, and the position of the first row of each fit."""
     folds = {id(data): data for data in data_of_fits}
     ends = itertools.accumulate(len(data.x) for data in folds.values())
     starts = dict(zip(folds, [0, *ends], strict=False))

@@ -1,8 +1,9 @@
-"""``LifeMix``: a weighted average of Deep Survival Machines, Cox regression, boosted trees and a forest.
+"""``LifeMix``: a weighted average of networks, Cox regression, boosted trees and a forest.
 
-The censoring-weighted Brier score of ``sum_j w_j F_j`` is a quadratic function of the weights. Integrated over time and
-summed over event types, it is minimised over weights that are non-negative and add up to 1. A penalty towards equal
-weights fades as the number of events grows, because a few events do not show which model is better.
+The censoring-weighted Brier score of ``sum_j w_j F_j`` is a quadratic function of the weights.
+Integrated over time and summed over event types, it is minimised over weights that are non-negative
+and add up to 1. A penalty towards equal weights fades as the number of events grows, because a few
+events do not show which model is better.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ _MIN_PROBABILITY = 1e-12
 def default_parts(n_events: int, n_rows: int) -> dict[str, Any]:
     """Return the parts by name.
 
-    Networks get numbers as they are, in a second part piecewise linearly encoded, and have no hidden layer in a third.
-    Cox regression chooses its ridge penalty. Boosted trees (smaller, with smaller steps, for few rows) and the forest
-    find steps and interactions.
+    Networks get numbers as they are, in a second part piecewise linearly encoded, and have no
+    hidden layer in a third. Cox regression chooses its ridge penalty. Boosted trees (smaller, with
+    smaller steps, for few rows) and the forest find steps and interactions.
     """
     trees = GradientBoosting()
     if n_rows <= _MAX_ROWS_FOR_SMALL_TREES:
@@ -76,7 +77,8 @@ def _check_parts(parts: Any) -> None:
     for name, part in parts.items():
         if isinstance(part, type) or not hasattr(part, "predict_cumulative_incidences"):
             raise SettingError(
-                f"parts must be models of lifemix that are not fitted; got {part!r:.80} as {name!r}."
+                f"parts must be models of lifemix that are not fitted; got {part!r:.80} as "
+                f"{name!r}."
             )
 
 
@@ -84,15 +86,17 @@ def _check_parts(parts: Any) -> None:
 class LifeMix(WrappingModel):
     """A weighted average of different models: the default if you do not know which model to use.
 
-    Deep Survival Machines (networks, with numbers as they are and piecewise encoded, and linear ones), Cox regression
-    with a ridge penalty, boosted trees and a forest are cross-fitted. Their weights minimise the censoring-weighted
-    Brier score over time of the curves for held-out rows, with a prior towards equal weights for few events. Parts with
-    positive weight are fitted again to all rows; of boosted trees the models of all folds are averaged.
+    Deep Survival Machines (networks, with numbers as they are and piecewise encoded, and linear
+    ones), Cox regression with a ridge penalty, boosted trees and a forest are cross-fitted. Their
+    weights minimise the censoring-weighted Brier score over time of the curves for held-out rows,
+    with a prior towards equal weights for few events. Parts with positive weight are fitted again
+    to all rows; of boosted trees the models of all folds are averaged.
 
     Parameters
     ----------
     parts : mapping of str to estimator, optional
-        Models of lifemix by name; None for those above (with competing risks the cause-specific Cox models).
+        Models of lifemix by name; None for those above (with competing risks the cause-specific Cox
+        models).
     n_folds : int, optional
         Number of folds; None for 5, and for 3 if there are at least 4,000 rows.
     random_state : int, Generator or None, default 0
@@ -113,10 +117,11 @@ class LifeMix(WrappingModel):
 
     Notes
     -----
-    Step curves (Cox, trees) are made continuous: between neighbouring training event times (at most 128 of them,
-    evenly spread) the probability of an event is spread uniformly. Beyond the last one they continue as the curves of
-    the networks do, given survival to that time; without networks, with the mean hazard up to that time.
-    With late entry or intervals all weights are equal, and parts that cannot use such rows are dropped with a warning.
+    Step curves (Cox, trees) are made continuous: between neighbouring training event times (at most
+    128 of them, evenly spread) the probability of an event is spread uniformly. Beyond the last one
+    they continue as the curves of the networks do, given survival to that time; without networks,
+    with the mean hazard up to that time. With late entry or intervals all weights are equal, and
+    parts that cannot use such rows are dropped with a warning.
 
     Examples
     --------
@@ -192,8 +197,8 @@ class LifeMix(WrappingModel):
         n_rarest = int(np.bincount(target.event, minlength=2)[1:].min())
         if n_rarest < 2:
             raise InputError(
-                f"LifeMix needs at least 2 events of each type to judge its parts; got {n_rarest}. Use CoxPH or "
-                "DeepSurvivalMachines, or fit on more rows."
+                f"LifeMix needs at least 2 events of each type to judge its parts; got {n_rarest}. "
+                "Use CoxPH or DeepSurvivalMachines, or fit on more rows."
             )
         n_folds = 3 if len(target) >= _MIN_ROWS_FOR_3_FOLDS else 5
         return self.n_folds or min(n_folds, n_rarest)
@@ -229,7 +234,7 @@ class LifeMix(WrappingModel):
         return self._average(self.preprocess(X))
 
     def _average(self, x: Any) -> AverageDistribution:
-        """Return the average of the continuous distributions, and of the step curves joined into one."""
+        """Return the average of the continuous distributions and of the joined step curves."""
         weights = self.shares_[self.part_of_] / np.bincount(self.part_of_)[self.part_of_]
         distributions: list[SurvivalDistribution] = []
         shares: list[float] = []
@@ -295,10 +300,10 @@ class LifeMix(WrappingModel):
         )
 
     def _risk(self, x: Any) -> FloatArray:
-        """Return the mean logarithm of the cumulative hazard over the event times, but for the first and last 5 %.
+        """Return the mean log cumulative hazard over the central 90 % of the event times.
 
-        With proportional hazards it is the linear predictor. The mean survival time up to the last event, which other
-        models use, depends on the end of the curves, where few rows are at risk.
+        With proportional hazards it is the linear predictor. The mean survival time up to the last
+        event, which other models use, depends on the end of the curves, where few rows are at risk.
         """
         times = np.quantile(self.steps_, np.linspace(0.05, 0.95, _N_RISK_TIMES))
         survival = np.clip(self._survival(x, times), _MIN_PROBABILITY, 1.0 - _MIN_PROBABILITY)
@@ -352,8 +357,8 @@ def best_weights(
 ) -> FloatArray:
     """Return the weight of each model.
 
-    The weights do not depend on the unit of time, on the scale of the case weights, or on whether each row occurs once
-    or several times.
+    The weights do not depend on the unit of time, on the scale of the case weights, or on whether
+    each row occurs once or several times.
 
     Parameters
     ----------
@@ -398,7 +403,7 @@ def _distinct_events(curves: FloatArray, target: Target) -> int:
 def _error_weights(
     target: Target, times: FloatArray, event: int | None
 ) -> tuple[FloatArray, BoolArray]:
-    """Return the weight of the squared error of each row and time, and whether the event has happened by then."""
+    """Return the weight of each squared error, and whether the event has happened by then."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # times beyond the follow-up have weight 0
         inverse = horizon_weights(target, target, times, event, None)
@@ -409,10 +414,11 @@ def _error_weights(
 
 
 def simplex_minimum(products: FloatArray) -> FloatArray:
-    """Return the non-negative weights with sum 1 that minimise ``w' products w``, for a positive semi-definite matrix.
+    """Return the non-negative weights with sum 1 that minimise ``w' products w``.
 
-    Non-negative least squares minimises ``u' products u + (1 - sum(u))^2``. For u = s w, sum(w) = 1, its minimum over s
-    is ``q / (1 + q)`` with ``q = w' products w``, so the best u is a multiple of the best w.
+    Non-negative least squares minimises ``u' products u + (1 - sum(u))^2``. For u = s w, sum(w) =
+    1, its minimum over s is ``q / (1 + q)`` with ``q = w' products w``, so the best u is a multiple
+    of the best w.
     """
     n_models = len(products)
     scale = np.trace(products) / n_models

@@ -1,7 +1,8 @@
 """All that is done before training: from a table and a target to jobs.
 
-``TrainingSet`` holds the rows in memory, and what the fits of a search on the same rows share. ``prepare`` returns
-what training needs for one estimator; ``prepare_source`` does the same for a table on disk.
+``TrainingSet`` holds the rows in memory, and what the fits of a search on the same rows share.
+``prepare`` returns what training needs for one estimator; ``prepare_source`` does the same for a
+table on disk.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class PreparedFit:
 
 
 class TrainingSet:
-    """The rows that a fit learns from; fits with other options share what is computed from the same rows.
+    """The rows that a fit learns from, and what fits with other options share.
 
     Parameters
     ----------
@@ -132,8 +133,8 @@ class TrainingSet:
         counts = np.bincount(target.event[rows], minlength=target.n_events + 1)
         if not counts[1:].all():
             raise InputError(
-                "sample_weight must be positive for some row of every event type; got only zeros for "
-                f"{(np.flatnonzero(counts[1:] == 0) + 1).tolist()}."
+                "sample_weight must be positive for some row of every event type; got only zeros "
+                f"for {(np.flatnonzero(counts[1:] == 0) + 1).tolist()}."
             )
         if len(rows) < 2:
             raise InputError(
@@ -181,7 +182,7 @@ class TrainingSet:
         return torch.as_tensor(train), torch.as_tensor(validation)
 
     def warm_start(self, architecture: Architecture, rounding: float) -> Tensor:
-        """Return the maximum-likelihood fit of the family to the training rows that carry information."""
+        """Return the maximum-likelihood fit of the family to the training rows."""
         rows, _ = split_rows(self.target, 0.0, 0)
         target = events_as_intervals(self.target.take(rows), rounding)
         observed = self.scale.observe(target, self.weight[rows])
@@ -216,7 +217,8 @@ def _read_validation(validation_data: Any, training: Target) -> tuple[Any, Targe
             )
     if not ((target.time > 0) | (target.event > 0)).any():
         raise TargetError(
-            "validation_data has no row that says anything: all are censored at time 0. Give other rows."
+            "validation_data has no row that says anything: all are censored at time 0. Give other "
+            "rows."
         )
     return X, target
 
@@ -230,10 +232,13 @@ def _inputs(preprocessor: Any, X: Any) -> Float32Array:
 def split_rows(
     target: Target, fraction: float, seed: int, n_training: int | None = None
 ) -> tuple[IndexArray, IndexArray]:
-    """Return the rows to train on and the rows to hold out, stratified by event, each subject on one side.
+    """Return the rows to train on and to hold out, each subject on one side.
 
-    Rows censored at time 0 carry no information and are in neither. If both sides cannot have every event type,
-    nothing is held out, with a warning. With ``n_training``, exactly the rows behind these are held out.
+    The split is stratified by event.
+
+    Rows censored at time 0 carry no information and are in neither. If both sides cannot have every
+    event type, nothing is held out, with a warning. With ``n_training``, exactly the rows behind
+    these are held out.
     """
     usable = np.flatnonzero((target.time > 0) | (target.event > 0))
     if n_training is not None and n_training < len(target):
@@ -248,17 +253,18 @@ def split_rows(
             return split
     warn_user(
         f"too few events to hold rows out: {len(usable)} rows, counts by event type "
-        f"{np.bincount(target.event[usable])[1:].tolist()}. Training runs for max_epochs on all rows; "
-        "set validation_fraction=0 to choose this."
+        f"{np.bincount(target.event[usable])[1:].tolist()}. Training runs for max_epochs on all "
+        "rows; set validation_fraction=0 to choose this."
     )
     return usable, usable[:0]
 
 
 def events_as_intervals(target: Target, step: float) -> Target:
-    """Return the target with every exact event at t as an event in ``(t - step / 2, t + step / 2]``.
+    """Return the target with exact events as intervals of the width of a step.
 
-    A continuous density can rise without limit at a few tied times, on training and on held-out rows; the probability
-    of the interval cannot. The interval begins at 0 or at the entry if that is later. Censored rows keep their times.
+    An exact event at t falls in ``(t - step / 2, t + step / 2]``, from 0 or the entry on if that is
+    later; censored rows keep their times. A continuous density can rise without limit at a few tied
+    times, on training and on held-out rows; the probability of the interval cannot.
     """
     if step == 0:
         return target
@@ -306,20 +312,22 @@ def _completed(estimator: Any, table: TrainingSet, n_rows: int) -> Any:
     last_time = float(np.fmax(table.all_rows.time, table.all_rows.upper).max())
     if t_max is not None and last_time >= t_max:
         raise SettingError(
-            f"t_max must lie beyond every time; got {t_max}, the last time is {last_time}. Raise it."
+            f"t_max must lie beyond every time; got {t_max}, the last time is {last_time}. Raise "
+            "it."
         )
     estimator = with_automatic_settings(estimator, n_rows, target)
     if estimator.rounding > target.time.max():
         raise SettingError(
-            f"rounding must be at most the last time, {target.time.max():g}; got {estimator.rounding:g}. Give the "
-            "step in the unit of the times, or 0 if they are exact."
+            f"rounding must be at most the last time, {target.time.max():g}; got "
+            f"{estimator.rounding:g}. Give the step in the unit of the times, or 0 if they are "
+            "exact."
         )
     has_intervals = estimator.rounding > 0 or bool(target.interval.any())
     has_joint_intervals = target.n_events > 1 and has_intervals
     if t_max is not None and has_joint_intervals and estimator.objective == "exact":
         raise SettingError(
-            "t_max cannot go with intervals under competing risks in the exact likelihood; got both. "
-            "Leave t_max (or rounding) out, or use objective='elbo'."
+            "t_max cannot go with intervals under competing risks in the exact likelihood; got "
+            "both. Leave t_max (or rounding) out, or use objective='elbo'."
         )
     return estimator
 
@@ -343,7 +351,7 @@ def _with_jobs(
     seed: int,
     split: tuple[Tensor, Tensor] | None = None,
 ) -> PreparedFit:
-    """Return the prepared fit with one job per member, each with a seed and, without ``split``, with held-out rows."""
+    """Return the prepared fit with one job per member; without ``split`` each holds out rows."""
     start = table.share(
         ("start", architecture.family, estimator.rounding),
         lambda: table.warm_start(architecture, estimator.rounding),
@@ -396,8 +404,8 @@ def prepare_source(estimator: Any, source: TableSource) -> Iterator[tuple[Prepar
     scan = scan_table(source, fraction, int(max_levels), seed)
     if fraction > 0 and scan.n_held_out == 0:
         warn_user(
-            f"too few rows to hold any out: {scan.n_train}. Training runs for max_epochs on all rows; set "
-            "validation_fraction=0 to choose this."
+            f"too few rows to hold any out: {scan.n_train}. Training runs for max_epochs on all "
+            "rows; set validation_fraction=0 to choose this."
         )
     table = TrainingSet(scan.frame, scan.target)
     table.weight = scan.weight / scan.mean_weight
@@ -440,7 +448,7 @@ def _check_source(estimator: Any, source: TableSource) -> None:
 
 
 def _optional_fields(target: Target) -> list[str]:
-    """Return the optional fields of the observations of a table; ``target`` has a row of every kind."""
+    """Return the optional fields of the observations; ``target`` has a row of every kind."""
     at_origin = target.time == 0
     fields = ["at_origin"] if at_origin.any() else []
     if target.interval.any() or (at_origin & (target.event > 0)).any():
@@ -450,7 +458,7 @@ def _optional_fields(target: Target) -> list[str]:
 
 @dataclass(frozen=True)
 class _BlockEncoder:
-    """Returns inputs and observations of a block of rows, with the optional fields that any row of the table needs."""
+    """Returns inputs and observations of a block, with all optional fields of the table."""
 
     preprocessor: Any
     scale: TimeScale

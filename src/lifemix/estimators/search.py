@@ -1,7 +1,8 @@
 """Search over settings by cross-validation, many models in one matrix product.
 
-Every candidate is fitted on every fold. Fits of the same shape train together as fleets; joblib distributes the
-fleets, and its backends (processes here, Dask or Ray on a cluster) may span machines.
+Every candidate is fitted on every fold. Fits of the same shape train together as fleets; joblib
+distributes the fleets, and its backends (processes here, Dask or Ray on a cluster) may span
+machines.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def _check_cv(cv: Any) -> None:
     is_splitter = hasattr(cv, "split") or hasattr(cv, "__iter__")
     if isinstance(cv, str) or not (is_number or is_splitter or cv is None):
         raise SettingError(
-            f"cv must be a number of folds from 2 on, a splitter or pairs of row numbers; got {cv!r}."
+            "cv must be a number of folds from 2 on, a splitter or pairs of row numbers; got "
+            f"{cv!r}."
         )
 
 
@@ -79,34 +81,35 @@ def _scorer(scoring: Any) -> Scorer:
     if isinstance(scoring, str | None) and scoring in _SCORERS:
         return _SCORERS[scoring]
     raise SettingError(
-        f"scoring must be one of {[name for name in _SCORERS if name]}, a function of (estimator, X, y) or None; got "
-        f"{scoring!r}."
+        f"scoring must be one of {[name for name in _SCORERS if name]}, a function of (estimator, "
+        f"X, y) or None; got {scoring!r}."
     )
 
 
 class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Grid or random search with cross-validation for ``DeepSurvivalMachines``; models of one shape train together.
+    """Grid or random search for ``DeepSurvivalMachines``; models of one shape train together.
 
     The interface is that of scikit-learn's ``GridSearchCV``.
 
     Parameters
     ----------
     estimator : DeepSurvivalMachines
-        The model whose settings are searched. Its callbacks and its checkpoint are used in the last fit on all rows.
+        The model whose settings are searched. Its callbacks and its checkpoint are used in the last
+        fit on all rows.
     param_grid : dict or list of dict
         Lists of values by name; with ``n_iter`` also distributions to draw from.
     n_iter : int, optional
         Number of candidates to draw at random instead of the whole grid.
     scoring : {"concordance", "log_likelihood"} or callable, optional
-        ``"concordance"`` or None is the estimator's ``score``, ``"log_likelihood"`` its mean per row; a callable takes
-        (estimator, X, y).
+        ``"concordance"`` or None is the estimator's ``score``, ``"log_likelihood"`` its mean per
+        row; a callable takes (estimator, X, y).
     cv : int, splitter or iterable, default 5
         A number of folds, stratified by event; a scikit-learn splitter; or pairs of row numbers.
     refit : bool, default True
         Whether to fit the best candidate on all rows.
     n_jobs : int, optional
-        Fleets that train at the same time, as in joblib: None is 1, or what ``joblib.parallel_config`` says. The data
-        are sent with each fleet.
+        Fleets that train at the same time, as in joblib: None is 1, or what
+        ``joblib.parallel_config`` says. The data are sent with each fleet.
     max_fleet : int, default 32
         The most models that train together.
     random_state : int or None, default 0
@@ -196,8 +199,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array-like of shape (n,), optional
             Case weights; they count in training only.
         groups : array-like of shape (n,), optional
-            The subject of each row, unless the target has it (``subject`` of ``lifemix.make_target``). No subject is
-            on both sides of a fold or of early stopping.
+            The subject of each row, unless the target has it (``subject`` of
+            ``lifemix.make_target``). No subject is on both sides of a fold or of early stopping.
 
         Returns
         -------
@@ -219,7 +222,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         means = self.cv_results_["mean_test_score"]
         if np.isnan(means).all():
             raise SettingError(
-                "no candidate has a score: all are NaN on some fold. See the warnings; use other folds."
+                "no candidate has a score: all are NaN on some fold. See the warnings; use other "
+                "folds."
             )
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
         self.best_score_ = float(means[self.best_index_])
@@ -259,7 +263,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return model
 
     def _folds(self, X: TableLike, target: Target) -> list[Fold]:
-        """Return the folds; every training part has all event types and no subject of its test part."""
+        """Return the folds; each trains on all event types and no subject of its test part."""
         is_number = isinstance(self.cv, Integral)
         splitter = EventStratifiedKFold(int(self.cv)) if is_number else check_cv(self.cv)
         folds: list[Fold] = []
@@ -269,14 +273,16 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if missing:
                 raise SettingError(
                     "every training part must have every event type; "
-                    f"fold {len(folds)} has none of {missing}. Use fewer folds, or cv=EventStratifiedKFold(...)."
+                    f"fold {len(folds)} has none of {missing}. Use fewer folds, or "
+                    "cv=EventStratifiedKFold(...)."
                 )
             subject = target.subject
             n_shared = 0 if subject is None else len(np.intersect1d(subject[train], subject[test]))
             if n_shared:
                 raise SettingError(
-                    f"a subject must be on one side of a fold; got {n_shared} subjects on both sides of fold "
-                    f"{len(folds)}. Use cv=5, cv=EventStratifiedKFold(...) or scikit-learn's GroupKFold."
+                    f"a subject must be on one side of a fold; got {n_shared} subjects on both "
+                    f"sides of fold {len(folds)}. Use cv=5, cv=EventStratifiedKFold(...) or "
+                    "scikit-learn's GroupKFold."
                 )
             folds.append((np.asarray(train), np.asarray(test)))
         return folds
@@ -384,8 +390,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         times : array-like of shape (n_times,), optional
             Without them the curves come as functions of time.
         return_std : bool, default False
-            Whether to return the standard deviation over the members too: the spread of the ensemble members, which
-            is too narrow for a confidence interval.
+            Whether to return the standard deviation over the members too: the spread of the
+            ensemble members, which is too narrow for a confidence interval.
 
         Returns
         -------
@@ -443,7 +449,7 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         event: int | None = None,
         extend: bool = False,
     ) -> Any:
-        """Return the best estimator's survival, or an incidence, along paths of covariates that change over time.
+        """Return the best estimator's survival, or an incidence, along paths of covariates.
 
         Parameters
         ----------

@@ -1,9 +1,10 @@
 """The options of ``DeepSurvivalMachines``: which values they may have, and what None stands for.
 
-Options that are None follow from the training rows. A small table gets many members and strong dropout, because the
-result of one network that stops early on a few rows is random. With more rows, members and dropout decrease and
-batches grow. Networks with Tanh start nearly linear and are bounded, so that extreme rows get finite predictions.
-``benchmarks/unseen`` compares these settings with other models.
+Options that are None follow from the training rows. A small table gets many members and strong
+dropout, because the result of one network that stops early on a few rows is random. With more rows,
+members and dropout decrease and batches grow. Networks with Tanh start nearly linear and are
+bounded, so that extreme rows get finite predictions. ``benchmarks/unseen`` compares these settings
+with other models.
 """
 
 from __future__ import annotations
@@ -124,24 +125,25 @@ def check_combinations(estimator: Any) -> None:
             )
         if estimator.random_state is None:
             raise SettingError(
-                "checkpoint needs a random seed; got random_state=None. Set random_state to a number: a fit "
-                "can only be continued with the same random numbers."
+                "checkpoint needs a random seed; got random_state=None. Set random_state to a "
+                "number: a fit can only be continued with the same random numbers."
             )
     if estimator.cure and estimator.objective != "exact":
         raise SettingError(
-            f"cure=True needs objective='exact'; got {estimator.objective!r}. The ELBO is minus infinity, "
-            "because the cured component has density 0."
+            f"cure=True needs objective='exact'; got {estimator.objective!r}. The ELBO is minus "
+            "infinity, because the cured component has density 0."
         )
     if estimator.cure and estimator.t_max is not None:
         raise SettingError(
-            f"cure=True cannot go with t_max; got t_max={estimator.t_max}, by which everybody has the event. "
-            "Leave one of them out."
+            f"cure=True cannot go with t_max; got t_max={estimator.t_max}, by which everybody has "
+            "the event. Leave one of them out."
         )
     has_no_layer = estimator.hidden is not None and len(tuple(estimator.hidden)) == 0
     if estimator.dropout and (estimator.encoder is not None or has_no_layer):
         warn_user(
-            f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's own to drop "
-            "units from. Set dropout in the encoder (of your own: put nn.Dropout into it), or leave it out here."
+            f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's "
+            "own to drop units from. Set dropout in the encoder (of your own: put nn.Dropout into "
+            "it), or leave it out here."
         )
 
 
@@ -153,26 +155,27 @@ def check_path_settings(estimator: Any, target: Target) -> None:
         (
             estimator.objective != "exact",
             f"objective={estimator.objective!r}",
-            "the bound of a path is not the sum of the bounds of its intervals. Use objective='exact'",
+            "the bound of a path is not the sum of the bounds of its intervals. Use "
+            "objective='exact'",
         ),
         (
             estimator.discount != 1,
             f"discount={estimator.discount:g}",
-            "every interval but the last ends without event, so that all would be discounted as if they were "
-            "censored. Use discount=1",
+            "every interval but the last ends without event, so that all would be discounted as if "
+            "they were censored. Use discount=1",
         ),
         (
             estimator.t_max is not None,
             f"t_max={estimator.t_max}",
-            "an interval that ends without event would mean that the event falls before t_max with the covariates "
-            "of that interval. Use t_max=None",
+            "an interval that ends without event would mean that the event falls before t_max with "
+            "the covariates of that interval. Use t_max=None",
         ),
     )
     for is_refused, setting, reason in refusals:
         if is_refused:
             raise SettingError(
-                f"{setting} cannot go with several intervals per subject: {reason}; got {len(target)} "
-                f"intervals of {len(target.joined())} subjects."
+                f"{setting} cannot go with several intervals per subject: {reason}; got "
+                f"{len(target)} intervals of {len(target.joined())} subjects."
             )
 
 
@@ -216,7 +219,7 @@ def automatic_settings(
 
 
 def with_automatic_settings(estimator: Any, n_rows: int, target: Target) -> Any:
-    """Return a copy of the estimator with values in place of None, for a number of rows and their target."""
+    """Return a copy of the estimator with values in place of None."""
     settings = automatic_settings(n_rows, estimator.hidden, estimator.encoder is not None)
     if isinstance(estimator.encoder, SequenceEncoder):
         n_members = automatic_settings(n_rows)["n_members"]
@@ -238,7 +241,7 @@ def with_settings(estimator: Any, settings: Mapping[str, Any]) -> Any:
 
 
 def settings_in_json(estimator: Any) -> dict[str, Any]:
-    """Return the automatic settings of an estimator in which none is None, in JSON's types; a function by its name."""
+    """Return the settings that may be None, in JSON's types; a function by its name."""
     types = {"dropout": float, "learning_rate": float, "rounding": float}
     settings: dict[str, Any] = {
         name: types.get(name, int)(getattr(estimator, name)) for name in AUTOMATIC[2:]
@@ -250,11 +253,12 @@ def settings_in_json(estimator: Any) -> dict[str, Any]:
 
 
 def detect_rounding(target: Target) -> float:
-    """Return the step to which the event times of a training target were rounded; 0 if it is not coarse.
+    """Return the step to which the event times were rounded; 0 if it is not coarse.
 
-    Times are coarse if at least 100 events share each distinct time on average, all event times are multiples of a
-    step, and at most 20 steps lie between their quartiles. The result is 0 for targets with several event types,
-    because the likelihood of an interval would be an integral, and with intervals or paths.
+    Times are coarse if at least 100 events share each distinct time on average, all event times are
+    multiples of a step, and at most 20 steps lie between their quartiles. The result is 0 for
+    targets with several event types, because the likelihood of an interval would be an integral,
+    and with intervals or paths.
     """
     if target.n_events > 1 or target.path is not None or target.interval.any():
         return 0.0
@@ -268,7 +272,7 @@ def detect_rounding(target: Target) -> float:
 
 
 def common_step(times: FloatArray, min_step: float) -> float:
-    """Return the largest step of which all times are multiples; 0 if it would be smaller than ``min_step``.
+    """Return the largest step of which all times are multiples; 0 below ``min_step``.
 
     This is Euclid's algorithm on all times at once: the smallest remainder becomes the next step.
     """
@@ -283,10 +287,11 @@ def common_step(times: FloatArray, min_step: float) -> float:
 
 
 def choose_device(estimator: Any, architecture: Architecture) -> torch.device:
-    """Return the device to train on; ``auto`` is CUDA if it exists and a training step is large enough.
+    """Return the device to train on; ``auto`` is CUDA for large training steps.
 
-    A step is about sixty calls. A GPU starts each after about 5 microseconds, 0.3 ms together: a hundredth of what one
-    core needs for the number of multiplications from which CUDA is used. Modules of the user are taken as large.
+    A step is about sixty calls. A GPU starts each after about 5 microseconds, 0.3 ms together: a
+    hundredth of what one core needs for the number of multiplications from which CUDA is used.
+    Modules of the user are taken as large.
     """
     device = estimator.device
     if device == "auto":
