@@ -262,6 +262,14 @@ def test_rows_do_not_depend_on_their_batch():
     )
 
 
+def test_no_rows_have_no_incidences():
+    mixtures, event = random_mixtures(Weibull, 0), torch.ones(0, dtype=torch.int64)
+    times = torch.ones(0, dtype=torch.float64)
+    assert log_incidence_between(mixtures, times, times + 1, event).shape == (0,)
+    assert cumulative_incidences(mixtures, TIMES.expand(0, -1)).shape == (0, 2, len(TIMES))
+    assert means(mixtures).shape == (0,)
+
+
 def test_one_event_is_single_risk():
     mixtures = random_mixtures(LogNormal, 5, events=1)
     at = TIMES.expand(5, 1, -1)

@@ -215,7 +215,7 @@ def _in_blocks(
     Rows of similar steepness share a block, because they need about as many panels.
     """
     n_points = (times.shape[1] + 2 * _N_EARLY) * (n_nodes + 1)
-    size = max(1, _BLOCK // (n_points * mixtures.log_weights[0].numel()))
+    size = max(1, _BLOCK // (n_points * mixtures.log_weights.shape[1:].numel()))
     order = torch.argsort(mixtures.components.steepness().flatten(1).amax(1))
     values = []
     for rows in order.split(size):
@@ -313,8 +313,10 @@ def _panel_ends(mixtures: Mixture, survived_to: Tensor | None, log_last: Tensor)
     last = torch.minimum(torch.maximum(log_quantile(_LATE, -torch.inf).amax(1), first), log_last)
     width = _WIDTH / components.steepness().amax(1).clamp(min=1.0)
     width = torch.maximum(width, (last - first) / _MOST_PANELS)
-    n_panels = int(torch.ceil((last - first) / width).max())
-    n_late = int(torch.ceil((log_last - last).max() / _LATE_WIDTH))
+    n_panels, n_late = (
+        int(torch.ceil(counts).max()) if len(counts) else 0
+        for counts in ((last - first) / width, (log_last - last) / _LATE_WIDTH)
+    )
     steps = torch.arange(max(n_panels, _N_EARLY, n_late) + 1, device=width.device)
     middle = first[:, None] + steps[1 : n_panels + 1] * width[:, None]
     ends = [
