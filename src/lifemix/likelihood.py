@@ -191,11 +191,10 @@ def contributions(
     happened = torch.where(has_happened, by_event, 0.0).sum(-1)
     happened = happened + torch.where(event > 0, observations.log_width, 0.0)
     censored = torch.where(has_happened, 0.0, by_event).sum(-1)
-    has_joint_intervals = (
-        n_events > 1 and objective == "exact" and observations.interval is not None
-    )
-    if has_joint_intervals and bool(observations.interval.any()):
+    if observations.interval is not None and n_events > 1 and objective == "exact":
         rows = observations.interval.nonzero(as_tuple=True)
+        if len(rows[0]) == 0:
+            return Contributions(happened, censored)
         joint = _log_joint_intervals(
             mixtures.map(lambda parameter: parameter[rows]), observations.take(rows)
         )

@@ -11,9 +11,9 @@ import lifemix
 
 ROOT = Path(lifemix.__file__).parent
 LAYERS = (
-    # A module imports only from those before it. The old names go as the core is rewritten.
-    "errors _types devices checks files registry progress start_stop target target_summary splits histories primitives "
-    "network encoders incidence likelihood distribution preprocessing training partial_likelihood "
+    # A module imports only from those before it.
+    "errors _types checks files registry progress start_stop target target_summary splits histories primitives "
+    "network encoders incidence likelihood distribution preprocessing training "
     "metrics streaming mapped_matrix survival_model baselines estimators persistence datasets plots scoring export "
     "_html report cli __main__"
 ).split()

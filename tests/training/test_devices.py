@@ -16,11 +16,11 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from lifemix import DeepSurvivalMachines, devices, make_target
+from lifemix import DeepSurvivalMachines, make_target
 from lifemix.estimators.fleet_groups import _fleets_of
 from lifemix.estimators.preparation import TrainingSet, prepare
 from lifemix.estimators.settings import choose_device
-from lifemix.training import Fleet
+from lifemix.training import Fleet, autograd
 
 # Each makes the host wait for the device: it needs a number, or a size that depends on numbers.
 ASKING = (
@@ -156,7 +156,7 @@ def elsewhere(thing, device=META):
 
 @pytest.mark.parametrize("case", WITHOUT_WAITING)
 def test_no_step_makes_the_host_wait(table, case, monkeypatch):
-    monkeypatch.setattr(devices, "HOSTS", set())
+    monkeypatch.setattr(autograd, "HOSTS", set())
     watch = Watch(torch.device("cpu"))
     fleet = fleet_of(table, case)
     step = fleet.step
@@ -201,7 +201,7 @@ def test_a_step_computes_on_the_device_of_its_data(table, case):
 @pytest.mark.parametrize("case", CASES)
 def test_without_waiting_a_fit_is_the_same(table, case, monkeypatch):
     plain = fleet_of(table, case, dropout=0.0).train()
-    monkeypatch.setattr(devices, "HOSTS", set())
+    monkeypatch.setattr(autograd, "HOSTS", set())
     other = fleet_of(table, case, dropout=0.0).train()
     for one, two in zip(plain, other, strict=True):
         assert torch.equal(one.parameters, two.parameters)
@@ -209,7 +209,7 @@ def test_without_waiting_a_fit_is_the_same(table, case, monkeypatch):
 
 def test_a_gradient_beyond_the_limit_or_not_finite_is_treated_alike(table, monkeypatch):
     def clipped(hosts):
-        monkeypatch.setattr(devices, "HOSTS", hosts)
+        monkeypatch.setattr(autograd, "HOSTS", hosts)
         fleet = fleet_of(table, "members")
         gradient = fleet.gradient
         gradient.flat.copy_(torch.linspace(-3, 3, len(gradient.flat)))
