@@ -150,9 +150,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     References
     ----------
     .. [1] C. Nagpal, X. Li and A. Dubrawski, "Deep Survival Machines: Fully Parametric Survival
-    Regression and
-       Representation Learning for Censored Data With Competing Risks", IEEE Journal of Biomedical
-       and Health Informatics 25(8), 2021. https://doi.org/10.1109/JBHI.2021.3052441
+       Regression and Representation Learning for Censored Data With Competing Risks", IEEE
+       Journal of Biomedical and Health Informatics 25(8), 2021. https://doi.org/10.1109/JBHI.2021.3052441
 
     Examples
     --------

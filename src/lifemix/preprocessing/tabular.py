@@ -387,8 +387,7 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
     References
     ----------
     .. [1] Gorishniy, Rubachev and Babenko (2022), On embeddings for numerical features in tabular
-    deep learning,
-       Advances in Neural Information Processing Systems 35. doi:10.48550/arXiv.2203.05556
+       deep learning, Advances in Neural Information Processing Systems 35. doi:10.48550/arXiv.2203.05556
 
     Examples
     --------
