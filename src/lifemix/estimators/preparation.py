@@ -19,11 +19,12 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import _safe_indexing
 from torch import Tensor
 
 from .._types import Float32Array, IndexArray
-from ..checks import check_same_rows, check_weight, warn_user
+from ..checks import as_array, check_same_rows, check_weight, warn_user
 from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError, TargetError
 from ..histories import as_input
@@ -342,6 +343,15 @@ def _root_seed(random_state: Any) -> int:
     return int(random_state.integers(2**31 - 1) if is_generator else random_state)
 
 
+def _first_row(X: Any) -> Any:
+    """Return one row of inputs of any kind."""
+    if sparse.issparse(X):
+        X = X.tocsr()
+    elif not hasattr(X, "iloc"):
+        X = as_array(X)
+    return _safe_indexing(X, [0])
+
+
 def _with_jobs(
     estimator: Any,
     table: TrainingSet,
@@ -375,7 +385,7 @@ def _with_jobs(
         t_max=None if estimator.t_max is None else estimator.t_max / table.scale.unit,
     )
     return PreparedFit(
-        _safe_indexing(table.X, [0]),
+        _first_row(table.X),
         preprocessor,
         table.target,
         table.scale,

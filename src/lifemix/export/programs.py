@@ -26,7 +26,7 @@ _PANEL_LOG_SURVIVAL = (
     *(-1.3e-14, -1e-9, -1e-6, -1e-4, -3e-3, -0.03, -0.15, -0.4),
     *(-0.8, -1.5, -3.0, -6.0, -12.0, -24.0, -64.0),
 )
-_LOG_TIME_RANGE, _N_BISECTIONS = 128.0, 12  # to find the ends, back from the last time
+_LOG_TIME_RANGE, _N_BISECTIONS = 128.0, 20  # to find the ends, back from the last time
 
 _NODES, _WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.legendre.leggauss(6))
 
