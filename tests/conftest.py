@@ -45,10 +45,7 @@ KNOWN_FAILURES = (
     "primitives/test_own_primitives.py::test_exported_programs_equal_predictions",
 )
 # They take all memory: a file that asks for huge weights is no longer refused beforehand.
-KNOWN_CRASHES = (
-    "test_persistence.py::test_forged_content_is_refused[components]",
-    "test_persistence.py::test_a_small_file_cannot_ask_for_much_memory",
-)
+KNOWN_CRASHES = ("test_persistence.py::test_forged_content_is_refused[components]",)
 
 
 def pytest_collection_modifyitems(items):

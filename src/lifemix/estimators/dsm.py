@@ -441,6 +441,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
                 f"{len(self.best_epoch_)} best epochs for {n_members} members, "
                 f"{len(state['modules'])} modules"
             )
+        if self.k > state["parameters"].numel():  # a component has at least one parameter
+            raise ValueError(f"k={self.k} for {state['parameters'].numel()} parameters")
         example = torch.zeros(1).expand(2, self._n_inputs)  # takes no memory
         options = with_settings(self, self.settings_), example, self.n_events_, self.preprocessor_
         self._set_network(FittedNetwork.from_state(state, lambda: architecture_of(*options)))
