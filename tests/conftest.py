@@ -37,15 +37,12 @@ KNOWN_FAILURES = (
     "export/test_export.py::test_incidences_of_sharp_beside_wide_components",
     "estimators/test_convergence.py::test_intervals_carry_what_their_middles_do_not",
     "test_bad_settings.py::test_options_are_checked_before_the_rows_are_looked_at",
-    "test_contributing.py::test_a_",
     "primitives/test_base.py::test_a_declaration_that_lacks_something_says_what",
     "test_docstrings.py::test_the_examples_run[lifemix.primitives.Gamma]",
     "test_fuzz.py::test_what_was_found_once_stays_mended[forged-checkpoint",
     "test_fuzz.py::test_nothing_breaks_it[forged-checkpoint]",
     "primitives/test_own_primitives.py::test_exported_programs_equal_predictions",
 )
-# They take all memory: a file that asks for huge weights is no longer refused beforehand.
-KNOWN_CRASHES = ("test_persistence.py::test_forged_content_is_refused[components]",)
 
 
 def pytest_collection_modifyitems(items):
@@ -54,8 +51,6 @@ def pytest_collection_modifyitems(items):
         name = item.nodeid.removeprefix("tests/")
         if name.startswith(KNOWN_FAILURES):
             item.add_marker(pytest.mark.xfail(reason="open after the rewrite", strict=False))
-        if name.startswith(KNOWN_CRASHES):
-            item.add_marker(pytest.mark.xfail(reason="takes all memory", run=False))
 
 
 @pytest.hookimpl(wrapper=True)

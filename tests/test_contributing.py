@@ -84,7 +84,7 @@ TIMES = [6.0, 60.0, 120.0, 240.0, 400.0]
 
 class Look(Callback):
     def on_fit_start(self, state):
-        print(type(state.fleet.gradient).__name__)
+        print(type(state.fleet.loss).__name__)
 
 
 model = DeepSurvivalMachines("frechet", k=2, max_epochs=3, n_members=2, callbacks=[Look()]).fit(X, y)
@@ -106,7 +106,7 @@ rows = torch.tensor(model.preprocess(X[:50]))
 found = torch.export.load("frechet.pt2").module()(rows).numpy()
 assert np.allclose(found, model.predict_cumulative_incidence(X[:50], TIMES, event=1), atol=1e-5)
 """
-    assert run("-c", FRECHET + code) == "Fused\n"
+    assert run("-c", FRECHET + code) == "AnalyticLoss\n"
 
 
 def test_a_metric_in_one_file_is_evaluated_and_in_the_report(run):

@@ -667,7 +667,7 @@ FORGED = {
     ),
     "members": ("DeepSurvivalMachines", "arguments", {"n_members": 10**9}, "best epochs for"),
     "vast layers": ("DeepSurvivalMachines", "arguments", {"hidden": [10**9]}, "shape"),
-    "components": ("DeepSurvivalMachines", "arguments", {"k": 10**9}, "shape"),
+    "components": ("DeepSurvivalMachines", "arguments", {"k": 10**9}, "k=10+ for 132 parameters"),
     "layout": ("DeepSurvivalMachines", "attributes network_", {"layout": {}}, "shape"),
     "time unit": (
         "DeepSurvivalMachines",
