@@ -1025,18 +1025,7 @@ def test_a_cox_model_is_loaded_without_pytorch(path):
     subprocess.run([sys.executable, "-c", code, path], check=True)
 
 
-IMPORTS_TRAINING = pytest.mark.xfail(reason="estimators import lifemix.training", strict=False)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "CoxPH",
-        "GradientBoosting",
-        pytest.param("DeepSurvivalMachines", marks=IMPORTS_TRAINING),
-        pytest.param("LifeMix", marks=IMPORTS_TRAINING),
-    ],
-)
+@pytest.mark.parametrize("name", ["CoxPH", "GradientBoosting", "DeepSurvivalMachines", "LifeMix"])
 def test_a_loaded_model_predicts_without_the_training_code(name, path):
     save(fitted(name), path)
     data(MODELS[name][1])[0][:5].to_pickle(path.with_suffix(".pkl"))

@@ -16,7 +16,6 @@ from ..errors import LifemixError
 from ..metrics.predictions import take_rows
 from ..progress import tell_progress
 from .dsm import DeepSurvivalMachines
-from .fleet_groups import FitRequest, fit_many
 from .settings import automatic_settings
 
 __all__ = ["CrossFit", "cross_fit", "with_seed"]
@@ -93,6 +92,8 @@ def _fit_folds(
     seeds: Sequence[int],
 ) -> list[tuple[Any, FloatArray]] | LifemixError:
     """Return model and curves of each fold, or the first error."""
+    from .fleet_groups import FitRequest, fit_many  # training is not imported for prediction
+
     requests = []
     for (train, _), seed in zip(folds, seeds, strict=True):
         model = with_seed(_for_comparison(clone(part), len(train)), seed)
