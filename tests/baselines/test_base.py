@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from lifemix import baselines, make_target
 from lifemix.baselines import CoxPH, KaplanMeier
 from lifemix.baselines._checks import leave_zero
-from lifemix.baselines._newton import maximise, pseudo_inverse
 from lifemix.baselines._steps import from_zero, step_values
 from lifemix.errors import CovariateError, InputError, LifemixWarning, TargetError
 from lifemix.target import as_target
@@ -118,19 +117,3 @@ def test_the_risk_score_of_many_event_times_is_minus_the_restricted_mean_nearly(
     time = np.sort(rng.weibull(1.3, 3000) * 10)
     model = KaplanMeier().fit(np.zeros((3000, 1)), make_target(time, np.ones(3000)))
     assert model.predict(np.zeros((2, 1))) == pytest.approx([-time.mean()] * 2, rel=2e-3)
-
-
-def test_newton_halves_steps_that_go_too_far():
-    def objective(z):
-        value = -float(np.logaddexp(z[0], -z[0]))  # flat far out: a full step from 3 overshoots
-        return value, -np.tanh(z), np.array([[1 / np.cosh(z[0]) ** 2]])
-
-    optimum = maximise(objective, np.array([3.0]), 50)
-    assert optimum.converged
-    assert optimum.parameters[0] == pytest.approx(0, abs=1e-9)
-
-
-def test_pseudo_inverse_leaves_empty_directions_alone():
-    singular = np.array([[2.0, 2.0], [2.0, 2.0]])
-    np.testing.assert_allclose(pseudo_inverse(singular), np.full((2, 2), 1 / 8))
-    np.testing.assert_array_equal(pseudo_inverse(np.zeros((2, 2))), np.zeros((2, 2)))

@@ -14,8 +14,8 @@ LAYERS = (
     # A module imports only from those before it.
     "errors _types checks files registry progress start_stop target target_summary splits histories primitives "
     "network encoders incidence likelihood distribution preprocessing training "
-    "metrics streaming mapped_matrix survival_model baselines estimators persistence datasets plots scoring export "
-    "_html report cli __main__"
+    "partial_likelihood metrics streaming mapped_matrix survival_model baselines estimators "
+    "persistence datasets plots scoring export _html report cli __main__"
 ).split()
 # Functions of arrays: they know none of the models.
 WITHOUT_MODELS = {"plots": "survival_model", "datasets": "survival_model"}

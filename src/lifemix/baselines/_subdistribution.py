@@ -9,9 +9,18 @@ import numpy as np
 
 from .._types import FloatArray
 from ..metrics.censoring import censoring_curve
+from ..partial_likelihood import (
+    LinearFit,
+    RiskSets,
+    Terms,
+    fit_linear,
+    hazard_increments,
+    linear_predictor,
+    make_terms,
+    prefix_sums,
+    suffix_sums,
+)
 from ..target import Target
-from ._partial import LinearFit, Terms, fit_linear, hazard_increments, make_terms
-from ._risk_sets import SubdistributionRisk, prefix_sums, suffix_sums
 from ._steps import proportional_survival, step_values
 
 __all__ = ["Cause", "fit_cause", "subdistribution_incidence"]
@@ -47,11 +56,10 @@ def fit_cause(
     other = (target.event > 0) & ~happened
     times = np.unique(time[happened])
     censoring = censoring_curve(time, target.event == 0, events_first=False).before
-    at_exit = censoring(time)
-    sets = SubdistributionRisk(times, time, other, censoring(times), at_exit)
+    sets = RiskSets(times, time, target.entry, other, censoring)
     terms = make_terms(times, time, happened, weight, "breslow")
     fit = fit_linear(x, weight, sets, terms, penalty, max_iter, f"FineGray, event {event}", names)
-    eta = fit.linear_predictor(x)
+    eta = linear_predictor(x, fit.center, fit.coef)
     increments = hazard_increments(eta, weight, sets, terms)
     influence = _influence(x - fit.center, np.exp(eta), increments, target, sets, terms)
     errors = np.linalg.norm(
@@ -65,7 +73,7 @@ def _influence(
     r: FloatArray,
     hazard: FloatArray,
     target: Target,
-    sets: SubdistributionRisk,
+    sets: RiskSets,
     terms: Terms,
 ) -> FloatArray:
     """Return what each row adds to the score, the estimated censoring curve included, of shape (n, features).
@@ -88,7 +96,7 @@ def _censoring_influence(
     means: FloatArray,
     weighted: FloatArray,
     target: Target,
-    sets: SubdistributionRisk,
+    sets: RiskSets,
     terms: Terms,
 ) -> FloatArray:
     """Return psi_i: the integral of q(u) / (rows at risk at u) against the martingale of the censoring, (n, features).
@@ -98,10 +106,10 @@ def _censoring_influence(
     """
     censored = target.event == 0
     at, counts = np.unique(target.time[censored], return_counts=True)
-    gone = np.searchsorted(target.time[sets.other], at, side="left")
-    share = 1.0 / sets.at_exit[sets.other]
-    gone_r = prefix_sums(r[sets.other] * share)[gone]
-    gone_rx = prefix_sums(rx[sets.other] * share[:, None])[gone]
+    gone = np.searchsorted(target.time[sets.other_rows], at, side="left")
+    share = 1.0 / sets.other_censoring
+    gone_r = prefix_sums(r[sets.other_rows] * share)[gone]
+    gone_rx = prefix_sums(rx[sets.other_rows] * share[:, None])[gone]
     later = np.searchsorted(np.unique(target.time[terms.rows]), at, side="left")
     q = gone_rx * suffix_sums(weighted)[later][:, None]
     q -= gone_r[:, None] * suffix_sums(weighted[:, None] * means)[later]

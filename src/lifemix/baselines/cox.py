@@ -9,10 +9,17 @@ import numpy as np
 
 from .._types import FloatArray
 from ..checks import Check, Choice, Number, Rule, Whole
+from ..partial_likelihood import (
+    LinearFit,
+    RiskSets,
+    Terms,
+    fit_linear,
+    hazard_increments,
+    linear_predictor,
+    make_terms,
+)
 from ..registry import check_finite, register_model
 from ..target import Target
-from ._partial import LinearFit, Terms, fit_linear, hazard_increments, linear_predictor, make_terms
-from ._risk_sets import ObservedRisk
 from ._steps import check_curve, proportional_survival, step_values
 from .base import Baseline
 
@@ -112,13 +119,15 @@ class CoxPH(Baseline):
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         times, happened = self.event_times_, target.event > 0
-        sets = ObservedRisk(times, target.time, target.entry)
+        sets = RiskSets(times, target.time, target.entry)
         terms = make_terms(times, target.time, happened, weight, self.ties)
         self.penalty_, fit = self._best_fit(x, weight, sets, terms)
         baseline_terms = make_terms(
             times, target.time, happened, weight, self.baseline or self.ties
         )
-        increments = hazard_increments(fit.linear_predictor(x), weight, sets, baseline_terms)
+        increments = hazard_increments(
+            linear_predictor(x, fit.center, fit.coef), weight, sets, baseline_terms
+        )
         self.coef_, self.center_ = fit.coef, fit.center
         self.standard_errors_ = np.sqrt(fit.covariance.diagonal())
         self.log_likelihood_ = fit.log_likelihood
@@ -135,7 +144,7 @@ class CoxPH(Baseline):
         )
 
     def _best_fit(
-        self, x: FloatArray, weight: FloatArray, sets: ObservedRisk, terms: Terms
+        self, x: FloatArray, weight: FloatArray, sets: RiskSets, terms: Terms
     ) -> tuple[float, LinearFit]:
         """Return the fit with the given penalty, or with the best of several."""
         labels = type(self).__name__, self._input_names()

@@ -15,13 +15,12 @@ from .._types import FloatArray
 from ..checks import Check, Choice, Flag, Number, Rule, Seed, Whole, Widths
 from ..errors import SettingError
 from ..network import ACTIVATIONS, ActivationModule
+from ..partial_likelihood import RiskSets, hazard_increments, make_terms
 from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target
 from ._dense import DenseNetwork, load_network
 from ._optional import optional_module
-from ._partial import hazard_increments, make_terms
-from ._risk_sets import ObservedRisk
 from ._steps import check_curve, proportional_survival, step_values
 from .base import Baseline
 from .training import Schedule, seeded, split_rows, train
@@ -279,7 +278,7 @@ class DeepSurv(Baseline):
     def _fit_baseline(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         risk = self._run(self.network_, x)[:, 0]
         self._mean_risk = float(risk.mean())
-        sets = ObservedRisk(self.event_times_, target.time, target.entry)
+        sets = RiskSets(self.event_times_, target.time, target.entry)
         terms = make_terms(self.event_times_, target.time, target.event > 0, weight, "breslow")
         self.baseline_cumulative_hazard_ = np.cumsum(
             hazard_increments(risk - self._mean_risk, weight, sets, terms)

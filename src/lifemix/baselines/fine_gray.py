@@ -9,9 +9,9 @@ import numpy as np
 
 from .._types import FloatArray
 from ..checks import Flag, Number, Rule, Whole
+from ..partial_likelihood import linear_predictor
 from ..registry import check_finite, register_model
 from ..target import Target
-from ._partial import linear_predictor
 from ._steps import check_curve, step_values
 from ._subdistribution import fit_cause, subdistribution_incidence
 from .base import Baseline, chunks

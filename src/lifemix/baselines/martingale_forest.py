@@ -11,11 +11,11 @@ from sklearn.tree import DecisionTreeRegressor
 
 from .._types import Float32Array, FloatArray, IndexArray
 from ..checks import Jobs, Number, Rule, Seed, Whole
+from ..partial_likelihood import RiskSets
 from ..registry import check_finite, register_model
 from ..target import Target
 from ._grid import check_grid, interval_ends
 from ._life_tables import Periods, incidences_from_hazards
-from ._risk_sets import ObservedRisk
 from ._steps import from_zero, net_incidence
 from ._trees import Trees
 from .base import Baseline, chunks
@@ -221,7 +221,7 @@ def _scores(target: Target, weight: FloatArray, n_events: int) -> FloatArray:
     for event in range(1, n_events + 1):
         own = target.event == event
         at, place = np.unique(target.time[own], return_inverse=True)
-        risk = ObservedRisk(at, target.time, target.entry)
+        risk = RiskSets(at, target.time, target.entry)
         hazard = np.bincount(place, weight[own]) / risk.over_rows(weight)
         levels = np.linspace(0, 1, _RESIDUAL_TIMES + 1)[1:]
         for until in np.unique(np.quantile(target.time[own], levels, method="higher")):

@@ -7,10 +7,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
 from ..errors import CovariateError
+from ..partial_likelihood import RiskSets
 from ..preprocessing import TableLike, shape_of
 from ..registry import register_model
 from ..target import Target
-from ._risk_sets import ObservedRisk
 from ._steps import check_curve, step_values
 from .base import Baseline
 
@@ -61,7 +61,7 @@ class AalenJohansen(Baseline):
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         times = self.event_times_
-        at_risk = ObservedRisk(times, target.time, target.entry).over_rows(weight)
+        at_risk = RiskSets(times, target.time, target.entry).over_rows(weight)
         hazard = {}
         for event in range(1, self.n_events_ + 1):
             rows = target.event == event
