@@ -8,8 +8,9 @@
     page.write("report.html")
 """
 
-from .figures import check_figures, figure, new_figure
+from .figures import check_figures, figure
 from .page import Page, Section
+from .pages import environment, figure_uri, new_figure, number, write_page
 from .pieces import Html, bullets, code, facts, joined, link, note, paragraph, preformatted, safe
 from .tables import Entry, TableColumn, Value, table
 
@@ -23,14 +24,18 @@ __all__ = [
     "bullets",
     "check_figures",
     "code",
+    "environment",
     "facts",
     "figure",
+    "figure_uri",
     "joined",
     "link",
     "new_figure",
     "note",
+    "number",
     "paragraph",
     "preformatted",
     "safe",
     "table",
+    "write_page",
 ]

@@ -15,7 +15,7 @@ from .pieces import Html, link, paragraph, safe
 __all__ = ["Page", "Section"]
 
 # Nothing is fetched and nothing runs, whatever gets into a page.
-STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+STYLE = (Path(__file__).parents[1] / "templates" / "style.css").read_text(encoding="utf-8")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
