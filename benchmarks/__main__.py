@@ -1,72 +1,76 @@
-"""Run benchmarks: ``python -m benchmarks [NAME ...] [--quick]``; ``--report`` writes the numbers into the docs."""
+"""Run benchmarks: ``python -m benchmarks [NAME ...] [--quick]``; ``--report`` writes the tables into the docs."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from .harness import machine, one_thread, result_path, save
-from .tables import Table, plot_ratios, ratio_tables
+from .harness import Table, machine, one_thread, result_path, save
 
-NAMES = ("step", "predict", "metrics", "growth", "fit", "grid", "odd", "incidence", "preparation")
+NAMES = ("step", "predict", "metrics", "growth", "fit")
+PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+BEGIN = "<!-- benchmarks: begin, written by `python -m benchmarks --report` -->"
+END = "<!-- benchmarks: end -->"
 
 
 def run_benchmark(name: str, quick: bool) -> None:
-    """Run one, print its tables, keep its numbers and its plot."""
-    module = import_module(f".{name}", __package__)
+    """Run one benchmark, print its tables and save them."""
     one_thread()
     facts = machine()
-    results = module.run(quick)
-    for table in tables_of(module, results):
+    tables = import_module(f".{name}", __package__).run(quick)
+    for table in tables:
         print(f"\n{table.text()}", flush=True)
-    written = [save(name, quick, facts, results), _draw(name, quick, module, results)]
-    print(
-        f"\nwritten: {', '.join(path.name for path in written)} in benchmarks/results\n", flush=True
+    print(f"\nwritten: benchmarks/results/{save(name, quick, facts, tables).name}\n", flush=True)
+
+
+def write_report(page: Path = PAGE) -> Path:
+    """Replace the text between the markers by the saved tables; a full run wins over a quick one."""
+    text = page.read_text(encoding="utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise ValueError(
+            f"{page.name} must contain each of the markers {BEGIN!r} and {END!r} once."
+        )
+    head, rest = text.split(BEGIN)
+    tail = rest.split(END)[1]
+    paths = [path for name in NAMES for path in (result_path(name, False), result_path(name, True))]
+    records: dict[str, Any] = {}
+    for path in filter(Path.is_file, paths):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        records.setdefault(record["benchmark"], record)
+    body = "\n\n".join(_section(record) for record in records.values())
+    page.write_text(f"{head}{BEGIN}\n\n{body}\n\n{END}{tail}", encoding="utf-8")
+    return page
+
+
+def _section(record: dict[str, Any]) -> str:
+    """Return the tables of one benchmark with the facts of its run."""
+    facts = record["machine"]
+    packages = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    quick = "**Quick run, not the final numbers.** " if record["quick"] else ""
+    run = (
+        f"{quick}{record['date']}, {facts['cpu']}, one thread of {facts['cores']} cores, "
+        f"load {facts['load_before']} before the run; {packages}."
     )
-
-
-def tables_of(module: Any, results: Any) -> list[Table]:
-    """Return the tables of a benchmark; one without a form of its own is a list of ratios."""
-    return getattr(module, "tables", ratio_tables)(results)
-
-
-def _draw(name: str, quick: bool, module: Any, results: Any) -> Any:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    getattr(module, "plot", plot_ratios)(results, figure)
-    path = result_path(name, quick, "png")
-    figure.savefig(path, dpi=100)
-    return path
+    tables = [Table(**table).markdown() for table in record["tables"]]
+    return "\n\n".join([f"### {record['benchmark']}", run, *tables])
 
 
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split(":")[0])
     parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="NAME",
-        help=f"which ones; all if none is named: {', '.join(NAMES)}",
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default all"
     )
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="smaller runs, minutes at most, kept apart as NAME.quick",
-    )
-    parser.add_argument(
-        "--report", action="store_true", help="only write the kept numbers into docs/performance.md"
-    )
+    parser.add_argument("--quick", action="store_true", help="smaller runs, minutes at most")
+    parser.add_argument("--report", action="store_true", help="only write docs/performance.md")
     options = parser.parse_args()
     unknown = set(options.names) - set(NAMES)
     if unknown:
-        parser.error(
-            f"unknown benchmark {', '.join(sorted(unknown))}; expected some of {', '.join(NAMES)}"
-        )
+        parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; expected {', '.join(NAMES)}")
     if options.report:
-        from .report import write_report
-
         print(f"written: {write_report().name}")
         return
     for name in options.names or NAMES:

@@ -1,163 +1,168 @@
-"""What all benchmarks share: one thread, packages in turn, facts about the machine, results as JSON."""
+"""What all benchmarks share: one thread, alternating calls, memory of a process, tables, results as JSON."""
 
 from __future__ import annotations
 
-import argparse
+import importlib.metadata
 import json
-import math
 import os
 import platform
-import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib import metadata
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
 import torch
 
-import lifemix
-
-__all__ = [
-    "RESULTS",
-    "Timing",
-    "alternate",
-    "clock",
-    "main_of",
-    "median",
-    "one_thread",
-    "result_path",
-    "save",
-]
-
 RESULTS = Path(__file__).parent / "results"
-_PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "pycox", "scikit-survival")
-_Name = TypeVar("_Name")
+PACKAGES = ("lifemix", "torch", "numpy", "scipy", "scikit-learn", "pandas")
+PACKAGES += ("pycox", "scikit-survival", "auton-survival")
 
 
 @dataclass(frozen=True)
-class Timing:
-    """Seconds of one call: wall-clock time, and CPU time of this process (which other processes disturb less)."""
+class Table:
+    """Rows under named columns; numbers are shortened when the table is shown."""
 
-    wall: float
-    cpu: float
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
+    note: str = ""
+
+    def text(self) -> str:
+        """Return the table in columns of equal width."""
+        cells = [self.columns, *[[shorten(value) for value in row] for row in self.rows]]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+            for row in cells
+        ]
+        return "\n".join([self.title, *lines, self.note]).rstrip()
+
+    def markdown(self) -> str:
+        """Return the table for a page."""
+        lines = ["| " + " | ".join(map(shorten, row)) + " |" for row in self.rows]
+        header = [
+            "| " + " | ".join(self.columns) + " |",
+            "|---|" + "---:|" * (len(self.columns) - 1),
+        ]
+        return "\n".join([f"**{self.title}**", "", *header, *lines, "", self.note]).rstrip()
+
+
+def shorten(value: Any) -> str:
+    """Return a value with three or four significant digits; a dash for None."""
+    if value is None:
+        return "-"
+    if not isinstance(value, float):
+        return f"{value:,}" if isinstance(value, int) else str(value)
+    if value != 0 and abs(value) < 1e-3:
+        return f"{value:.2e}"
+    digits = 4 if abs(value) < 1 else 3 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
+    return f"{value:,.{digits}f}"
 
 
 def one_thread() -> None:
-    """Let PyTorch use one thread; numpy reads its limit from the environment (see ``__init__``)."""
+    """Let PyTorch use one thread; numpy reads its limit from the environment."""
     torch.set_num_threads(1)
 
 
-def clock(call: Callable[[], Any], after: Callable[[Any], None] | None = None) -> Timing:
-    """Time one call; ``after`` gets what it returned, outside the time."""
+def clock(call: Callable[[], Any]) -> dict[str, float]:
+    """Return the wall-clock and CPU seconds of one call."""
     wall, cpu = time.perf_counter(), time.process_time()
-    value = call()
-    timing = Timing(time.perf_counter() - wall, time.process_time() - cpu)
-    if after is not None:
-        after(value)
-    return timing
+    call()
+    return {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
 
 
-def alternate(
-    calls: Mapping[_Name, Callable[[], Any]], repeats: int, loops: int = 1
-) -> dict[_Name, dict[str, float]]:
-    """Run the functions in turn, each ``loops`` times per turn; return the best seconds of one call of each.
+def alternate(calls: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, dict[str, float]]:
+    """Run the functions in turn; return the least wall-clock and CPU seconds of each.
 
-    The best of several turns, as everything that disturbs a run makes it slower.
+    Everything that disturbs a run makes it slower, so the minimum is the best estimate.
     """
-    timings: dict[_Name, list[Timing]] = {name: [] for name in calls}
     for call in calls.values():
-        call()  # what is done once is not what is measured
-    for _ in range(repeats):
-        for name, call in calls.items():
-            timings[name].append(clock(lambda call=call: [call() for _ in range(loops)] and None))
+        call()  # imports and first allocations are not measured
+    timings = [{name: clock(call) for name, call in calls.items()} for _ in range(repeats)]
     return {
-        name: {"wall": min(t.wall for t in times) / loops, "cpu": min(t.cpu for t in times) / loops}
-        for name, times in timings.items()
+        name: {kind: min(turn[name][kind] for turn in timings) for kind in ("wall", "cpu")}
+        for name in calls
     }
 
 
-def median(values: Iterable[float]) -> float:
-    """Return the median."""
-    return float(statistics.median(values))
+def peak_memory() -> int:
+    """Return the largest resident memory of this process so far, in bytes.
+
+    ``VmHWM`` and not ``ru_maxrss``: on Linux the latter starts at the peak of the parent process.
+    """
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
-def machine() -> dict[str, Any]:
-    """Return what a reader must know of the machine, and nothing that names it."""
-    return {
-        "cpu": _cpu_model(),
-        "cores": os.cpu_count(),
-        "load_before": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
-        "system": platform.system(),
-        "threads": torch.get_num_threads(),
-    }
+def in_new_process(module: str, function: str, *arguments: Any) -> dict[str, Any]:
+    """Call a function of this package in a new process; return its dict with ``peak_memory`` beyond the import."""
+    code = (
+        "import sys; from benchmarks.harness import call_and_print; call_and_print(*sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", code, module, function, json.dumps(arguments)]
+    path = os.pathsep.join([str(Path(__file__).parent.parent), *filter(None, sys.path)])
+    environment = os.environ | {"PYTHONPATH": path}
+    process = subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True, env=environment
+    )
+    return json.loads(process.stdout.splitlines()[-1])
 
 
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+def call_and_print(module: str, function: str, arguments: str) -> None:
+    """Run the task of ``in_new_process`` in the new process."""
+    task = getattr(import_module(f"benchmarks.{module}"), function)
+    after_import = peak_memory()
+    values = task(*json.loads(arguments))
+    print(json.dumps({**values, "peak_memory": peak_memory() - after_import}))
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that take part."""
-    from experiments.provenance import (
-        commit,
-    )  # not in a version of before that is measured beside this one
-
-    from .auton import VERSION
-
-    own = " at ".join(filter(None, [lifemix.__version__, commit()]))
-    found = {"python": platform.python_version(), "lifemix": own, "auton-survival": VERSION}
-    for name in _PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+def allocate(size: int) -> dict[str, int]:
+    """Use so many bytes: a task that tests the measurement of memory."""
+    return {"size": len(b"x" * size)}
 
 
-def result_path(name: str, quick: bool, ending: str) -> Path:
-    """Return where a result is kept; a quick one never takes the place of a full one."""
-    return RESULTS / f"{name}{'.quick' if quick else ''}.{ending}"
+def result_path(name: str, quick: bool) -> Path:
+    """Return the path of a result; a quick run never replaces a full one."""
+    return RESULTS / f"{name}{'.quick' if quick else ''}.json"
 
 
-def save(name: str, quick: bool, facts: Mapping[str, Any], results: Mapping[str, Any]) -> Path:
-    """Write the results with the facts of the run."""
-    path = result_path(name, quick, "json")
-    path.parent.mkdir(parents=True, exist_ok=True)
+def save(name: str, quick: bool, facts: dict[str, Any], tables: list[Table]) -> Path:
+    """Write the tables with the facts of the run."""
     record = {
         "benchmark": name,
         "quick": quick,
         "date": datetime.now(UTC).date().isoformat(),
         "machine": facts,
         "versions": versions(),
-        "results": results,
+        "tables": [asdict(table) for table in tables],
     }
-    path.write_text(json.dumps(_rounded(record), indent=1) + "\n", encoding="utf-8")
+    path = result_path(name, quick)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return path
 
 
-def _rounded(value: Any) -> Any:
-    """Keep six significant digits; JSON has no NaN."""
-    if isinstance(value, Mapping):
-        return {str(key): _rounded(part) for key, part in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_rounded(part) for part in value]
-    if isinstance(value, float | np.floating):
-        return float(f"{value:.6g}") if math.isfinite(value) else None
-    return int(value) if isinstance(value, np.integer) else value
+def machine() -> dict[str, Any]:
+    """Return what a reader must know about the machine, without its name."""
+    cpu = platform.processor() or platform.machine()
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            cpu = line.split(":", 1)[1].strip()
+    load = round(os.getloadavg()[0], 1)
+    return {"cpu": cpu, "cores": os.cpu_count(), "load_before": load}
 
 
-def main_of(name: str, description: str | None) -> None:
-    """Run one benchmark from the command line: ``python -m benchmarks.NAME [--quick]``."""
-    from .__main__ import run_benchmark
-
-    parser = argparse.ArgumentParser(description=(description or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a smaller run, minutes at most")
-    run_benchmark(name, parser.parse_args().quick)
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that are installed."""
+    installed = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            installed[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return installed
