@@ -1,6 +1,5 @@
-"""Fuzzing: mutated files, tables, command lines, times and settings, and kills and full disks at random moments.
+"""Fuzzing: damaged and forged model files and checkpoints, damaged tables, random commands, times and settings.
 
-``python -m benchmarks.fuzz`` runs 20,000 mutated files and some of everything else; ``python -m benchmarks.fuzz.kills``
-kills commands. What must hold: no code of a file runs, no number is wrong, every refusal is an error of ours, and
-memory stays within the file's size and 100 MB. ``seeds.json`` holds the cases that once failed; tests replay them.
+``python -m benchmarks.fuzz`` runs 20,000 files and 2,000 other cases. No code of a file may run, no number may be
+wrong, every refusal must be one of lifemix's own errors, and memory must stay within the size of the file and 100 MB.
 """

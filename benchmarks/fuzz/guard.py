@@ -1,4 +1,4 @@
-"""What every case is watched for: code that runs, memory, time, and errors that are not ours."""
+"""Watch a case: code that runs, memory, time, and errors that are not lifemix's own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,53 +14,41 @@ import numpy as np
 
 from lifemix.errors import LifemixError
 
-__all__ = ["watched"]
-
-_MEMORY = 100 * 2**20
-_SECONDS = 30
-_CODE = (
-    "os.system",
-    "os.exec",
-    "os.posix_spawn",
-    "subprocess.Popen",
-    "pickle.find_class",
-    "socket.connect",
-)
-_STATUS = Path("/proc/self/status")
-_heard: list[str] = []
-_hooked: list[bool] = []
+MEMORY_LIMIT = 100 * 2**20
+SECONDS_LIMIT = 30
+CODE_EVENTS = {"os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class"}
+CODE_EVENTS |= {"socket.connect"}
+STATUS = Path("/proc/self/status")
 
 
-def _listen(event: str, arguments: Any) -> None:
-    if event in _CODE:
-        _heard.append(event)
+@cache
+def audit_log() -> list[str]:
+    """Install the audit hook once, and return the list of events that it appends to."""
+    log: list[str] = []
+    sys.addaudithook(lambda event, arguments: log.append(event) if event in CODE_EVENTS else None)
+    return log
 
 
-def _too_long(*arguments: Any) -> None:
-    raise TimeoutError(f"more than {_SECONDS} seconds")
+def memory(name: str) -> int:
+    """Return an entry of this process's status in bytes: ``VmHWM`` is the peak since it was last reset."""
+    lines = STATUS.read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
 
 
-def _kilobytes(name: str) -> int:
-    """Return a number of this process's status: ``VmHWM`` is the most memory since it was last set back."""
-    if not _STATUS.exists():
-        return 0
-    return next(
-        int(line.split()[1]) for line in _STATUS.read_text().splitlines() if line.startswith(name)
-    )
+def _raise_timeout(*arguments: Any) -> None:
+    raise TimeoutError(f"more than {SECONDS_LIMIT} seconds")
 
 
-def watched(case: Callable[[], None], size: int = 0, memory: bool = True) -> str | None:
-    """Run a case; return what is wrong, or None. Errors of ours are right: they are refusals in words."""
-    if not _hooked:
-        sys.addaudithook(_listen)
-        _hooked.append(True)
-    _heard.clear()
-    memory = memory and _STATUS.exists()
-    if memory:
-        Path("/proc/self/clear_refs").write_text("5")
-        before = _kilobytes("VmRSS")
-    handler = signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(_SECONDS)
+def watched(case: Callable[[], Any], size: int = 0, limit_memory: bool = True) -> str | None:
+    """Run a case; return its problem, or None. lifemix's own errors are refusals, and right."""
+    limit_memory = limit_memory and STATUS.exists()
+    log = audit_log()
+    log.clear()
+    if limit_memory:
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+        initial_memory = memory("VmRSS")
+    handler = signal.signal(signal.SIGALRM, _raise_timeout)
+    signal.alarm(SECONDS_LIMIT)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -71,8 +60,8 @@ def watched(case: Callable[[], None], size: int = 0, memory: bool = True) -> str
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, handler)
-    if _heard:
-        return f"code ran: {_heard}"
-    if memory and (grown := (_kilobytes("VmHWM") - before) * 1024) > _MEMORY + size:
-        return f"{grown / 2**20:.0f} MB for a file of {size} bytes"
+    if log:
+        return f"code ran: {log}"
+    if limit_memory and memory("VmHWM") - initial_memory > MEMORY_LIMIT + size:
+        return f"{(memory('VmHWM') - initial_memory) / 2**20:.0f} MB for a file of {size} bytes"
     return None

@@ -2,150 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["altered_array", "altered_bytes", "altered_value", "change_somewhere", "odd_value"]
-
-_ODD: list[Any] = [
-    None,
-    True,
-    -1,
-    0,
-    10**9,
-    10**30,
-    10**400,
-    1e308,
-    -1e-308,
-    "",
-    "a",
-    "\u0000",
-    "[/red]",
-    [],
-    {},
-    [[]],
-    {"$tuple": []},
-    {"$model": {}},
-    {"$array": "x"},
-    {"$number": "nan"},
-    float("nan"),
-    float("inf"),
-]
+ODD_VALUES: list[Any] = [None, True, -1, 0, 10**9, 10**30, 10**400, 1e308, -1e-308]
+ODD_VALUES += [float("nan"), float("inf"), "", "a", "\u0000", "[/red]", [], {}, [[]]]
+ODD_VALUES += [{"$tuple": []}, {"$model": {}}, {"$array": "x"}, {"$number": "nan"}]
 
 
-def odd_value(rng: np.random.Generator) -> Any:
-    """Return something that nobody expects."""
-    return _ODD[int(rng.integers(len(_ODD)))]
+def choose(rng: np.random.Generator, values: Any) -> Any:
+    """Return one of the values, unconverted."""
+    return values[int(rng.integers(len(values)))]
 
 
-def altered_bytes(rng: np.random.Generator, data: bytes) -> bytes:
-    """Return bytes with one to three changes: bits, runs, cuts, insertions, copies."""
+def change_bytes(rng: np.random.Generator, data: bytes) -> bytes:
+    """Return bytes with one to three changes: flipped bits, random runs, cuts, insertions, copies."""
     for _ in range(int(rng.integers(1, 4))):
-        data = (
-            _CHANGES[int(rng.integers(len(_CHANGES)))](rng, data)
-            if data
-            else bytes(rng.integers(0, 256, 9).tolist())
+        size = len(data)
+        if size == 0:
+            return rng.bytes(9)
+        # Half of the changes hit the header, where the structure is.
+        start = int(rng.integers(size if rng.random() < 0.5 else min(size, 3000)))
+        end = start + int(rng.integers(1, 50))
+        change = choose(
+            rng, ["flip", "flip", "flip", "randomize", "delete", "cut", "insert", "copy"]
         )
+        if change == "flip":
+            data = (
+                data[:start] + bytes([data[start] ^ 1 << int(rng.integers(8))]) + data[start + 1 :]
+            )
+        elif change == "randomize":
+            data = data[:start] + rng.bytes(end - start) + data[end:]
+        elif change == "delete":
+            data = data[:start] + data[end:]
+        elif change == "cut":
+            data = data[:start]
+        elif change == "insert":
+            pieces = [b"\n", b"{", b"]", b'"', b"9" * 5000, rng.bytes(8), b"NaN", b"\\ud800"]
+            data = data[:start] + choose(rng, pieces) + data[start:]
+        else:
+            source = int(rng.integers(size))
+            data = data[:start] + data[source : source + end - start] + data[end:]
     return data
 
 
-def _flip(rng: np.random.Generator, data: bytes) -> bytes:
-    changed = bytearray(data)
-    near = (
-        len(data) if rng.random() < 0.5 else min(len(data), 3000)
-    )  # the header is where structure is
-    changed[int(rng.integers(near))] ^= 1 << int(rng.integers(8))
-    return bytes(changed)
-
-
-def _run(rng: np.random.Generator, data: bytes) -> bytes:
-    at, length = int(rng.integers(len(data))), int(rng.integers(1, 20))
-    return data[:at] + rng.bytes(length) + data[at + length :]
-
-
-def _cut(rng: np.random.Generator, data: bytes) -> bytes:
-    at = int(rng.integers(len(data)))
-    return data[:at] if rng.random() < 0.5 else data[:at] + data[at + int(rng.integers(1, 50)) :]
-
-
-def _insert(rng: np.random.Generator, data: bytes) -> bytes:
-    at = int(rng.integers(len(data)))
-    piece = [b"\n", b"{", b"]", b'"', b"9" * 5000, rng.bytes(8), b"NaN", b"\\ud800"][
-        int(rng.integers(8))
-    ]
-    return data[:at] + piece + data[at:]
-
-
-def _copy(rng: np.random.Generator, data: bytes) -> bytes:
-    first, second = (int(each) for each in rng.integers(len(data), size=2))
-    length = int(rng.integers(1, 60))
-    return data[:first] + data[second : second + length] + data[first + length :]
-
-
-_CHANGES: list[Callable[[np.random.Generator, bytes], bytes]] = [
-    _flip,
-    _flip,
-    _flip,
-    _run,
-    _cut,
-    _insert,
-    _copy,
-]
-
-
-def altered_value(rng: np.random.Generator, value: Any) -> Any:
-    """Return something like a value, or anything at all."""
-    if rng.random() < 0.4:
-        return odd_value(rng)
+def change_value(rng: np.random.Generator, value: Any) -> Any:
+    """Return a JSON value similar to the given one, or an odd one."""
+    if rng.random() < 0.4 or value is None or value == {}:
+        return choose(rng, ODD_VALUES)
     if isinstance(value, bool):
         return not value
-    if isinstance(value, (int, float)):
-        half = value / 2 if abs(value) < 1e300 else value // 2
-        return [-value, value + 1, 0, value * 10**9, half][int(rng.integers(5))]
+    if isinstance(value, int | float):
+        return choose(rng, [-value, value + 1, 0, value * 10**9, value // 2])
     if isinstance(value, str):
-        return [value[:-1], value + "x", value.upper()][int(rng.integers(3))]
+        return choose(rng, [value[:-1], value + "x", value.upper()])
     if isinstance(value, list):
-        return [value[:-1], value + value, value[::-1], []][int(rng.integers(4))]
-    if isinstance(value, dict) and value:
-        name = sorted(value)[int(rng.integers(len(value)))]
-        return {key: each for key, each in value.items() if key != name}
-    return odd_value(rng)
+        return choose(rng, [value[:-1], value + value, value[::-1], []])
+    removed = choose(rng, sorted(value))
+    return {key: item for key, item in value.items() if key != removed}
 
 
 def change_somewhere(rng: np.random.Generator, content: Any) -> None:
-    """Change one value somewhere inside of JSON content, in place."""
-    places: list[tuple[Any, Any]] = []
-    todo = [content]
-    while todo:
-        part = todo.pop()
-        keys = list(part) if isinstance(part, dict) else list(range(len(part)))
-        places += [(part, key) for key in keys]
-        todo += [part[key] for key in keys if isinstance(part[key], (dict, list)) and part[key]]
-    parent, key = places[int(rng.integers(len(places)))]
-    parent[key] = altered_value(rng, parent[key])
+    """Change one value inside JSON content, in place."""
+    positions: list[tuple[Any, Any]] = []
+    containers = [content]
+    while containers:
+        container = containers.pop()
+        keys = list(container) if isinstance(container, dict) else range(len(container))
+        for key in keys:
+            positions.append((container, key))
+            if isinstance(container[key], dict | list):
+                containers.append(container[key])
+    container, key = choose(rng, positions)
+    container[key] = change_value(rng, container[key])
 
 
-def altered_array(rng: np.random.Generator, array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array with other numbers, length, shape, type or order."""
-    way = int(rng.integers(6))
-    if way == 0 and array.size:
-        changed = array.copy()
-        whole = changed.dtype.kind in "iub"
-        odd = [0, 1, 100] if whole else [np.nan, np.inf, -np.inf, -1.0, 0.0, 1e30]
-        changed.flat[int(rng.integers(array.size))] = odd[int(rng.integers(len(odd)))]
-        return changed
-    if way == 1 and array.ndim:
-        return [array[:-1], np.concatenate([array, array]), array[:0]][int(rng.integers(3))]
-    if way == 2:
-        return [array.reshape(-1), array[None], array.T][int(rng.integers(3))]
-    if way == 3:
+def change_array(rng: np.random.Generator, array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array with another number, length, shape, type or order."""
+    change = choose(rng, ["number", "length", "shape", "type", "order", "zeros"])
+    if change == "number" and array.size:
+        array = array.copy()
+        is_integer = array.dtype.kind in "iub"
+        odd_numbers = [0, 1, 100] if is_integer else [np.nan, np.inf, -np.inf, -1.0, 0.0, 1e30]
+        array.flat[int(rng.integers(array.size))] = choose(rng, odd_numbers)
+        return array
+    if change == "length" and array.ndim:
+        return choose(rng, [array[:-1], np.concatenate([array, array]), array[:0]])
+    if change == "shape":
+        return np.ascontiguousarray(choose(rng, [array.reshape(-1), array[None], array.T]))
+    if change == "type":
         with np.errstate(all="ignore"):
-            return array.astype(
-                ["float64", "float32", "int64", "int32", "uint8", "bool"][int(rng.integers(6))]
-            )
-    if way == 4 and array.ndim:
-        return array[::-1]
+            return array.astype(choose(rng, ["f8", "f4", "i8", "i4", "u1", "bool"]))
+    if change == "order" and array.ndim:
+        return np.ascontiguousarray(array[::-1])
     return np.zeros_like(array)

@@ -1,0 +1,263 @@
+"""The kinds of cases: functions of a random generator and a folder that return a problem, or None."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from typer.testing import CliRunner
+
+from lifemix import DeepSurvivalMachines, LifeMix, baselines, load, make_target, save
+from lifemix._types import FloatArray
+from lifemix.cli import app
+from lifemix.files import read_arrays, write_arrays
+from lifemix.training import Callback
+
+from .guard import watched
+from .mutations import ODD_VALUES, change_array, change_bytes, change_somewhere, choose
+
+TIMES = [0.0, 0.5, 2.0, 50.0]
+CHECKPOINT = "lifemix-checkpoint-0.safetensors"
+OUTCOME = ["--time", "time", "--event", "event"]
+Random = np.random.Generator
+
+
+@cache
+def data(n_events: int = 2) -> tuple[pd.DataFrame, Any]:
+    """Return a small table and its target."""
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.standard_normal((90, 2)), columns=["a", "b"])
+    X["group"] = rng.choice(["low", "high", "none"], 90)
+    time = rng.weibull(1.5, 90) * np.exp(X["a"]) + 0.01
+    return X, make_target(time.round(2) + 0.01, rng.integers(0, n_events + 1, 90))
+
+
+@cache
+def model_files() -> list[tuple[bytes, FloatArray]]:
+    """Return the bytes of model files of many classes, with the predictions of the models."""
+    small = DeepSurvivalMachines(k=2, hidden=(4,), n_members=1, max_epochs=2)
+    boosting = baselines.GradientBoosting(n_intervals=4, max_iter=5, min_samples_leaf=10)
+    cox = baselines.CoxPH(penalty=1.0)
+    models = [
+        (DeepSurvivalMachines(k=2, hidden=(4,), max_epochs=2), 2),
+        (baselines.CoxPH(), 1),
+        (baselines.KaplanMeier(), 1),
+        (baselines.FineGray(), 2),
+        (boosting, 2),
+        (baselines.CauseSpecific(cox), 2),
+        (baselines.ModelAverage([small, boosting]), 2),
+        (LifeMix({"networks": small, "Cox": cox, "trees": boosting}, n_folds=2), 1),
+    ]
+    files = []
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        for model, n_events in models:
+            X, y = data(n_events)
+            save(model.fit(X, y), path)
+            files.append((path.read_bytes(), predict(path)))
+    return files
+
+
+def predict(path: Path) -> FloatArray:
+    """Return predictions of a model file."""
+    return load(path).predict_survival_function(data()[0][:5], TIMES)
+
+
+def require_probabilities(values: FloatArray) -> None:
+    """Raise if a value is not a probability."""
+    if not ((values >= 0) & (values <= 1 + 1e-6)).all():
+        raise AssertionError(f"not probabilities: {values.min()} to {values.max()}")
+
+
+def forge(rng: Random, path: Path, key: str) -> None:
+    """Change values of a file and write it with a correct checksum, as anybody could."""
+    content, arrays = read_arrays(path)
+    for _ in range(int(rng.integers(1, 3))):
+        if rng.random() < 0.6 or not arrays:
+            change_somewhere(rng, content[key])
+        else:
+            name = choose(rng, sorted(arrays))
+            arrays[name] = change_array(rng, arrays[name])
+    write_arrays(path, content, arrays)
+
+
+def damaged_model(rng: Random, folder: Path) -> str | None:
+    """A damaged file is refused, or predicts the same."""
+    content, expected = choose(rng, model_files())
+    path = folder / "model"
+    path.write_bytes(change_bytes(rng, content))
+    return watched(lambda: np.testing.assert_array_equal(predict(path), expected), len(content))
+
+
+def forged_model(rng: Random, folder: Path) -> str | None:
+    """A forged file is refused, or its model predicts probabilities."""
+    path = folder / "model"
+    path.write_bytes(choose(rng, model_files())[0])
+    forge(rng, path, "model")
+    return watched(lambda: require_probabilities(predict(path)), path.stat().st_size)
+
+
+class Interrupt(Callback):
+    """Interrupts training after the second epoch."""
+
+    def on_epoch_end(self, state: Any) -> None:
+        """Raise after two epochs."""
+        if state.epoch == 2:
+            raise InterruptedError
+
+
+def small_model(**options: Any) -> DeepSurvivalMachines:
+    """Return the model of the checkpoints."""
+    return DeepSurvivalMachines(k=2, hidden=(3,), max_epochs=3, batch_size=45, **options)
+
+
+@cache
+def checkpoint() -> tuple[bytes, FloatArray]:
+    """Return a checkpoint after two of three epochs, and the predictions at the end."""
+    X, y = data()
+    with TemporaryDirectory() as folder:
+        try:
+            small_model(checkpoint=Path(folder), callbacks=[Interrupt()]).fit(X, y)
+        except InterruptedError:
+            content = (Path(folder) / CHECKPOINT).read_bytes()
+    return content, small_model().fit(X, y).predict(X)
+
+
+def damaged_checkpoint(rng: Random, folder: Path) -> str | None:
+    """A damaged checkpoint is refused, or training ends with the same model."""
+    X, y = data()
+    content, expected = checkpoint()
+    (folder / CHECKPOINT).write_bytes(change_bytes(rng, content))
+
+    def case() -> None:
+        predictions = small_model(checkpoint=folder).fit(X, y).predict(X)
+        np.testing.assert_array_equal(predictions, expected)
+
+    return watched(case, len(content))
+
+
+def forged_checkpoint(rng: Random, folder: Path) -> str | None:
+    """A forged checkpoint is refused, or training goes on."""
+    (folder / CHECKPOINT).write_bytes(checkpoint()[0])
+    forge(rng, folder / CHECKPOINT, "state")
+    size = (folder / CHECKPOINT).stat().st_size
+    return watched(lambda: small_model(checkpoint=folder).fit(*data()), size)
+
+
+def run_command(arguments: list[str]) -> None:
+    """Run a command inside this process; only its own refusals are right."""
+    result = CliRunner().invoke(app, arguments)
+    if result.exit_code not in (0, 2) or "something went wrong" in result.stderr:
+        raise AssertionError(
+            f"exit code {result.exit_code}: {result.stderr[-200:]} {result.exception!r}"
+        )
+
+
+def table_bytes() -> bytes:
+    """Return the table as CSV."""
+    X, y = data(1)
+    return X.assign(time=y["time"], event=y["event"]).to_csv(index=False).encode()
+
+
+def damaged_table(rng: Random, folder: Path) -> str | None:
+    """The doctor refuses a damaged table or describes it."""
+    path = folder / choose(rng, ["t.csv", "t.tsv", "t.csv.gz", "t.parquet"])
+    path.write_bytes(change_bytes(rng, table_bytes()))
+    return watched(lambda: run_command(["doctor", str(path), *OUTCOME]), limit_memory=False)
+
+
+def random_options(rng: Random, names: list[str], values: list[str], n_options: int) -> list[str]:
+    """Return options, some of them without a value."""
+    arguments: list[str] = []
+    for _ in range(n_options):
+        arguments += [choose(rng, names), choose(rng, values)][: int(rng.integers(1, 3))]
+    return arguments
+
+
+def prediction_command(rng: Random, folder: Path) -> str | None:
+    """Commands that read a model or a table, with random options."""
+    table, model = folder / "t.csv", folder / "m.safetensors"
+    table.write_bytes(table_bytes())
+    model.write_bytes(model_files()[1][0])
+    command = choose(rng, ["doctor", "predict", "evaluate", "describe"])
+    files = {"doctor": [table], "describe": [model]}.get(command, [model, table])
+    names = "--time --event --times --unit --id --entry --drop --seed --numeric -o --json".split()
+    values = "time event a group 1,2 1d nan -1 1e400 [/red] $x$ 0 é t.csv".split() + [""]
+    options = random_options(rng, names, values, int(rng.integers(0, 4)))
+    return watched(lambda: run_command([command, *map(str, files), *options]), limit_memory=False)
+
+
+def training_command(rng: Random, folder: Path) -> str | None:
+    """``fit`` and ``compare`` of fast models with random options."""
+    table = folder / "t.csv"
+    table.write_bytes(table_bytes())
+    command, *fast = choose(
+        rng,
+        [
+            ["fit", "--model", "cox", "-o", str(folder / "m.safetensors")],
+            ["compare", "--models", "curve", "--folds", "2"],
+        ],
+    )
+    names = "--model --models --jobs --k --hidden --dropout --search --holdout --unit".split()
+    values = "cox curve svm 0 -2 1 nan none 3,2 [/red] $x$ 0.4".split() + [""]
+    options = random_options(rng, names, values, int(rng.integers(0, 3)))
+    arguments = [command, str(table), *OUTCOME, *fast, *options]
+    return watched(lambda: run_command(arguments), limit_memory=False)
+
+
+@cache
+def fitted_models() -> list[Any]:
+    """Return a network and a step function."""
+    network = DeepSurvivalMachines(k=2, hidden=(4,), max_epochs=1).fit(*data())
+    return [network, baselines.AalenJohansen().fit(*data())]
+
+
+def odd_times(rng: Random, folder: Path) -> str | None:
+    """Incidences at odd times and of odd events are refused, or probabilities."""
+    model, X = choose(rng, fitted_models()), data()[0][:4]
+    values = [*ODD_VALUES, 1e-320, 2.0]
+    times = [choose(rng, values) for _ in range(int(rng.integers(1, 4)))]
+    event = choose(rng, ODD_VALUES) if rng.random() < 0.3 else 1
+    times = times[0] if len(times) == 1 and rng.random() < 0.5 else times
+
+    def case() -> None:
+        require_probabilities(model.predict_cumulative_incidence(X, times, event=event))
+
+    return watched(case)
+
+
+def odd_settings(rng: Random, folder: Path) -> str | None:
+    """Odd settings of the estimator are refused, or it predicts probabilities."""
+    X, y = data()
+    model = DeepSurvivalMachines(k=1, hidden=(2,), max_epochs=1)
+    names = sorted(set(model.get_params()) - {"verbose", "callbacks", "checkpoint"})
+    for _ in range(int(rng.integers(1, 3))):
+        model.set_params(**{choose(rng, names): copy.deepcopy(choose(rng, ODD_VALUES))})
+    if isinstance(model.max_epochs, int) and model.max_epochs > 100:
+        model.set_params(max_epochs=1)  # valid, and slow
+
+    def case() -> None:
+        require_probabilities(model.fit(X, y).predict_survival_function(X[:3], TIMES))
+
+    return watched(case, limit_memory=False)
+
+
+Case = Callable[[Random, Path], str | None]
+CASES: dict[str, Case] = {
+    "damaged-model": damaged_model,
+    "forged-model": forged_model,
+    "damaged-checkpoint": damaged_checkpoint,
+    "forged-checkpoint": forged_checkpoint,
+    "table": damaged_table,
+    "prediction-command": prediction_command,
+    "training-command": training_command,
+    "times": odd_times,
+    "settings": odd_settings,
+}
+FILE_KINDS = ["damaged-model", "forged-model", "damaged-checkpoint", "forged-checkpoint"]
