@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from lifemix import DeepSurvivalMachines, load, make_target, save
+from lifemix import DeepSurvivalMachines, load, make_target, save, scoring
 from lifemix.baselines import CoxPH
 from lifemix.cli import app
 from lifemix.errors import CovariateError, InputError, SettingError
-from lifemix.scoring import Scorer, scorer
+from lifemix.scoring import Scorer
 
 TIMES = [0.5, 1.0]
 # Rows of a batch share the grid on which incidences are computed: other batches give them to its accuracy.
@@ -99,7 +99,7 @@ def test_parts_give_what_the_whole_gives(path, table, whole, monkeypatch):
     parts = list(score.batches([table[:70], table[70:70], table[70:]]))
     pd.testing.assert_frame_equal(pd.concat(parts), whole, **ALIKE)
     np.testing.assert_allclose(pd.concat(parts)["survival_1"], whole["survival_1"], rtol=1e-12)
-    monkeypatch.setattr(scorer, "_BLOCK", 64)
+    monkeypatch.setattr(scoring, "_BLOCK", 64)
     pd.testing.assert_frame_equal(score(table), whole, **ALIKE)
 
 
@@ -155,8 +155,8 @@ def test_from_a_path_it_is_small_and_reads_the_file_once(path, table, whole, mon
     assert len(data) < 1_000
     assert len(data) < path.stat().st_size / 5
     reads = []
-    monkeypatch.setattr(scorer, "load", lambda where: reads.append(where) or load(where))
-    scorer._loaded.cache_clear()
+    monkeypatch.setattr(scoring, "load", lambda where: reads.append(where) or load(where))
+    scoring._load_once.cache_clear()
     for _ in range(3):  # as a worker does with every task
         pd.testing.assert_frame_equal(pickle.loads(data)(table[:5]), whole[:5], **ALIKE)
     assert reads == [str(path)]
@@ -172,8 +172,10 @@ def test_a_file_that_has_changed_is_refused(path, table, tmp_path):
     shutil.copy(path, copy)
     data = pickle.dumps(Scorer(copy, TIMES))
     save(CoxPH().fit(table, make_target(np.arange(1.0, 201.0), np.ones(200, int))), copy)
-    scorer._loaded.cache_clear()
-    with pytest.raises(InputError, match="another one here than where the scorer was made"):
+    scoring._load_once.cache_clear()
+    with pytest.raises(
+        InputError, match="differs from the one that the scorer was constructed from"
+    ):
         pickle.loads(data)(table)
 
 

@@ -176,7 +176,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
         export_survival(model, TIMES, event=2)
     with pytest.raises(InputError, match="finite and >= 0"):
         export_survival(model, [-1.0])
-    with pytest.raises(SettingError, match="'auto', 'table' or 'matrix'; got 'rows'"):
+    with pytest.raises(SettingError, match="one of 'auto', 'table', 'matrix'; got 'rows'"):
         export_survival(model, TIMES, inputs="rows")
     with pytest.raises(InputError, match="cannot be written"):
         export_survival(model, TIMES, tmp_path / "no folder" / "x.pt2")
