@@ -1,25 +1,30 @@
 # The two commands of the README, `make demo` and `make test`, set everything up by themselves.
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+USER := .venv/.user
 READY := .venv/.ready
 GOLDEN_REFERENCE := 8747d6f
 REFERENCE_CHECKOUT := build/golden/$(GOLDEN_REFERENCE)
 OLD ?= $(REFERENCE_CHECKOUT)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench golden dist versions clean
+.PHONY: help demo test check docs paper bench golden dist versions clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-$(READY): pyproject.toml constraints.txt
+$(USER): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(INSTALL) -e ".[plots]"
+	touch $(USER)
+
+$(READY): $(USER)
+	$(INSTALL) -e ".[dev]"
 	touch $(READY)
 
-demo: $(READY)  ## a small version of the paper's experiment on SUPPORT, with a page to look at
-	OMP_NUM_THREADS=1 $(BIN)/python -m experiments support --quick --jobs 2 -o build/demo
-	@echo "open build/demo/support-quick.html"
+demo: $(USER)  ## check, fit and compare models on SUPPORT; writes a report and a calculator
+	OMP_NUM_THREADS=1 $(BIN)/python examples/demo.py build/demo
 
 test: $(READY)  ## the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
@@ -32,6 +37,10 @@ check: $(READY)  ## style, types, import direction
 
 docs: $(READY)  ## the documentation site, to build/docs/index.html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+
+paper: $(READY)  ## a small version of the paper's experiment on SUPPORT
+	OMP_NUM_THREADS=1 $(BIN)/python -m experiments support --quick --jobs 2 -o build/paper
+	@echo "open build/paper/support-quick.html"
 
 bench: $(READY)  ## timings as ratios, written to benchmarks/results
 	$(BIN)/python -m benchmarks
