@@ -457,7 +457,7 @@ def test_start_stop_rows_that_do_not_follow_are_refused(tmp_path, column, factor
             "preprocessor must be 'auto', None or a TabularPreprocessor",
         ),
         ({"encoder": torch.nn.Linear(6, 4)}, "encoder= needs a table in memory"),
-        ({"preprocessor": None}, "preprocessor=None takes numbers only"),
+        ({"preprocessor": None}, "X must hold numbers; .* Use preprocessor='auto' for categories"),
     ],
 )
 def test_options_that_need_the_table_in_memory_are_refused(source, options, message):

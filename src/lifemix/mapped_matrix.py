@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ._types import BoolArray, FloatArray
 from .errors import InputError
 from .files import folder_lock
+from .preprocessing import TableData
 from .preprocessing.running_statistics import RunningStatistics
 from .start_stop import checked_starts
 from .streaming import SAMPLE_SEED, RowBlock, TableSource
@@ -74,12 +75,12 @@ def scan_table(source: TableSource, validation_fraction: float, max_levels: int,
     file_rows, n_columns = max(source.n_rows, 1), len(source.columns)
     held_out_share = min(validation_fraction, _HELD_OUT_ROWS / file_rows)
     sample_share = min(_SAMPLE_ROWS, _SAMPLE_VALUES // n_columns) / file_rows
-    statistics = RunningStatistics(source.columns, source.labels, max_levels)
+    statistics = RunningStatistics(max_levels)
     n_rows, n_train, n_held_out, total_weight = 0, 0, 0, 0.0
     samples: list[RowBlock] = []
     extremes: list[RowBlock] = []
     for block in source.read():
-        statistics.add(block.frame)
+        statistics.add(TableData(block.frame).data)
         is_sampled = block.is_chosen(sample_share, seed + SAMPLE_SEED)
         samples.append(block.take(is_sampled))
         extremes.append(_extremes(block.take(~is_sampled)))

@@ -19,7 +19,7 @@ from lifemix.baselines import CoxPH
 from lifemix.errors import CovariateError, LifemixWarning
 from lifemix.histories import Histories
 from lifemix.preprocessing import SequencePreprocessor, TableData, TabularPreprocessor
-from lifemix.preprocessing.columns import ColumnOptions, learn_column, read_column
+from lifemix.preprocessing.columns import read_column
 
 
 def table():
@@ -221,11 +221,8 @@ def test_intervals_of_pandas_cut_are_labels() -> None:
     assert names == ["v=(0, 4]", "v=(4, 8]", "v=(8, 12]"]
 
 
-OPTIONS = ColumnOptions({}, missing_indicators=True, scale=True, max_levels=1000, bins=0)
-
-
 def learned(values, name="x"):
-    return learn_column(read_column(name, pd.Series(values)), OPTIONS)
+    return TabularPreprocessor().fit(pd.DataFrame({name: values})).columns_[0]
 
 
 @pytest.mark.parametrize("n", [2, 7, 129, 4097, 70_001])

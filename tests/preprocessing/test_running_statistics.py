@@ -8,7 +8,7 @@ import pytest
 
 from disk_tables import make_table
 from lifemix.errors import CovariateError, SettingError
-from lifemix.preprocessing import TabularPreprocessor
+from lifemix.preprocessing import TableData, TabularPreprocessor, learn_preprocessor
 from lifemix.preprocessing.running_statistics import RunningStatistics
 
 LABELS = ["site"]
@@ -20,16 +20,16 @@ def table():
 
 
 def statistics_of(X, n_blocks, max_levels=1000):
-    statistics = RunningStatistics(list(X.columns), LABELS, max_levels)
+    statistics = RunningStatistics(max_levels)
     X = X.astype({name: "category" if name in LABELS else float for name in X.columns})
     for rows in np.array_split(np.arange(len(X)), n_blocks):
-        statistics.add(X.iloc[rows])
+        statistics.add(TableData(X.iloc[rows]).data)
     return statistics, X
 
 
 def fitted(preprocessor, X, n_blocks, sample=slice(None)):
     statistics, X = statistics_of(X, n_blocks)
-    return statistics.fitted(preprocessor, X.iloc[sample])
+    return learn_preprocessor(preprocessor, X.iloc[sample], statistics=statistics)
 
 
 @pytest.mark.parametrize("n_blocks", [1, 7, 60])

@@ -421,7 +421,9 @@ def prepare_source(estimator: Any, source: TableSource) -> Iterator[tuple[Prepar
     table.weight = scan.weight / scan.mean_weight
     subjects_per_row = len(table.target.joined()) / len(table.target)
     estimator = _completed(estimator, table, round(scan.n_rows * subjects_per_row))
-    preprocessor = scan.statistics.fitted(estimator.preprocessor, scan.frame)
+    preprocessor = learn_preprocessor(
+        estimator.preprocessor, scan.frame, statistics=scan.statistics
+    )
     example = torch.from_numpy(_inputs(preprocessor, scan.frame[:2]))
     architecture = architecture_of(estimator, example, table.target.n_events)
     device = choose_device(estimator, architecture)

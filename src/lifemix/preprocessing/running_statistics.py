@@ -1,35 +1,35 @@
-"""The preprocessor of a table that is read in blocks, from running statistics of its columns.
+"""Statistics of the columns of a table, added block by block, from which a preprocessor learns.
 
 Counts, means, standard deviations, extremes and levels are exact up to rounding; quantiles come
-from a sample of the rows. A table of one block gives the same numbers as in memory.
+from a sample of the rows. A table in memory is one block, and its own sample.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
-from sklearn.base import clone
 
-from .._types import FloatArray
-from ..errors import CovariateError
-from .columns import (
-    Column,
-    ColumnOptions,
-    label_column,
-    moments,
-    numeric_column,
-    read_column,
-    refuse_free_text,
-    refuse_infinite,
-    refuse_many_levels,
-)
-from .tabular import Passthrough, TabularPreprocessor
+from ..errors import CovariateError, SettingError
+from .columns import Column, ColumnData, identifier_kind, usual_values
 
-__all__ = ["RunningStatistics"]
+__all__ = ["ColumnOptions", "RunningStatistics"]
+
+_ROUNDING = 10 * float(np.finfo(np.float64).eps)  # relative spread of a column of equal numbers
+_OUTSIDE_KNOTS = 0.005  # share of the values beyond each outer knot
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """The options of a ``TabularPreprocessor``; ``bins`` is 0 if numbers are only scaled."""
+
+    fill_values: Mapping[str, float]
+    missing_indicators: bool
+    scale: bool
+    bins: int
 
 
 class _NumericStatistics:
@@ -38,49 +38,66 @@ class _NumericStatistics:
     def __init__(self, name: str) -> None:
         self.name = name
         self.n_rows = self.n_observed = 0
-        self.mean = self.variance = 0.0
+        self.mean = self.variance = np.float64(0.0)
         self.low, self.high, self.is_whole = np.inf, -np.inf, True
 
-    def add(self, numbers: FloatArray) -> None:
-        """Add rows, NaN where missing (the update of Chan, Golub and LeVeque 1979)."""
-        refuse_infinite(self.name, numbers)
-        observed = numbers[~np.isnan(numbers)]
-        self.n_rows += len(numbers)
-        if not len(observed):
+    def add(self, data: ColumnData) -> None:
+        """Add rows (the update of Chan, Golub and LeVeque 1979)."""
+        numbers = data.observed
+        self.n_rows += len(data.missing)
+        self.n_observed += len(numbers)
+        if not len(numbers):
             return
-        self.n_observed += len(observed)
-        mean, spread = moments(observed)
-        share = len(observed) / self.n_observed
-        with np.errstate(over="ignore", invalid="ignore"):  # ``numeric_column`` refuses the result
-            distance = np.float64(mean) - self.mean
+        share = len(numbers) / self.n_observed
+        with np.errstate(over="ignore", invalid="ignore"):  # ``column`` refuses the result
+            mean = numbers.mean()
+            mean += (numbers - mean).mean()  # corrects rounding
+            variance = np.mean((numbers - mean) ** 2)
+            distance = mean - self.mean
             between = distance * distance * share * (1 - share)
-            variance = self.variance * (1 - share) + np.float64(spread) * spread * share + between
-        self.mean, self.variance = float(self.mean + distance * share), float(variance)
-        self.low = min(self.low, float(observed.min()))
-        self.high = max(self.high, float(observed.max()))
-        self.is_whole = self.is_whole and bool((observed == np.rint(observed)).all())
+            self.variance = self.variance * (1 - share) + variance * share + between
+        self.mean += distance * share
+        self.low = min(self.low, float(numbers.min()))
+        self.high = max(self.high, float(numbers.max()))
+        self.is_whole = self.is_whole and data.is_whole
 
-    def column(self, options: ColumnOptions, sample: FloatArray) -> Column:
-        """Return what is learned; ``sample`` holds the values of some rows."""
+    def column(self, options: ColumnOptions, sample: ColumnData) -> Column:
+        """Return what is learned; ``sample`` holds the values of some rows, for quantiles."""
         if not self.n_observed:
             return Column(self.name, "empty", missing=1.0)
         share = self.n_observed / self.n_rows
-        mean, spread = self.mean, float(np.sqrt(self.variance)) * float(np.sqrt(share))
-        fill = options.fill_values.get(self.name)
-        if fill is not None and share < 1:
-            distance = float(fill) - mean
-            spread = float(np.hypot(spread, distance * np.sqrt(share * (1 - share))))
-            mean += distance * (1 - share)
-        observed = sample[~np.isnan(sample)]
-        return numeric_column(
+        fill = float(options.fill_values.get(self.name, self.mean))
+        distance = fill - self.mean
+        # Mean and standard deviation after imputation.
+        mean = float(self.mean + distance * (1 - share))
+        spread = np.sqrt(self.variance) * np.sqrt(share)
+        spread = float(np.hypot(spread, distance * np.sqrt(share * (1 - share))))
+        if not np.isfinite(spread):
+            raise CovariateError(
+                f"column {self.name!r} has numbers up to {max(-self.low, self.high)}; their squares "
+                "overflow. Scale the column, or replace a code for unknown by a missing value."
+            )
+        missing = (self.n_rows - self.n_observed) / self.n_rows
+        indicator = options.missing_indicators and missing > 0
+        if spread <= _ROUNDING * abs(mean):
+            return Column(self.name, "constant", fill=fill, indicator=indicator, missing=missing)
+        extremes = self.low, self.high
+        numbers = sample.observed if len(sample.observed) else np.array(extremes)
+        knots = None
+        if options.bins:
+            shares = np.linspace(_OUTSIDE_KNOTS, 1 - _OUTSIDE_KNOTS, options.bins + 1)
+            knots = tuple(np.unique(np.quantile(numbers, shares, method="nearest")).tolist())
+        return Column(
             self.name,
-            options,
-            mean=mean,
-            spread=spread,
-            missing=(self.n_rows - self.n_observed) / self.n_rows,
-            extremes=(self.low, self.high),
+            "numeric",
+            fill,
+            mean=mean if options.scale else 0.0,
+            scale=spread if options.scale else 1.0,
+            indicator=indicator,
+            knots=knots if knots is not None and len(knots) > 2 else None,  # two have no bend
+            usual=usual_values(numbers, extremes, self.is_whole),
             is_whole=self.is_whole,
-            sample=observed if len(observed) else np.array([self.low, self.high]),
+            missing=missing,
         )
 
 
@@ -92,86 +109,97 @@ class _LabelStatistics:
         self.n_rows = 0
         self.counts: Counter[str] = Counter()
 
-    def add(self, values: pd.Series[Any]) -> None:
+    def add(self, data: ColumnData) -> None:
         """Add rows; refuse the column as soon as it has too many levels."""
-        data = read_column(self.name, values, as_labels=True)
+        data = data.as_labels()
         assert data.codes is not None
         counts = np.bincount(data.codes[data.codes >= 0], minlength=len(data.levels))
         self.counts.update(dict(zip(data.levels, counts.tolist(), strict=True)))
-        self.n_rows += len(values)
-        refuse_many_levels(self.name, self.max_levels, self.counts, self.n_rows)
+        self.n_rows += len(data.codes)
+        if len(self.counts) > self.max_levels:
+            raise CovariateError(
+                f"column {self.name!r} may have at most max_levels={self.max_levels} levels; got "
+                f"{len(self.counts)} in {self.n_rows} rows, such as {list(self.counts)[:3]}. Leave "
+                "it out if it is an identifier, group its levels, or raise max_levels."
+            )
 
-    def column(self, options: ColumnOptions, sample: pd.Series[Any]) -> Column:
+    def column(self, options: ColumnOptions, sample: ColumnData) -> Column:
         """Return what is learned; ``sample`` holds the values of some rows."""
         if not self.counts:
             return Column(self.name, "empty", missing=1.0)
-        refuse_free_text(read_column(self.name, sample, as_labels=True))
-        return label_column(self.name, options, self.counts, self.n_rows)
+        sample = sample.as_labels()
+        if identifier_kind(sample) == "identifier":
+            raise CovariateError(
+                f"column {self.name!r} must hold categories; got {sample.distinct} different texts in "
+                f"{int((~sample.missing).sum())} rows, such as {list(sample.levels[:3])!r:.120}. Drop "
+                "the column if it is an identifier; turn free text into a few categories or numbers "
+                "before fit."
+            )
+        if self.name in options.fill_values:
+            raise SettingError(
+                f"fill_values are for columns of numbers; got {options.fill_values[self.name]} for "
+                f"{self.name!r}, which holds labels such as {next(iter(self.counts))!r}. Leave it "
+                "out of fill_values: the most frequent level is used."
+            )
+        levels = sorted(self.counts)
+        with suppress(ValueError):  # not all are numbers
+            levels = sorted(levels, key=float)
+        missing = (self.n_rows - self.counts.total()) / self.n_rows
+        return Column(
+            self.name,
+            "categorical" if len(levels) > 1 else "constant",
+            fill=max(levels, key=self.counts.__getitem__),
+            levels=tuple(levels),
+            indicator=options.missing_indicators and missing > 0,
+            missing=missing,
+        )
 
 
 class RunningStatistics:
-    """Statistics of all columns of a table, added block by block.
+    """Statistics of all columns of a table.
 
     Parameters
     ----------
-    columns : sequence of str
-        The names of the columns.
-    labels : sequence of str
-        Those that hold labels.
     max_levels : int
-        A column with more levels is refused.
+        A column of labels with more levels is refused.
 
     """
 
-    def __init__(self, columns: Sequence[str], labels: Sequence[str], max_levels: int) -> None:
-        self.numeric = {name: _NumericStatistics(name) for name in columns if name not in labels}
-        self.labels = {name: _LabelStatistics(name, max_levels) for name in labels}
-        self.names = list(columns)
+    def __init__(self, max_levels: int) -> None:
+        self.max_levels = max_levels
+        self._columns: dict[str, _NumericStatistics | _LabelStatistics] = {}
 
-    def add(self, frame: pd.DataFrame) -> None:
+    def add(self, columns: Iterable[ColumnData]) -> None:
         """Add the rows of a block.
 
         Parameters
         ----------
-        frame : DataFrame
-            Columns of float64, and Categoricals for labels.
+        columns : iterable of ColumnData
+            The columns of the block; each holds either numbers or labels in all blocks.
 
         """
-        for name in self.names:
-            if name in self.numeric:
-                self.numeric[name].add(frame[name].to_numpy())
-            else:
-                self.labels[name].add(frame[name])
+        for data in columns:
+            if data.name not in self._columns:
+                self._columns[data.name] = (
+                    _NumericStatistics(data.name)
+                    if data.codes is None
+                    else _LabelStatistics(data.name, self.max_levels)
+                )
+            self._columns[data.name].add(data)
 
-    def fitted(self, preprocessor: Any, sample: pd.DataFrame) -> Any:
-        """Return the fitted preprocessor of the whole table.
+    def learn(self, options: ColumnOptions, sample: Iterable[ColumnData]) -> list[Column]:
+        """Return what is learned from each column.
 
         Parameters
         ----------
-        preprocessor : "auto", None or TabularPreprocessor
-            The option ``preprocessor`` of a model.
-        sample : DataFrame
-            Some rows of the table.
+        options : ColumnOptions
+            The options of the preprocessor.
+        sample : iterable of ColumnData
+            The columns of some rows.
 
         Returns
         -------
-        fitted transformer
+        list of Column
 
         """
-        if preprocessor is None:
-            if self.labels:
-                raise CovariateError(
-                    f"preprocessor=None takes numbers only; got labels in {list(self.labels)}. Use "
-                    "'auto'."
-                )
-            return Passthrough(self.names, named=True)
-        is_option = isinstance(preprocessor, str)
-        fitted = TabularPreprocessor() if is_option else clone(preprocessor)
-        options = fitted._checked_options(self.names)
-        columns = [
-            self.numeric[name].column(options, sample[name].to_numpy())
-            if name in self.numeric
-            else self.labels[name].column(options, sample[name])
-            for name in self.names
-        ]
-        return fitted._set_learned(columns, named=True)
+        return [self._columns[data.name].column(options, data) for data in sample]

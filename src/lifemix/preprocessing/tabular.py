@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,12 +14,13 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
-from ..checks import as_array, as_pandas, refuse_masked, warn_user
+from ..checks import Choice, Whole, as_array, as_pandas, refuse_masked, warn_user
 from ..errors import CovariateError, SettingError
 from ..histories import ArrayRows, Histories, InputLike, Sources, as_input
 from ..registry import register_model
 from ..target import Target
-from .columns import Column, ColumnData, ColumnOptions, is_plain, learn_column, read_column
+from .columns import Column, ColumnData, read_column
+from .running_statistics import ColumnOptions, RunningStatistics
 
 __all__ = [
     "Passthrough",
@@ -34,8 +34,6 @@ __all__ = [
     "refuse_outcome_columns",
     "shape_of",
 ]
-
-_ROWS_AT_ONCE = 2**12  # a block of rows that fits into the cache of a processor
 
 
 class TableData:
@@ -446,17 +444,44 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
         """
         table = as_table(X)
-        for size, what in zip(table.shape, ("sample", "feature"), strict=True):
+        for size, axis in zip(table.shape, ("sample", "feature"), strict=True):
             if size == 0:
                 raise CovariateError(
-                    f"X has 0 {what}(s) (shape={table.shape}) while a minimum of 1 is required. "
+                    f"X has 0 {axis}(s) (shape={table.shape}) while a minimum of 1 is required. "
                     "Add one."
                 )
-        options = self._checked_options(table.columns)
-        columns = [learn_column(table.column(name), options) for name in table.columns]
-        return self._set_learned(columns, table.named)
+        statistics = RunningStatistics(self.max_levels)
+        statistics.add(table.data)
+        return self._fit_statistics(statistics, table)
 
-    def _checked_options(self, names: list[str]) -> ColumnOptions:
+    def _fit_statistics(
+        self, statistics: RunningStatistics, sample: TableData
+    ) -> TabularPreprocessor:
+        """Learn from statistics of all rows, and quantiles from a sample of the rows."""
+        names = sample.columns
+        self.columns_ = tuple(statistics.learn(self._options(names), sample.data))
+        empty = [column.name for column in self.columns_ if column.kind == "empty"]
+        if empty:
+            warn_user(f"all training values are missing in {empty}: no effect.")
+        outputs = Counter(output for column in self.columns_ for output in column.outputs)
+        if not outputs:
+            warn_user(f"no column varies among the training rows, so none is used: {names}.")
+        repeated = [output for output, count in outputs.items() if count > 1]
+        if repeated:
+            raise CovariateError(
+                f"two outputs would be called {repeated}; rename one of the columns they come from."
+            )
+        self.n_features_in_ = len(names)
+        if sample.named:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def _options(self, names: list[str]) -> ColumnOptions:
+        """Return the options; refuse those that cannot be used with these columns."""
+        Choice("scaled", "piecewise")("numbers", self.numbers)
+        Whole(2)("bins", self.bins)
         fills = dict(self.fill_values or {})
         unknown = [name for name in fills if name not in names]
         if unknown:
@@ -467,42 +492,8 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         infinite = {name: fill for name, fill in fills.items() if not np.isfinite(fill)}
         if infinite:
             raise SettingError(f"fill_values must be finite numbers; got {infinite}.")
-        if self.numbers not in ("scaled", "piecewise"):
-            raise SettingError(
-                f"numbers must be one of ['scaled', 'piecewise']; got {self.numbers!r}."
-            )
-        bins: Any = self.bins
-        if isinstance(bins, bool) or not isinstance(bins, Integral) or bins < 2:
-            raise SettingError(f"bins must be a whole number of at least 2; got {bins!r}.")
-        return ColumnOptions(
-            fills,
-            bool(self.missing_indicators),
-            bool(self.scale),
-            self.max_levels,
-            int(bins) if self.numbers == "piecewise" else 0,
-        )
-
-    def _set_learned(self, columns: Iterable[Column], named: bool) -> TabularPreprocessor:
-        """Store the learned columns; warn about columns without effect."""
-        self.columns_ = tuple(columns)
-        names = [column.name for column in self.columns_]
-        empty = [column.name for column in self.columns_ if column.kind == "empty"]
-        if empty:
-            warn_user(f"all training values are missing in {empty}: no effect.")
-        if not any(column.outputs for column in self.columns_):
-            warn_user(f"no column varies among the training rows, so none is used: {names}.")
-        outputs = Counter(output for column in self.columns_ for output in column.outputs)
-        repeated = [output for output, count in outputs.items() if count > 1]
-        if repeated:
-            raise CovariateError(
-                f"two outputs would be called {repeated}; rename one of the columns they come from."
-            )
-        self.n_features_in_ = len(names)
-        if named:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return self
+        bins = int(self.bins) if self.numbers == "piecewise" else 0
+        return ColumnOptions(fills, bool(self.missing_indicators), bool(self.scale), bins)
 
     def _validate(self) -> None:
         """Check a transformer that was read from a model file."""
@@ -532,41 +523,28 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         names = [column.name for column in self.columns_]
         is_named = hasattr(self, "feature_names_in_")
         table = match_columns(as_table(X), names, is_named, type(self).__name__)
-        stops = np.cumsum([len(column.outputs) for column in self.columns_]).tolist()
-        starts = [0, *stops[:-1]]
-        matrix = np.zeros((len(table), stops[-1]), order="F")
-        written = self._write_scaled(table.frame, matrix, starts)
-        for index, column in enumerate(self.columns_):
-            if column.outputs and index not in written:
-                out = matrix[:, starts[index] : stops[index]]
-                column.write(table.column(column.name), out)
+        n_outputs = [len(column.outputs) for column in self.columns_]
+        matrix = np.zeros((len(table), sum(n_outputs)), order="F")
+        stop = 0
+        with np.errstate(over="ignore"):
+            for column, width in zip(self.columns_, n_outputs, strict=True):
+                start, stop = stop, stop + width
+                if width:
+                    column.write(table.column(column.name), matrix[:, start:stop])
+        if not np.isfinite(matrix).all():
+            self._refuse_far_values(table, matrix)
         return matrix
 
-    def _write_scaled(
-        self, frame: pd.DataFrame, matrix: FloatArray, starts: Sequence[int]
-    ) -> set[int]:
-        """Write NumPy's numbers that are scaled, all at once; return the indices of their columns."""
-        index = [
-            i
-            for i, (column, dtype) in enumerate(zip(self.columns_, frame.dtypes, strict=True))
-            if column.kind == "numeric" and column.knots is None and is_plain(dtype)
-        ]
-        columns = [self.columns_[i] for i in index]
-        fill, mean, scale = np.array([(c.fill, c.mean, c.scale) for c in columns]).reshape(-1, 3).T
-        has_indicator = np.array([column.indicator for column in columns], dtype=bool)
-        outputs = np.array(starts, dtype=np.intp)[index]
-        numbers = frame if len(index) == len(starts) else frame.iloc[:, index]
-        for start in range(0, len(frame), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            values = numbers.iloc[rows].to_numpy(dtype=np.float64)
-            missing = np.isnan(values)
-            with np.errstate(over="ignore"):
-                scaled = (np.where(missing, fill, values) - mean) / scale
-            if not np.isfinite(scaled).all():
-                return set()  # written one by one, the first such column raises an error
-            matrix[rows, outputs] = scaled
-            matrix[rows, outputs[has_indicator] + 1] = missing[:, has_indicator]
-        return set(index)
+    def _refuse_far_values(self, table: TableData, matrix: FloatArray) -> None:
+        """Name the column of the first output that overflows."""
+        output = int((~np.isfinite(matrix).all(axis=0)).argmax())
+        column = next(c for c in self.columns_ if self.get_feature_names_out()[output] in c.outputs)
+        numbers = table.column(column.name).observed
+        raise CovariateError(
+            f"column {column.name!r} has values too far from those of training (mean "
+            f"{column.mean}, standard deviation {column.scale}); got from {numbers.min()} to "
+            f"{numbers.max()}. Check its unit."
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the outputs: ``column``, ``column=level``, ``missing_column``.
@@ -602,7 +580,12 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
 
 def learn_preprocessor(
-    preprocessor: Any, X: TableLike, *, max_visits: int | None = None, sequences: bool | None = None
+    preprocessor: Any,
+    X: TableLike,
+    *,
+    max_visits: int | None = None,
+    sequences: bool | None = None,
+    statistics: RunningStatistics | None = None,
 ) -> Any:
     """Return the preprocessor of a model, fitted to its training table.
 
@@ -618,6 +601,8 @@ def learn_preprocessor(
     sequences : bool, optional
         For a model that takes histories, sources or arrays of any rank: whether an array of three
         dimensions holds histories. None: the model takes tables only.
+    statistics : RunningStatistics, optional
+        The statistics of a table on disk, from which ``X`` is a sample.
 
     Returns
     -------
@@ -641,13 +626,16 @@ def learn_preprocessor(
         table = as_table(X)
         return Passthrough(table.columns, table.named)
     if isinstance(preprocessor, str) and preprocessor == "auto":
-        return TabularPreprocessor().fit(X)
+        preprocessor = TabularPreprocessor()
     if not (hasattr(preprocessor, "fit") and hasattr(preprocessor, "transform")):
         raise SettingError(
             "preprocessor must be 'auto', None or a scikit-learn transformer; got "
             f"{preprocessor!r:.60}. A transformer has fit and transform."
         )
-    return clone(preprocessor).fit(_input_of(preprocessor, X))
+    transformer = clone(preprocessor)
+    if statistics is not None:
+        return transformer._fit_statistics(statistics, as_table(X))
+    return transformer.fit(_input_of(transformer, X))
 
 
 def _sequence_preprocessor(preprocessor: Any, max_visits: int | None, sequences: bool) -> Any:
@@ -656,18 +644,15 @@ def _sequence_preprocessor(preprocessor: Any, max_visits: int | None, sequences:
     if isinstance(preprocessor, SequencePreprocessor):
         copy = clone(preprocessor)
         return copy if max_visits is None else copy.set_params(max_visits=max_visits)
-    if preprocessor is None:
-        table = TabularPreprocessor(scale=False)
-    elif isinstance(preprocessor, TabularPreprocessor):
-        table = clone(preprocessor)
-    elif isinstance(preprocessor, str) and preprocessor == "auto":
-        table = None
-    else:
+    tables = {None: TabularPreprocessor(scale=False), "auto": None}
+    is_table = isinstance(preprocessor, TabularPreprocessor)
+    if not is_table and not (isinstance(preprocessor, str | None) and preprocessor in tables):
         raise SettingError(
             "with histories or several sources, preprocessor must be 'auto', None, a "
             f"TabularPreprocessor or a SequencePreprocessor; got {preprocessor!r:.60}. Transform "
             "the columns before."
         )
+    table = clone(preprocessor) if is_table else tables[preprocessor]
     return SequencePreprocessor(table, max_visits, sequences)
 
 
