@@ -7,15 +7,15 @@ from commands import COLUMNS, QUICK, make_table
 from lifemix.report.doctor import Finding
 
 
-def topics(outcome):
+def codes(outcome):
     assert outcome.code == 0, outcome.err
-    return {finding["topic"]: finding for finding in outcome.json}
+    return {finding["code"]: finding for finding in outcome.json}
 
 
 def test_a_leak_is_found_and_said(run, write, frame):
     path = write(frame.assign(left=frame["days"] * 2 + 1))
-    found = topics(run("doctor", path, *COLUMNS, "--json"))
-    assert found["leak"]["level"] == "stop"
+    found = codes(run("doctor", path, *COLUMNS, "--json"))
+    assert found["leak"]["severity"] == "stop"
     assert "left" in found["leak"]["text"]
     out = run("doctor", path, *COLUMNS).out
     assert "stop  left" in out
@@ -42,11 +42,11 @@ def test_event_types_have_the_names_of_the_user(case, run, write):
         (frame["died"] != 2) | (np.arange(300) > 250), 0
     )  # few events of type 2
     labels, options, expected = CODES[case]
-    found = topics(
+    found = codes(
         run("doctor", write(frame.assign(died=rare.map(labels))), *COLUMNS, *options, "--json")
     )
     if expected is not None:
-        assert expected in found["few events"]["text"].lower()
+        assert expected in found["few-events"]["text"].lower()
     assert f"event {labels[0]}" not in str(found).lower()
 
 
@@ -54,23 +54,23 @@ def test_columns_that_a_fit_would_refuse_are_findings(run, write, frame):
     path = write(frame.assign(seen="2020-02-03", size=["?", *map(str, range(1, 200))]))
     outcome = run("doctor", path, *COLUMNS, "--json")
     assert outcome.code == 0, outcome.err
-    stops = [finding for finding in outcome.json if finding["topic"] == "unusable column"]
+    stops = [finding for finding in outcome.json if finding["code"] == "unusable-column"]
     assert ["seen" in stops[0]["text"], "size" in stops[1]["text"]] == [True, True]
-    assert "--drop seen" in stops[0]["action"]
+    assert "--drop seen" in stops[0]["remedy"]
     assert "--missing '?'" in stops[1]["text"]
 
 
 def test_tables_too_small_for_a_fit_are_checked(run, write, frame):
-    found = topics(run("doctor", write(frame.head(20)), *COLUMNS, "--json"))
-    assert found["few rows"]["level"] == "warn"
+    found = codes(run("doctor", write(frame.head(20)), *COLUMNS, "--json"))
+    assert found["few-rows"]["severity"] == "warn"
 
 
 def test_a_model_is_checked_on_its_columns(run, model, write):
     new = make_table(150, 7).assign(stage="IV")
-    found = topics(
+    found = codes(
         run("doctor", write(new), "--model", model, "--json")
     )  # the model knows the columns
-    assert "stage = IV" in found["new levels"]["text"]
+    assert "stage = IV" in found["new-levels"]["text"]
 
 
 def test_no_findings_are_said(run, data, monkeypatch):
@@ -83,7 +83,7 @@ def test_no_findings_are_said(run, data, monkeypatch):
 
 
 def test_a_fit_stops_where_a_finding_says_stop(run, refused, data, tmp_path, monkeypatch):
-    finding = Finding("stop", "leak", "age knows the outcome.", "Leave age out.")
+    finding = Finding("leak", "stop", "age knows the outcome.", "Leave age out.")
     monkeypatch.setattr(
         "lifemix.cli.findings.check_table", lambda X, y, **options: [finding], raising=False
     )

@@ -70,7 +70,7 @@ def _facts(saved: SavedModel) -> dict[str, Any]:
 
 def _columns(model: Any) -> list[dict[str, Any]]:
     from ..preprocessing import SequencePreprocessor
-    from ..report.inputs import preprocessor_of
+    from ..report.doctor.model import preprocessor_of
 
     known = preprocessor_of(model)
     if known is not None:

@@ -59,8 +59,8 @@ def _check_table(screen: Screen, data: Path, table: TableOptions) -> list[Findin
     training = open_training_table(screen, data, table, check=False)
     unusable = [
         Finding(
+            "unusable-column",
             "stop",
-            "unusable column",
             f"{fact.problem[0].upper()}{fact.problem[1:]}.",
             f"Or: {drop_option(fact.name)}.",
         )
@@ -73,7 +73,7 @@ def _check_table(screen: Screen, data: Path, table: TableOptions) -> list[Findin
 def _check_model(screen: Screen, model: Path, data: Path, table: TableOptions) -> list[Finding]:
     """Return the findings about a table with the columns of a model, and about the model on it."""
     from ..report import check_model, check_table
-    from ..report.doctor.findings import most_severe_first
+    from ..report.doctor.finding import most_severe_first
     from .model_file import open_outcomes
 
     saved, X, y = open_outcomes(screen, model, data, table)

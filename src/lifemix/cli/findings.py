@@ -10,8 +10,8 @@ from rich.markup import escape
 from ..errors import InputError
 from ..report import check_table
 from ..report.doctor import Finding
-from ..report.doctor.columns import identifier_finding
-from ..report.doctor.findings import most_severe_first
+from ..report.doctor.finding import most_severe_first
+from ..report.doctor.table import identifier_finding
 from .output import Screen
 from .training_table import TrainingTable
 
@@ -22,7 +22,7 @@ _MARKS = {"stop": "[bold red]stop[/]", "warn": "[yellow]warn[/]", "note": "[blue
 
 def finding_states(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """Return findings in JSON's types."""
-    names = ("level", "topic", "text", "action")
+    names = ("code", "severity", "text", "remedy")
     return [{name: str(getattr(each, name)) for name in names} for each in findings]
 
 
@@ -46,7 +46,7 @@ def show_findings(
     table.show_header = False
     for finding in findings:
         table.add_row(
-            _MARKS[finding.level], f"{escape(finding.text)} [dim]{escape(finding.action)}[/]"
+            _MARKS[finding.severity], f"{escape(finding.text)} [dim]{escape(finding.remedy)}[/]"
         )
     show = screen.show if result else screen.say
     show(f"\n[bold]{escape(title)}[/]")
@@ -55,7 +55,7 @@ def show_findings(
 
 def refuse_stops(findings: Iterable[Finding]) -> None:
     """Raise an error where a finding says that a fit would mean nothing."""
-    stops = [f"{one.text} {one.action}" for one in findings if one.level == "stop"]
+    stops = [f"{one.text} {one.remedy}" for one in findings if one.severity == "stop"]
     if stops:
         raise InputError(
             f"the table should not be fitted as it is: {' '.join(stops)} To fit all the same, add --force."

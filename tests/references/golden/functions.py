@@ -297,15 +297,22 @@ def exported(n_events: int) -> Arrays:
 
 
 def doctor_findings() -> Arrays:
-    """Return level and topic of what the doctor reports; the wording may change."""
+    """Return severity and code of the findings; the wording may change."""
     sample = data.plain()
     table = report.check_table(sample.X.assign(id=np.arange(len(sample.y))), sample.y)
     model = report.check_model(small_model(), sample.X[120:], sample.y[120:])
     reports = {"table": table, "model": model}
     return {
-        name: np.array([f"{each.level}: {each.topic}" for each in reports[name]])
+        name: np.array([_severity_and_code(finding) for finding in reports[name]])
         for name in reports
     }
+
+
+def _severity_and_code(finding: Any) -> str:
+    # Before release 0.3 they were called level and topic, and had spaces.
+    severity = finding.level if hasattr(finding, "level") else finding.severity
+    code = finding.topic if hasattr(finding, "topic") else finding.code
+    return f"{severity}: {code.replace(' ', '-')}"
 
 
 CASES: dict[str, Callable[[], Arrays]] = {

@@ -13,8 +13,13 @@ from lifemix import DeepSurvivalMachines, make_target
 from lifemix.baselines import CoxPH, KaplanMeier
 from lifemix.errors import InputError
 from lifemix.report.doctor import check_model
-from lifemix.report.doctor.mixture import check_mixture, describe_mixture
-from lifemix.report.doctor.training import check_training
+from lifemix.report.doctor.model import (
+    check_components,
+    check_follow_up,
+    check_training,
+    effective_components,
+    maller_zhou_p,
+)
 from lifemix.target import as_target
 
 N = 800
@@ -61,21 +66,21 @@ class Known:
         return np.exp(-((np.asarray(times)[None] * np.exp(0.7 * x)[:, None]) ** 1.3) * self.power)
 
 
-def topics(findings, level=None):
-    return {finding.topic for finding in findings if level in (None, finding.level)}
+def codes(findings, severity=None):
+    return {finding.code for finding in findings if severity in (None, finding.severity)}
 
 
 def test_a_good_model_has_no_finding_that_warns(fitted):
     X, times, event = draw(1)
-    assert topics(check_model(fitted, X, (times, event)), "warn") == set()
-    assert topics(check_model(Known(), X, (times, event))) == set()
+    assert codes(check_model(fitted, X, (times, event)), "warn") == set()
+    assert codes(check_model(Known(), X, (times, event))) == set()
 
 
 @pytest.mark.parametrize(("power", "words"), [(2.0, "too high"), (0.5, "too low")])
 def test_risks_that_are_wrong_on_average_are_found(power, words):
     X, times, event = draw(1)
-    findings = [f for f in check_model(Known(power), X, (times, event)) if f.topic == "calibration"]
-    assert findings[0].level == "warn"
+    findings = [f for f in check_model(Known(power), X, (times, event)) if f.code == "calibration"]
+    assert findings[0].severity == "warn"
     assert words in findings[0].text
     assert "D-calibration" in findings[1].text
 
@@ -90,22 +95,22 @@ def test_risks_that_are_wrong_in_groups_are_found():
     assert any(
         "per subject (integrated calibration index)" in f.text
         for f in findings
-        if f.topic == "calibration"
+        if f.code == "calibration"
     )
 
 
 def test_unlike_rows_are_found(fitted):
     X, times, event = draw(1)
     y = (times, event)
-    assert topics(check_model(fitted, X, y)).isdisjoint(
-        {"far from training", "new levels", "new missing values"}
+    assert codes(check_model(fitted, X, y)).isdisjoint(
+        {"far-from-training", "new-levels", "new-missing-values"}
     )
-    assert "far from training" in topics(check_model(fitted, X.assign(x=X["x"] * 20), y), "warn")
-    assert "far from training" in topics(
+    assert "far-from-training" in codes(check_model(fitted, X.assign(x=X["x"] * 20), y), "warn")
+    assert "far-from-training" in codes(
         check_model(fitted, X.assign(x=np.where(X.index == 0, 15, X["x"])), y), "note"
     )
-    assert "new levels" in topics(check_model(fitted, X.assign(arm="c"), y), "warn")
-    assert "new missing values" in topics(
+    assert "new-levels" in codes(check_model(fitted, X.assign(arm="c"), y), "warn")
+    assert "new-missing-values" in codes(
         check_model(fitted, X.assign(z=X["z"].where(X.index > 100)), y), "warn"
     )
 
@@ -114,8 +119,8 @@ def test_rare_ones_among_zeros_are_not_far():
     X, times, event = draw(0)
     X = X.assign(rare=(np.arange(N) < 4).astype(int))
     model = CoxPH(penalty=1.0).fit(X, (times, event))
-    assert "far from training" not in topics(check_model(model, X, (times, event)))
-    assert "far from training" in topics(
+    assert "far-from-training" not in codes(check_model(model, X, (times, event)))
+    assert "far-from-training" in codes(
         check_model(model, X.assign(rare=3 * X["rare"]), (times, event))
     )
 
@@ -125,30 +130,30 @@ def test_other_models_are_checked_as_far_as_they_go():
     new, new_times, new_event = draw(1)
     for model in (CoxPH(), KaplanMeier()):
         findings = check_model(model.fit(X, (times, event)), new, (new_times, new_event))
-        assert topics(findings, "warn") == set()
+        assert codes(findings, "warn") == set()
     late = check_model(model, new, (3 * new_times, new_event))
-    assert "calibration" in topics(late, "warn")
+    assert "calibration" in codes(late, "warn")
 
 
 def test_competing_risks_are_checked_event_by_event(competing):
     X, times, event = draw(1, kinds=2)
-    assert "calibration" not in topics(check_model(competing, X, (times, event)), "warn")
+    assert "calibration" not in codes(check_model(competing, X, (times, event)), "warn")
     swapped = np.where(event > 0, 1, 0)
-    findings = [f for f in check_model(competing, X, (times, swapped)) if f.topic == "calibration"]
+    findings = [f for f in check_model(competing, X, (times, swapped)) if f.code == "calibration"]
     assert "of event 1" in findings[0].text
     assert "too low" in findings[0].text
     for names in ({1: "relapse", 2: "death"}, ["relapse", "death"]):
         named = [
             f
             for f in check_model(competing, X, (times, swapped), event_names=names)
-            if f.topic == "calibration"
+            if f.code == "calibration"
         ]
         assert [f.text for f in named] == [f.text.replace("event 1", "relapse") for f in findings]
 
 
 def test_unknown_events_stop(fitted):
     X, times, event = draw(1, kinds=2)
-    assert "unknown event type" in topics(check_model(fitted, X, (times, event)), "stop")
+    assert "unknown-event-type" in codes(check_model(fitted, X, (times, event)), "stop")
 
 
 def test_rows_must_match(fitted):
@@ -160,12 +165,12 @@ def test_rows_must_match(fitted):
 def test_intervals_are_left_to_the_likelihood(fitted):
     X, times, _ = draw(1)
     y = make_target(times, np.ones(N, int), upper=times + 0.5)
-    assert "calibration not checked" in topics(check_model(fitted, X, y), "note")
+    assert "calibration-not-checked" in codes(check_model(fitted, X, y), "note")
 
 
 def test_a_sample_is_said_to_be_one(fitted):
     X, times, event = draw(1)
-    assert "sample" in topics(check_model(fitted, X, (times, event), max_rows=300), "note")
+    assert "sample" in codes(check_model(fitted, X, (times, event), max_rows=300), "note")
 
 
 def test_mass_beyond_the_follow_up():
@@ -175,8 +180,8 @@ def test_mass_beyond_the_follow_up():
         X, (times, event)
     )
     findings = check_model(model, X, (times, event))
-    assert "extrapolation" in topics(findings, "note")
-    (found,) = [f for f in findings if f.topic == "extrapolation"]
+    assert "extrapolation" in codes(findings, "note")
+    (found,) = [f for f in findings if f.code == "extrapolation"]
     share = model.predict_survival_function(X, [0.4]).mean()
     assert found.text.startswith(f"{100 * share:.0f} %")
 
@@ -186,8 +191,8 @@ def test_a_tail_that_kaplan_meier_does_not_have(fitted):
     bent = copy.deepcopy(fitted)
     target = bent.training_target_
     bent.training_target_ = type(target)(target.event, target.time / 5, target.entry, target.upper)
-    assert "late survival" in topics(check_model(bent, X, (times, event)), "warn")
-    assert "late survival" not in topics(check_model(fitted, X, (times, event)))
+    assert "late-survival" in codes(check_model(bent, X, (times, event)), "warn")
+    assert "late-survival" not in codes(check_model(fitted, X, (times, event)))
 
 
 def test_members_that_disagree(fitted):
@@ -196,11 +201,8 @@ def test_members_that_disagree(fitted):
     shift = moved.network_.parameters.clone()
     shift[0] += 0.5 * torch.randn(shift.shape[1], generator=torch.Generator().manual_seed(0))
     object.__setattr__(moved.network_, "parameters", shift)
-    found = topics(check_model(moved, X, (times, event)), "warn")
-    assert {"members disagree", "outlying member"} <= found
-    assert topics(check_model(fitted, X, (times, event))).isdisjoint(
-        {"members disagree", "outlying member"}
-    )
+    assert "members-disagree" in codes(check_model(moved, X, (times, event)), "warn")
+    assert "members-disagree" not in codes(check_model(fitted, X, (times, event)))
 
 
 def history(*members):
@@ -225,63 +227,66 @@ BROKEN = [(math.nan, 1.0), (0.9, 0.9), (0.95, 1.0)]
         ([FALLING], [6], 6, {"unfinished"}),
         ([STOPPED], [6], 50, set()),
         ([STOPPED, FALLING], [6, 6], 6, {"unfinished"}),
-        ([AT_ONCE], [1], 50, {"no improvement"}),
+        ([AT_ONCE], [1], 50, {"no-improvement"}),
         ([BY_HEART], [2], 50, {"overfitting"}),
-        ([BLIND], [2], 2, {"no early stopping"}),
-        ([BROKEN], [2], 50, {"loss not finite"}),
+        ([BLIND], [2], 2, {"no-early-stopping"}),
+        ([BROKEN], [2], 50, {"loss-not-finite"}),
         ([], [], 0, set()),
     ],
 )
 def test_curves_of_training(curves, best, max_epochs, expected):
-    assert topics(check_training(history(*curves), best, max_epochs, 3)) == expected
+    assert codes(check_training(history(*curves), best, max_epochs, 3)) == expected
 
 
-def test_gates_in_numbers(fitted, competing):
-    X, times, event = draw(1)
-    facts = describe_mixture(fitted, X, as_target((times, event)))
-    assert (facts.k, facts.n_members) == (2, 3)
+def test_effective_numbers_of_components(fitted, competing):
+    X, _, _ = draw(1)
+    k, in_sample, per_subject = effective_components(fitted, X)
     weights = fitted.predict_distribution(X).weights.reshape(N, 3, 2) * 3  # [rows, members, k]
     mean = weights.mean(0)
-    assert facts.used[0] == pytest.approx(np.exp(-(mean * np.log(mean)).sum(-1)).mean())
-    own = -(weights * np.log(weights)).sum(-1).mean(0)
-    assert facts.per_subject[0] == pytest.approx(np.exp(own).mean())
-    assert facts.information[0] == pytest.approx((-(mean * np.log(mean)).sum(-1) - own).mean())
-    np.testing.assert_allclose(facts.shares[0], mean[0])
-    assert describe_mixture(competing, X, as_target(draw(1, kinds=2)[1:])).shares.shape == (2, 2)
-
-
-def test_the_bound_lies_below_the_likelihood():
-    X, times, event = draw(0)
-    target = as_target((times, event))
-    model = DeepSurvivalMachines(k=3, hidden=(8,), max_epochs=5).fit(X, (times, event))
-    facts = describe_mixture(model, X, target)
-    mixture = model.predict_distribution(X)
-    t = torch.as_tensor(times)[:, None]
-    log_f, log_s = mixture.components.log_pdf(t), mixture.components.log_survival(t)
-    own = torch.where(torch.as_tensor(event > 0)[:, None], log_f, log_s)
-    bound = float((torch.as_tensor(mixture.weights) * own).sum())
-    assert facts.elbo_gap == pytest.approx(
-        (model.log_likelihood(X, (times, event)) - bound) / N, abs=1e-6
-    )
-    assert facts.elbo_gap > 0
-
-
-def facts_of(used, information, gap, k=4):
-    from lifemix.report.doctor.mixture import MixtureFacts
-
-    return MixtureFacts(k, 1, (used,), (1.0,), (information,), gap, gap, np.ones((1, k)) / k)
+    assert k == 2
+    assert in_sample[0] == pytest.approx(np.exp(-(mean * np.log(mean)).sum(-1)).mean())
+    entropy = -(weights * np.log(weights)).sum(-1).mean(0)
+    assert per_subject[0] == pytest.approx(np.exp(entropy).mean())
+    assert [len(number) for number in effective_components(competing, X)[1:]] == [2, 2]
 
 
 @pytest.mark.parametrize(
-    ("facts", "objective", "expected"),
-    [
-        (facts_of(1.2, 0.1, 0.5), "exact", {"components"}),
-        (facts_of(3.0, 0.001, 0.5), "exact", {"gate"}),
-        (facts_of(3.0, 0.3, 0.5), "exact", set()),
-        (facts_of(3.0, 0.3, 0.5), "elbo", {"ELBO gap"}),
-        (facts_of(3.0, 0.3, 0.01), "elbo", set()),
-        (facts_of(1.0, 0.0, 0.0, k=1), "elbo", set()),
-    ],
+    ("k", "in_sample", "expected"),
+    [(4, 1.2, {"components"}), (4, 3.0, set()), (1, 1.0, set())],
 )
-def test_gates_that_are_worth_a_word(facts, objective, expected):
-    assert topics(check_mixture(facts, objective)) == expected
+def test_unused_components_are_found(k, in_sample, expected):
+    assert codes(check_components(k, np.array([in_sample]))) == expected
+
+
+def followed(until, n=400, share=0.4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    time = np.where(rng.random(n) < share, np.inf, rng.weibull(1.5, n) * 8)
+    end = rng.uniform(0.5 * until, until, n)
+    return X, make_target(np.minimum(time, end), (time <= end).astype(int))
+
+
+def test_the_statistic_is_the_one_worked_out_by_hand():
+    # last event 6, last time 10: events in (2, 6] are 3 of 8 rows
+    target = as_target(make_target([1, 2, 3, 5, 6, 7, 9, 10], [1, 1, 1, 1, 1, 0, 0, 0]))
+    assert maller_zhou_p(target) == pytest.approx((1 - 3 / 8) ** 8)
+    assert (
+        maller_zhou_p(as_target(make_target([1, 2, 3], [0, 1, 1]))) == 1.0
+    )  # the last time is an event
+    assert maller_zhou_p(as_target(make_target([1, 2], [0, 0]))) == 1.0
+
+
+def test_a_long_follow_up_is_silent_and_a_short_one_is_not():
+    assert list(check_follow_up(as_target(followed(80.0)[1]), 0.4)) == []
+    (finding,) = check_follow_up(as_target(followed(8.0)[1]), 0.4)
+    assert finding.code == "follow-up"
+    assert "cannot be distinguished from those whose event is yet to come" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("until", "cure", "said"), [(8.0, True, True), (80.0, True, False), (8.0, False, False)]
+)
+def test_the_doctor_says_so_of_a_model_with_cured_rows_only(until, cure, said):
+    X, y = followed(until)
+    model = DeepSurvivalMachines(k=1, hidden=(), max_epochs=2, cure=cure).fit(X, y)
+    assert ("follow-up" in [finding.code for finding in check_model(model, X, y)]) == said

@@ -1,228 +1,208 @@
-"""Leaks: columns recorded because of the outcome, or copies of it under another name.
+"""Leaks: columns that were recorded because of the outcome, or copies of it under another name.
 
-Four signs are looked for, each against a limit that no honest covariate reaches: the order of the times among those
-with the event (Spearman), who has the event (area under the ROC curve), who had it first (Harrell's concordance), and
-values that are missing in the censored. Categories are ordered by their observed over expected events.
+A column is compared with the outcome in four ways, each with a limit that no honest covariate
+reaches: the order of the times of events (Spearman), who has the event (area under the ROC curve),
+who had it first (Harrell's concordance), and missing values in the censored rows. Categories are
+ordered by their ratio of observed to expected events.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
+import pandas as pd
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
 
 from ..._types import BoolArray, FloatArray
 from ...metrics import concordance, nelson_aalen
 from ...preprocessing.columns import ColumnData
 from ...target import Target
 from ..text import listed, percent
-from .findings import Finding
+from .finding import Finding
 
 __all__ = ["check_informative_missingness", "check_leak", "expected_events"]
 
-_ENOUGH = 20  # rows on either side of a comparison
-_SAME = 0.97
-_STRONG = 0.90
+_MIN_ROWS = 20  # on either side of a comparison
+_CERTAIN, _STRONG = 0.97, 0.90
 _FEW_VALUES = 20
 _ROWS_PER_LEVEL = 20
-_SURE = 1e-8
-_RATIO = 1.25
+_NO_CHANCE = 1e-8
+_RATE_RATIO = 1.25
 _CHI_SQUARED = 20.0  # p about 1e-5, one degree of freedom
 _PAIRS_ROWS = 3000
 
 
-@dataclass(frozen=True)
-class _Sign:
-    strength: float
-    text: str
-
-
-def check_leak(
-    variable: ColumnData, target: Target, expected: FloatArray, names: Sequence[str]
-) -> Iterator[Finding]:
-    """Yield at most one finding: the strongest sign that a column was recorded after the outcome.
-
-    expected: (n,), the events expected of each row given how long it was followed, from ``expected_events``.
-    """
-    if variable.distinct < 2 and not variable.missing.any():
-        return
-    recorded = _recorded_for_events(variable, target)
-    if recorded is not None:
-        yield recorded
-        return
-    score = _scores(variable, target, expected)
-    signs = (
-        []
-        if score is None
-        else [*_time_signs(score, variable, target), *_event_signs(score, target, names)]
-    )
-    strongest = max(signs, key=lambda sign: sign.strength, default=_Sign(0.0, ""))
-    if strongest.strength >= _STRONG:
-        certain = strongest.strength >= _SAME
-        yield Finding(
-            "stop" if certain else "warn",
-            "leak",
-            f"{variable.name} {strongest.text}: {'no' if certain else 'hardly any'} covariate known at time 0 can do "
-            "that, so it was probably recorded after the outcome.",
-            f"Leave {variable.name} out, unless it is certain to be known when a prediction is made.",
-        )
-        return
-    level = _level_with_events_only(variable, target)
-    if level is not None:
-        yield level
-
-
 def expected_events(target: Target) -> FloatArray:
-    """Return ``H(time) - H(entry)`` of each row, H the Nelson-Aalen estimate of all rows, any event; (n,)."""
+    """Return the events expected in the follow-up of each row, ``H(time) - H(entry)``.
+
+    ``H`` is the Nelson-Aalen estimate for any event in all rows.
+    """
     curve = nelson_aalen(target)
     return np.asarray(curve.at(target.time) - curve.at(target.entry))
 
 
-def _recorded_for_events(variable: ColumnData, target: Target) -> Finding | None:
-    event = target.event > 0
-    if min(event.sum(), (~event).sum()) < _ENOUGH or not variable.missing.any():
+def check_leak(
+    column: ColumnData, target: Target, expected: FloatArray, names: Sequence[str]
+) -> Finding | None:
+    """Return the strongest sign that a column was recorded after the outcome, if there is one.
+
+    ``expected`` is the result of ``expected_events``. The rows must be in random order.
+    """
+    if column.distinct < 2 and not column.missing.any():
         return None
-    with_event, without = (
-        float((~variable.missing[event]).mean()),
-        float((~variable.missing[~event]).mean()),
+    has_event = target.event > 0
+    return (
+        _recorded_by_outcome(column, has_event)
+        or _associated_with_outcome(column, target, expected, names)
+        or _level_with_events_only(column, has_event)
     )
-    if with_event > 0.5 and without < 0.02:
-        seen, other = "happened", "censored"
-    elif without > 0.5 and with_event < 0.02:
-        seen, other = "was censored", "in rows with the event"
-    else:
+
+
+def _recorded_by_outcome(column: ColumnData, has_event: BoolArray) -> Finding | None:
+    if min(has_event.sum(), (~has_event).sum()) < _MIN_ROWS:
+        return None
+    with_event = float((~column.missing[has_event]).mean())
+    censored = float((~column.missing[~has_event]).mean())
+    if max(with_event, censored) <= 0.5 or min(with_event, censored) >= 0.02:
         return None
     return Finding(
-        "stop",
         "leak",
-        f"{variable.name} is recorded in {percent(max(with_event, without))} of the rows where the event {seen} and in "
-        f"{percent(min(with_event, without))} of {'those ' if other == 'censored' else ''}{other}: whether it is "
-        "recorded reveals the outcome.",
-        f"Leave {variable.name} out.",
+        "stop",
+        f"{column.name} is recorded in {percent(with_event)} of the rows with the event and in "
+        f"{percent(censored)} of the censored rows: whether it is recorded reveals the outcome.",
+        f"Leave {column.name} out.",
     )
 
 
-def _scores(variable: ColumnData, target: Target, expected: FloatArray) -> FloatArray | None:
-    """Return one number per row by which a column orders the rows; None where it has too many levels."""
-    if variable.numbers is not None:
-        seen = variable.numbers[~variable.missing]
-        return np.where(variable.missing, np.median(seen), variable.numbers) if len(seen) else None
-    assert variable.codes is not None
-    if len(variable.levels) * _ROWS_PER_LEVEL > len(target):
+def _associated_with_outcome(
+    column: ColumnData, target: Target, expected: FloatArray, names: Sequence[str]
+) -> Finding | None:
+    score = _scores(column, target, expected)
+    if score is None:
         return None
-    place = variable.codes + 1
-    observed = np.bincount(place, target.event > 0, len(variable.levels) + 1)
-    expected_of = np.bincount(place, expected, len(variable.levels) + 1)
-    return np.asarray((observed + 0.5) / (expected_of + 0.5))[place]
-
-
-def _time_signs(score: FloatArray, variable: ColumnData, target: Target) -> Iterator[_Sign]:
-    rows = (target.event > 0) & ~variable.missing
-    if rows.sum() < _ENOUGH:
-        return
-    if variable.numbers is not None and len(np.unique(target.time[rows])) > _FEW_VALUES:
-        both = np.ptp(score[rows]) > 0 and variable.distinct > _FEW_VALUES
-        value = (
-            abs(float(np.corrcoef(rankdata(score[rows]), rankdata(target.time[rows]))[0, 1]))
-            if both
-            else 0.0
-        )
-        yield _Sign(
-            value, f"follows the time of the event almost exactly (rank correlation {value:.3f})"
-        )
-    sample = np.arange(len(target))[
-        :_PAIRS_ROWS
-    ]  # the rows come in random order where there are more
-    value = concordance(target.take(sample), score[sample], None)
-    value = max(value, 1 - value)
-    yield _Sign(
-        value, f"alone orders the subjects by their outcome with a concordance of {value:.3f}"
-    )
-
-
-def _event_signs(score: FloatArray, target: Target, names: Sequence[str]) -> Iterator[_Sign]:
-    happened = target.event > 0
-    yield from _area(score, happened, "tells who has the event")
+    has_event = target.event > 0
+    signs: list[tuple[float, str]] = []
+    rows = has_event & ~column.missing
+    if rows.sum() >= _MIN_ROWS:
+        signs += _time_signs(score, column, target, rows)
+    signs += _event_signs(score, has_event, "tells who has the event")
     if target.n_events > 1:
         for code, name in enumerate(names, 1):
-            yield from _area(
-                score[happened],
-                target.event[happened] == code,
-                f"tells {name} from the other events",
-            )
-
-
-def _area(score: FloatArray, positive: BoolArray, what: str) -> Iterator[_Sign]:
-    n, m = int(positive.sum()), int((~positive).sum())
-    if min(n, m) >= _ENOUGH:
-        area = float((rankdata(score)[positive].sum() - n * (n + 1) / 2) / (n * m))
-        area = max(area, 1 - area)
-        yield _Sign(area, f"{what} with an area under the ROC curve of {area:.3f}")
-
-
-def _level_with_events_only(variable: ColumnData, target: Target) -> Finding | None:
-    """Return a level in which everyone has the event, far beyond chance."""
-    if variable.codes is not None:
-        codes, names = variable.codes, list(variable.levels)
-    elif variable.distinct <= _FEW_VALUES and variable.numbers is not None:
-        values, places = np.unique(variable.numbers[~variable.missing], return_inverse=True)
-        codes, names = np.full(len(target), -1), [f"{value:g}" for value in values]
-        codes[~variable.missing] = places
-    else:
+            is_type = target.event[has_event] == code
+            signs += _event_signs(score[has_event], is_type, f"tells {name} from the other events")
+    strength, text = max(signs, default=(0.0, ""))
+    if strength < _STRONG:
         return None
-    happened, known = target.event > 0, codes >= 0
-    share = float(happened.mean())
-    total = np.bincount(codes[known], minlength=len(names))
-    with_event = np.bincount(codes[known], happened[known], len(names))
-    sure = (
-        (total > 0) & (with_event == total) & (share**total < _SURE) & (total < 0.9 * len(target))
-    )
-    if not sure.any():
-        return None
-    level = int(np.flatnonzero(sure)[total[sure].argmax()])
+    certain = strength >= _CERTAIN
     return Finding(
-        "warn",
         "leak",
-        f"All {total[level]:,} rows with {variable.name} = {names[level]} have the event, of all rows only "
-        f"{percent(share)}: the value may have been recorded because of the event.",
-        f"Check when {variable.name} was recorded, and leave it out unless it was known at time 0.",
+        "stop" if certain else "warn",
+        f"{column.name} {text}: {'no' if certain else 'hardly any'} covariate known at time 0 can "
+        "do that, so it was probably recorded after the outcome.",
+        f"Leave {column.name} out, unless it is certain to be known when a prediction is made.",
+    )
+
+
+def _scores(column: ColumnData, target: Target, expected: FloatArray) -> FloatArray | None:
+    """Return a score per row by which the column orders the rows; None if it has too many levels.
+
+    Missing numbers count as the median, and missing labels as one level.
+    """
+    if column.codes is None:
+        if not len(column.observed):
+            return None
+        return np.where(column.missing, np.median(column.observed), column.as_numbers())
+    if len(column.levels) * _ROWS_PER_LEVEL > len(target):
+        return None
+    level = column.codes + 1
+    n_observed = np.bincount(level, target.event > 0)
+    n_expected = np.bincount(level, expected)
+    return np.asarray((n_observed + 0.5) / (n_expected + 0.5))[level]
+
+
+def _time_signs(
+    score: FloatArray, column: ColumnData, target: Target, rows: BoolArray
+) -> Iterator[tuple[float, str]]:
+    times = target.time[rows]
+    n_values = min(len(np.unique(times)), column.distinct)
+    if column.codes is None and n_values > _FEW_VALUES and np.ptp(score[rows]) > 0:
+        value = abs(float(spearmanr(score[rows], times).statistic))
+        yield value, f"follows the time of the event (rank correlation {value:.3f})"
+    value = concordance(target.take(slice(_PAIRS_ROWS)), score[:_PAIRS_ROWS], None)
+    value = max(value, 1 - value)
+    yield value, f"alone orders the subjects by their outcome with a concordance of {value:.3f}"
+
+
+def _event_signs(score: FloatArray, positive: BoolArray, text: str) -> Iterator[tuple[float, str]]:
+    if min(positive.sum(), (~positive).sum()) >= _MIN_ROWS:
+        area = float(roc_auc_score(positive, score))
+        area = max(area, 1 - area)
+        yield area, f"{text} with an area under the ROC curve of {area:.3f}"
+
+
+def _level_with_events_only(column: ColumnData, has_event: BoolArray) -> Finding | None:
+    """Return a finding about a level in which all rows have the event, far beyond chance."""
+    if column.codes is None and column.distinct > _FEW_VALUES:
+        return None
+    values = column.as_numbers() if column.codes is None else column.codes
+    present = ~column.missing
+    levels = pd.Series(has_event[present]).groupby(values[present]).agg(["sum", "size"])
+    share = float(has_event.mean())
+    certain = levels[
+        (levels["sum"] == levels["size"])
+        & (share ** levels["size"] < _NO_CHANCE)
+        & (levels["size"] < 0.9 * len(has_event))
+    ]
+    if certain.empty:
+        return None
+    level: Any = certain["size"].idxmax()
+    label = f"{level:g}" if column.codes is None else column.levels[level]
+    return Finding(
+        "leak",
+        "warn",
+        f"All {certain['size'].max():,} rows with {column.name} = {label} have the event, but only "
+        f"{percent(share)} of all rows: the value may have been recorded because of the event.",
+        f"Check when {column.name} was recorded, and leave it out unless it was known at time 0.",
     )
 
 
 def check_informative_missingness(
-    variables: Iterable[ColumnData], target: Target, expected: FloatArray
+    columns: Iterable[ColumnData], target: Target, expected: FloatArray
 ) -> Iterator[Finding]:
-    """Yield the columns in which rows without a value have more or fewer events than expected, by a log-rank test."""
-    ratios = {
-        variable.name: _rate_ratio(variable.missing, target, expected) for variable in variables
-    }
-    found = [
+    """Yield the columns whose missing values go with more or fewer events, by a log-rank test."""
+    ratios = {column.name: _rate_ratio(column.missing, target, expected) for column in columns}
+    texts = [
         f"{name} ({ratio:.2g} times as often)"
         for name, ratio in ratios.items()
         if ratio is not None
     ]
-    if found:
+    if texts:
         yield Finding(
+            "informative-missingness",
             "note",
-            "informative missingness",
-            f"Where a value is missing, events are more or less frequent than in the other rows: {listed(found)}. That "
-            "a value was not measured is informative.",
-            "Keep the missing-value indicators that preprocessor='auto' adds, and ask why values are missing: a model "
-            "that uses them is only valid where values are missing for the same reasons.",
+            "If a value is missing, events are more or less frequent than in the other rows: "
+            f"{listed(texts)}. That a value was not measured is informative.",
+            "Keep the missing-value indicators of preprocessor='auto', and ask why values are "
+            "missing: a model that uses them is only valid if values are missing for the same "
+            "reasons.",
+            ("preprocessor",),
         )
 
 
 def _rate_ratio(missing: BoolArray, target: Target, expected: FloatArray) -> float | None:
-    """Return the ratio of event rates with and without a missing value; None where it is near 1 or uncertain."""
-    if not _ENOUGH <= missing.sum() <= len(missing) - _ENOUGH:
+    """Return the ratio of event rates with and without a missing value; None if it is unclear."""
+    if not _MIN_ROWS <= missing.sum() <= len(missing) - _MIN_ROWS:
         return None
-    happened = target.event > 0
-    seen = np.array([happened[missing].sum(), happened[~missing].sum()], dtype=np.float64)
-    expected_of = np.array([expected[missing].sum(), expected[~missing].sum()])
-    if (expected_of < 5).any():
+    has_event = target.event > 0
+    n_observed = np.array([has_event[missing].sum(), has_event[~missing].sum()])
+    n_expected = np.array([expected[missing].sum(), expected[~missing].sum()])
+    if (n_expected < 5).any():
         return None
-    statistic = float(((seen - expected_of) ** 2 / expected_of).sum())
-    ratio = float((seen[0] / expected_of[0]) / max(seen[1] / expected_of[1], 1e-3))
-    return None if statistic < _CHI_SQUARED or 1 / _RATIO < ratio < _RATIO else ratio
+    chi_squared = float(((n_observed - n_expected) ** 2 / n_expected).sum())
+    rates = n_observed / n_expected
+    ratio = float(rates[0] / max(rates[1], 1e-3))
+    near_one = 1 / _RATE_RATIO < ratio < _RATE_RATIO
+    return None if near_one or chi_squared < _CHI_SQUARED else ratio

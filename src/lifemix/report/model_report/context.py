@@ -20,14 +20,8 @@ from ...preprocessing import TableLike
 from ...preprocessing.tabular import as_table
 from ...target import Target, TargetLike, as_target
 from ...target import event_names as all_event_names
-from ..inputs import (
-    best_model,
-    horizons_within,
-    measurable,
-    mixture_of,
-    n_event_types,
-    training_target,
-)
+from ..doctor.model import horizons_within, mixture_of
+from ..inputs import best_model, measurable, n_event_types, training_target
 
 if TYPE_CHECKING:
     from ...estimators import DeepSurvivalMachines

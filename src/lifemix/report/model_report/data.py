@@ -12,8 +12,8 @@ from ..._html import Html, Section, TableColumn, paragraph, table
 from ...metrics import kaplan_meier
 from ...preprocessing.columns import ColumnData
 from ...target import Target
-from ..doctor.columns import readable_columns
-from ..inputs import exact_times
+from ..doctor.outcome import exact_times
+from ..doctor.table import readable_columns
 from ..text import percent, plain
 from .context import ReportContext
 

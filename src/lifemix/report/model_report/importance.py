@@ -14,7 +14,7 @@ from ...metrics import permutation_importance, predicted_risks
 from ...metrics.importance import PermutationImportance
 from ...plots import importance_over_time
 from ...preprocessing import TableLike
-from ..inputs import mixture_of
+from ..doctor.model import mixture_of
 from .context import ReportContext
 
 __all__ = ["importance_section", "quick_risks"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._html import Html, Section, TableColumn, facts, figure, new_figure, paragraph, table
 from ...plots import component_curves, mixture_components, phenotypes, training_history
+from ..doctor.model import effective_components
 from ..text import counted, listed, percent
 from .context import ReportContext
 from .typical_subjects import typical_rows
@@ -183,28 +184,21 @@ def components_section(report: ReportContext) -> Section:
             f"Left out: {type(report.model).__name__} is not a mixture of components."
         )
         return section
-    from ..doctor.mixture import describe_mixture  # imports PyTorch
-
-    found = describe_mixture(model, report.rows, report.y)
+    k, in_sample, per_subject = effective_components(model, report.rows)
+    n_members = len(model.best_epoch_)
     section.blocks.append(
         facts(
             {
-                "components": f"{found.k}{'' if report.n_events == 1 else ' for each event type'}"
-                + (f", in each of {found.n_members} members" if found.n_members > 1 else ""),
-                "effective number in the sample": listed([f"{v:.2f}" for v in found.used])
+                "components": f"{k}{'' if report.n_events == 1 else ' for each event type'}"
+                + (f", in each of {n_members} members" if n_members > 1 else ""),
+                "effective number in the sample": listed([f"{v:.2f}" for v in in_sample])
                 + " (exponential of the entropy of the mean gate)",
-                "effective number per subject": listed([f"{v:.2f}" for v in found.per_subject])
+                "effective number per subject": listed([f"{v:.2f}" for v in per_subject])
                 + " (exponential of the mean entropy of the gate)",
-                "mutual information of gate and covariates": listed(
-                    [f"{v:.3f}" for v in found.information]
-                )
-                + f" of at most {np.log(found.k):.3f} nats",
-                "ELBO gap": f"{found.median_gap:.3f} nats in the median row, {found.elbo_gap:.3g} on average (exact "
-                "log-likelihood less the ELBO; large where a component has a density near 0 at a row's time)",
             }
         )
     )
-    if found.k == 1:
+    if k == 1:
         section.blocks.append("Left out: with one component there is nothing to compare.")
         return section
     for event in range(1, report.n_events + 1):

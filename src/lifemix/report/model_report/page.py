@@ -16,7 +16,7 @@ from ...checks import Whole
 from ...errors import LifemixWarning
 from ...preprocessing import TableLike
 from ...target import TargetLike
-from ..doctor import LEVELS, Finding, check_model, check_table
+from ..doctor import SEVERITIES, Finding, check_model, check_table
 from ..text import capital, counted, listed
 from .appendix import checklist_section, describe_file, limits_section, reproduce_section
 from .context import ReportContext, gather
@@ -178,7 +178,7 @@ def _summary(report: ReportContext, quality: Measured | None, findings: list[Fin
     ]
     if quality is not None:
         lines += [_event_summary(report, quality, event) for event in range(1, report.n_events + 1)]
-    counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
+    counts = {level: sum(finding.severity == level for finding in findings) for level in SEVERITIES}
     found = [counted(count, _LEVEL_NAMES[level]) for level, count in counts.items() if count]
     found = [text.replace("reason to stops", "reasons to stop") for text in found]
     lines.append(f"The doctor found {listed(found) if found else 'nothing to report'}.")
@@ -210,14 +210,14 @@ def _findings(findings: list[Finding]) -> list[Html]:
         return [paragraph("No findings.")]
     severe = [
         note(
-            Html("<strong>Stop: </strong>") if f.level == "stop" else "",
-            f"{f.text} {f.action}",
+            Html("<strong>Stop: </strong>") if f.severity == "stop" else "",
+            f"{f.text} {f.remedy}",
             kind="warning",
         )
         for f in findings
-        if f.level != "note"
+        if f.severity != "note"
     ]
-    notes = [joined(f.text, " ", f.action) for f in findings if f.level == "note"]
+    notes = [joined(f.text, " ", f.remedy) for f in findings if f.severity == "note"]
     return [*severe, *([bullets(notes)] if notes else [])]
 
 

@@ -15,7 +15,7 @@ from ..._types import FloatArray
 from ...metrics import predicted_risk
 from ...plots import incidence_curves, survival_curves
 from ...preprocessing import TableLike
-from ..doctor.columns import readable_columns
+from ..doctor.table import readable_columns
 from ..text import percent, plain
 from .context import ReportContext
 
