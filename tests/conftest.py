@@ -35,12 +35,8 @@ def small_parts(n_events, n_rows):
 KNOWN_FAILURES = (
     "baselines/test_contract.py::test_curves_are_monotone_from_one_and_zero[ModelAverage",
     "test_export.py::test_incidences_of_sharp_beside_wide_components",
-    "estimators/test_convergence.py::test_intervals_carry_what_their_middles_do_not",
-    "test_bad_settings.py::test_options_are_checked_before_the_rows_are_looked_at",
     "primitives/test_base.py::test_a_declaration_that_lacks_something_says_what",
     "test_docstrings.py::test_the_examples_run[lifemix.primitives.Gamma]",
-    "test_fuzz.py::test_what_was_found_once_stays_mended[forged-checkpoint",
-    "test_fuzz.py::test_nothing_breaks_it[forged-checkpoint]",
     "primitives/test_own_primitives.py::test_exported_programs_equal_predictions",
 )
 

@@ -551,7 +551,7 @@ BAD_SETTINGS = {
         r"unknown primitive; got 'gauss', expected one of \[.*'weibull'\]",
     ),
     "objective": ("map", r"unknown objective; got 'map', expected one of \['exact', 'elbo'\]"),
-    "optimizer": ("lbfgs", "unknown optimizer; got 'lbfgs', expected one of"),
+    "optimizer": ("lbfgs", "optimizer must be 'adam', 'rmsprop', 'sgd' or a class .*; got 'lbfgs'"),
     "activation": ("sigmoid", "unknown activation; got 'sigmoid', expected one of"),
     "shift_activation": (3, "unknown activation; got 3"),
     "k": (0, "k must be a whole number of at least 1; got 0"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from torch import nn
 
 from lifemix import DeepSurvivalMachines, load, make_target, save
@@ -86,6 +87,12 @@ def test_a_search_resolves_every_candidate():
 @pytest.mark.parametrize("make", [DeepSurvivalMachines.paper, DeepSurvivalMachines.tuned])
 def test_named_settings_leave_nothing_to_the_table(make):
     assert all(getattr(make(), name) is not None for name in AUTOMATIC)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", 3, torch.nn.Linear, torch.optim.LBFGS])
+def test_other_optimizers_are_refused(optimizer):
+    with pytest.raises(SettingError, match="optimizer must be .*torch.optim.AdamW; got"):
+        DeepSurvivalMachines(optimizer=optimizer).fit([[0.0], [1.0]], None)
 
 
 def test_what_is_neither_a_number_nor_none_is_refused():

@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from lifemix.errors import SettingError
 from lifemix.network import Architecture
-from lifemix.training import check_optimizer
 from lifemix.training.optimizers import make_optimizer
 from small_fleets import make_fleet
 
@@ -53,9 +51,3 @@ def test_weight_decay_is_decoupled_from_the_gradient():
     assert torch.equal(plain.parameters.flat, start)
     factor = 1 - 1e-3 * decayed.settings.weight_decay
     np.testing.assert_allclose(decayed.parameters.flat, start * factor, rtol=1e-6)
-
-
-@pytest.mark.parametrize("optimizer", ["adamw", 3, torch.nn.Linear, torch.optim.LBFGS])
-def test_other_optimizers_are_refused(optimizer):
-    with pytest.raises(SettingError, match="torch.optim.AdamW"):
-        check_optimizer(optimizer)

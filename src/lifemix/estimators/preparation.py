@@ -55,8 +55,6 @@ from ..training import (
     Job,
     Ranks,
     TrainConfig,
-    check_callbacks,
-    check_optimizer,
     warm_start,
 )
 from .fitted_network import TimeScale, architecture_of, single_precision
@@ -306,8 +304,6 @@ def prepare(estimator: Any, table: TrainingSet) -> PreparedFit:
 
 def _completed(estimator: Any, table: TrainingSet, n_rows: int) -> Any:
     """Return a copy of the estimator with values for None, checked against the times."""
-    check_optimizer(estimator.optimizer)
-    check_callbacks(estimator.callbacks)
     target, t_max = table.target, estimator.t_max
     check_path_settings(estimator, target)
     last_time = float(np.fmax(table.all_rows.time, table.all_rows.upper).max())

@@ -44,11 +44,28 @@ __all__ = [
 ]
 
 _MAX_TIME = 1e30  # single precision
+_HOOKS = ("on_fit_start", "on_epoch_start", "on_epoch_end", "on_fit_end")
 
 
 def _check_activation(activation: Any) -> None:
     if activation is not None:
         resolve_activation(activation)
+
+
+def _is_optimizer(optimizer: Any) -> bool:
+    if isinstance(optimizer, str):
+        return optimizer in ("adam", "rmsprop", "sgd")
+    # These two cannot use the dense gradient of a batch.
+    unusable = (torch.optim.LBFGS, torch.optim.SparseAdam)
+    is_class = isinstance(optimizer, type) and issubclass(optimizer, torch.optim.Optimizer)
+    return is_class and optimizer not in unusable
+
+
+def _are_callbacks(callbacks: Any) -> bool:
+    return isinstance(callbacks, Sequence) and all(
+        not isinstance(callback, type) and all(hasattr(callback, hook) for hook in _HOOKS)
+        for callback in callbacks
+    )
 
 
 RULES: Mapping[str, Rule] = {
@@ -74,8 +91,14 @@ RULES: Mapping[str, Rule] = {
     "rounding": Number(0.0, _MAX_TIME, optional=True),
     "cure": Flag(),
     "random_state": Seed(),
+    "optimizer": Rule(
+        "'adam', 'rmsprop', 'sgd' or a class for batches such as torch.optim.AdamW", _is_optimizer
+    ),
+    "callbacks": Rule(
+        "a list of objects derived from lifemix.training.Callback", _are_callbacks, optional=True
+    ),
 }
-"""The rules of the options; ``optimizer`` and ``callbacks`` are checked where training begins."""
+"""The rules of the options."""
 
 ONE_NETWORK: Mapping[str, Any] = {
     "hidden": (100,),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .batches import steps_per_epoch
 from .checkpoint import Checkpoint
-from .config import Callback, Data, Job, TrainConfig, TrainingState, check_callbacks
+from .config import Callback, Data, Job, TrainConfig, TrainingState
 from .distributed import Ranks
 from .fleet import Fit, Fleet, ModuleFleet
-from .optimizers import check_optimizer, trains_alone
+from .optimizers import trains_alone
 from .warm_start import warm_start
 
 __all__ = [
@@ -21,8 +21,6 @@ __all__ = [
     "Ranks",
     "TrainConfig",
     "TrainingState",
-    "check_callbacks",
-    "check_optimizer",
     "steps_per_epoch",
     "trains_alone",
     "warm_start",

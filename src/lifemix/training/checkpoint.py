@@ -1,6 +1,6 @@
 """Checkpoints: the state of a fleet in one file, from which an interrupted fit resumes exactly.
 
-The file is safetensors with a JSON header and a checksum, written atomically.
+The file is written atomically by ``files.write_arrays``.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .fleet import Fit, Fleet, ModuleFleet
 
 __all__ = ["Checkpoint"]
 
-_FORMAT = "6"
+_FORMAT = 7
 
 
 class Checkpoint(Callback):
-    """The file with the state of a fleet; a fingerprint of data and settings ties it to its fit."""
+    """The file with the state of a fleet, signed with a fingerprint of its data and settings."""
 
     def __init__(self, path: str | os.PathLike[str], fleet: Fleet, writes: bool = True) -> None:
         self.path, self.writes = Path(path), writes
-        self.fingerprint = _fingerprint(fleet)
+        self.key = _fingerprint(fleet)
         self._has_warned = False
 
     def on_epoch_end(self, state: TrainingState) -> None:
@@ -56,7 +56,6 @@ class Checkpoint(Callback):
                 for random in fleet.randoms
             ],
         }
-        header = {"checkpoint": _FORMAT, "fingerprint": self.fingerprint, "state": state}
         arrays = {
             f"{group}.{name}": tensor.detach().cpu().numpy()
             for group, tensors in _tensor_groups(fleet).items()
@@ -64,7 +63,7 @@ class Checkpoint(Callback):
         }
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_arrays(self.path, header, arrays, flush=False)
+            write_arrays(self.path, {"state": state}, arrays, self.key, flush=False)
         except (OSError, ModelFileError) as error:
             if not self._has_warned:
                 warn_user(f"no checkpoint is written, the fit goes on without: {error}")
@@ -73,24 +72,20 @@ class Checkpoint(Callback):
     def restore(self, fleet: Fleet) -> bool:
         """Restore the state if there is a file; raise ModelFileError if it is of another fit."""
         try:
-            header, arrays = read_arrays(self.path)
+            content, arrays = read_arrays(self.path, self.key)
         except FileNotFoundError:
             return False
         except ModelFileError as error:
             raise ModelFileError(
-                f"this checkpoint cannot be read: {error} Remove it to start the fit again."
+                f"the checkpoint {self.path} is damaged or belongs to another fit (other data, "
+                f"settings, seed or version): remove it, or give another folder. ({error})"
             ) from None
-        if (header.get("checkpoint"), header.get("fingerprint")) != (_FORMAT, self.fingerprint):
-            raise ModelFileError(
-                f"the checkpoint {self.path} belongs to another fit (other data, settings, seed or "
-                "version); remove it, or give another folder."
-            )
         groups: dict[str, dict[str, Tensor]] = {name: {} for name in _tensor_groups(fleet)}
         for key, array in arrays.items():
             group, name = key.split(".", 1)
             tensor = torch.from_numpy(np.array(array, order="C"))
             groups[group][name] = tensor if group == "random" else tensor.to(fleet.data.x.device)
-        _restore(fleet, header["state"], groups)
+        _restore(fleet, content["state"], groups)
         return True
 
     def remove(self) -> None:
@@ -135,11 +130,11 @@ def _restore(
         fleet.set_parameters(groups["fleet"]["parameters"])
 
 
-def _fingerprint(fleet: Fleet) -> str:
-    """Return a hash of data, jobs, settings and starting parameters of a new fleet."""
+def _fingerprint(fleet: Fleet) -> bytes:
+    """Return a hash of format, data, jobs, settings and starting parameters of a new fleet."""
     tensors = [fleet.parameters.flat, fleet.data.x]
     tensors += [getattr(fleet.data.observed, field.name) for field in fields(Observations)]
-    settings = [asdict(fleet.config), fleet.architecture.description()]
+    settings = [_FORMAT, asdict(fleet.config), fleet.architecture.description()]
     for job in fleet.jobs:
         values = dict(vars(job))
         tensors += [values.pop(name) for name in ("train_rows", "validation_rows", "warm_start")]
@@ -152,4 +147,4 @@ def _fingerprint(fleet: Fleet) -> str:
             digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
             digest.update(np.ascontiguousarray(tensor.detach().cpu().numpy()).data)
         digest.update(b";")
-    return digest.hexdigest()
+    return digest.digest()

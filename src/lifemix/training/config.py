@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..errors import SettingError
 from ..likelihood import Observations
 
 if TYPE_CHECKING:
     from .fleet import Fleet
 
-__all__ = ["Callback", "Data", "Job", "TrainConfig", "TrainingState", "check_callbacks"]
-
-HOOKS = ("on_fit_start", "on_epoch_start", "on_epoch_end", "on_fit_end")
+__all__ = ["Callback", "Data", "Job", "TrainConfig", "TrainingState"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,18 +202,3 @@ class Callback:
         state : TrainingState
             The state of the training.
         """
-
-
-def check_callbacks(callbacks: Any) -> None:
-    """Raise SettingError unless callbacks is None or a sequence of objects with all hooks."""
-    if callbacks is None:
-        return
-    if not isinstance(callbacks, Sequence) or isinstance(callbacks, str):
-        raise SettingError(f"callbacks must be a list of callbacks or None; got {callbacks!r}.")
-    for callback in callbacks:
-        has_hooks = all(callable(getattr(callback, hook, None)) for hook in HOOKS)
-        if isinstance(callback, type) or not has_hooks:
-            raise SettingError(
-                f"callbacks must have the hooks {', '.join(HOOKS)}; got {callback!r}. Derive an "
-                "object from lifemix.training.Callback."
-            )

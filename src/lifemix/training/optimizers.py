@@ -11,9 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import SettingError
-
-__all__ = ["OPTIMIZERS", "Optimizer", "check_optimizer", "make_optimizer", "trains_alone"]
+__all__ = ["OPTIMIZERS", "Optimizer", "make_optimizer", "trains_alone"]
 
 
 class Optimizer:
@@ -114,22 +112,6 @@ class TorchOptimizer(Optimizer):
 
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop, "sgd": SGD}
-
-
-def check_optimizer(optimizer: object) -> None:
-    """Raise SettingError unless it is a name or a class like those of ``torch.optim``."""
-    if isinstance(optimizer, str) and optimizer in OPTIMIZERS:
-        return
-    if not isinstance(optimizer, type) or not issubclass(optimizer, torch.optim.Optimizer):
-        raise SettingError(
-            f"unknown optimizer; got {optimizer!r}, expected one of {sorted(OPTIMIZERS)} or a "
-            "class such as torch.optim.AdamW."
-        )
-    if optimizer in (torch.optim.LBFGS, torch.optim.SparseAdam):
-        raise SettingError(
-            f"optimizer {optimizer.__name__} cannot train on mini-batches with dense "
-            "gradients. Use another, such as torch.optim.AdamW."
-        )
 
 
 def trains_alone(optimizer: object) -> bool:
