@@ -58,5 +58,5 @@ def test_report_and_calculator_explain_the_bands(tmp_path):
     model = DeepSurvivalMachines(hidden=(4,), n_members=2, max_epochs=1).fit(X, y)
     report.write_report(model, X, y, tmp_path / "report.html", n_bootstrap=2)
     assert explains_spread((tmp_path / "report.html").read_text())
-    script = (SOURCE / "report" / "calculator_page" / "start.js").read_text()
+    script = (SOURCE / "report" / "templates" / "calculator" / "start.js").read_text()
     assert explains_spread(script.replace('"\n    + "', ""))

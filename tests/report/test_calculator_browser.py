@@ -10,9 +10,9 @@ from scipy.special import log_ndtr
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.network import ACTIVATIONS
 from lifemix.preprocessing import TabularPreprocessor
-from lifemix.report import calculator_families
-from lifemix.report.calculator import write_calculator
-from lifemix.report.calculator_families import _FAMILIES, _STANDARD
+from lifemix.primitives.numeric import LARGEST_LOG, LOG_LIMIT
+from lifemix.report import calculator
+from lifemix.report.calculator import FAMILIES, write_calculator
 
 CHROMIUM = shutil.which("chromium")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -130,7 +130,7 @@ CASES = {
     f"{primitive}, {n_events} events, {members} members": {
         "primitive": primitive, "n_events": n_events, "n_members": members,
     }
-    for primitive in (*_STANDARD, *_FAMILIES)
+    for primitive in FAMILIES
     for n_events, members in ((1, 1), (1, 3), (2, 1), (3, 3))
 } | {
     "several families": {"primitive": ["weibull", "lognormal"], "k": 1, "n_members": 2},
@@ -171,9 +171,18 @@ def test_the_page_names_the_primitive_by_its_label(open_page):
     assert page.locator("#failed").count() == 0
 
 
-@pytest.mark.parametrize("broken", ["(z) => missing(z)", "(z) => {"])
+def test_limits_are_those_of_python():
+    assert f"const LOG_LIMIT = {LOG_LIMIT:g}, LARGEST_LOG = {LARGEST_LOG:g};" in calculator._read(
+        "families.js"
+    )
+
+
+@pytest.mark.parametrize("broken", ["survival: missing", "survival: {"])
 def test_a_page_that_cannot_start_says_so(broken, browser, tmp_path, monkeypatch):
-    monkeypatch.setitem(calculator_families._STANDARD, "weibull", (broken, broken))
+    read = calculator._read
+    monkeypatch.setattr(
+        calculator, "_read", lambda name: read(name).replace("survival: normalSurvival", broken)
+    )
     path = write_calculator(quick().fit(table(), target()), tmp_path / "calculator.html")
     page = browser.new_context().new_page()
     page.goto(path.as_uri())

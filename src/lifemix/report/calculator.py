@@ -1,20 +1,18 @@
-"""A risk calculator: one HTML file with a form, the curves and the model itself, which runs in the browser.
+"""A risk calculator: one HTML file with a form, the curves and the model, which runs in the browser.
 
-The page holds the weights of the network and the state of the preprocessor; plain JavaScript computes with them. There
-is no server, and the page's own security policy forbids it to send or fetch anything.
+The page holds the weights of the network and the state of the preprocessor, and JavaScript computes
+with them. There is no server, and the page's content security policy forbids it to send or fetch
+anything.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
-from html import escape
-from importlib import resources
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -22,34 +20,40 @@ from numpy.typing import ArrayLike
 
 import lifemix
 
+from .._html import environment, write_page
 from ..checks import check_times
-from ..errors import InputError, SettingError
+from ..errors import CovariateError, InputError, SettingError
 from ..estimators import DeepSurvivalMachines
-from ..files import atomic_write
 from ..metrics import aalen_johansen
 from ..network import ACTIVATIONS
-from ..preprocessing import SequencePreprocessor
-from ..primitives.numeric import LARGEST_LOG, LOG_LIMIT
+from ..preprocessing import Passthrough, SequencePreprocessor, TabularPreprocessor
+from ..preprocessing.columns import Column, usual_values
+from ..preprocessing.tabular import TableData, as_table, match_columns
+from ..primitives import LogLocationScale, Primitive
+from ..primitives.cure import Never
+from ..primitives.mixture import Mixed
 from ..splits import default_horizons
 from ..target import Target
 from ..target import event_names as all_event_names
-from .calculator_families import family_javascript
-from .calculator_fields import fields_of
 
-__all__ = ["write_calculator"]
+__all__ = ["FAMILIES", "write_calculator"]
 
-_SCRIPTS = ("network", "curves", "text", "form", "chart", "results", "start")
-_GRID = 401  # points of the observed curves
-_ACTIVATIONS = {  # in JavaScript
-    "relu6": "(x) => Math.min(Math.max(x, 0), 6)",
-    "relu": "(x) => Math.max(x, 0)",
-    "selu": "(x) => 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * Math.expm1(x))",
-    "elu": "(x) => (x > 0 ? x : Math.expm1(x))",
-    "gelu": "(x) => x * normalSurvival(-x)",
-    "silu": "(x) => x / (1 + Math.exp(-x))",
-    "tanh": "Math.tanh",
-    "identity": "(x) => x",
-}
+FAMILIES = (
+    "weibull",
+    "lognormal",
+    "loglogistic",
+    "exponential",
+    "gompertz",
+    "burr",
+    "powergeneralisedweibull",
+    "spline",
+)
+"""The primitives that ``families.js`` computes."""
+_TEMPLATES = Path(__file__).with_name("templates")
+# In this order: constants must be declared before they are used.
+_SCRIPTS = ("special", "families", "network", "curves", "text", "form", "chart", "results", "start")
+_N_OBSERVED = 401  # points of the observed curves
+_N_STEPS = 50  # least number of steps of a slider
 
 
 def write_calculator(
@@ -64,32 +68,32 @@ def write_calculator(
     units: Mapping[str, str] | None = None,
     data: Any = None,
 ) -> Path:
-    """Write a fitted model as a risk calculator: one self-contained HTML file that runs in the browser.
+    """Write a fitted model as a risk calculator: one HTML file that runs in the browser.
 
     The same arguments give the same bytes.
 
     Parameters
     ----------
     model : DeepSurvivalMachines
-        Fitted. A model with an encoder, a transformer or an activation function of your own is refused.
+        Fitted. A model with your own encoder, transformer or activation function is refused.
     path : str or path
-        The HTML file; its folder is made where there is none.
+        The HTML file; its folder is created if it does not exist.
     horizons : array-like of float, optional
-        Times at which the page gives the risk; the reader of the page can change them. By default
+        Times at which the page states the risk; the reader of the page can change them. By default
         ``lifemix.splits.default_horizons`` of the training data.
     title : str, optional
         The title of the page.
     time_unit : str, optional
         The unit of the times, such as ``"days"``.
     event_names : mapping from code to name, or sequence of names, optional
-        What the event types are called on the page.
+        The names of the event types on the page.
     features : mapping from column to description, optional
         What the columns mean. Columns of an array are called feature 1, feature 2, ...
     units : mapping from column to unit, optional
         The units of the columns.
     data : DataFrame or array, optional
-        A table like X that gives the sliders their ranges and typical values; needed where the model does not know
-        them (``preprocessor=None``).
+        A table like X that gives the sliders their ranges and typical values; needed if the model
+        does not know them (``preprocessor=None``).
 
     Returns
     -------
@@ -99,9 +103,9 @@ def write_calculator(
     Raises
     ------
     InputError
-        Where the file cannot be written, or a horizon is not a positive time.
+        If the file cannot be written, or a horizon is not a positive time.
     SettingError
-        Where a browser cannot run the model, or a name does not belong to a column or event type.
+        If a browser cannot run the model, or a name does not belong to a column or event type.
 
     Examples
     --------
@@ -111,150 +115,231 @@ def write_calculator(
     >>> data = datasets.load_metabric()
     >>> model = DeepSurvivalMachines(max_epochs=1).fit(data.X, data.y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_calculator(model, f"{folder}/calculator.html", time_unit="months", units={"x8": "years"})
+    ...     path = write_calculator(
+    ...         model, f"{folder}/calculator.html", time_unit="months", units={"x8": "years"}
+    ...     )
     ...     print(path.name)
     calculator.html
 
     """
     _check_model(model)
-    fields = fields_of(model.preprocessor_, data, features or {}, units or {})
+    target = model.training_target_
+    times = default_horizons(target) if horizons is None else check_times(horizons, "horizons")
+    if not (times > 0).all():
+        raise InputError(
+            "horizons must be positive; got 0, where no event can have happened. Leave it out."
+        )
     names = all_event_names(event_names, model.n_events_)
+    codes = range(1, target.n_events + 1)
     content = {
         "version": lifemix.__version__,
-        "title": title or "Risk calculator",
         "timeUnit": time_unit or "",
         "events": ["the event" if name == "event" else name for name in names],
-        "horizons": _horizons(horizons, model.training_target_),
+        "horizons": np.unique(times).tolist(),
         "lastEventTime": model.last_event_time_,
-        "training": _training(model.training_target_),
-        "observed": _observed(model.training_target_),
-        "fields": fields,
+        "training": {
+            "rows": len(target),
+            "events": [int((target.event == code).sum()) for code in codes],
+        },
+        "observed": _observed(target),
+        "fields": _fields(model.preprocessor_, data, features or {}, units or {}),
         "network": _network(model),
     }
-    path = Path(path)
-    with atomic_write(path, make_folder=True) as partial:
-        partial.write_bytes(_page(content, _declared(model)).encode("utf-8", "replace"))
-    return path
+    scripts = [_read(f"{name}.js") for name in _SCRIPTS]
+    script = '"use strict";\n(() => {\n' + "\n".join(scripts) + "})();\n"
+    style = _read("calculator.css")
+    # Only this script and this style may run, whatever the names of columns contain.
+    sources = f"script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
+    templates = environment(_TEMPLATES)
+    templates.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    html = templates.get_template("calculator.html.j2").render(
+        title=title or "Risk calculator",
+        policy=f"default-src 'none'; {sources}; form-action 'none'; base-uri 'none'",
+        style=style,
+        script=script,
+        content=content,
+    )
+    return write_page(path, html)
 
 
 def _check_model(model: Any) -> None:
     if not isinstance(model, DeepSurvivalMachines):
         raise SettingError(
-            f"a calculator runs networks in the browser: it is made from a DeepSurvivalMachines; got "
-            f"{type(model).__name__}. Fit one for it, on the command line with --model dsm; of a search, give its "
-            "best_estimator_."
+            "a calculator runs networks in the browser: it is made from a DeepSurvivalMachines; "
+            f"got {type(model).__name__}. Fit one for it, on the command line with --model dsm; of "
+            "a search, give its best_estimator_."
         )
     if not hasattr(model, "n_events_"):
         raise SettingError(
-            "a calculator needs a fitted model; got one that is not. Call fit first."
+            "a calculator needs a fitted model; got an unfitted one. Call fit first."
         )
-    module = model.network_.architectures[0].module
     if isinstance(model.preprocessor_, SequencePreprocessor):
+        blocks = [f"{block.name!r} ({block.kind})" for block in model.preprocessor_.blocks_]
         raise SettingError(
             "a calculator asks for one row of a table in the browser; got a model of "
-            f"{', '.join(repr(block.name) + ' (' + block.kind + ')' for block in model.preprocessor_.blocks_)}. Fit a "
-            "model to histories.last(), the last visit as a table, or predict with lifemix."
+            f"{', '.join(blocks)}. Fit a model to histories.last(), the last visit as a table, or "
+            "predict with lifemix."
         )
-    if module is not None:
-        raise SettingError(
-            f"a calculator runs the network in the browser, which cannot run an encoder of your own; got "
-            f"{type(module).__name__}. Fit a model with hidden=(...) in place of encoder."
-        )
-
-
-def _declared(model: DeepSurvivalMachines) -> str:
-    """Return the JavaScript of the model's primitive and activations."""
     architecture = model.network_.architectures[0]
+    if architecture.module is not None:
+        raise SettingError(
+            "a calculator runs the network in the browser, which cannot run an encoder of your "
+            f"own; got {type(architecture.module).__name__}. Fit a model with hidden=(...) in place "
+            "of encoder."
+        )
     for activation in (architecture.encoder_activation, architecture.act):
         if ACTIVATIONS.get(activation.name) is not activation:
             raise SettingError(
-                f"a calculator runs the network in the browser, which cannot run a function of Python; got the "
-                f"activation {activation.name}. Fit a model with one of {sorted(ACTIVATIONS)}."
+                "a calculator runs the network in the browser, which cannot run a function of "
+                f"Python; got the activation {activation.name}. Fit a model with one of "
+                f"{sorted(ACTIVATIONS)}."
             )
-    declared = {
-        "LOG_LIMIT": LOG_LIMIT,
-        "LARGEST_LOG": LARGEST_LOG,
-        "componentOf": family_javascript(architecture.family),
-        "activation": _ACTIVATIONS[architecture.encoder_activation.name],
-        "shiftActivation": _ACTIVATIONS[architecture.act.name],
-    }
-    return "".join(f"const {name} = {source};\n" for name, source in declared.items())
-
-
-def _horizons(given: ArrayLike | None, target: Target) -> list[float]:
-    """Return the times at which the risk is given, ascending and each once."""
-    if given is not None:
-        times = check_times(given, "horizons")
-        if not (times > 0).all():
-            raise InputError(
-                "horizons must be positive; got 0, where no event can have happened. Leave it out."
-            )
-        return sorted(set(times.tolist()))
-    return default_horizons(target).tolist()
-
-
-def _training(target: Target) -> dict[str, Any]:
-    counts = [int((target.event == code).sum()) for code in range(1, target.n_events + 1)]
-    return {"rows": len(target), "events": counts}
 
 
 def _observed(target: Target) -> dict[str, Any] | None:
-    """Return the incidences among the training rows (Aalen-Johansen) on a grid; intervals have none that is simple."""
+    """Return the Aalen-Johansen curves of the training rows on a grid; None for intervals."""
     if target.interval.any():
         return None
     end = float(target.time.max())
-    grid = np.linspace(0, end, _GRID)
+    grid = np.linspace(0, end, _N_OBSERVED)
     curves = [aalen_johansen(target, event).at(grid) for event in range(1, target.n_events + 1)]
-    return {
-        "end": end,
-        "risks": [[round(share, 5) for share in curve.tolist()] for curve in curves],
-    }
+    return {"end": end, "risks": [np.round(curve, 5).tolist() for curve in curves]}
 
 
 def _network(model: DeepSurvivalMachines) -> dict[str, Any]:
-    """Return the network as JSON has it; the weights as base64 of little-endian float32, member after member."""
     network = model.network_
     architecture = network.architectures[0]
     weights = network.parameters.numpy().astype("<f4").tobytes()
+    is_absent = architecture.is_absent
     return {
         "label": architecture.family.label,
+        "family": _family(architecture.family),
+        "activation": architecture.encoder_activation.name,
+        "shiftActivation": architecture.act.name,
         "signs": architecture.shift_signs,
-        "closed": None if architecture.is_absent is None else architecture.is_absent.tolist(),
+        "closed": None if is_absent is None else is_absent.tolist(),
         "events": architecture.n_events,
         "k": architecture.k,
         "cure": bool(model.cure),
         "members": len(network),
         "timeUnit": network.scale.unit,
-        "layout": [[name, list(shape)] for name, shape in architecture.layout.shapes.items()],
+        "layout": list(architecture.layout.shapes.items()),
         "weights": base64.b64encode(weights).decode(),
     }
 
 
-def _page(content: dict[str, Any], declared: str) -> str:
-    parts = [_part("special.js"), declared, *(_part(f"{name}.js") for name in _SCRIPTS)]
-    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
-    style = _part("style.css")
-    # Nothing but this script and this style may run or be fetched, whatever the names of columns hold.
-    sources = f"script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
-    policy = f"default-src 'none'; {sources}; form-action 'none'; base-uri 'none'"
-    return Template(_part("page.html")).substitute(
-        policy=policy,
-        title=escape(content["title"]),
-        style=style,
-        script=script,
-        content=_json_in_html(content),
-    )
+def _family(family: type[Primitive]) -> dict[str, Any]:
+    """Return the description of a family that ``componentOf`` of ``families.js`` takes."""
+    if issubclass(family, Mixed):
+        members = [
+            _family(member) | {"parameters": family.parameter_index(member)}
+            for member in family.families
+        ]
+        return {"families": members, "kind": len(family.parameter_names())}
+    if family is Never:
+        return {"name": "never"}
+    if family.name not in FAMILIES or not family.__module__.startswith("lifemix."):
+        raise SettingError(
+            "a calculator runs in the browser, which cannot compute the primitive "
+            f"{family.name!r}. Fit a model with one of {sorted(FAMILIES)}."
+        )
+    description = {"name": family.name}
+    if issubclass(family, LogLocationScale):
+        return description | {
+            "location": family.location_index(),
+            "precisionSign": family.precision_sign,
+        }
+    return description
 
 
-def _part(name: str) -> str:
-    return (resources.files(__package__) / "calculator_page" / name).read_text(encoding="utf-8")
+def _fields(
+    preprocessor: Any, data: Any, descriptions: Mapping[str, str], units: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return the fields of the form, one per column."""
+    columns: Sequence[Column]
+    if type(preprocessor) is TabularPreprocessor:
+        columns, named = preprocessor.columns_, hasattr(preprocessor, "feature_names_in_")
+    elif type(preprocessor) is Passthrough:
+        columns = [Column(name, "numeric", fill=0.0) for name in preprocessor.names]
+        named = preprocessor.named
+    else:
+        raise SettingError(
+            f"a calculator cannot run a {type(preprocessor).__name__} in the browser; it supports "
+            "preprocessor='auto' and None. Fit with preprocessor='auto', or transform X first and "
+            "fit with preprocessor=None."
+        )
+    names = [
+        column.name if named else f"feature {number}" for number, column in enumerate(columns, 1)
+    ]
+    for option, texts in {"features": descriptions, "units": units}.items():
+        unknown = [name for name in texts if name not in names]
+        if unknown:
+            raise SettingError(
+                f"{option} names columns that the model does not have: {unknown}; it has {names}."
+            )
+    table = None
+    if data is not None:
+        columns_in_training = [column.name for column in columns]
+        table = match_columns(as_table(data), columns_in_training, named, "the model")
+    fields = []
+    for name, column in zip(names, columns, strict=True):
+        field = {
+            "name": name,
+            "description": str(descriptions.get(name, "")),
+            "unit": str(units.get(name, "")),
+            "unknown": isinstance(preprocessor, TabularPreprocessor),
+            "middle": column.fill,
+        }
+        for attribute in ("kind", "fill", "mean", "scale", "indicator", "levels", "knots"):
+            field[attribute] = getattr(column, attribute)
+        if column.kind == "numeric":
+            field |= _slider(column, table)
+        # Typical is unknown if most of the training rows had no value.
+        field["typical"] = None if column.missing > 0.5 else field["middle"]
+        fields.append(field)
+    return fields
+
+
+def _slider(column: Column, table: TableData | None) -> dict[str, Any]:
+    """Return the range of a slider, its step and the middle value.
+
+    The extremes of training do not enter the page, unless they are counts: they could identify
+    participants.
+    """
+    usual, is_whole = column.usual, column.is_whole
+    if table is not None:
+        values = table.column(column.name)
+        if values.missing.all():
+            raise CovariateError(
+                f"data must have values in column {column.name!r}; got none. Give the training "
+                "table."
+            )
+        numbers, is_whole = values.observed, values.is_whole
+        usual = usual_values(numbers, (float(numbers.min()), float(numbers.max())), is_whole)
+    if usual is None:
+        raise SettingError(
+            f"the model does not know which values its column {column.name!r} has; it was fitted "
+            "with preprocessor=None, or saved by an earlier version. Give the training table as "
+            "data=X."
+        )
+    low, middle, high = usual
+    width = Decimal(high) - Decimal(low)
+    exponent = (width / _N_STEPS).adjusted() if width else 0
+    exponent = max(0, exponent) if is_whole else exponent
+    step = Decimal(1).scaleb(exponent)
+    return {
+        # Decimal numbers have no binary residue.
+        "low": float(Decimal(repr(low)).quantize(step, ROUND_FLOOR)),
+        "high": float(Decimal(repr(high)).quantize(step, ROUND_CEILING)),
+        "middle": float(Decimal(repr(middle)).quantize(step, ROUND_HALF_EVEN)),
+        "step": float(step),
+        "digits": max(0, -exponent),
+    }
+
+
+def _read(name: str) -> str:
+    return (_TEMPLATES / "calculator" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _json_in_html(content: dict[str, Any]) -> str:
-    """Return JSON in which nothing can end the script element that holds it."""
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))  # ASCII only
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

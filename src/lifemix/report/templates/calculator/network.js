@@ -1,6 +1,4 @@
-// From the values of a subject to one mixture for each member of the ensemble and each event type. What the primitive
-// and the activations declare stands before this: componentOf(parameters, logUnit), activation(x), shiftActivation(x);
-// so do the limits of Python, LOG_LIMIT and LARGEST_LOG.
+// From the values of a subject to one mixture for each member of the ensemble and each event type.
 
 // How far a number has come through each bin between the knots, from -1/2 to 1/2.
 function throughBins(x, knots) {
@@ -50,7 +48,7 @@ function readWeights(network) {
   return members;
 }
 
-function encode(member, x) {
+function encode(member, x, activation) {
   for (let layer = 0; member.has(`encoder.${layer}.weight`); layer++) {
     const weight = member.get(`encoder.${layer}.weight`), bias = member.get(`encoder.${layer}.bias`);
     const width = weight.length / x.length;
@@ -67,8 +65,9 @@ function encode(member, x) {
 // The mixtures of one member: for each event a list of components {weight, survival, density}, the last two functions
 // of the log time in the user's unit.
 function mixturesOf(network, member, x) {
-  const { events, k, signs } = network, logUnit = Math.log(network.timeUnit), heads = 1 + signs.length;
-  const features = encode(member, x);
+  const { events, k, signs, family } = network, logUnit = Math.log(network.timeUnit), heads = 1 + signs.length;
+  const shiftActivation = ACTIVATIONS[network.shiftActivation];
+  const features = encode(member, x, ACTIVATIONS[network.activation]);
   const weights = member.get("heads"), gateBias = member.get("gate_bias"), base = member.get("base");
   const fixed = member.get("fixed") ?? [], nFixed = fixed.length / (events * k); // parameters that all subjects share
   const head = (row) => {
@@ -88,7 +87,7 @@ function mixturesOf(network, member, x) {
         throw new RangeError("the values are too far from those of training");
       }
       for (let p = 0; p < nFixed; p++) parameters.push(fixed[(e * nFixed + p) * k + j]);
-      components.push({ weight: 0, ...componentOf(parameters, logUnit) });
+      components.push({ weight: 0, ...componentOf(family, parameters, logUnit) });
     }
     const top = Math.max(...logits), total = logits.reduce((sum, l) => sum + Math.exp(l - top), 0);
     components.forEach((c, j) => { c.weight = Math.exp(logits[j] - top) / total; });
