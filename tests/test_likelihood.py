@@ -244,13 +244,6 @@ def test_units_of_time_only_shift_the_likelihood_of_events(family):
     np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
 
 
-def test_upper_limit_makes_a_censored_row_an_interval():
-    m = mixtures(PRIMITIVES["weibull"], 1)
-    limited = contributions(m, observe(make_target([2.0], [0])), t_max=9.0)
-    interval = contributions(m, observe(make_target([2.0], [1], upper=[9.0])))
-    np.testing.assert_allclose(limited.censored, interval.happened)
-
-
 def test_penalties_are_sums_of_squares():
     base, heads = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), torch.tensor([[[1.0, 2.0]]])
     centre = torch.tensor([[[1.0, 3.0]]])[..., None]

@@ -4,7 +4,7 @@ import numpy as np
 
 from lifemix import DeepSurvivalMachines, FleetSearchCV, LifeMix, make_target
 from lifemix.baselines import CoxPH, GradientBoosting
-from lifemix.progress import listening, tell_progress
+from lifemix.progress import listening, report_progress
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 2))
@@ -43,6 +43,6 @@ def test_lifemix_tells_every_part():
 def test_nobody_hears_after_the_end():
     calls = []
     with listening(lambda *call: calls.append(call)):
-        tell_progress("inside", 1, 2)
-    tell_progress("outside", 1, 2)
+        report_progress("inside", 1, 2)
+    report_progress("outside", 1, 2)
     assert calls == [("inside", 1, 2)]

@@ -168,17 +168,15 @@ def contributions(
     mixtures: Mixture,
     observations: Observations,
     objective: str = "exact",
-    t_max: float | None = None,
 ) -> Contributions:
     """Return the log-likelihood of every row, or with ``elbo`` its lower bound.
 
-    mixtures: one mixture per event, ``[..., n_rows, n_events, k]``. t_max: a time censored at t
-    counts as the interval ``(t, t_max]``, which the paper offers against long tails.
+    mixtures: one mixture per event, ``[..., n_rows, n_events, k]``.
     """
     n_events, event = mixtures.log_weights.shape[-2], observations.event
     # [..., n_rows, n_events]
     has_happened = event[..., None] == torch.arange(1, n_events + 1, device=event.device)
-    values = _component_values(mixtures, observations, has_happened, t_max)
+    values = _component_values(mixtures, observations, has_happened)
     if observations.entry is None or observations.truncated is None:
         by_event = mixtures.log_mix(values) if objective == "exact" else mixtures.expect(values)
     else:
@@ -204,14 +202,11 @@ def contributions(
 
 
 def _component_values(
-    mixtures: Mixture, observations: Observations, has_happened: Tensor, t_max: float | None
+    mixtures: Mixture, observations: Observations, has_happened: Tensor
 ) -> Tensor:
     """Return ``log f_k``, ``log S_k`` or ``log P_k(interval)``, ``[..., n_rows, n_events, k]``."""
     components, time = mixtures.components, observations.time[..., None, None]
-    if t_max is None:
-        survival = components.log_survival(time)
-    else:
-        survival = components.log_interval(time, torch.full_like(time, t_max))
+    survival = components.log_survival(time)
     if observations.at_origin is not None:
         survival = torch.where(observations.at_origin[..., None, None], 0.0, survival)
     values = torch.where(has_happened[..., None], components.log_pdf(time), survival)

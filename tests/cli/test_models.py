@@ -11,7 +11,7 @@ from lifemix.cli.output import Screen
 from lifemix.cli.reference_models import MODEL_NAMES
 from lifemix.errors import SettingError
 from lifemix.estimators.life_mix import default_parts
-from lifemix.progress import tell_progress
+from lifemix.progress import report_progress
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +210,7 @@ def test_a_terminal_has_a_bar_with_the_time_left(monkeypatch):
     monkeypatch.setattr(screen, "_err", Console(file=shown, force_terminal=True, width=100))
     with screen.follow():
         for done in (1, 2, 3):
-            tell_progress("fitting the parts", done, 4)
+            report_progress("fitting the parts", done, 4)
     assert "fitting the parts" in shown.getvalue()
     assert "75%" in shown.getvalue()
     assert "0:00:0" in shown.getvalue() or "-:--:--" in shown.getvalue()

@@ -91,13 +91,9 @@ def test_without_cure_the_fraction_is_zero_and_with_a_falling_gompertz_it_is_not
     assert (falling.cure_fraction() > 0.1).all()
 
 
-def test_the_bound_and_t_max_are_refused_with_the_reason():
+def test_the_bound_is_refused_with_the_reason():
     X, y, _, _ = follow_up(100, 0.4)
     with pytest.raises(
         SettingError, match="cure=True needs objective='exact'; got 'elbo'.*minus infinity"
     ):
         model(objective="elbo").fit(X, y)
-    with pytest.raises(
-        SettingError, match=r"cure=True cannot go with t_max; got t_max=99.*everybody has the event"
-    ):
-        model(t_max=99).fit(X, y)

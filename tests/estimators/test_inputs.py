@@ -266,19 +266,6 @@ def test_events_that_the_model_does_not_know_are_refused(quick, single, competin
         quick().fit(*competing).predict_cumulative_incidence(competing.X, TIMES, event=3)
 
 
-def test_a_limit_of_times_does_not_go_with_intervals_under_competing_risks(quick, competing):
-    y = competing.y
-    mixed = make_target(
-        y["time"], y["event"], upper=np.where(y["event"] == 1, y["time"] + 1, np.nan)
-    )
-    with pytest.raises(
-        SettingError,
-        match=r"t_max cannot go with intervals .*Leave t_max .or rounding. out, or use objective='elbo'",
-    ):
-        quick(t_max=1e6).fit(competing.X, mixed)
-    quick(t_max=1e6, objective="elbo", max_epochs=1).fit(competing.X, mixed)
-
-
 # Weights and validation rows.
 
 BAD_WEIGHTS = {
@@ -329,11 +316,6 @@ BAD_VALIDATION = {
         TargetError,
         "validation_data has no row that says anything",
     ),
-    "beyond t_max": (
-        lambda X, y: (X, frame(y, time=1e6)),
-        SettingError,
-        "t_max must lie beyond every time",
-    ),
 }
 
 
@@ -342,7 +324,7 @@ BAD_VALIDATION = {
 )
 def test_bad_validation_data_are_refused(quick, mixed_table, change, error, message):
     with pytest.raises(error, match=message):
-        quick(t_max=1e5).fit(*mixed_table, validation_data=change(*mixed_table))
+        quick().fit(*mixed_table, validation_data=change(*mixed_table))
 
 
 # Covariates.
@@ -566,7 +548,6 @@ BAD_SETTINGS = {
     "head_prior": (np.nan, "head_prior must be a number .*; got nan"),
     "learning_rate": (0, "learning_rate must be a number"),
     "validation_fraction": (1.0, "validation_fraction must be a number from 0 to 0.9"),
-    "t_max": (1.0, "t_max must lie beyond every time; got 1.0, the last time is"),
     "hidden": (
         100,
         r"hidden must be a sequence of widths such as \(100,\) or \(64, 32\) or None; got 100",

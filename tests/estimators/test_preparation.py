@@ -153,10 +153,7 @@ def test_a_table_on_disk_is_treated_as_in_memory(tmp_path):
     assert automatic.history_ == chosen.history_
 
 
-def test_the_end_of_time_cannot_go_with_it_under_competing_risks():
+def test_a_negative_step_is_refused():
     X, y = coarse(n=60)
-    causes = make_target(y["time"], y["event"] * (1 + (X[:, 1] > 0)))
-    with pytest.raises(SettingError, match="Leave t_max .or rounding. out"):
-        DeepSurvivalMachines(**SMALL, t_max=1e3, rounding=1.0).fit(X, causes)
     with pytest.raises(SettingError, match="rounding"):
         DeepSurvivalMachines(rounding=-1.0).fit(X, y)

@@ -14,7 +14,6 @@ from lifelines import WeibullFitter
 from torch import nn
 
 from lifemix import DeepSurvivalMachines, make_target
-from lifemix.errors import SettingError
 from lifemix.estimators import fleet_groups
 from lifemix.estimators.preparation import split_rows
 from lifemix.network import ACTIVATIONS, Architecture
@@ -228,8 +227,6 @@ OPTIONS = [
     {"dropout": 0.5},
     {"weight_decay": 0.1},
     {"head_prior": 0.1},
-    {"t_max": 100.0},
-    {"t_max": 100.0, "objective": "elbo"},
     {"discount": 0.0},
     {"discount": 0.5},
     {"hidden": ()},
@@ -282,17 +279,6 @@ def test_discount_lowers_the_survival_that_censored_rows_vouch_for(quick, single
         for discount in (0.0, 0.5, 1.0)
     ]
     assert means[0] < means[1] < means[2]
-
-
-def test_t_max_pulls_the_tail_in(quick, single):
-    t_max = single.y["time"].max() * 1.1
-    free, limited = (quick(t_max=limit, max_epochs=40).fit(*single) for limit in (None, t_max))
-    survival = [
-        model.predict_survival_function(single.X, t_max).mean() for model in (limited, free)
-    ]
-    assert survival[0] < 0.8 * survival[1]
-    far = quick(t_max=1e12, max_epochs=40).fit(*single)
-    np.testing.assert_allclose(far.predict(single.X), free.predict(single.X), rtol=1e-3)
 
 
 def test_head_prior_takes_the_covariates_away(quick, single):
@@ -624,7 +610,6 @@ def test_rows_given_to_stop_on_count_alike_whatever_the_weights(quick, single):
 NOT_SETTLED = {
     "discount": ({"discount": 0.5}, lambda y: y),
     "several components": ({"k": 2}, lambda y: y),
-    "limit": ({"t_max": 1e4}, lambda y: y),
     "intervals of competing risks": ({}, in_intervals),
 }
 
@@ -655,13 +640,7 @@ def test_paper_settings_are_those_of_its_text():
     assert model.activation == "relu6"
     assert model.objective == "elbo"
     assert model.bias is False
-    assert (model.head_prior, model.t_max, model.dropout, model.weight_decay, model.n_members) == (
-        0,
-        None,
-        0,
-        0,
-        1,
-    )
+    assert (model.head_prior, model.dropout, model.weight_decay, model.n_members) == (0, 0, 0, 1)
 
 
 @pytest.mark.parametrize("primitive", ["weibull", "lognormal"])
@@ -748,11 +727,3 @@ def test_set_output_gives_a_frame_with_the_index_of_the_table(quick, mixed_table
     assert isinstance(frame, pd.DataFrame)
     assert frame.index.tolist() == X.index.tolist()
     assert frame.columns.tolist() == ["dsm0", "dsm1", "dsm2"]
-
-
-@pytest.mark.parametrize("t_max", [4e38, 1e300, 10**400], ids=["single", "double", "beyond"])
-def test_a_t_max_beyond_single_precision_is_refused_in_words(t_max):
-    rng = np.random.default_rng(0)
-    y = make_target(rng.exponential(size=40), np.ones(40, dtype=int))
-    with pytest.raises(SettingError, match="t_max"):
-        DeepSurvivalMachines(t_max=t_max, max_epochs=1).fit(rng.standard_normal((40, 3)), y)

@@ -225,7 +225,6 @@ OTHER_SETTINGS = [
     {"hidden": (7,)},
     {"activation": "tanh"},
     {"bias": False},
-    {"t_max": 1e4},
     {"optimizer": "sgd"},
     {"batch_size": 50},
     {"patience": 3},

@@ -99,7 +99,6 @@ CASES = {
     "odd rows from the origin": ("from origin", {"primitive": "log_normal"}),
     "joint intervals": ("odd competing", {}),
     "joint intervals, log-normal": ("odd competing", {"primitive": "log_normal"}),
-    "t_max": ("plain", {"t_max": 50.0, "primitive": "log_normal"}),
     "slopes": ("plain", {"primitive": "spline"}),
     "autograd": ("odd", {"primitive": "gompertz"}),
     "cure": ("plain", {"cure": True}),

@@ -14,7 +14,7 @@ from .._types import FloatArray, IndexArray
 from ..baselines import MartingaleForest
 from ..errors import LifemixError
 from ..metrics.predictions import take_rows
-from ..progress import tell_progress
+from ..progress import report_progress
 from .dsm import DeepSurvivalMachines
 from .settings import automatic_settings
 
@@ -53,7 +53,7 @@ def cross_fit(
     tasks.sort(key=lambda task: task[1][0])  # for the progress: the first fold of every part first
     # Approximate costs: Cox regression takes little time.
     costs = [len(numbers) * (1 if name == "Cox" else 5) for name, numbers in tasks]
-    tell_progress(_TITLE, 0, sum(costs))
+    report_progress(_TITLE, 0, sum(costs))
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_fit_folds)(
             parts[name],
@@ -71,7 +71,7 @@ def cross_fit(
         name: CrossFit(np.empty(shape)) for name in parts
     }
     for number, ((name, numbers), outcome) in enumerate(zip(tasks, outcomes, strict=True)):
-        tell_progress(_TITLE, sum(costs[: number + 1]), sum(costs))
+        report_progress(_TITLE, sum(costs[: number + 1]), sum(costs))
         result = results[name]
         if isinstance(outcome, LifemixError):
             results[name] = outcome if isinstance(result, CrossFit) else result

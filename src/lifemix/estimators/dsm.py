@@ -89,8 +89,6 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
     head_prior : float, default 0.0
         Strength of the zero-mean normal prior of gate and shifts, which the paper's loss leaves
         out.
-    t_max : float, optional
-        If set, a censored time t means that the event falls in ``(t, t_max]``.
     rounding : float, optional
         The step to which times were rounded: an event at t counts as one in ``(t - step / 2, t +
         step / 2]``. 0: times are exact. None: detected from the training times, 0 unless they are
@@ -189,7 +187,6 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         weight_decay: float = 0.0,
         prior_strength: float = 1e-8,
         head_prior: float = 0.0,
-        t_max: float | None = None,
         rounding: float | None = None,
         cure: bool = False,
         learning_rate: float | None = None,
@@ -219,7 +216,6 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         self.weight_decay = weight_decay
         self.prior_strength = prior_strength
         self.head_prior = head_prior
-        self.t_max = t_max
         self.rounding = rounding
         self.cure = cure
         self.learning_rate = learning_rate

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from ..encoders import redrawn
@@ -24,6 +25,7 @@ from ..files import folder_lock
 from ..likelihood import Observations
 from ..network import Architecture
 from ..preprocessing import TableLike
+from ..progress import progress_bar, report_progress
 from ..target import TargetLike
 from ..training import (
     Callback,
@@ -34,11 +36,11 @@ from ..training import (
     ModuleFleet,
     Ranks,
     TrainConfig,
+    TrainingState,
     steps_per_epoch,
     trains_alone,
 )
 from .preparation import PreparedFit, TrainingSet, prepare
-from .progress import EpochBar, progress_bar
 
 if TYPE_CHECKING:
     from .dsm import DeepSurvivalMachines
@@ -95,11 +97,8 @@ def train(
                 checkpoint.restore(fleet)
                 checkpoints.append(checkpoint)
                 hooks.insert(0, checkpoint)  # before the user's, which may fail
-            if verbose and is_first:
-                with progress_bar("training") as move:
-                    fits += fleet.train([*hooks, EpochBar(move)])
-            else:
-                fits += fleet.train(hooks)
+            with progress_bar() if verbose and is_first else nullcontext():
+                fits += fleet.train([*hooks, _EpochProgress()] if verbose else hooks)
             architectures.append(fleet.architecture)
         check_finite(fits)
         for checkpoint in checkpoints:
@@ -119,6 +118,17 @@ def _fleets_of(prepared: PreparedFit, ranks: Ranks | None = None) -> Iterator[Fl
             yield Fleet(architecture, data, [job], config, ranks)
     else:
         yield Fleet(architecture, data, prepared.jobs, config, ranks)
+
+
+class _EpochProgress(Callback):
+    """Reports the epochs of training."""
+
+    def on_epoch_end(self, state: TrainingState) -> None:
+        """Report the epoch and the mean held-out loss of the best epochs."""
+        losses = [fit.best_loss for fit in state.fleet.fits if np.isfinite(fit.best_loss)]
+        loss = f", held-out loss {np.mean(losses):.4f}" if losses else ""
+        completed = state.epoch if state.n_running else state.max_epochs
+        report_progress(f"training, epoch {state.epoch}{loss}", completed, state.max_epochs)
 
 
 def check_finite(fits: Sequence[Fit]) -> None:

@@ -295,7 +295,7 @@ def prepare(estimator: Any, table: TrainingSet) -> PreparedFit:
     )
     seed = table.share(("seed", estimator.random_state), lambda: _root_seed(estimator.random_state))
     # One component without covariates: the warm start is the maximum of the likelihood.
-    is_plain = estimator.discount == 1 and estimator.t_max is None and encoder is None
+    is_plain = estimator.discount == 1 and encoder is None
     is_separate = n_events == 1 or not (rounding > 0 or table.target.interval.any())
     if architecture.k == 1 and is_plain and is_separate and not x.any():
         estimator.max_epochs, estimator.validation_fraction = 0, 0.0
@@ -304,27 +304,14 @@ def prepare(estimator: Any, table: TrainingSet) -> PreparedFit:
 
 def _completed(estimator: Any, table: TrainingSet, n_rows: int) -> Any:
     """Return a copy of the estimator with values for None, checked against the times."""
-    target, t_max = table.target, estimator.t_max
+    target = table.target
     check_path_settings(estimator, target)
-    last_time = float(np.fmax(table.all_rows.time, table.all_rows.upper).max())
-    if t_max is not None and last_time >= t_max:
-        raise SettingError(
-            f"t_max must lie beyond every time; got {t_max}, the last time is {last_time}. Raise "
-            "it."
-        )
     estimator = with_automatic_settings(estimator, n_rows, target)
     if estimator.rounding > target.time.max():
         raise SettingError(
             f"rounding must be at most the last time, {target.time.max():g}; got "
             f"{estimator.rounding:g}. Give the step in the unit of the times, or 0 if they are "
             "exact."
-        )
-    has_intervals = estimator.rounding > 0 or bool(target.interval.any())
-    has_joint_intervals = target.n_events > 1 and has_intervals
-    if t_max is not None and has_joint_intervals and estimator.objective == "exact":
-        raise SettingError(
-            "t_max cannot go with intervals under competing risks in the exact likelihood; got "
-            "both. Leave t_max (or rounding) out, or use objective='elbo'."
         )
     return estimator
 
@@ -378,7 +365,6 @@ def _with_jobs(
         max_epochs=int(estimator.max_epochs),
         patience=int(estimator.patience),
         optimizer=estimator.optimizer,
-        t_max=None if estimator.t_max is None else estimator.t_max / table.scale.unit,
     )
     return PreparedFit(
         _first_row(table.X),

@@ -8,8 +8,9 @@ machines.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import wraps
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -27,18 +28,16 @@ from ..checks import Check, Flag, Jobs, Rule, Seed, Whole, check_settings, check
 from ..errors import LifemixError, SettingError
 from ..histories import as_input
 from ..preprocessing import TableLike
-from ..progress import tell_progress
+from ..progress import progress_bar, report_progress
 from ..splits import EventStratifiedKFold
 from ..target import Target, TargetLike, as_target
 from .dsm import DeepSurvivalMachines
 from .fleet_groups import FitRequest, FleetMember, fit_fleet, prepare_fleets
-from .progress import progress_bar
 
 __all__ = ["FleetSearchCV"]
 
 Fold = tuple[IndexArray, IndexArray]
 Scorer = Callable[[Any, Any, Any], float]
-TITLE = "cross-validation"
 _RESULTS = ("fit_time", "score_time", "test_score")
 
 
@@ -68,22 +67,28 @@ def _mean_log_likelihood(model: DeepSurvivalMachines, X: Any, y: Any) -> float:
     return model.log_likelihood(X, y) / len(as_target(y))
 
 
-_SCORERS: Mapping[Any, Scorer] = {
-    None: _concordance,
-    "concordance": _concordance,
-    "log_likelihood": _mean_log_likelihood,
-}
-
-
 def _scorer(scoring: Any) -> Scorer:
     if callable(scoring):
         return scoring
-    if isinstance(scoring, str | None) and scoring in _SCORERS:
-        return _SCORERS[scoring]
+    if scoring is None or scoring == "concordance":
+        return _concordance
+    if scoring == "log_likelihood":
+        return _mean_log_likelihood
     raise SettingError(
-        f"scoring must be one of {[name for name in _SCORERS if name]}, a function of (estimator, "
-        f"X, y) or None; got {scoring!r}."
+        "scoring must be one of 'concordance', 'log_likelihood', a function of (estimator, X, y) "
+        f"or None; got {scoring!r}."
     )
+
+
+def _of_best_estimator(name: str) -> Callable[..., Any]:
+    """Return a method that calls the method of this name of ``best_estimator_``."""
+    method = getattr(DeepSurvivalMachines, name)
+
+    @wraps(method)
+    def call(search: FleetSearchCV, *arguments: Any, **options: Any) -> Any:
+        return getattr(search._best(), name)(*arguments, **options)
+
+    return call
 
 
 class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -306,35 +311,20 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 FitRequest(self._model(candidate), *training_rows, sample_weight=train_weight)
                 for candidate in candidates
             ]
-        results = np.full((len(_RESULTS), len(requests)), np.nan)
+        fleets = prepare_fleets(requests, int(self.max_fleet))
+        tasks = [(fleet, [tests[member.number] for member in fleet]) for fleet in fleets]
+        score_fleet = joblib.delayed(_fit_and_score)
+        parallel = joblib.Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+        results = np.full((len(requests), len(_RESULTS)), np.nan)
         n_scored = 0
-        with progress_bar(TITLE) if self.verbose else nullcontext() as move:
-            for scores in self._score(prepare_fleets(requests, int(self.max_fleet)), tests):
+        with progress_bar() if self.verbose else nullcontext():
+            for scores in parallel(score_fleet(*task, _scorer(self.scoring)) for task in tasks):
                 for number, *values in scores:
-                    results[:, int(number)] = values
+                    results[int(number)] = values
                 n_scored += len(scores)
-                if move is not None:
-                    move(n_scored, len(requests), "")
-                tell_progress(TITLE, n_scored, len(requests))
-        by_fold = results.reshape(len(_RESULTS), len(folds), len(candidates))
+                report_progress("cross-validation", n_scored, len(requests))
+        by_fold = results.T.reshape(len(_RESULTS), len(folds), len(candidates))
         return dict(zip(_RESULTS, by_fold.transpose(0, 2, 1), strict=True))
-
-    def _score(
-        self, fleets: Sequence[Sequence[FleetMember]], tests: Sequence[tuple[Any, Any]]
-    ) -> Iterator[list[tuple[float, ...]]]:
-        """Yield the scores of each fleet when they are ready."""
-        tasks = [
-            (fleet, [tests[member.number] for member in fleet], _scorer(self.scoring))
-            for fleet in fleets
-        ]
-        if joblib.effective_n_jobs(self.n_jobs) == 1:
-            yield from (_fit_and_score(*task) for task in tasks)
-            return
-        backend, _ = joblib.parallel.get_active_backend()
-        return_as = "generator_unordered" if backend.supports_return_generator else "list"
-        # Copy on write: PyTorch needs writable memory.
-        parallel = joblib.Parallel(n_jobs=self.n_jobs, return_as=return_as, mmap_mode="c")
-        yield from parallel(joblib.delayed(_fit_and_score)(*task) for task in tasks)
 
     # The best estimator's methods.
 
@@ -346,149 +336,13 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self.best_estimator_
 
-    def predict(self, X: TableLike) -> Any:
-        """Return the best estimator's risk scores.
-
-        Parameters
-        ----------
-        X : table of n rows
-            The columns of training.
-
-        Returns
-        -------
-        array of shape (n,)
-            Higher for an earlier event.
-
-        """
-        return self._best().predict(X)
-
-    def predict_distribution(self, X: TableLike) -> Any:
-        """Return the best estimator's distributions.
-
-        Parameters
-        ----------
-        X : table of n rows
-            The columns of training.
-
-        Returns
-        -------
-        MixtureDistribution or CompetingDistribution
-            One distribution per row.
-
-        """
-        return self._best().predict_distribution(X)
-
-    def predict_survival_function(
-        self, X: TableLike, times: Any = None, return_std: bool = False
-    ) -> Any:
-        """Return the best estimator's survival curves.
-
-        Parameters
-        ----------
-        X : table of n rows
-            The columns of training.
-        times : array-like of shape (n_times,), optional
-            Without them the curves come as functions of time.
-        return_std : bool, default False
-            Whether to return the standard deviation over the members too: the spread of the
-            ensemble members, which is too narrow for a confidence interval.
-
-        Returns
-        -------
-        array of shape (n, n_times)
-            Probabilities.
-
-        """
-        return self._best().predict_survival_function(X, times, return_std)
-
-    def log_likelihood(self, X: TableLike, y: TargetLike, sample_weight: Any = None) -> float:
-        """Return the best estimator's log-likelihood.
-
-        Parameters
-        ----------
-        X, y : table and target of n rows
-            As in ``DeepSurvivalMachines.log_likelihood``.
-        sample_weight : array-like of shape (n,), optional
-            Case weights.
-
-        Returns
-        -------
-        float
-            The weighted sum.
-
-        """
-        return self._best().log_likelihood(X, y, sample_weight)
-
-    def predict_cumulative_incidence(self, X: TableLike, times: Any, event: int = 1) -> Any:
-        """Return the best estimator's cumulative incidences.
-
-        Parameters
-        ----------
-        X : table of n rows
-            The columns of training.
-        times : array-like of shape (n_times,)
-            Times from the origin.
-        event : int, default 1
-            The event type.
-
-        Returns
-        -------
-        array of shape (n, n_times)
-            Probabilities.
-
-        """
-        return self._best().predict_cumulative_incidence(X, times, event)
-
-    def predict_path(
-        self,
-        X: TableLike,
-        start: Any,
-        stop: Any,
-        subject: Any,
-        times: Any,
-        event: int | None = None,
-        extend: bool = False,
-    ) -> Any:
-        """Return the best estimator's survival, or an incidence, along paths of covariates.
-
-        Parameters
-        ----------
-        X : table of n rows
-            The columns of training, one row per interval.
-        start, stop : array-like of shape (n,)
-            The interval ``(start, stop]`` in which a row holds.
-        subject : array-like of shape (n,)
-            Identifier of the subject of each row.
-        times : array-like of shape (n_times,)
-            Times from the origin.
-        event : int, optional
-            None for survival; an event type for its cumulative incidence.
-        extend : bool, default False
-            Whether the last covariates are kept beyond the last stop.
-
-        Returns
-        -------
-        array of shape (n_subjects, n_times)
-            Probabilities.
-
-        """
-        return self._best().predict_path(X, start, stop, subject, times, event, extend)
-
-    def transform(self, X: TableLike) -> Any:
-        """Return the best estimator's representation.
-
-        Parameters
-        ----------
-        X : table of n rows
-            The columns of training.
-
-        Returns
-        -------
-        array of shape (n, n_members * hidden[-1])
-            The last hidden layer.
-
-        """
-        return self._best().transform(X)
+    predict = _of_best_estimator("predict")
+    predict_distribution = _of_best_estimator("predict_distribution")
+    predict_survival_function = _of_best_estimator("predict_survival_function")
+    predict_cumulative_incidence = _of_best_estimator("predict_cumulative_incidence")
+    predict_path = _of_best_estimator("predict_path")
+    log_likelihood = _of_best_estimator("log_likelihood")
+    transform = _of_best_estimator("transform")
 
     def score(self, X: TableLike, y: TargetLike) -> float:
         """Return the best estimator's score, by the same measure as the search.

@@ -86,7 +86,6 @@ RULES: Mapping[str, Rule] = {
     "validation_fraction": Number(0.0, 0.9),
     "learning_rate": Number(1e-12, 10.0, optional=True),
     "hidden": Widths(optional=True),
-    "t_max": Number(0.0, _MAX_TIME, optional=True),
     "bias": Flag(),
     "rounding": Number(0.0, _MAX_TIME, optional=True),
     "cure": Flag(),
@@ -156,11 +155,6 @@ def check_combinations(estimator: Any) -> None:
             f"cure=True needs objective='exact'; got {estimator.objective!r}. The ELBO is minus "
             "infinity, because the cured component has density 0."
         )
-    if estimator.cure and estimator.t_max is not None:
-        raise SettingError(
-            f"cure=True cannot go with t_max; got t_max={estimator.t_max}, by which everybody has "
-            "the event. Leave one of them out."
-        )
     has_no_layer = estimator.hidden is not None and len(tuple(estimator.hidden)) == 0
     if estimator.dropout and (estimator.encoder is not None or has_no_layer):
         warn_user(
@@ -174,32 +168,24 @@ def check_path_settings(estimator: Any, target: Target) -> None:
     """Refuse settings whose loss depends on how the path of a subject is cut into intervals."""
     if target.path is None:
         return
-    refusals = (
-        (
-            estimator.objective != "exact",
-            f"objective={estimator.objective!r}",
+    if estimator.objective != "exact":
+        setting = f"objective={estimator.objective!r}"
+        reason = (
             "the bound of a path is not the sum of the bounds of its intervals. Use "
-            "objective='exact'",
-        ),
-        (
-            estimator.discount != 1,
-            f"discount={estimator.discount:g}",
+            "objective='exact'"
+        )
+    elif estimator.discount != 1:
+        setting = f"discount={estimator.discount:g}"
+        reason = (
             "every interval but the last ends without event, so that all would be discounted as if "
-            "they were censored. Use discount=1",
-        ),
-        (
-            estimator.t_max is not None,
-            f"t_max={estimator.t_max}",
-            "an interval that ends without event would mean that the event falls before t_max with "
-            "the covariates of that interval. Use t_max=None",
-        ),
+            "they were censored. Use discount=1"
+        )
+    else:
+        return
+    raise SettingError(
+        f"{setting} cannot go with several intervals per subject: {reason}; got {len(target)} "
+        f"intervals of {len(target.joined())} subjects."
     )
-    for is_refused, setting, reason in refusals:
-        if is_refused:
-            raise SettingError(
-                f"{setting} cannot go with several intervals per subject: {reason}; got "
-                f"{len(target)} intervals of {len(target.joined())} subjects."
-            )
 
 
 # What None stands for.
@@ -249,7 +235,7 @@ def with_automatic_settings(estimator: Any, n_rows: int, target: Target) -> Any:
         settings["n_members"] = min(n_members, _MAX_SEQUENCE_MEMBERS)
     if estimator.batch_size is not None:
         settings["learning_rate"] = 1e-3
-    if estimator.rounding is None and estimator.t_max is None:
+    if estimator.rounding is None:
         settings["rounding"] = detect_rounding(target)
     return with_settings(estimator, settings)
 

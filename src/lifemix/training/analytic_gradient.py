@@ -75,7 +75,6 @@ class AnalyticLoss(AutogradLoss):
         has_plain_rows = observed.interval is None and observed.truncated is None
         return (
             has_plain_rows
-            and config.t_max is None
             and architecture.module is None
             and issubclass(architecture.family, LogLocationScale)
             and all(activation.in_place is not None for activation in activations)

@@ -107,4 +107,4 @@ class AutogradLoss:
         self, parameters: FleetVector, x: Tensor, batch: Observations, masks: list[Tensor] | None
     ) -> Contributions:
         mixtures = self.architecture.mixtures(parameters.blocks, x, masks)
-        return contributions(mixtures, batch, self.config.objective, self.config.t_max)
+        return contributions(mixtures, batch, self.config.objective)

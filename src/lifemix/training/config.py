@@ -86,7 +86,6 @@ class TrainConfig:
     max_epochs: int = 200
     patience: int = 10
     optimizer: str | type[torch.optim.Optimizer] = "adam"
-    t_max: float | None = None
     spread: float = 0.5
     max_gradient_norm: float = 10.0
 
