@@ -12,7 +12,7 @@ import torch
 from sklearn.preprocessing import StandardScaler
 
 from disk_tables import COVARIATES, make_table, write_shards
-from lifemix import DeepSurvivalMachines, load, make_target, mapped_matrix, save, streaming
+from lifemix import DeepSurvivalMachines, load, make_target, mapped_matrix, save, table_files
 from lifemix.errors import CovariateError, InputError, MissingExtraError, SettingError, TargetError
 from lifemix.estimators.preparation import TrainingSet, prepare, prepare_source
 from lifemix.preprocessing import TabularPreprocessor
@@ -100,7 +100,7 @@ def test_csv_parquet_and_memory_give_equal_matrices(table, tmp_path):
 
 
 def test_blocks_do_not_depend_on_the_format(table, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming, "_BLOCK_ROWS", 100)
+    monkeypatch.setattr(table_files, "_BLOCK_ROWS", 100)
     table.to_csv(tmp_path / "t.csv", index=False)
     table.to_parquet(tmp_path / "t.parquet", index=False, row_group_size=170)
     rows = [
@@ -322,7 +322,7 @@ def test_a_fit_is_as_good_as_in_memory_saved_and_evaluated(table, source, tmp_pa
     values = evaluate(loaded, source, [5.0, 10.0]).set_index(["metric", "horizon"])["value"]
     assert values.iloc[0] == pytest.approx(likelihoods[0])
     assert values["concordance", 5.0] > 0.6
-    for name in ("out.parquet", "out.csv.gz"):
+    for name in ("out.parquet", "out.csv"):
         assert write_predictions(model, source, tmp_path / name, [5.0, 10.0], [0.9]) == len(table)
         written = (
             pd.read_parquet(tmp_path / name)

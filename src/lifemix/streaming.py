@@ -6,12 +6,10 @@ import copy
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import reduce
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +19,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._types import BoolArray, FloatArray, IntArray
 from .checks import check_times, check_weight
-from .errors import CovariateError, InputError, MissingExtraError, SettingError, TargetError
+from .errors import CovariateError, InputError, SettingError, TargetError
 from .files import atomic_write
 from .splits import default_horizons
+from .table_files import (
+    arrow,
+    block_schema,
+    common_schema,
+    open_dataset,
+    path_of,
+    read_tables,
+    refuse_missing_columns,
+)
 from .target import Target, as_target, subject_codes
 
 __all__ = [
@@ -33,36 +40,7 @@ __all__ = [
     "write_predictions",
 ]
 
-_FORMATS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "ipc",
-    ".arrow": "ipc",
-    ".ipc": "ipc",
-    ".orc": "orc",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-}
-# The texts that pandas reads as missing.
-_MISSING = (
-    "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null"
-).split("|")
-_WRITTEN = (".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
-_INDEX = re.compile(r"__index_level_\d+__")  # where pandas stores row names in Parquet
-_BAD_CELL = re.compile(
-    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): invalid value '(.*)'"
-)
-_BLOCK_ROWS, _BLOCK_VALUES = 2**16, 2**22
 SAMPLE_SEED, _SPLIT_SEED = 1, 2  # added to a seed, so that the choices are independent
-
-
-def _arrow(module: str = "") -> Any:
-    """Return PyArrow or one of its modules."""
-    try:
-        return import_module(f"pyarrow.{module}" if module else "pyarrow")
-    except ImportError:
-        raise MissingExtraError("pyarrow", "tables", "reading a table in blocks") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,19 +79,12 @@ class RowBlock:
     def is_chosen(self, share: float, seed: int) -> BoolArray:
         """Choose about this share of the rows at random; the rows of a subject go together."""
         subject = None if self.target is None else self.target.subject
-        return _unit_hash(self.row if subject is None else subject, seed) < share
-
-
-def _unit_hash(keys: IntArray, seed: int) -> FloatArray:
-    """Return a number in [0, 1) for each key (SplitMix64), which does not depend on other keys."""
-    with np.errstate(over="ignore"):
-        x = keys.astype(np.int64).view(np.uint64)
-        x = x + np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * (seed % 2**62) + 1)
-        for _ in range(2):  # neighbouring seeds would be correlated after one round
-            x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            x = x ^ (x >> np.uint64(31))
-    return (x >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        keys = (self.row if subject is None else subject).astype(np.int64).view(np.uint64)
+        with np.errstate(over="ignore"):
+            keys = keys + np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * (seed % 2**62) + 1)
+        # A hash does not depend on the other rows. Neighbouring seeds need two rounds.
+        hashes = pd.util.hash_array(pd.util.hash_array(keys))
+        return (hashes >> np.uint64(11)) * 2.0**-53 < share
 
 
 class TableSource:
@@ -126,7 +97,8 @@ class TableSource:
     ----------
     data : path, sequence of paths, pyarrow Dataset or pyarrow Table
         A Parquet, Feather, ORC or CSV file, a folder of such files (``year=2020/...`` makes a column), or anything that
-        ``pyarrow.dataset`` opens. CSV files are read as UTF-8 with a line of column names.
+        ``pyarrow.dataset`` opens. CSV files are read as UTF-8 with a line of column names, from which
+        the delimiter is detected.
     time, event : str, optional
         The columns of time and event, as in ``make_target``; not needed for predictions.
     entry, upper : str, optional
@@ -151,8 +123,6 @@ class TableSource:
         Whether rows without time or event are dropped; otherwise they are refused.
     missing : sequence of str, default ()
         More texts of a CSV file that mean missing, besides those of pandas.
-    delimiter : str, optional
-        The delimiter of CSV files; by default it is detected from the first line.
     cache : path-like, optional
         A folder in which a fit keeps the encoded matrix. A later fit with the same files, columns and seed reuses it.
         By default the matrix lies in the folder ``checkpoint`` of the model, or in a temporary folder, and is deleted
@@ -204,7 +174,6 @@ class TableSource:
         codes: Mapping[str, int] | None = None,
         skip_incomplete: bool = False,
         missing: Sequence[str] = (),
-        delimiter: str | None = None,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
         if (time is None) != (event is None):
@@ -218,25 +187,23 @@ class TableSource:
         roles = {"time": time, "event": event, "entry": entry, "upper": upper}
         roles |= {"weight": weight, "subject": subject}
         self._roles = {role: name for role, name in roles.items() if name is not None}
-        dataset = _open_dataset(data, delimiter, missing, [*categorical, *filter(None, [subject])])
+        text_columns = [*categorical, *([subject] if subject else [])]
+        dataset = open_dataset(data, missing, text_columns)
         self._fragments = list(dataset.get_fragments())
-        schema = _common_schema(dataset.schema, self._fragments)
+        schema = common_schema(dataset)
         excluded = {*self._roles.values(), *drop}
         names = [name for name in columns or schema.names if name not in excluded]
-        self.columns = [name for name in names if not _INDEX.fullmatch(name)]
+        # pandas stores row names in such columns of Parquet.
+        self.columns = [name for name in names if not name.startswith("__index_level_")]
         if not self.columns:
             raise CovariateError(
                 f"the source has no covariates besides {sorted(excluded)}. Name at least one covariate."
             )
         for fragment in self._fragments:
-            _refuse_missing_columns(fragment, [*self._roles.values(), *self.columns, *drop])
-        self.labels = [
-            name
-            for name in self.columns
-            if name in categorical or _is_text(schema.field(name).type)
-        ]
-        text_columns = [*self.labels, *([] if codes is None else [event])]
-        self._schema = _block_schema(schema, self._roles, self.columns, text_columns)
+            refuse_missing_columns(fragment, [*self._roles.values(), *self.columns, *drop])
+        text_columns = [*categorical, *([] if codes is None else [event])]
+        self._schema = block_schema(schema, self._roles, self.columns, text_columns)
+        self.labels = [name for name in self.columns if self._schema.field(name).type == "string"]
 
     @property
     def n_files(self) -> int:
@@ -290,13 +257,13 @@ class TableSource:
         """Yield all rows with an outcome and a positive weight, in blocks of rows of one file."""
         first_row = 0
         for fragment in self._fragments:
-            for table in _tables(fragment, self._schema):
+            for table in read_tables(fragment, self._schema):
                 next_row = first_row + table.num_rows
                 try:
                     block = self._block(table, np.arange(first_row, next_row))
                 except InputError as error:
                     rows = f"rows {first_row + 1:,} to {next_row:,}"
-                    raise type(error)(f"{_path(fragment)}, {rows}: {error}") from None
+                    raise type(error)(f"{path_of(fragment)}, {rows}: {error}") from None
                 first_row = next_row
                 for share, seed, stays in self._splits:
                     block = block.take(block.is_chosen(share, seed) == stays)
@@ -304,10 +271,6 @@ class TableSource:
                     yield block
 
     def _block(self, table: Any, row: IntArray) -> RowBlock:
-        for name in table.column_names:
-            if table.column(name).type == "bool":  # which CSV does not read as numbers
-                numbers = table.column(name).cast("float64")
-                table = table.set_column(table.column_names.index(name), name, numbers)
         frame = table.to_pandas(strings_to_categorical=True)
         columns = {role: frame[name].to_numpy() for role, name in self._roles.items()}
         weight = check_weight(columns.pop("weight", None), len(row))
@@ -318,173 +281,27 @@ class TableSource:
         if self._codes is not None:
             columns["event"] = _event_codes(frame[self._roles["event"]], self._codes)
         if "subject" in columns:
-            columns["subject"] = subject_codes(np.asarray(columns["subject"]))
+            columns["subject"] = subject_codes(columns["subject"])
         if self._skip_incomplete:
-            is_used &= ~np.isnan(columns["time"]) & ~np.isnan(columns["event"])
-        if not is_used.any():
-            return block.take(is_used)
+            is_used &= ~pd.isna(columns["time"]) & ~pd.isna(columns["event"])
+        block = block.take(is_used)
+        if not len(block.row):
+            return block
         # The rows of a subject may lie in several blocks, so each counts given survival to its entry.
         records = pd.DataFrame(columns)[is_used].to_records(index=False)
-        return replace(block.take(is_used), target=as_target(np.asarray(records)))
+        return replace(block, target=as_target(np.asarray(records)))
 
     def fingerprint(self) -> str:
         """Return a hash of the files (path and time of the last change), columns and options."""
-        paths = [_path(fragment) for fragment in self._fragments]
+        paths = [path_of(fragment) for fragment in self._fragments]
         # A table in memory has no time of change, so no other table has this fingerprint.
         files = [
             (path, os.path.getmtime(path)) if os.path.exists(path) else os.urandom(16).hex()
             for path in paths
         ]
         options = [self._roles, self._codes, self._skip_incomplete, self._splits]
-        facts = [files, str(self._schema), self.columns, self.labels, *options]
-        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
-
-
-# Files of a table.
-
-
-def _open_dataset(
-    data: Any, delimiter: str | None, missing: Sequence[str], text_columns: Sequence[str]
-) -> Any:
-    """Return a pyarrow dataset."""
-    ds, pa, csv = _arrow("dataset"), _arrow(), _arrow("csv")
-    if hasattr(data, "get_fragments"):
-        return data
-    if hasattr(data, "to_batches"):
-        return ds.dataset(data)
-    files = _find_files(data)
-    file_format: Any = _FORMATS[files[0].suffix.lower()]
-    if file_format == "csv":
-        if delimiter is None:
-            with open(files[0], encoding="utf-8", errors="replace") as file:
-                header = re.sub(r'"[^"]*"', "", file.readline())
-            delimiter = max(",;\t|", key=header.count)
-        file_format = ds.CsvFileFormat(
-            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
-                null_values=[*_MISSING, *missing],
-                strings_can_be_null=True,
-                column_types=dict.fromkeys(text_columns, pa.string()),
-            ),
-        )
-    options = {}
-    if isinstance(data, (str, os.PathLike)) and os.path.isdir(data):
-        options = {"partitioning": "hive", "partition_base_dir": str(data)}
-    with _file_errors(str(files[0])):
-        return ds.dataset([str(file) for file in files], format=file_format, **options)
-
-
-def _find_files(data: Any) -> list[Path]:
-    """Return the files of a path, a folder or several of these, all of one format."""
-    files: list[Path] = []
-    for path in map(Path, [data] if isinstance(data, (str, os.PathLike)) else data):
-        if path.is_dir():
-            files += [file for file in sorted(path.rglob("[!._]*.*")) if file.is_file()]
-        elif path.exists():
-            files.append(path)
-        else:
-            raise InputError(f"there is no file or folder {path}. Check the path.")
-    formats = {_FORMATS.get(file.suffix.lower()) for file in files}
-    if len(formats) != 1 or None in formats:
-        raise InputError(
-            f"a source must hold files of one format, by their extension ({', '.join(_FORMATS)}); got "
-            f"{', '.join(file.name for file in files[:5]) or 'no files'}. Unpack files, and keep "
-            "others in another folder."
-        )
-    return files
-
-
-def _common_schema(schema: Any, fragments: Sequence[Any]) -> Any:
-    """Return the types that hold the values of all files."""
-    for fragment in fragments:
-        with _file_errors(_path(fragment)):
-            schemas = [schema, fragment.physical_schema]
-            schema = _arrow().unify_schemas(schemas, promote_options="permissive")
-    return schema
-
-
-def _refuse_missing_columns(fragment: Any, columns: Sequence[str]) -> None:
-    folder_columns = _arrow("dataset").get_partition_keys(fragment.partition_expression)
-    names = [*fragment.physical_schema.names, *folder_columns]
-    missing = [name for name in columns if name not in names]
-    if missing:
-        raise CovariateError(
-            f"{_path(fragment)} lacks the column {missing[0]!r}; it has {', '.join(names[:20])}. All "
-            "files must have the same columns."
-        )
-
-
-def _block_schema(
-    schema: Any, roles: Mapping[str, str], columns: Sequence[str], text_columns: Sequence[Any]
-) -> Any:
-    """Return the types to read: texts, float64 for numbers, and the subject as it is."""
-    pa, types = _arrow(), _arrow("types")
-    block_types = {}
-    for name in [*columns, *roles.values()]:
-        dtype = schema.field(name).type
-        if name in text_columns:
-            dtype = pa.string()
-        elif types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
-            dtype = pa.float64()
-        elif types.is_null(dtype):
-            dtype = pa.float64()
-        elif not types.is_boolean(dtype) and name != roles.get("subject"):
-            raise CovariateError(
-                f"column {name!r} must hold numbers, booleans or labels; got {dtype}. Turn dates into "
-                "numbers, such as days since a common origin, turn event labels into codes: "
-                "codes={...}, or leave the column out: drop=[...]."
-            )
-        block_types[name] = dtype
-    return pa.schema(list(block_types.items()))
-
-
-def _is_text(dtype: Any) -> bool:
-    types = _arrow("types")
-    is_string = types.is_string(dtype) or types.is_large_string(dtype)
-    return bool(is_string or types.is_dictionary(dtype))
-
-
-def _tables(fragment: Any, schema: Any) -> Iterator[Any]:
-    """Yield a file as tables with the same number of rows, however its format divides it."""
-    pa = _arrow()
-    size = max(1, min(_BLOCK_ROWS, _BLOCK_VALUES // len(schema)))
-    options = {"batch_size": size, "batch_readahead": 2, "fragment_readahead": 1}
-    with _file_errors(_path(fragment), fragment):
-        waiting = None
-        for batch in fragment.to_batches(schema=schema, columns=schema.names, **options):
-            table = pa.Table.from_batches([batch])
-            waiting = table if waiting is None else pa.concat_tables([waiting, table])
-            while waiting.num_rows >= size:
-                yield waiting.slice(0, size)
-                waiting = waiting.slice(size)
-        if waiting is not None and waiting.num_rows:
-            yield waiting
-
-
-def _path(fragment: Any) -> str:
-    return getattr(fragment, "path", None) or "the table"
-
-
-@contextmanager
-def _file_errors(path: str, fragment: Any = None) -> Iterator[None]:
-    """Name the file in an error of Arrow, and line, column and option if a CSV cell does not fit."""
-    try:
-        yield
-    except (OSError, _arrow().ArrowException) as error:
-        bad_cell = _BAD_CELL.search(str(error))
-        if bad_cell is None or fragment is None:
-            reason = " ".join(str(error).split())[:200]
-            raise InputError(
-                f"{path} cannot be read: {reason}. Write it again, if it is damaged or has columns of "
-                "other types than other files. To read a column as labels, use categorical=[...]."
-            ) from None
-        column, line, dtype, cell = bad_cell.groups()
-        name = fragment.physical_schema.names[int(column)]
-        raise CovariateError(
-            f"{path}{f', line {line}' if line else ''}: {cell!r} in column {name!r} does not fit the "
-            f"type {dtype} of the first rows. Correct the cell, read it as missing: "
-            f"missing=[{cell!r}], or read the column as labels: categorical=[{name!r}]."
-        ) from None
+        content = [files, str(self._schema), self.columns, self.labels, *options]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def _event_codes(labels: pd.Series[Any], codes: Mapping[str, int]) -> FloatArray:
@@ -518,7 +335,7 @@ def write_predictions(
     source : TableSource
         The rows; it needs no outcome.
     path : path-like
-        A .parquet, .csv or .tsv file (.csv.gz and .tsv.gz too); it appears when all rows are written.
+        A .parquet, .csv or .tsv file; it appears when all rows are written.
     times : array-like of shape (n_times,)
         Times from the origin.
     quantiles : sequence of float, default ()
@@ -545,16 +362,18 @@ def write_predictions(
     1904
 
     """
-    path, times, writer, n_rows = Path(path), check_times(times, warn_unsorted=True), None, 0
-    if not path.name.lower().endswith(_WRITTEN):
+    path, times = Path(path), check_times(times, warn_unsorted=True)
+    if path.suffix not in (".parquet", ".csv", ".tsv"):
         raise SettingError(
-            f"the file's name must end in {', '.join(_WRITTEN)}; got {path.name!r}. Rename it."
+            f"the file's name must end in .parquet, .csv or .tsv; got {path.name!r}. Rename it."
         )
+    n_rows, writer = 0, None
     with atomic_write(path) as partial, ExitStack() as stack:
         for block in source.read():
             columns = {"row": block.row + 1} | _predictions(model, block.frame, times, quantiles)
-            table = _arrow().table(columns)
-            writer = writer or _open_writer(stack, path.name.lower(), partial, table.schema)
+            table = arrow().table(columns)
+            if writer is None:
+                writer = stack.enter_context(_open_writer(partial, table.schema))
             writer.write_table(table)
             n_rows += len(block.row)
         if writer is None:
@@ -582,15 +401,13 @@ def _predictions(
     return columns
 
 
-def _open_writer(stack: ExitStack, name: str, path: Path, schema: Any) -> Any:
-    """Return a pyarrow writer of a Parquet or CSV file, closed with the stack."""
-    if name.endswith((".parquet", ".pq")):
-        return stack.enter_context(_arrow("parquet").ParquetWriter(str(path), schema))
-    compression = "gzip" if name.endswith(".gz") else None
-    sink = stack.enter_context(_arrow().output_stream(str(path), compression=compression))
-    csv = _arrow("csv")
-    options = csv.WriteOptions(delimiter="\t" if ".tsv" in name else ",")
-    return stack.enter_context(csv.CSVWriter(sink, schema, write_options=options))
+def _open_writer(path: Path, schema: Any) -> Any:
+    """Return a pyarrow writer of a Parquet or text file."""
+    if path.suffix == ".parquet":
+        return arrow("parquet").ParquetWriter(str(path), schema)
+    csv = arrow("csv")
+    options = csv.WriteOptions(delimiter="\t" if path.suffix == ".tsv" else ",")
+    return csv.CSVWriter(str(path), schema, write_options=options)
 
 
 def evaluate(
