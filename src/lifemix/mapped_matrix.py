@@ -72,9 +72,9 @@ def scan_table(source: TableSource, validation_fraction: float, max_levels: int,
     Scan
 
     """
-    file_rows, n_columns = max(source.n_rows, 1), len(source.columns)
+    file_rows = max(source.n_rows, 1)
     held_out_share = min(validation_fraction, _HELD_OUT_ROWS / file_rows)
-    sample_share = min(_SAMPLE_ROWS, _SAMPLE_VALUES // n_columns) / file_rows
+    sample_share = min(_SAMPLE_ROWS, _SAMPLE_VALUES // len(source.columns)) / file_rows
     statistics = RunningStatistics(max_levels)
     n_rows, n_train, n_held_out, total_weight = 0, 0, 0, 0.0
     samples: list[RowBlock] = []
@@ -84,7 +84,8 @@ def scan_table(source: TableSource, validation_fraction: float, max_levels: int,
         is_sampled = block.is_chosen(sample_share, seed + SAMPLE_SEED)
         samples.append(block.take(is_sampled))
         extremes.append(_extremes(block.take(~is_sampled)))
-        n_rows, total_weight = n_rows + len(block.row), total_weight + block.weight.sum()
+        n_rows += len(block.row)
+        total_weight += block.weight.sum()
         is_held_out = block.is_chosen(held_out_share, seed)[_is_informative(block.outcome)]
         n_held_out += int(is_held_out.sum())
         n_train += int((~is_held_out).sum())
@@ -179,14 +180,14 @@ def mapped_arrays(
         if parent is None:
             parent = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lifemix-")))
         destination = parent / f"lifemix-{key[:32] if source.cache else 'matrix'}"
+        unfinished = destination.with_suffix(".unfinished")
         if not source.cache:
             stack.callback(shutil.rmtree, destination, ignore_errors=True)
         with folder_lock(parent, "matrix"):
-            if not source.cache or not destination.exists():
-                unfinished = destination.with_suffix(".unfinished")
-                stack.callback(shutil.rmtree, unfinished, ignore_errors=True)
+            if not (source.cache and destination.exists()):
                 for path in (destination, unfinished):  # of a process that was killed
                     shutil.rmtree(path, ignore_errors=True)
+                stack.callback(shutil.rmtree, unfinished, ignore_errors=True)
                 unfinished.mkdir(parents=True)
                 _write_arrays(source, scan, encode, seed, unfinished)
                 unfinished.rename(destination)
@@ -212,7 +213,7 @@ def open_arrays(folder: Path) -> dict[str, NDArray[Any]]:
 def _write_arrays(
     source: TableSource, scan: Scan, encode: Encoder, seed: int, folder: Path
 ) -> None:
-    """Write the arrays: rows go to random buckets, and each bucket is then shuffled in memory."""
+    """Write the arrays: training rows go to random buckets, which are then shuffled in memory."""
     rng = np.random.default_rng([seed, len(source.columns)])
     example = encode(next(_informative_blocks(source)).take(np.arange(1)))
     row_bytes = sum(values.nbytes for values in example.values())
@@ -226,22 +227,19 @@ def _write_arrays(
     edges = np.linspace(0, scan.n_train, n_buckets + 1).astype(np.int64)
     buckets = np.arange(n_buckets, dtype=np.uint16)
     bucket_of_row = rng.permutation(np.repeat(buckets, np.diff(edges)))
-    next_row, n_written, held_out_row = edges[:-1].copy(), 0, scan.n_train
+    next_row, n_assigned = edges.copy(), 0  # the held-out rows follow the last bucket
     for block in _informative_blocks(source):
+        is_train = ~block.is_chosen(scan.held_out_share, seed)
+        bucket = np.full(len(is_train), n_buckets)
+        bucket[is_train] = bucket_of_row[n_assigned : n_assigned + is_train.sum()]
+        n_assigned += is_train.sum()
         encoded = encode(block)
-        is_held_out = block.is_chosen(scan.held_out_share, seed)
-        held_out, train = np.flatnonzero(is_held_out), np.flatnonzero(~is_held_out)
-        bucket = bucket_of_row[n_written : n_written + len(train)]
-        counts = np.bincount(bucket, minlength=len(next_row))
-        # The target rows of a bucket are consecutive.
-        train = train[np.argsort(bucket, kind="stable")]
-        rank = np.arange(len(train)) - np.repeat(counts.cumsum() - counts, counts)
-        target_row = np.repeat(next_row, counts) + rank
-        for name, values in encoded.items():
-            arrays[name][held_out_row : held_out_row + len(held_out)] = values[held_out]
-            arrays[name][target_row] = values[train]
-        next_row, n_written = next_row + counts, n_written + len(train)
-        held_out_row += len(held_out)
+        for index in np.unique(bucket):
+            is_in_bucket = bucket == index
+            start, stop = next_row[index], next_row[index] + is_in_bucket.sum()
+            for name, values in encoded.items():
+                arrays[name][start:stop] = values[is_in_bucket]
+            next_row[index] = stop
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
         order = rng.permutation(stop - start)
         for array in arrays.values():
