@@ -13,7 +13,7 @@ from code_blocks import code_blocks, commands, run_blocks
 from docstrings import faults, public_objects, run_examples
 from lifemix import registry
 from lifemix.cli import app
-from lifemix.metrics import measures
+from lifemix.metrics import evaluation
 from lifemix.primitives import PRIMITIVES
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -55,7 +55,7 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, recwarn):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        measures, "_MEASURES", dict(measures._MEASURES)
+        evaluation, "_MEASURES", dict(evaluation._MEASURES)
     )  # what a page registers ends with it
     with patch.dict(PRIMITIVES):
         for name in [

@@ -13,7 +13,7 @@ from docstrings import (
     run_examples,
     sections,
 )
-from lifemix.metrics import measures
+from lifemix.metrics import evaluation
 
 OBJECTS = public_objects()
 CLASSES = {name: thing for name, thing in OBJECTS.items() if inspect.isclass(thing)}
@@ -41,7 +41,9 @@ def test_every_public_method_is_documented(name):
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_the_examples_run(name, monkeypatch):
-    monkeypatch.setattr(measures, "_MEASURES", dict(measures._MEASURES))  # an example registers one
+    monkeypatch.setattr(
+        evaluation, "_MEASURES", dict(evaluation._MEASURES)
+    )  # an example registers one
     for prefix, package in EXTRAS.items():
         if name.startswith(prefix):
             pytest.importorskip(package)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lifemix.metrics.predictions import take_rows
+from lifemix.checks import take_rows
 from lifemix.target import Target, as_target
 
 __all__ = ["mean_log_likelihood"]

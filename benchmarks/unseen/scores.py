@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lifemix import metrics
-from lifemix.metrics.predictions import take_rows
+from lifemix.checks import take_rows
 from lifemix.target import as_target
 
 from .likelihood import mean_log_likelihood

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from ._types import BoolArray, FloatArray
 from .errors import InputError, LifemixWarning, SettingError
@@ -45,6 +46,7 @@ __all__ = [
     "refuse_masked",
     "refuse_rows",
     "shown",
+    "take_rows",
     "warn_user",
 ]
 
@@ -90,6 +92,14 @@ def as_array(table: Any) -> NDArray[Any]:
     if array.dtype.kind in "US" and isinstance(table, (list, tuple)):
         return np.asarray(table, dtype=object)
     return array
+
+
+def take_rows(X: Any, rows: Any) -> Any:
+    """Return rows of a table, an array or a sparse matrix by number."""
+    X = as_pandas(X)
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X.tocsr()[rows] if sparse.issparse(X) else as_array(X)[rows]
 
 
 def refuse_masked(values: object, name: str, error: type[InputError] = InputError) -> None:

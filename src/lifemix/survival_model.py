@@ -23,6 +23,7 @@ from .checks import (
     check_same_rows,
     check_settings,
     check_times,
+    take_rows,
     warn_user,
 )
 from .preprocessing import TableLike, apply_preprocessor, shape_of
@@ -236,8 +237,6 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
             One row per subject, in order of first appearance, given survival to its first start.
 
         """
-        from .metrics.predictions import take_rows
-
         x, codes = self.preprocess(X), subject_codes(subject)
         intervals = Intervals.read(shape_of(X)[0], start, stop, codes, subject)
         checked_times = check_times(times, warn_unsorted=True)

@@ -10,14 +10,14 @@ from commands import COLUMNS, QUICK
 from lifemix import load, metrics
 from lifemix.cli.output import plain
 from lifemix.cli.quality import ModelQuality
-from lifemix.metrics import measures
+from lifemix.metrics import evaluation
 from lifemix.splits import default_horizons
 
 
 @pytest.fixture
 def own_measure(monkeypatch):
     """Register a measure as a file in lifemix.metrics would."""
-    monkeypatch.setattr(measures, "_MEASURES", dict(measures._MEASURES))
+    monkeypatch.setattr(evaluation, "_MEASURES", dict(evaluation._MEASURES))
 
     def largest_risk(y_train, y_test, risk, horizons, event):
         return risk.max(axis=0)
@@ -53,7 +53,7 @@ def test_a_measure_that_is_no_longer_registered_is_shown_by_its_name(
 ):
     path = tmp_path / "m.safetensors"
     run("fit", data, *COLUMNS, *QUICK, "-o", path)
-    measures._MEASURES.pop(own_measure.name)
+    evaluation._MEASURES.pop(own_measure.name)
     assert "largest_risk" in run("describe", path).out
 
 

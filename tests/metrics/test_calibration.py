@@ -10,7 +10,7 @@ from lifemix.metrics import (
     integrated_calibration_index,
     kaplan_meier,
 )
-from lifemix.metrics.smoothing import smooth_risk, spline_basis
+from lifemix.metrics.calibration import smooth_risk, spline_basis
 from lifemix.target import as_target
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lifemix import make_target, metrics
-from lifemix.metrics.scaled_brier import marginal_risk
+from lifemix.metrics.evaluation import marginal_risk
 from lifemix.target import as_target
 
 HORIZONS = np.array([0.5, 1.0])

@@ -11,9 +11,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
-from ..checks import as_pandas, check_same_rows, check_weight
+from ..checks import as_pandas, check_same_rows, check_weight, take_rows
 from ..errors import InputError, SettingError
-from ..metrics.predictions import take_rows
 from ..preprocessing import TableLike, apply_preprocessor, learn_preprocessor, shape_of
 from ..preprocessing.tabular import refuse_outcome_columns
 from ..survival_model import SurvivalModel

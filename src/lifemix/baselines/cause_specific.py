@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from .._types import FloatArray
-from ..checks import Check, Choice, Rule, Whole
+from ..checks import Check, Choice, Rule, Whole, take_rows
 from ..errors import SettingError
-from ..metrics.predictions import take_rows
 from ..registry import register_model
 from ..target import Target
 from .base import WrappingModel, chunks

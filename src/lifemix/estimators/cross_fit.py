@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from .._types import FloatArray, IndexArray
 from ..baselines import MartingaleForest
+from ..checks import take_rows
 from ..errors import LifemixError
-from ..metrics.predictions import take_rows
 from ..progress import report_progress
 from .dsm import DeepSurvivalMachines
 from .settings import automatic_settings

@@ -19,11 +19,10 @@ from sklearn.base import clone
 from .._types import BoolArray, FloatArray
 from ..baselines import CauseSpecific, CoxPH, GradientBoosting, MartingaleForest
 from ..baselines.base import WrappingModel, chunks
-from ..checks import Check, Jobs, Rule, Seed, Whole, warn_user
+from ..checks import Check, Jobs, Rule, Seed, Whole, take_rows, warn_user
 from ..distribution import AverageDistribution, GridDistribution, SurvivalDistribution
 from ..errors import CovariateError, InputError, LifemixError, LifemixWarning, SettingError
-from ..metrics.predictions import take_rows
-from ..metrics.weights import horizon_weights
+from ..metrics.censoring import horizon_weights
 from ..preprocessing import TabularPreprocessor, shape_of
 from ..registry import check_finite, register_model
 from ..splits import EventStratifiedKFold

@@ -1,28 +1,29 @@
-"""Metrics of survival models: discrimination, accuracy and calibration under censoring and competing risks.
+"""Metrics of survival models: discrimination, accuracy and calibration.
 
-Plain functions of arrays: a target ``y`` in any form that the package reads, predictions, horizons. A value that the
-data cannot determine, because a horizon lies beyond the follow-up or no pair is comparable, is NaN with a
-``LifemixWarning``.
+Plain functions of arrays: a target ``y`` in any form that the package reads, predictions, horizons.
+A value that the data cannot determine, because a horizon lies beyond the follow-up or no pair is
+comparable, is NaN with a ``LifemixWarning``.
 """
 
-from importlib import import_module
-from pkgutil import iter_modules
-
-from .antolini import concordance_antolini
 from .auc import auc_td
 from .brier import brier_score, integrated_brier_score
-from .calibration import calibration_curve, integrated_calibration_index
-from .concordance import concordance, concordance_td
-from .dcalibration import d_calibration
-from .evaluation import evaluate, mean_concordance
+from .calibration import calibration_curve, d_calibration, integrated_calibration_index
+from .concordance import concordance, concordance_antolini, concordance_td
+from .curves import aalen_johansen, kaplan_meier, nelson_aalen
+from .evaluation import (
+    Measure,
+    evaluate,
+    mean_concordance,
+    measure_named,
+    predicted_risk,
+    predicted_risks,
+    register_measure,
+    registered_measures,
+    survival_at_own_time,
+)
 from .importance import permutation_importance
-from .incidence import aalen_johansen
-from .landmark import at_landmark, evaluate_landmarks
-from .landmark_predictions import landmark_risk
-from .measures import Measure, measure_named, register_measure, registered_measures
-from .predictions import predicted_risk, predicted_risks, survival_at_own_time
+from .landmark import at_landmark, evaluate_landmarks, landmark_risk
 from .resampling import bootstrap, bootstrap_difference
-from .survival_curves import kaplan_meier, nelson_aalen
 
 __all__ = [
     "Measure",
@@ -53,7 +54,3 @@ __all__ = [
     "registered_measures",
     "survival_at_own_time",
 ]
-
-# A metric in a file of its own registers its measure when it is imported; the package's own come first.
-for _name in ("standard_measures", *(module.name for module in iter_modules(__path__))):
-    import_module(f".{_name}", __name__)

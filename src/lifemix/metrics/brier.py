@@ -7,12 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import FloatArray
-from ..checks import Choice, check_times
+from ..checks import Choice, check_times, shown
 from ..errors import InputError, SettingError
 from ..target import TargetLike
+from .censoring import horizon_weights
 from .inputs import check_probabilities
-from .weights import HorizonWeights, horizon_weights
 
 __all__ = ["brier_score", "integrated_brier_score"]
 
@@ -32,10 +31,12 @@ def brier_score(
 
     ::
 
-        BS(t) = 1/n sum_i { [T_i <= t, event] S_i(t)^2 / G(T_i-)  +  [T_i > t] (1 - S_i(t))^2 / G(t) }
+        BS(t) = 1/n sum_i { [T_i <= t, event] S_i(t)^2 / G(T_i-)  +  [T_i > t] (1 - S_i(t))^2 / G(t)
+        }
 
-    with ``G`` the Kaplan-Meier estimate of the censoring distribution in ``y_train``. With ``event=m`` the array is one
-    minus the cumulative incidence of m, and a row with another event up to t adds ``(1 - S_i(t))^2 / G(T_i-)``.
+    with ``G`` the Kaplan-Meier estimate of the censoring distribution in ``y_train``. With
+    ``event=m`` the array is one minus the cumulative incidence of m, and a row with another event
+    up to t adds ``(1 - S_i(t))^2 / G(T_i-)``.
 
     Parameters
     ----------
@@ -44,20 +45,21 @@ def brier_score(
     y_test : target
         n subjects, observed from the origin.
     survival : array-like of shape (n, h)
-        Predicted survival at the horizons, or one minus the cumulative incidence of ``event``; (n,) for a single
-        horizon.
+        Predicted survival at the horizons, or one minus the cumulative incidence of ``event``; (n,)
+        for a single horizon.
     horizons : float or array-like of shape (h,)
         Times at which to evaluate.
     event : int, optional
         The event type; None for events of any type.
     compat : {"sksurv"}, optional
-        ``"sksurv"`` reproduces scikit-survival: ``G(T_i)`` in place of ``G(T_i-)``, other events censored.
+        ``"sksurv"`` reproduces scikit-survival: ``G(T_i)`` in place of ``G(T_i-)``, other events
+        censored.
 
     Returns
     -------
     float or array of shape (h,)
-        A float where ``horizons`` is a number. NaN, with a warning, at horizons beyond the follow-up of either sample,
-        or where no row of ``y_test`` has the event.
+        A float if ``horizons`` is a number. NaN, with a warning, at horizons beyond the
+        follow-up of either sample, or if no row of ``y_test`` has the event.
 
     See Also
     --------
@@ -67,10 +69,8 @@ def brier_score(
     -----
     With ``y_train`` equal to ``y_test`` this is ``riskRegression::Score`` in R.
 
-    References
-    ----------
-    Graf, Schmoor, Sauerbrei and Schumacher (1999). Assessment and comparison of prognostic classification schemes for
-    survival data. Statistics in Medicine 18, 2529-2545.
+    References ---------- Graf, Schmoor, Sauerbrei and Schumacher (1999). Assessment and comparison
+    of prognostic classification schemes for survival data. Statistics in Medicine 18, 2529-2545.
     https://doi.org/10.1002/(SICI)1097-0258(19990915/30)18:17/18%3C2529::AID-SIM274%3E3.0.CO;2-5
 
     Examples
@@ -83,8 +83,26 @@ def brier_score(
     """
     times = check_times(horizons, "horizons")
     weights = horizon_weights(y_train, y_test, times, event, compat)
-    values = _check_shape(check_probabilities(survival, "survival"), len(weights.time), len(times))
-    scores = _scores(weights, values, times)
+    values = check_probabilities(survival, "survival")
+    n, n_times = len(weights.time), len(times)
+    if values.ndim == 1 and n_times == 1:
+        values = values[:, None]
+    if values.shape != (n, n_times):
+        raise InputError(
+            f"survival must have shape ({n}, {n_times}), subjects by horizons; got {values.shape}."
+        )
+    past_errors, future_errors = np.zeros(n_times), np.zeros(n_times)
+    has_rivals = bool(weights.rival.any())
+    step = max(1, _BLOCK // n_times)
+    for rows in (slice(first, first + step) for first in range(0, n, step)):
+        is_past = weights.time[rows, None] <= times
+        alive_error = np.square(1 - values[rows])
+        past_errors += weights.case[rows] @ (np.square(values[rows]) * is_past)
+        if has_rivals:
+            past_errors += weights.rival[rows] @ (alive_error * is_past)
+        future_errors += (alive_error * ~is_past).sum(axis=0)
+    scores = (past_errors + future_errors * weights.control) / n
+    scores = np.where(weights.defined, scores, np.nan)
     return float(scores[0]) if np.ndim(horizons) == 0 else scores
 
 
@@ -98,7 +116,7 @@ def integrated_brier_score(
     compat: Literal["sksurv"] | None = None,
     rule: Literal["trapezoid", "step"] = "trapezoid",
 ) -> float:
-    """Return the mean Brier score over time, from its values at increasing horizons; lower is better.
+    """Return the mean Brier score over time, from its values at increasing horizons.
 
     ::
 
@@ -119,10 +137,11 @@ def integrated_brier_score(
     compat : {"sksurv"}, optional
         As in ``brier_score``.
     rule : {"trapezoid", "step"}, default "trapezoid"
-        ``"trapezoid"``: the trapezoidal rule from the first to the last horizon, divided by that span (the formula
-        above), as in scikit-survival. ``"step"``: ``(1 / t_h) sum_k BS(t_k) (t_{k+1} - t_k)``, as in
-        ``riskRegression::Score``. The step rule divides by the time from 0 and counts no error before the first
-        horizon: use it only on a fine grid that starts near 0, otherwise the value is too low.
+        ``"trapezoid"``: the trapezoidal rule from the first to the last horizon, divided by that
+        span (the formula above), as in scikit-survival. ``"step"``: ``(1 / t_h) sum_k BS(t_k)
+        (t_{k+1} - t_k)``, as in ``riskRegression::Score``. The step rule divides by the time from 0
+        and counts no error before the first horizon: use it only on a fine grid that starts near 0,
+        otherwise the value is too low.
 
     Returns
     -------
@@ -145,7 +164,7 @@ def integrated_brier_score(
     times = check_times(horizons, "horizons")
     if len(times) < 2 or (np.diff(times) <= 0).any():
         raise SettingError(
-            f"horizons must be at least two, strictly increasing; got {_shorten(times)}."
+            f"horizons must be at least two, strictly increasing; got {shown(times)}."
         )
     scores = np.asarray(brier_score(y_train, y_test, survival, times, event, compat=compat))
     if np.isnan(scores).any():
@@ -154,36 +173,3 @@ def integrated_brier_score(
     if rule == "step":
         return float(steps @ scores[:-1] / times[-1])
     return float(steps @ (scores[1:] + scores[:-1]) / 2 / (times[-1] - times[0]))
-
-
-def _scores(weights: HorizonWeights, survival: FloatArray, horizons: FloatArray) -> FloatArray:
-    """Sum the squared errors in blocks of rows; survival (n, h), result (h,)."""
-    n, width = survival.shape
-    seen, beyond = np.zeros(width), np.zeros(width)
-    has_rivals = bool(weights.rival.any())
-    step = max(1, _BLOCK // width)
-    for first in range(0, n, step):
-        rows = slice(first, first + step)
-        block = survival[rows]
-        past = weights.time[rows, None] <= horizons
-        alive_error = np.square(1 - block)
-        dead_error = np.square(block)
-        seen += weights.case[rows] @ (dead_error * past)
-        if has_rivals:
-            seen += weights.rival[rows] @ (alive_error * past)
-        beyond += (alive_error * ~past).sum(axis=0)
-    return np.where(weights.defined, (seen + beyond * weights.control) / n, np.nan)
-
-
-def _check_shape(survival: FloatArray, n: int, width: int) -> FloatArray:
-    if survival.ndim == 1 and width == 1:
-        survival = survival[:, None]
-    if survival.shape != (n, width):
-        raise InputError(
-            f"survival must have shape ({n}, {width}), subjects by horizons; got {survival.shape}."
-        )
-    return survival
-
-
-def _shorten(values: FloatArray) -> str:
-    return np.array2string(values, threshold=6, edgeitems=2)

@@ -1,7 +1,8 @@
 """Concordance: of two subjects, did the one with the higher risk have the event first.
 
-A pair is comparable when the event of one was observed while the other was still at risk. A subject censored at the
-time of an event was still at risk; two subjects with the event at the same time are no pair. Tied risks count one half.
+A pair is comparable if the event of one was observed while the other was still at risk. A subject
+censored at the time of an event was still at risk; two subjects with the event at the same time are
+no pair. Tied risks count one half.
 """
 
 from __future__ import annotations
@@ -9,26 +10,25 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .._types import BoolArray, FloatArray, IndexArray, IntArray
-from ..checks import Choice
-from ..errors import SettingError
+from .._types import FloatArray, IndexArray, IntArray
+from ..checks import Choice, check_times
+from ..errors import InputError, SettingError
 from ..target import Target, TargetLike
-from .censoring import CensoringCurve, censoring_curve
+from ._pair_counts import compare
+from .censoring import censoring_curve
 from .inputs import (
     check_event,
     check_horizon,
+    check_probabilities,
     check_risk,
     observed,
     status,
     undefined,
 )
-from .lookup import look_up
-from .pairs import later_pairs, nearly_tied
-from .tree import compare
 
-__all__ = ["SKSURV_TOLERANCE", "concordance", "concordance_td", "order_key"]
+__all__ = ["SKSURV_TOLERANCE", "concordance", "concordance_antolini", "concordance_td"]
 
 SKSURV_TOLERANCE = 1e-8
 
@@ -43,13 +43,15 @@ def concordance(
 ) -> float:
     """Harrell's concordance index; all comparable pairs have the same weight.
 
-    ``C = #(comparable and concordant) / #(comparable)``, as ``survival::concordance`` in R with its defaults.
+    ``C = #(comparable and concordant) / #(comparable)``, as ``survival::concordance`` in R with its
+    defaults.
 
     Parameters
     ----------
     y : target
-        n subjects, possibly left-truncated: a subject is compared with those at risk at the time of its event. The
-        intervals of a path are rows of their own, each with the risk by the covariates that hold in it.
+        n subjects, possibly left-truncated: a subject is compared with those at risk at the time of
+        its event. The intervals of a path are rows of their own, each with the risk by the
+        covariates that hold in it.
     risk : array-like of shape (n,)
         Risk score; higher = earlier event.
     event : int or None, default 1
@@ -57,21 +59,20 @@ def concordance(
     horizon : float, optional
         Only events up to this time count; None for all.
     competing : {"censored", "wolbers"}, default "censored"
-        How other events count: as censored, or, after Wolbers, as subjects who stay at risk for ever.
+        How other events count: as censored, or, after Wolbers, as subjects who stay at risk for
+        ever.
 
     Returns
     -------
     float
-        Between 0 and 1, 0.5 by chance. NaN, with a warning, where no pair is comparable.
+        Between 0 and 1, 0.5 by chance. NaN, with a warning, if no pair is comparable.
 
     See Also
     --------
     concordance_td : weighted by the inverse probability of censoring.
 
-    References
-    ----------
-    Harrell, Califf, Pryor, Lee and Rosati (1982). Evaluating the yield of medical tests. JAMA 247, 2543-2546.
-    https://doi.org/10.1001/jama.1982.03320430047030
+    References ---------- Harrell, Califf, Pryor, Lee and Rosati (1982). Evaluating the yield of
+    medical tests. JAMA 247, 2543-2546. https://doi.org/10.1001/jama.1982.03320430047030
 
     Examples
     --------
@@ -81,15 +82,15 @@ def concordance(
     0.75
     """
     Choice("censored", "wolbers")("competing", competing)
-    target = observed(y, "y", truncation=competing == "censored", by_row=True)
+    rivals_censored = competing == "censored"
+    target = observed(y, "y", truncation=rivals_censored, by_row=True)
     values = check_risk(risk, len(target))
-    kind = status(target, check_event(event), rivals_censored=competing == "censored")
-    limit = np.inf if horizon is None else check_horizon(horizon)
-    if horizon is not None and limit > target.time.max():
-        return undefined(_beyond(limit, float(target.time.max())))
-    ones = np.ones(len(target))
-    cases = np.flatnonzero((kind == 1) & (target.time <= limit))
-    return _ratio(target, kind, values, cases, ones, ones, 0.0)
+    kind = status(target, check_event(event), rivals_censored)
+    last = np.inf if horizon is None else check_horizon(horizon)
+    if horizon is not None and last > target.time.max():
+        return _beyond_follow_up(last, target.time.max())
+    cases = np.flatnonzero((kind == 1) & (target.time <= last))
+    return _concordant_share(target, kind, values, cases, np.ones(len(target)))
 
 
 def concordance_td(
@@ -104,8 +105,9 @@ def concordance_td(
 ) -> float:
     """Time-dependent concordance up to a horizon, weighted by the inverse probability of censoring.
 
-    ``C^td(t) = P(risk_i > risk_j | T_i < T_j, T_i <= t, event i)``. The pair (i, j) has weight ``1 / G(T_i-)^2``, with
-    ``G`` the Kaplan-Meier estimate of the censoring distribution in ``y_train``.
+    ``C^td(t) = P(risk_i > risk_j | T_i < T_j, T_i <= t, event i)``. The pair (i, j) has weight ``1
+    / G(T_i-)^2``, with ``G`` the Kaplan-Meier estimate of the censoring distribution in
+    ``y_train``.
 
     Parameters
     ----------
@@ -114,42 +116,42 @@ def concordance_td(
     y_test : target
         n subjects, observed from the origin.
     risk : array-like of shape (n,)
-        Risk score; higher = earlier event. For a time-dependent model, its predicted incidence at the horizon.
+        Risk score; higher = earlier event. For a time-dependent model, its predicted incidence at
+        the horizon.
     horizon : float or None
         Only events up to this time count; None for all of the follow-up (Uno's concordance).
     event : int or None, default 1
         The event type; None for events of any type.
     competing : {"censored", "wolbers"}, default "censored"
-        ``"censored"``: other events count as censored, for ``G`` too (the paper's definition). ``"wolbers"``: subjects
-        with another event stay at risk for ever, pairs with them have weight ``1 / (G(T_i-) G(T_j-))``, and ``G`` is
-        estimated from true censorings.
+        ``"censored"``: other events count as censored, for ``G`` too (the paper's definition).
+        ``"wolbers"``: subjects with another event stay at risk for ever, pairs with them have
+        weight ``1 / (G(T_i-) G(T_j-))``, and ``G`` is estimated from true censorings.
     compat : {"sksurv"}, optional
-        ``"sksurv"`` reproduces scikit-survival's ``concordance_index_ipcw``: ``T_i < t``, weights ``1 / G(T_i)^2``, and
-        risks within 1e-8 of each other tie.
+        ``"sksurv"`` reproduces scikit-survival's ``concordance_index_ipcw``: ``T_i < t``, weights
+        ``1 / G(T_i)^2``, and risks within 1e-8 of each other tie.
 
     Returns
     -------
     float
-        Between 0 and 1, 0.5 by chance. NaN, with a warning, where no pair is comparable, the horizon lies beyond the
-        follow-up of both samples, or an event up to the horizon lies beyond the training follow-up, where ``G`` is
-        unknown.
+        Between 0 and 1, 0.5 by chance. NaN, with a warning, if no pair is comparable, the
+        horizon lies beyond the follow-up of both samples, or an event up to the horizon lies beyond
+        the training follow-up, beyond which ``G`` is unknown.
 
     See Also
     --------
     concordance : Harrell's index, without weights.
     concordance_antolini : of whole survival curves.
 
-    Notes
-    -----
-    With ``y_train`` equal to ``y_test`` this is ``survival::concordance(timewt = "n/G2", ymax = t)`` in R.
+    Notes ----- With ``y_train`` equal to ``y_test`` this is ``survival::concordance(timewt =
+    "n/G2", ymax = t)`` in R.
 
-    References
-    ----------
-    Uno, Cai, Pencina, D'Agostino and Wei (2011). On the C-statistics for evaluating overall adequacy of risk prediction
-    procedures with censored survival data. Statistics in Medicine 30, 1105-1117. https://doi.org/10.1002/sim.4154
+    References ---------- Uno, Cai, Pencina, D'Agostino and Wei (2011). On the C-statistics for
+    evaluating overall adequacy of risk prediction procedures with censored survival data.
+    Statistics in Medicine 30, 1105-1117. https://doi.org/10.1002/sim.4154
 
-    Wolbers, Koller, Witteman and Steyerberg (2009). Prognostic models with competing risks: methods and application to
-    coronary risk prediction. Epidemiology 20, 555-561. https://doi.org/10.1097/EDE.0b013e3181a39056
+    Wolbers, Koller, Witteman and Steyerberg (2009). Prognostic models with competing risks: methods
+    and application to coronary risk prediction. Epidemiology 20, 555-561.
+    https://doi.org/10.1097/EDE.0b013e3181a39056
 
     Examples
     --------
@@ -160,109 +162,173 @@ def concordance_td(
     """
     Choice("censored", "wolbers")("competing", competing)
     Choice(None, "sksurv")("compat", compat)
-    if compat and competing == "wolbers":
+    rivals_censored = competing == "censored"
+    if compat and not rivals_censored:
         raise SettingError(
-            "compat='sksurv' knows no competing='wolbers'; use competing='censored', or compat=None."
+            "compat='sksurv' knows no competing='wolbers'; use competing='censored', or "
+            "compat=None."
         )
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
     values = check_risk(risk, len(test))
-    limit = np.inf if horizon is None else check_horizon(horizon)
+    last = np.inf if horizon is None else check_horizon(horizon)
     follow_up = max(train.time.max(), test.time.max())
-    if horizon is not None and limit > follow_up:
-        return undefined(_beyond(limit, follow_up))
+    if horizon is not None and last > follow_up:
+        return _beyond_follow_up(last, follow_up)
 
-    code, censor_rivals = check_event(event), competing == "censored"
-    kind = status(test, code, censor_rivals)
-    cases = np.flatnonzero((kind == 1) & (test.time < limit if compat else test.time <= limit))
-    curve = censoring_curve(train.time, status(train, code, censor_rivals) == 0)
-    chance = np.ones(len(test))
-    for rows in (cases, np.flatnonzero(kind == 2)):
-        chance[rows] = curve.at(test.time[rows]) if compat else curve.before(test.time[rows])
-    if not (chance[cases] > 0).all():
-        return undefined(_unknown_weights(test.time[cases], chance[cases], curve))
+    event = check_event(event)
+    kind = status(test, event, rivals_censored)
+    is_counted = (kind == 1) & (test.time < last if compat else test.time <= last)
+    curve = censoring_curve(train.time, status(train, event, rivals_censored) == 0)
+    g = curve.at(test.time) if compat else curve.before(test.time)
+    is_unknown = is_counted & ~(g > 0)
+    if is_unknown.any():
+        return undefined(
+            f"{int(is_unknown.sum())} events before the horizon have no weight (the first at "
+            f"{test.time[is_unknown].min():g}): the censoring distribution is known, and not zero, "
+            f"only up to {curve.follow_up:g}, the training follow-up. Use an earlier horizon"
+        )
+    # A rival event without a weight is later than every counted event: its weight is not used.
+    weight = np.divide(1.0, g, out=np.zeros(len(g)), where=g > 0)
     tolerance = SKSURV_TOLERANCE if compat else 0.0
-    return _ratio(test, kind, values, cases, 1 / chance, _rival_weight(chance), tolerance)
+    return _concordant_share(test, kind, values, np.flatnonzero(is_counted), weight, tolerance)
 
 
-def order_key(time: FloatArray, case: BoolArray) -> NDArray[np.uint64]:
-    """Return integers that sort by time, the cases of one time before its other rows; shape (n,).
+def concordance_antolini(
+    y: TargetLike,
+    survival: ArrayLike,
+    times: ArrayLike,
+    event: int | None = 1,
+    *,
+    horizon: float | None = None,
+) -> float:
+    """Antolini's time-dependent concordance of predicted survival curves.
 
-    The bits of non-negative floats sort as the floats do; the lowest bit is made free for the second criterion.
+    ``C^td = P(S_i(T_i) < S_j(T_i) | T_i < T_j, event i)``, with pairs and ties as in
+    ``concordance``: a subject censored at ``T_i`` is compared, another with the event at ``T_i`` is
+    not, and equal survival counts one half.
+
+    Parameters
+    ----------
+    y : target
+        n subjects, possibly left-truncated.
+    survival : array-like of shape (n, n_times)
+        Non-increasing step curves: between two times the curve has the value of the earlier one.
+        With competing risks, one minus the cumulative incidence of ``event``.
+    times : array-like of shape (n_times,)
+        Increasing, from at most the first to at least the last event that is counted.
+    event : int or None, default 1
+        The event type; other events count as censored. None for events of any type.
+    horizon : float, optional
+        Only events up to this time count; None for all.
+
+    Returns
+    -------
+    float
+        The concordance; NaN, with a warning, if no pair is comparable.
+
+    See Also
+    --------
+    concordance : the same for one risk score per subject.
+
+    Notes ----- A model with continuous curves is evaluated exactly with ``times`` the distinct
+    event times of ``y``. The time needed is O(n_times n log n).
+
+    References ---------- Antolini, Boracchi and Biganzoli (2005). A time-dependent discrimination
+    index for survival data. Statistics in Medicine 24, 3927-3944. https://doi.org/10.1002/sim.2427
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> y = make_target([1.0, 2.0, 3.0], [1, 1, 0])
+    >>> survival = [[0.4, 0.1], [0.7, 0.5], [0.9, 0.4]]
+    >>> round(metrics.concordance_antolini(y, survival, times=[1.0, 2.0]), 3)
+    0.667
     """
-    return (time.view(np.uint64) << np.uint64(1)) | (~case).astype(np.uint64)
+    target = observed(y, "y", truncation=True)
+    grid = check_times(times)
+    curves = check_probabilities(survival, "survival")
+    if curves.shape != (len(target), len(grid)):
+        raise InputError(
+            f"survival must have shape ({len(target)}, {len(grid)}), rows by times; got "
+            f"{curves.shape}."
+        )
+    if (np.diff(grid) <= 0).any():
+        raise InputError("times must be strictly increasing, as the columns of survival.")
+    kind = status(target, check_event(event), rivals_censored=True)
+    last = np.inf if horizon is None else check_horizon(horizon)
+    cases = np.flatnonzero((kind == 1) & (target.time <= last))
+    event_times = target.time[cases]
+    if len(cases) and (event_times.min() < grid[0] or event_times.max() > grid[-1]):
+        raise InputError(
+            "times must reach from the first to the last counted event, "
+            f"{event_times.min():g} to {event_times.max():g}; got {grid[0]:g} to {grid[-1]:g}. "
+            "Predict at more times, for instance from 0, or give a horizon within them."
+        )
+    column_of_case = np.searchsorted(grid, event_times, side="right") - 1
+    concordant, comparable = 0.0, 0.0
+    for column in np.unique(column_of_case):
+        rows = cases[column_of_case == column]
+        lower, later = _compare_with_later(target, kind, -curves[:, column], rows)
+        concordant, comparable = concordant + lower.sum(), comparable + later.sum()
+    if not comparable > 0:
+        return undefined(
+            f"no pair is comparable: {len(cases)} of {len(target)} rows have a counted event"
+        )
+    return float(concordant / comparable)
 
 
-def _ratio(
+def _concordant_share(
     target: Target,
     kind: IntArray,
     risk: FloatArray,
     cases: IndexArray,
     weight: FloatArray,
-    rival_weight: FloatArray,
-    tolerance: float,
+    tolerance: float = 0.0,
 ) -> float:
-    """Return the concordant share of the comparable pairs of some cases, given by their row numbers.
+    """Return the weighted share of concordant pairs among the comparable pairs of the cases.
 
-    A pair has weight weight_i^2, or weight_i rival_weight_j where j had another event before i.
+    A pair has the weight weight_i^2, or weight_i weight_j if j had another event before i.
     """
-    time = target.time
-    key = order_key(time, kind == 1)
-    case_time, case_risk, case_weight = time[cases], risk[cases], weight[cases]
-    concordant, comparable = _later(key, risk, cases)
-    if tolerance:
-        near = np.flatnonzero(nearly_tied(risk, tolerance)[cases])
-        after = key[cases[near]] + np.uint64(1)
-        concordant[near] = compare(key, risk, after, case_risk[near], tolerance=tolerance)[0]
-    if target.truncated.any():  # those who enter at or after the event were not at risk
-        late = np.flatnonzero(
-            target.entry > 0
-        )  # the others were there from the start, also for an event at time 0
-        absent = compare(target.entry[late], risk[late], case_time, case_risk, tolerance=tolerance)
-        concordant, comparable = concordant - absent[0], comparable - absent[1]
-    agreeing, pairs = case_weight**2 @ concordant, case_weight**2 @ comparable
-    rival = np.flatnonzero(kind == 2)
-    if len(rival):  # one at the very time of the event has been counted among the later ones
-        earlier = np.nextafter(-case_time, np.inf)
-        concordant, comparable = compare(
-            -time[rival], risk[rival], earlier, case_risk, rival_weight[rival]
+    case_weight = weight[cases]
+    lower, later = _compare_with_later(target, kind, risk, cases, tolerance)
+    concordant, comparable = case_weight**2 @ lower, case_weight**2 @ later
+    rivals = np.flatnonzero(kind == 2)
+    if len(rivals):  # those at the time of the event itself are among the later rows
+        lower, earlier = compare(
+            -target.time[rivals],
+            risk[rivals],
+            np.nextafter(-target.time[cases], np.inf),
+            risk[cases],
+            weight[rivals],
         )
-        agreeing, pairs = agreeing + case_weight @ concordant, pairs + case_weight @ comparable
-    if not pairs > 0:
+        concordant += case_weight @ lower
+        comparable += case_weight @ earlier
+    if not comparable > 0:
         return undefined(
-            f"no pair is comparable: of {len(target)} rows {len(cases)} have a counted event, and no other "
-            "subject was at risk at the time of one"
+            f"no pair is comparable: of {len(target)} rows {len(cases)} have a counted event, and "
+            "no other subject was at risk at the time of one"
         )
-    return float(agreeing / pairs)
+    return float(concordant / comparable)
 
 
-def _later(
-    key: NDArray[np.uint64], risk: FloatArray, cases: IndexArray
+def _compare_with_later(
+    target: Target, kind: IntArray, risk: FloatArray, cases: IndexArray, tolerance: float = 0.0
 ) -> tuple[FloatArray, FloatArray]:
-    """Compare every case with the rows of a larger key; results of shape (number of cases,)."""
-    inside = key <= key[cases].max(initial=0)
-    near, far = np.flatnonzero(inside), np.sort(risk[np.flatnonzero(~inside)])
-    concordant, comparable = np.empty(len(key)), np.empty(len(key))
-    concordant[near], comparable[near] = later_pairs(key[near], risk[near])
-    if not len(far):
-        return concordant[cases], comparable[cases]
-    # The far rows are later than every case, so that their order does not matter.
-    below, up_to_ties = look_up(far, risk[cases], "left"), look_up(far, risk[cases], "right")
-    return concordant[cases] + (below + up_to_ties) / 2, comparable[cases] + len(far)
+    """Return how many later rows have a lower risk than each case (ties: half), and how many exist."""
+    # Rows without the event come just after the cases of the same time.
+    key = np.where(kind == 1, target.time, np.nextafter(target.time, np.inf))
+    after = np.nextafter(target.time[cases], np.inf)
+    lower, later = compare(key, risk, after, risk[cases], tolerance=tolerance)
+    late = np.flatnonzero(target.truncated)
+    if len(late):  # rows that enter at or after the event were not at risk
+        absent_lower, absent = compare(
+            target.entry[late], risk[late], target.time[cases], risk[cases], tolerance=tolerance
+        )
+        lower, later = lower - absent_lower, later - absent
+    return lower, later
 
 
-def _rival_weight(chance: FloatArray) -> FloatArray:
-    # A rival event beyond the training follow-up is later than every counted event: its weight is never used.
-    return 1 / np.where(chance > 0, chance, np.inf)
-
-
-def _beyond(horizon: float, follow_up: float) -> str:
-    return f"the horizon {horizon:g} lies beyond the follow-up, which ends at {follow_up:g}"
-
-
-def _unknown_weights(time: FloatArray, chance: FloatArray, curve: CensoringCurve) -> str:
-    bad = ~(chance > 0)
-    return (
-        f"{int(bad.sum())} events before the horizon have no weight (the first at {time[bad].min():g}): the censoring "
-        f"distribution is known, and not zero, only up to {curve.follow_up:g}, the training follow-up. "
-        "Use an earlier horizon"
+def _beyond_follow_up(horizon: float, follow_up: float) -> float:
+    return undefined(
+        f"the horizon {horizon:g} lies beyond the follow-up, which ends at {follow_up:g}"
     )

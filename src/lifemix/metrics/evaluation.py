@@ -1,10 +1,15 @@
-"""One call, one table: a fitted model measured on test data."""
+"""The quality of a fitted model in one table: predictions, registered measures, ``evaluate``.
+
+A metric registers a ``Measure`` once, and ``evaluate``, the report and comparisons show it::
+
+    register_measure(Measure("my_score", "my score", "lower", "horizon", my_score))
+"""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,22 +17,475 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from .._types import FittedSurvivalModel, FloatArray
-from ..checks import Choice, Whole, check_times
-from ..errors import LifemixWarning
+from ..checks import Choice, Whole, check_times, take_rows
+from ..errors import InputError, SettingError
 from ..splits import horizons as event_quantiles
 from ..target import Target, TargetLike, as_target
+from .auc import auc_td
+from .brier import brier_score, integrated_brier_score
+from .calibration import d_calibration, integrated_calibration_index
 from .concordance import concordance, concordance_td
+from .curves import aalen_johansen
 from .inputs import observed, refuse_paths
-from .measures import Measure, measure_named, registered_measures
-from .predictions import predicted_risks, survival_at_own_time
-from .resampling import bootstrap
+from .resampling import limits_of_values
 
 if TYPE_CHECKING:
     from ..preprocessing import TableLike  # imports scikit-learn
 
-__all__ = ["evaluate", "mean_concordance"]
+__all__ = [
+    "Measure",
+    "evaluate",
+    "marginal_risk",
+    "mean_concordance",
+    "measure_named",
+    "predicted_risk",
+    "predicted_risks",
+    "register_measure",
+    "registered_measures",
+    "survival_at_own_time",
+]
 
-_GRID = 101
+_N_GRID = 101
+_BLOCK = 256
+
+
+# Predictions.
+
+
+def predicted_risk(
+    model: FittedSurvivalModel, X: TableLike, times: ArrayLike, event: int, n_events: int
+) -> FloatArray:
+    """Return the predicted probability of an event by each time.
+
+    Parameters
+    ----------
+    model : fitted survival model
+        Anything with ``predict_survival_function(X, times)`` and, for competing risks,
+        ``predict_cumulative_incidence(X, times, event=m)``.
+    X : DataFrame or array of n rows
+        Covariates.
+    times : array-like of shape (n_times,)
+        Ascending times.
+    event : int
+        The event type.
+    n_events : int
+        Number of event types: with one, the risk is one minus survival, with more the cumulative
+        incidence.
+
+    Returns
+    -------
+    array of shape (n, n_times)
+        Probabilities.
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> from lifemix.baselines import KaplanMeier
+    >>> X = [[0.0], [1.0]]
+    >>> model = KaplanMeier().fit(X, make_target([1.0, 2.0], [1, 1]))
+    >>> print(metrics.predicted_risk(model, X, [0.5, 1.5], event=1, n_events=1))
+    [[0.  0.5]
+     [0.  0.5]]
+    """
+    if n_events == 1:
+        return 1 - _checked_shape(model.predict_survival_function(X, times), X, times)
+    incidence = model.predict_cumulative_incidence(X, times, event=event)
+    return _checked_shape(incidence, X, times)
+
+
+def predicted_risks(
+    model: FittedSurvivalModel, X: TableLike, times: ArrayLike, n_events: int
+) -> FloatArray:
+    """Return the predicted probability of every event type by each time.
+
+    Parameters
+    ----------
+    model : fitted survival model
+        Anything with ``predict_survival_function(X, times)`` and, for competing risks,
+        ``predict_cumulative_incidence(X, times, event=m)``.
+    X : DataFrame or array of n rows
+        Covariates.
+    times : array-like of shape (n_times,)
+        Ascending times.
+    n_events : int
+        Number of event types.
+
+    Returns
+    -------
+    array of shape (n_events, n, n_times)
+        Probabilities.
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> from lifemix.baselines import AalenJohansen
+    >>> X = [[0.0], [1.0]]
+    >>> model = AalenJohansen().fit(X, make_target([1.0, 2.0], [1, 2]))
+    >>> print(metrics.predicted_risks(model, X, [1.5, 2.5], n_events=2)[:, 0])
+    [[0.5 0.5]
+     [0.  0.5]]
+    """
+    if n_events > 1 and hasattr(model, "predict_cumulative_incidences"):  # one integration for all
+        incidences = model.predict_cumulative_incidences(X, times)
+        return np.stack([_checked_shape(incidence, X, times) for incidence in incidences])
+    events = range(1, n_events + 1)
+    return np.stack([predicted_risk(model, X, times, event, n_events) for event in events])
+
+
+def survival_at_own_time(
+    model: FittedSurvivalModel, X: TableLike, target: TargetLike
+) -> FloatArray:
+    """Return the predicted survival of every row at its own time, given survival to its entry.
+
+    Parameters
+    ----------
+    model : fitted survival model
+        Anything with ``predict_survival_function(X, times)``.
+    X : DataFrame or array of n rows
+        Covariates.
+    target : target
+        The observed times of the same rows, see ``lifemix.make_target``.
+
+    Returns
+    -------
+    array of shape (n,)
+        Probabilities; uniformly distributed if the model is right and nothing is censored. Of
+        the intervals of paths, one per subject in order of first appearance: the product along its
+        rows.
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> from lifemix.baselines import KaplanMeier
+    >>> X, y = [[0.0], [1.0]], make_target([1.0, 2.0], [1, 1])
+    >>> print(metrics.survival_at_own_time(KaplanMeier().fit(X, y), X, y))
+    [0.5 0. ]
+    """
+    target = as_target(target)
+    values = np.empty(len(target))
+    # In order of time, the rows of a block have few distinct times.
+    order = np.argsort(target.time, kind="stable")
+    for first in range(0, len(target), _BLOCK):
+        rows = order[first : first + _BLOCK]
+        block, row_index = take_rows(X, rows), np.arange(len(rows))
+        times, time_index = np.unique(
+            np.stack([target.time[rows], target.entry[rows]]), return_inverse=True
+        )
+        survival = _checked_shape(model.predict_survival_function(block, times), block, times)
+        at_time, at_entry = survival[row_index, time_index.reshape(2, -1)]
+        values[rows] = np.divide(at_time, at_entry, out=np.zeros(len(rows)), where=at_entry > 0)
+    if target.path is None:
+        return values
+    along_path = np.ones(len(target.joined()))
+    np.multiply.at(along_path, target.path_numbers, values)
+    return along_path
+
+
+def _checked_shape(prediction: Any, X: Any, times: ArrayLike) -> FloatArray:
+    values = np.asarray(prediction, dtype=np.float64)
+    shape = (np.shape(X)[0], np.size(times))
+    if values.shape != shape:
+        raise InputError(f"the model's prediction must have shape {shape}; got {values.shape}.")
+    return values
+
+
+# Measures.
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of predictions: one number per event type, or per event type and horizon.
+
+    Parameters
+    ----------
+    name : str
+        The name in the tables of ``metrics.evaluate``.
+    label : str
+        The name that readers see.
+    better : {"higher", "lower", None}
+        Which values are better; None if neither is.
+    kind : {"horizon", "curve", "own_time"}
+        What the function takes.
+    function : callable
+        ``horizon``: ``(y_train, y_test, risk, horizons, event)`` with the risk of shape (n, h), to
+        h values; ``curve``: the same on a grid from 0 to the last horizon, to one value;
+        ``own_time``: ``(y_test, survival)`` with the predicted survival of every row at its own
+        time, shape (n,), to one value; used only if there is one event type.
+    standard : bool, default True
+        Whether ``metrics.evaluate`` includes it by default, and report and comparison show it.
+    percent : bool, default False
+        Whether readers see it in percent.
+    options : tuple of str, default ()
+        Which of the options ``competing`` and ``compat`` of ``metrics.evaluate`` the function
+        takes.
+
+    Examples
+    --------
+    >>> from lifemix import metrics
+    >>> def mean_risk(y_train, y_test, risk, horizons, event):
+    ...     return risk.mean(axis=0)
+    >>> metrics.Measure("mean_risk", "mean predicted risk", None, "horizon", mean_risk).name
+    'mean_risk'
+    """
+
+    name: str
+    label: str
+    better: Literal["higher", "lower"] | None
+    kind: Literal["horizon", "curve", "own_time"]
+    function: Callable[..., Any]
+    standard: bool = True
+    percent: bool = False
+    options: tuple[str, ...] = ()
+
+
+_MEASURES: dict[str, Measure] = {}
+
+
+def register_measure(measure: Measure) -> Measure:
+    """Add a measure to the registry, so that ``metrics.evaluate``, report and comparison show it.
+
+    Parameters
+    ----------
+    measure : Measure
+        The declaration; the name must not be taken by another function.
+
+    Returns
+    -------
+    Measure
+        The same.
+
+    Raises
+    ------
+    SettingError
+        If another measure has the name, or the kind is none of the three.
+
+    Examples
+    --------
+    >>> from lifemix import metrics
+    >>> def mean_risk(y_train, y_test, risk, horizons, event):
+    ...     return risk.mean(axis=0)
+    >>> measure = metrics.register_measure(
+    ...     metrics.Measure("mean_risk", "mean predicted risk", None, "horizon", mean_risk)
+    ... )
+    >>> metrics.measure_named("mean_risk") is measure
+    True
+    """
+    Choice("horizon", "curve", "own_time")("kind", measure.kind)
+    registered = _MEASURES.get(measure.name, measure)
+    if registered.function.__qualname__ != measure.function.__qualname__:
+        raise SettingError(
+            f"a measure called {measure.name!r} exists already; choose another name."
+        )
+    _MEASURES[measure.name] = measure
+    return measure
+
+
+def registered_measures() -> tuple[Measure, ...]:
+    """Return all measures in the order of their registration.
+
+    Returns
+    -------
+    tuple of Measure
+        The measures of the package, then those that were registered later.
+
+    Examples
+    --------
+    >>> from lifemix import metrics
+    >>> [measure.name for measure in metrics.registered_measures()][:3]
+    ['concordance', 'brier', 'auc']
+    """
+    return tuple(_MEASURES.values())
+
+
+def measure_named(name: str) -> Measure:
+    """Return a measure by its name.
+
+    Parameters
+    ----------
+    name : str
+        The name that it was registered by.
+
+    Returns
+    -------
+    Measure
+        The declaration.
+
+    Raises
+    ------
+    SettingError
+        If there is none.
+
+    Examples
+    --------
+    >>> from lifemix import metrics
+    >>> metrics.measure_named("brier").better
+    'lower'
+    """
+    if name not in _MEASURES:
+        raise SettingError(f"unknown measure; got {name!r}, expected one of {sorted(_MEASURES)}.")
+    return _MEASURES[name]
+
+
+def marginal_risk(y_train: Target, times: FloatArray, event: int) -> FloatArray:
+    """Return the risk without covariates by each time, constant after the last training time."""
+    curve = aalen_johansen(y_train, event)
+    return curve.at(np.minimum(times, curve.time[-1]))
+
+
+def _concordance(
+    y_train: Target,
+    y_test: Target,
+    risk: FloatArray,
+    horizons: FloatArray,
+    event: int,
+    **options: Any,
+) -> FloatArray:
+    columns = zip(risk.T, horizons.tolist(), strict=True)
+    return np.array(
+        [concordance_td(y_train, y_test, column, t, event, **options) for column, t in columns]
+    )
+
+
+def _brier(
+    y_train: Target,
+    y_test: Target,
+    risk: FloatArray,
+    horizons: FloatArray,
+    event: int,
+    **options: Any,
+) -> FloatArray:
+    return np.asarray(brier_score(y_train, y_test, 1 - risk, horizons, event, **options))
+
+
+def _integrated_brier(
+    y_train: Target, y_test: Target, risk: FloatArray, grid: FloatArray, event: int, **options: Any
+) -> float:
+    return integrated_brier_score(y_train, y_test, 1 - risk, grid, event, **options)
+
+
+def _marginal_brier(
+    y_train: Target, y_test: Target, risk: FloatArray, horizons: FloatArray, event: int
+) -> FloatArray:
+    marginal = np.broadcast_to(marginal_risk(y_train, horizons, event), risk.shape)
+    return _brier(y_train, y_test, marginal, horizons, event)
+
+
+def _integrated_marginal_brier(
+    y_train: Target, y_test: Target, risk: FloatArray, grid: FloatArray, event: int
+) -> float:
+    marginal = np.broadcast_to(marginal_risk(y_train, grid, event), risk.shape)
+    return _integrated_brier(y_train, y_test, marginal, grid, event)
+
+
+def _scaled_brier(
+    y_train: Target, y_test: Target, risk: FloatArray, horizons: FloatArray, event: int
+) -> FloatArray:
+    """Return the index of prediction accuracy (Kattan and Gerds, 2018, 10.1186/s41512-018-0029-2).
+
+    1 is perfect, 0 is no better than the marginal curve.
+    """
+    arguments = (y_train, y_test, risk, horizons, event)
+    return 1 - _brier(*arguments) / _marginal_brier(*arguments)
+
+
+def _integrated_scaled_brier(
+    y_train: Target, y_test: Target, risk: FloatArray, grid: FloatArray, event: int
+) -> float:
+    arguments = (y_train, y_test, risk, grid, event)
+    return 1 - _integrated_brier(*arguments) / _integrated_marginal_brier(*arguments)
+
+
+def _observed_expected(
+    y_train: Target, y_test: Target, risk: FloatArray, horizons: FloatArray, event: int
+) -> FloatArray:
+    """Return the Aalen-Johansen risk over the mean predicted risk; NaN beyond the follow-up."""
+    last = y_test.time.max()
+    observed_risk = np.where(horizons <= last, marginal_risk(y_test, horizons, event), np.nan)
+    mean = risk.mean(axis=0)
+    return np.divide(observed_risk, mean, out=np.full(len(mean), np.nan), where=mean > 0)
+
+
+def _calibration_index(
+    y_train: Target, y_test: Target, risk: FloatArray, horizons: FloatArray, event: int
+) -> FloatArray:
+    columns = zip(risk.T, horizons.tolist(), strict=True)
+    return np.array(
+        [integrated_calibration_index(y_test, column, t, event) for column, t in columns]
+    )
+
+
+def _d_calibration(y_test: Target, survival: FloatArray) -> float:
+    return d_calibration(y_test, survival).statistic
+
+
+def _d_calibration_p(y_test: Target, survival: FloatArray) -> float:
+    return d_calibration(y_test, survival).p_value
+
+
+for _measure in (
+    Measure(
+        "concordance", "C^td", "higher", "horizon", _concordance, options=("competing", "compat")
+    ),
+    Measure("brier", "Brier score", "lower", "horizon", _brier, options=("compat",)),
+    Measure("auc", "AUC", "higher", "horizon", auc_td, options=("compat",)),
+    Measure(
+        "integrated_brier",
+        "integrated Brier score",
+        "lower",
+        "curve",
+        _integrated_brier,
+        options=("compat",),
+    ),
+    Measure("d_calibration", "D-calibration statistic", None, "own_time", _d_calibration),
+    Measure("d_calibration_p", "D-calibration p-value", None, "own_time", _d_calibration_p),
+    Measure(
+        "observed_expected",
+        "observed / expected risk",
+        None,
+        "horizon",
+        _observed_expected,
+        standard=False,
+    ),
+    Measure("ici", "ICI", "lower", "horizon", _calibration_index, standard=False),
+    Measure(
+        "marginal_brier",
+        "Brier score, marginal curve",
+        None,
+        "horizon",
+        _marginal_brier,
+        standard=False,
+    ),
+    Measure(
+        "scaled_brier",
+        "scaled Brier score",
+        "higher",
+        "horizon",
+        _scaled_brier,
+        standard=False,
+        percent=True,
+    ),
+    Measure(
+        "integrated_marginal_brier",
+        "integrated Brier score, marginal curve",
+        None,
+        "curve",
+        _integrated_marginal_brier,
+        standard=False,
+    ),
+    Measure(
+        "integrated_scaled_brier",
+        "integrated scaled Brier score",
+        "higher",
+        "curve",
+        _integrated_scaled_brier,
+        standard=False,
+        percent=True,
+    ),
+):
+    register_measure(_measure)
+
+
+# Evaluation.
 
 
 def evaluate(
@@ -43,7 +501,7 @@ def evaluate(
     competing: Literal["censored", "wolbers"] = "censored",
     compat: Literal["sksurv"] | None = None,
 ) -> pd.DataFrame:
-    """Measure a fitted model on test data: concordance, Brier score and AUC at each horizon, and summary measures.
+    """Measure a fitted model on test data: C^td, Brier score, AUC and summary measures.
 
     Parameters
     ----------
@@ -57,12 +515,13 @@ def evaluate(
     y_test : target
         n subjects, the target of the same rows.
     horizons : array-like of shape (h,)
-        The risk at a horizon is one minus survival, or for competing risks the cumulative incidence of the event.
+        The risk at a horizon is one minus survival, or for competing risks the cumulative incidence
+        of the event.
     measures : sequence of str, optional
         Names of registered measures; by default all standard ones (see ``registered_measures``).
     n_bootstrap : int, default 0
-        With 2 or more, 95 % intervals (``metrics.bootstrap``) over that many resamples of the test subjects, with the
-        model fixed.
+        With 2 or more, 95 % intervals (``metrics.bootstrap``) over that many resamples of the test
+        subjects, with the model fixed.
     random_state : int, Generator or None, default 0
         Random seed of the resamples; every measure uses the same ones.
     competing : {"censored", "wolbers"}, default "censored"
@@ -73,11 +532,12 @@ def evaluate(
     Returns
     -------
     DataFrame
-        Columns ``metric``, ``event``, ``horizon``, ``value``, with ``n_bootstrap`` also ``lower`` and ``upper``; one
-        row per value. ``concordance``, ``brier`` and ``auc`` have one for each event type and horizon;
-        ``integrated_brier`` one for each event type, from 0 to the last horizon (trapezoidal rule on 101 points);
-        ``d_calibration`` and ``d_calibration_p`` (statistic and p-value, horizon NaN) are there for one event type.
-        What the data cannot determine is NaN, with a warning.
+        Columns ``metric``, ``event``, ``horizon``, ``value``, with ``n_bootstrap`` also ``lower``
+        and ``upper``; one row per value. ``concordance``, ``brier`` and ``auc`` have one for each
+        event type and horizon; ``integrated_brier`` one for each event type, from 0 to the last
+        horizon (trapezoidal rule on 101 points); ``d_calibration`` and ``d_calibration_p``
+        (statistic and p-value, horizon NaN) are there for one event type. What the data cannot
+        determine is NaN, with a warning.
 
     See Also
     --------
@@ -96,49 +556,101 @@ def evaluate(
     >>> table.loc[table["metric"] == "concordance", "value"].round(1).tolist()
     [0.7, 0.7]
     """
-    chosen = (
-        [m for m in registered_measures() if m.standard]
+    measure_list = (
+        [measure for measure in registered_measures() if measure.standard]
         if measures is None
-        else list(map(measure_named, measures))
+        else [measure_named(name) for name in measures]
     )
     refuse_paths(y_test, "y_test")
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
     times = np.sort(check_times(horizons, "horizons"))
-    Choice("censored", "wolbers")("competing", competing)
-    Choice(None, "sksurv")("compat", compat)
+    options = {
+        "competing": Choice("censored", "wolbers")("competing", competing),
+        "compat": Choice(None, "sksurv")("compat", compat),
+    }
     Whole(0)("n_bootstrap", n_bootstrap)
-    material = _Material(
-        model, train, X_test, test, times, {"competing": competing, "compat": compat}
-    )
-    seed = (
-        random_state
-        if isinstance(random_state, int)
-        else int(np.random.default_rng(random_state).integers(2**63))
-    )
-    rows: list[tuple[Any, ...]] = []
-    for event in range(1, material.n_events + 1):
-        for measure in chosen:
-            if measure.kind != "own_time":
-                rows += _rows(measure, event, *material.measured(measure, event), n_bootstrap, seed)
-    for measure in chosen:
-        if measure.kind == "own_time" and material.n_events == 1:
-            rows += _rows(measure, 1, *material.measured(measure, 1), n_bootstrap, seed)
-    columns = ["metric", "event", "horizon", "value"] + (["lower", "upper"] if n_bootstrap else [])
-    return pd.DataFrame(rows, columns=columns)
+    n_events = max(train.n_events, test.n_events, int(getattr(model, "n_events_", 1)))
+    tasks = [
+        (measure, event)
+        for event in range(1, n_events + 1)
+        for measure in measure_list
+        if measure.kind != "own_time"
+    ]
+    if n_events == 1:
+        tasks += [(measure, 1) for measure in measure_list if measure.kind == "own_time"]
+
+    # The risk at 0 is 0; models are asked for distinct times in ascending order.
+    grid = np.linspace(0, times[-1], _N_GRID)
+    all_times, index = np.unique(np.concatenate([times, grid[1:]]), return_inverse=True)
+    risks = predicted_risks(model, X_test, all_times, n_events)[:, :, index]
+    at_horizons = risks[:, :, : len(times)].swapaxes(0, 1)  # [n, n_events, h]
+    on_grid = np.insert(risks[:, :, len(times) :], 0, 0.0, axis=2).swapaxes(0, 1)
+    own_survival = np.full(len(test), np.nan)
+    if any(measure.kind == "own_time" for measure, _ in tasks):
+        own_survival = survival_at_own_time(model, X_test, test)
+
+    predictions = at_horizons, on_grid, own_survival
+    times_of_kind = {"horizon": times, "curve": grid}
+    labels_of_kind = {"horizon": times, "curve": times[-1:], "own_time": np.full(1, np.nan)}
+    metric = partial(_task_values, tasks=tasks, y_train=train, times=times_of_kind, options=options)
+    rows = [
+        (measure.name, event, float(horizon))
+        for measure, event in tasks
+        for horizon in labels_of_kind[measure.kind]
+    ]
+    table = pd.DataFrame(rows, columns=["metric", "event", "horizon"])
+    table["value"] = metric(test, *predictions)
+    if n_bootstrap:
+        table["lower"], table["upper"] = limits_of_values(
+            metric,
+            test,
+            *predictions,
+            n_resamples=n_bootstrap,
+            random_state=random_state,
+        )
+    return table
+
+
+def _task_values(
+    y: Target,
+    at_horizons: FloatArray,
+    on_grid: FloatArray,
+    own_survival: FloatArray,
+    *,
+    tasks: Sequence[tuple[Measure, int]],
+    y_train: Target,
+    times: Mapping[str, FloatArray],
+    options: Mapping[str, Any],
+) -> FloatArray:
+    """Return the values of all measures and event types, one after the other."""
+    risks = {"horizon": at_horizons, "curve": on_grid}
+    values: list[FloatArray] = []
+    for measure, event in tasks:
+        if measure.kind == "own_time":
+            value = measure.function(y, own_survival)
+        else:
+            risk = risks[measure.kind][:, event - 1]
+            settings = {name: options[name] for name in measure.options}
+            value = measure.function(y_train, y, risk, times[measure.kind], event, **settings)
+        values.append(np.atleast_1d(np.asarray(value, dtype=np.float64)))
+    return np.concatenate([np.empty(0), *values])
 
 
 def mean_concordance(
     risk: Callable[[FloatArray, int], ArrayLike], y_train: TargetLike, y: TargetLike
 ) -> float:
-    """Return the mean C^td over event types and the quartiles of their training times: the ``score`` of every model.
+    """Return the mean C^td over event types and the quartiles of their training times.
 
-    The intervals of paths are compared as ``concordance`` does it: at the time of each event up to the quartile, those
-    at risk by the covariates that hold then, without weights.
+    It is the ``score`` of every model.
+
+    The intervals of paths are compared as ``concordance`` does it: at the time of each event up to
+    the quartile, those at risk by the covariates that hold then, without weights.
 
     Parameters
     ----------
     risk : callable
-        From times and an event type to the predicted risk of every row of ``y``, of shape (n, n_times).
+        From times and an event type to the predicted risk of every row of ``y``, of shape (n,
+        n_times).
     y_train : target
         Training data; it gives the horizons and the censoring distribution.
     y : target
@@ -154,7 +666,8 @@ def mean_concordance(
     >>> import numpy as np
     >>> from lifemix import make_target, metrics
     >>> y = make_target([1.0, 2.0, 3.0, 4.0], [1, 1, 1, 1])
-    >>> metrics.mean_concordance(lambda times, event: np.tile([[4], [3], [2], [1]], len(times)), y, y)
+    >>> risk = np.array([[4], [3], [2], [1]])
+    >>> metrics.mean_concordance(lambda times, event: np.tile(risk, len(times)), y, y)
     1.0
     """
     train, test = as_target(y_train), as_target(y)
@@ -162,111 +675,9 @@ def mean_concordance(
     for event in range(1, train.n_events + 1):
         times = event_quantiles(train, event=event)
         predicted = np.asarray(risk(times, event))
-        for i, t in enumerate(times.tolist()):
+        for t, column in zip(times.tolist(), predicted.T, strict=True):
             if test.path is None:
-                values.append(concordance_td(train, test, predicted[:, i], t, event))
+                values.append(concordance_td(train, test, column, t, event))
             else:
-                values.append(concordance(test, predicted[:, i], event, horizon=t))
+                values.append(concordance(test, column, event, horizon=t))
     return float(np.mean(values))
-
-
-@dataclass(eq=False)
-class _Material:
-    """What the measures are functions of; the model is asked once for each event type's curve."""
-
-    model: FittedSurvivalModel
-    train: Target
-    X: TableLike
-    test: Target
-    times: FloatArray
-    options: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        self.n_events = max(
-            self.train.n_events, self.test.n_events, int(getattr(self.model, "n_events_", 1))
-        )
-        self.grid = np.linspace(0, self.times[-1], _GRID)
-        # At 0 the risk is 0, whatever the model; models are asked for times in order.
-        wanted, place = np.unique(np.concatenate([self.times, self.grid[1:]]), return_inverse=True)
-        self.risks = predicted_risks(self.model, self.X, wanted, self.n_events)[:, :, place]
-        self._own: FloatArray | None = None
-
-    def measured(
-        self, measure: Measure, event: int
-    ) -> tuple[Callable[..., Any], Target, FloatArray, FloatArray]:
-        """Return the measure as a function of test rows and predictions, both of these, and its horizons."""
-        if measure.kind == "own_time":
-            if self._own is None:
-                self._own = survival_at_own_time(self.model, self.X, self.test)
-            return (
-                lambda y, own: [measure.function(y, own)],
-                self.test,
-                self._own,
-                np.array([np.nan]),
-            )
-        options = {name: self.options[name] for name in measure.options}
-        risk = self.risks[event - 1]
-        if measure.kind == "horizon":
-            at = self.times
-
-            def at_horizons(y: Target, risk: FloatArray) -> Any:
-                return measure.function(self.train, y, risk, at, event, **options)
-
-            return at_horizons, self.test, risk[:, : len(at)], at
-        on_grid = np.hstack([np.zeros((len(risk), 1)), risk[:, len(self.times) :]])
-
-        def on_the_grid(y: Target, risk: FloatArray) -> Any:
-            return [measure.function(self.train, y, risk, self.grid, event, **options)]
-
-        return on_the_grid, self.test, on_grid, self.times[-1:]
-
-
-def _rows(
-    measure: Measure,
-    event: int,
-    function: Callable[..., Any],
-    test: Target,
-    prediction: FloatArray,
-    horizons: FloatArray,
-    n_bootstrap: int,
-    seed: int,
-) -> Iterator[tuple[Any, ...]]:
-    values = np.asarray(function(test, prediction), dtype=np.float64)
-    limits: list[FloatArray] = []
-    if n_bootstrap:
-        limits = list(_limits(function, test, prediction, values, n_bootstrap, seed))
-    for place, horizon in enumerate(horizons):
-        yield (
-            measure.name,
-            event,
-            float(horizon),
-            float(values[place]),
-            *(float(limit[place]) for limit in limits),
-        )
-
-
-def _limits(
-    function: Callable[..., Any],
-    test: Target,
-    prediction: FloatArray,
-    values: FloatArray,
-    n_bootstrap: int,
-    seed: int,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the limits of the bootstrap interval; NaN where the measure itself has no value."""
-    known = np.isfinite(values)
-    lower, upper = np.full(values.shape, np.nan), np.full(values.shape, np.nan)
-    if known.any() and n_bootstrap >= 2:
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", LifemixWarning
-            )  # the measure itself has said what it cannot give
-            found = bootstrap(
-                lambda y, drawn: np.asarray(function(y, drawn), dtype=np.float64)[known],
-                test,
-                prediction,
-                n_resamples=n_bootstrap,
-                random_state=seed,
-            )
-        lower[known], upper[known] = found.lower, found.upper
-    return lower, upper

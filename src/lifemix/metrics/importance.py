@@ -1,4 +1,4 @@
-"""Permutation importance over time: the rise of the Brier score when the values of one feature are shuffled."""
+"""Permutation importance over time: how much the Brier score rises when a feature is shuffled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["PermutationImportance", "permutation_importance"]
 
 @dataclass(frozen=True, eq=False)
 class PermutationImportance:
-    """How much the Brier score rises when a feature is shuffled; features in the order of the table.
+    """How much the Brier score rises when a feature is shuffled.
 
     Attributes
     ----------
@@ -59,16 +59,18 @@ def permutation_importance(
     n_repeats: int = 5,
     random_state: int | np.random.Generator | None = None,
 ) -> PermutationImportance:
-    """Rise of the Brier score at each time when the values of one feature are shuffled among the rows of ``X``.
+    """Rise of the Brier score at each time when one feature is shuffled among the rows of ``X``.
 
-    ``I_j(t)`` is the mean over repetitions of ``BS(t; X with column j shuffled) - BS(t; X)``. A value near 0 means
-    that the model does not use the feature, or that another column carries the same information.
+    ``I_j(t)`` is the mean over repetitions of ``BS(t; X with column j shuffled) - BS(t; X)``. A
+    value near 0 means that the model does not use the feature, or that another column carries the
+    same information.
 
     Parameters
     ----------
     predict : callable
-        From a table like ``X`` to survival at the times, (n, n_times), or with ``event=m`` to one minus the cumulative
-        incidence of m: ``lambda X: model.predict_survival_function(X, times)``.
+        From a table like ``X`` to survival at the times, (n, n_times), or with ``event=m`` to one
+        minus the cumulative incidence of m: ``lambda X: model.predict_survival_function(X,
+        times)``.
     X : DataFrame or array of shape (n, n_features)
         The rows of ``y_test``, preferably rows that the model was not fitted to.
     y_train : target
@@ -80,7 +82,8 @@ def permutation_importance(
     event : int, optional
         The event type; None for events of any type.
     features : sequence of names, optional
-        Which columns (of an array: column numbers); a tuple of names shares one shuffle. None for all columns.
+        Which columns (of an array: column numbers); a tuple of names shares one shuffle. None for
+        all columns.
     n_repeats : int, default 5
         Number of shuffles per feature.
     random_state : int, Generator or None, default None
@@ -91,9 +94,8 @@ def permutation_importance(
     PermutationImportance
         ``features``, ``times``, ``score``, ``mean``, ``std`` and ``replicates``.
 
-    References
-    ----------
-    Breiman (2001). Random forests. Machine Learning 45, 5-32. https://doi.org/10.1023/A:1010933404324
+    References ---------- Breiman (2001). Random forests. Machine Learning 45, 5-32.
+    https://doi.org/10.1023/A:1010933404324
 
     Examples
     --------
@@ -116,51 +118,46 @@ def permutation_importance(
     test = observed(y_test, "y_test")
     X = X.toarray() if sparse.issparse(X) else as_pandas(X)
     X = X if isinstance(X, pd.DataFrame) else as_array(X)
-    groups = _groups(X, features)
+    names, groups = _feature_groups(X, features)
     if len(X) != len(test):
         raise InputError(f"X must have the rows of y_test, {len(test)}; got {len(X)}.")
     Whole(1)("n_repeats", n_repeats)
-    generator = np.random.default_rng(random_state)
+    rng = np.random.default_rng(random_state)
 
     def score(table: Any) -> FloatArray:
         return np.asarray(brier_score(y_train, test, np.asarray(predict(table)), grid, event))
 
-    base = score(X)
+    base_score = score(X)
     replicates = np.empty((n_repeats, len(groups), len(grid)))
-    for number, (_, columns) in enumerate(groups):
+    for number, columns in enumerate(groups):
         for repeat in range(n_repeats):
-            replicates[repeat, number] = score(_shuffled(X, columns, generator)) - base
-    names = tuple(name for name, _ in groups)
+            order = rng.permutation(len(X))
+            shuffled = X.copy()
+            if isinstance(X, pd.DataFrame):
+                for i in columns:
+                    shuffled[X.columns[i]] = X.iloc[order, i].set_axis(X.index)
+            else:
+                shuffled[:, columns] = X[order][:, columns]
+            replicates[repeat, number] = score(shuffled) - base_score
     return PermutationImportance(
-        names, grid, base, replicates.mean(axis=0), replicates.std(axis=0), replicates
+        names, grid, base_score, replicates.mean(axis=0), replicates.std(axis=0), replicates
     )
 
 
-def _groups(X: Any, features: Sequence[Any] | None) -> list[tuple[str, list[int]]]:
-    """Return the name and the column positions of each feature, or group of features."""
-    named = isinstance(X, pd.DataFrame)
-    if not named and np.ndim(X) != 2:
+def _feature_groups(
+    X: Any, features: Sequence[Any] | None
+) -> tuple[tuple[str, ...], list[list[int]]]:
+    """Return the name and the column numbers of each feature, or group of features."""
+    is_frame = isinstance(X, pd.DataFrame)
+    if np.ndim(X) != 2:
         raise InputError(f"X must be a table of two dimensions; got shape {np.shape(X)}.")
-    columns = list(X.columns) if named else list(range(np.shape(X)[1]))
-    groups = []
+    columns = list(X.columns) if is_frame else list(range(X.shape[1]))
+    names, groups = [], []
     for feature in columns if features is None else features:
         members = list(feature) if isinstance(feature, tuple) else [feature]
         unknown = [member for member in members if member not in columns]
         if unknown:
             raise InputError(f"features must be columns of X; got {unknown}, X has {columns[:10]}.")
-        name = " + ".join(str(member) if named else f"x{member}" for member in members)
-        groups.append((name, [columns.index(member) for member in members]))
-    return groups
-
-
-def _shuffled(X: Any, columns: list[int], generator: np.random.Generator) -> Any:
-    """Return a copy of the table in which some columns are shuffled, together."""
-    order = generator.permutation(len(X))
-    if not isinstance(X, pd.DataFrame):
-        array = np.array(X)
-        array[:, columns] = array[order][:, columns]
-        return array
-    table = X.copy()
-    for i in columns:
-        table[X.columns[i]] = X.iloc[order, i].set_axis(X.index)
-    return table
+        names.append(" + ".join(str(member) if is_frame else f"x{member}" for member in members))
+        groups.append([columns.index(member) for member in members])
+    return tuple(names), groups

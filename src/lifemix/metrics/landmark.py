@@ -1,44 +1,36 @@
-"""Quality at landmarks: of predictions made at a time s for the window (s, s + w], among those at risk at s.
+"""Predictions at landmarks and their quality: at a time s for (s, s + w], among those at risk at s.
 
-Seen from s, those at risk are a sample observed from its origin on: with times counted from s every metric applies as
-it is. The censoring distribution is then that among them, ``G(t) / G(s)``.
+With times counted from s, those at risk are a sample observed from its origin on, to which every
+metric applies. The censoring distribution is then that among them, ``G(t) / G(s)``.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from .._types import FloatArray, IndexArray
-from ..checks import Number, Whole, check_times
-from ..errors import InputError, LifemixWarning, TargetError
+from .._types import FittedSurvivalModel, FloatArray, IndexArray
+from ..checks import Number, Whole, check_times, take_rows
+from ..errors import InputError, TargetError
 from ..target import Target, TargetLike, as_target
 from .auc import auc_td
 from .brier import brier_score
 from .calibration import integrated_calibration_index
 from .concordance import concordance_td
 from .inputs import check_event, check_horizon
-from .resampling import bootstrap
+from .resampling import limits_of_values
 
-__all__ = ["at_landmark", "evaluate_landmarks"]
+if TYPE_CHECKING:
+    from ..preprocessing import TableLike  # imports scikit-learn
 
-_Measure = Callable[[Target, Target, FloatArray, float, int | None], float]
-_MEASURES: dict[str, _Measure] = {
-    "concordance": lambda train, test, risk, w, event: concordance_td(train, test, risk, w, event),
-    "brier": lambda train, test, risk, w, event: float(
-        brier_score(train, test, 1 - risk, w, event)
-    ),
-    "auc": lambda train, test, risk, w, event: float(auc_td(train, test, risk, w, event)),
-    "calibration": lambda train, test, risk, w, event: integrated_calibration_index(
-        test, risk, w, event
-    ),
-}
+__all__ = ["at_landmark", "evaluate_landmarks", "landmark_risk"]
+
+_MEASURES = ("concordance", "brier", "auc", "calibration")
 
 
 def at_landmark(y: TargetLike, landmark: float) -> tuple[IndexArray, NDArray[np.void]]:
@@ -54,15 +46,16 @@ def at_landmark(y: TargetLike, landmark: float) -> tuple[IndexArray, NDArray[np.
     Returns
     -------
     subjects : int array
-        Numbers of the subjects under observation at s without an event so far, ``entry <= s < time``; with paths
-        subjects count in the order of first appearance.
+        Numbers of the subjects under observation at s without an event so far, ``entry <= s <
+        time``; with paths subjects count in the order of first appearance.
     y_since : structured array
-        Their targets: times since s, observed from there on. Any metric takes it, with horizons that count from s.
+        Their targets: times since s, observed from there on. Any metric takes it, with horizons
+        that count from s.
 
     Raises
     ------
     TargetError
-        Where nobody is at risk at s.
+        If nobody is at risk at s.
 
     See Also
     --------
@@ -80,15 +73,77 @@ def at_landmark(y: TargetLike, landmark: float) -> tuple[IndexArray, NDArray[np.
     """
     s = check_horizon(landmark)
     target = as_target(y).joined()
-    at_risk = (target.entry <= s) & (target.time > s)
-    if not at_risk.any():
+    is_at_risk = (target.entry <= s) & (target.time > s)
+    if not is_at_risk.any():
         raise TargetError(
             f"nobody is at risk at the landmark {s:g}; the times go from {target.time.min():g} to "
             f"{target.time.max():g}. Use an earlier landmark."
         )
-    kept = target.take(at_risk)
-    since = replace(kept, time=kept.time - s, upper=kept.upper - s, entry=np.zeros(len(kept)))
-    return np.flatnonzero(at_risk), since.to_array()
+    rows = target.take(is_at_risk)
+    since = replace(rows, time=rows.time - s, upper=rows.upper - s, entry=np.zeros(len(rows)))
+    return np.flatnonzero(is_at_risk), since.to_array()
+
+
+def landmark_risk(
+    model: FittedSurvivalModel,
+    X: TableLike,
+    y: TargetLike,
+    landmarks: ArrayLike,
+    window: float,
+    event: int | None = None,
+) -> FloatArray:
+    """Return the risk in (s, s + w] given survival to s, from the covariates that hold at s.
+
+    The covariates of the row in force at s are kept up to s + w: what is known at s is all that is
+    used.
+
+    Parameters
+    ----------
+    model : fitted survival model
+        Anything with ``predict_survival_function(X, times)`` and, for competing risks,
+        ``predict_cumulative_incidence(X, times, event=m)``.
+    X : DataFrame or array of n rows
+        One row per subject, or one per interval of its path.
+    y : target
+        The target of the same rows.
+    landmarks : float or array-like of shape (n_landmarks,)
+        The times s.
+    window : float
+        The length w of the window.
+    event : int, optional
+        The event type; None for events of any type.
+
+    Returns
+    -------
+    array of shape (n_subjects, n_landmarks)
+        Probabilities; NaN for those not at risk at s. Subjects count in the order of first
+        appearance.
+
+    See Also
+    --------
+    evaluate_landmarks : takes these risks.
+
+    Examples
+    --------
+    >>> from lifemix import make_target, metrics
+    >>> from lifemix.baselines import KaplanMeier
+    >>> X, y = [[0.0], [0.0], [0.0]], make_target([1.0, 2.0, 3.0], [1, 1, 1])
+    >>> model = KaplanMeier().fit(X, y)
+    >>> print(metrics.landmark_risk(model, X, y, landmarks=[0.5, 1.5], window=1.0).round(2))
+    [[0.33  nan]
+     [0.33 0.5 ]
+     [0.33 0.5 ]]
+    """
+    times, w = check_times(landmarks, "landmarks"), Number(above=0.0)("window", window)
+    target = as_target(y)
+    subject = target.path_numbers
+    risk = np.full((len(target.joined()), len(times)), np.nan)
+    for column, s in enumerate(times.tolist()):
+        rows = np.flatnonzero((target.entry <= s) & (target.time > s))
+        if len(rows):
+            at_risk = take_rows(X, rows)
+            risk[subject[rows], column] = _conditional_risk(model, at_risk, s, s + w, event)
+    return risk
 
 
 def evaluate_landmarks(
@@ -105,8 +160,9 @@ def evaluate_landmarks(
 ) -> pd.DataFrame:
     """Measure predictions at landmarks: of the risk in (s, s + w] for those at risk at s.
 
-    Concordance up to the end of the window, Brier score and AUC at its end, weighted by the censoring distribution
-    ``G(t) / G(s)`` among those at risk at s in ``y_train``, and the integrated calibration index.
+    Concordance up to the end of the window, Brier score and AUC at its end, weighted by the
+    censoring distribution ``G(t) / G(s)`` among those at risk at s in ``y_train``, and the
+    integrated calibration index.
 
     Parameters
     ----------
@@ -115,8 +171,9 @@ def evaluate_landmarks(
     y_test : target
         n subjects, possibly left-truncated, or the intervals of n paths.
     risk : array-like of shape (n, n_landmarks)
-        Predicted probability of the event in (s, s + w], given survival to s: ``1 - S(s + w) / S(s)`` where there is
-        one event type. Values of subjects not at risk at s do not count and may be NaN.
+        Predicted probability of the event in (s, s + w], given survival to s: ``1 - S(s + w) /
+        S(s)`` if there is one event type. Values of subjects not at risk at s do not count and
+        may be NaN.
     landmarks : float or array-like of shape (n_landmarks,)
         The times s.
     window : float
@@ -126,23 +183,23 @@ def evaluate_landmarks(
     measures : sequence of str
         Which of ``"concordance"``, ``"brier"``, ``"auc"`` and ``"calibration"``.
     n_bootstrap : int, default 0
-        With 2 or more, 95 % intervals (``metrics.bootstrap``) over that many resamples of the subjects at risk;
-        a subject is drawn with all its rows.
+        With 2 or more, 95 % intervals (``metrics.bootstrap``) over that many resamples of the
+        subjects at risk; a subject is drawn with all its rows.
     random_state : int, Generator or None, default 0
         Random seed of the resamples.
 
     Returns
     -------
     DataFrame
-        Columns ``landmark``, ``window``, ``metric``, ``value``, ``at_risk``, ``events`` (subjects at risk at s, and
-        how many of them are seen to have the event in the window), with ``n_bootstrap`` also ``lower`` and ``upper``.
-        What the data cannot determine is NaN, with a warning.
+        Columns ``landmark``, ``window``, ``metric``, ``value``, ``at_risk``, ``events`` (subjects
+        at risk at s, and how many of them are seen to have the event in the window), with
+        ``n_bootstrap`` also ``lower`` and ``upper``. What the data cannot determine is NaN, with a
+        warning.
 
-    References
-    ----------
-    Blanche, Proust-Lima, Loubère, Berr, Dartigues and Jacqmin-Gadda (2015). Quantifying and comparing dynamic
-    predictive accuracy of joint models for longitudinal marker and time-to-event in presence of censoring and competing
-    risks. Biometrics 71, 102-113. https://doi.org/10.1111/biom.12232
+    References ---------- Blanche, Proust-Lima, Loubère, Berr, Dartigues and Jacqmin-Gadda (2015).
+    Quantifying and comparing dynamic predictive accuracy of joint models for longitudinal marker
+    and time-to-event in presence of censoring and competing risks. Biometrics 71, 102-113.
+    https://doi.org/10.1111/biom.12232
 
     Examples
     --------
@@ -161,71 +218,70 @@ def evaluate_landmarks(
     if unknown:
         raise InputError(f"measures must be of {list(_MEASURES)}; got {unknown}.")
     Whole(0)("n_bootstrap", n_bootstrap)
-    code = check_event(event)
+    event = check_event(event)
     test = as_target(y_test).joined()
-    values = _check_risks(risk, len(test), len(times))
-    rows: list[dict[str, Any]] = []
-    for place, s in enumerate(times.tolist()):
+    risks = np.asarray(risk, dtype=np.float64)
+    if risks.ndim == 1 and len(times) == 1:
+        risks = risks[:, None]
+    if risks.shape != (len(test), len(times)):
+        raise InputError(
+            f"risk must have shape ({len(test)}, {len(times)}), subjects by landmarks; got "
+            f"{risks.shape}. metrics.landmark_risk gives it for any model."
+        )
+    tables = []
+    for column, s in enumerate(times.tolist()):
         subjects, since = at_landmark(test, s)
-        own, train = as_target(since), as_target(at_landmark(y_train, s)[1])
-        happened = (own.event > 0 if code is None else own.event == code) & (own.time <= w)
-        common = {"landmark": s, "window": w}
-        counts = {"at_risk": len(own), "events": int(happened.sum())}
-        predicted = _known(values[subjects, place], s)
-        for name in measures:
-            found = _measure(
-                _MEASURES[name], train, own, predicted, w, code, n_bootstrap, random_state
+        at_risk, train = as_target(since), as_target(at_landmark(y_train, s)[1])
+        predicted = risks[subjects, column]
+        n_missing = int(np.isnan(predicted).sum())
+        if n_missing:
+            raise InputError(
+                f"risk must be known for everyone at risk at the landmark {s:g}; got NaN for "
+                f"{n_missing} of {len(predicted)}. Predict for them, or leave these subjects out "
+                "of y_test."
             )
-            rows.append({**common, "metric": name, **found, **counts})
-    return pd.DataFrame(rows)
+
+        def values(y: Target, risk: FloatArray, train: Target = train) -> FloatArray:
+            return np.array([_value(name, train, y, risk, w, event) for name in measures])
+
+        has_event = at_risk.event > 0 if event is None else at_risk.event == event
+        columns: dict[str, Any] = {"landmark": s, "window": w, "metric": list(measures)}
+        columns["value"] = values(at_risk, predicted)
+        if n_bootstrap >= 2:
+            columns["lower"], columns["upper"] = limits_of_values(
+                values, at_risk, predicted, n_resamples=n_bootstrap, random_state=random_state
+            )
+        columns["at_risk"] = len(at_risk)
+        columns["events"] = int((has_event & (at_risk.time <= w)).sum())
+        tables.append(pd.DataFrame(columns))
+    return pd.concat(tables, ignore_index=True)
 
 
-def _measure(
-    measure: _Measure,
-    train: Target,
-    test: Target,
-    risk: FloatArray,
-    w: float,
-    event: int | None,
-    n_bootstrap: int,
-    seed: Any,
-) -> dict[str, float]:
-    value = measure(train, test, risk, w, event)
-    if n_bootstrap < 2:
-        return {"value": value}
-    if np.isnan(value):
-        return {"value": value, "lower": np.nan, "upper": np.nan}
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", LifemixWarning
-        )  # the measure itself has said what it cannot give
-        drawn = bootstrap(
-            lambda y, drawn: measure(train, y, drawn, w, event),
-            test,
-            risk,
-            n_resamples=n_bootstrap,
-            random_state=seed,
-        )
-    return {"value": value, "lower": float(drawn.lower), "upper": float(drawn.upper)}
+def _value(
+    name: str, y_train: Target, y_test: Target, risk: FloatArray, window: float, event: int | None
+) -> float:
+    """Return one measure of the risks at the end of the window."""
+    if name == "concordance":
+        return concordance_td(y_train, y_test, risk, window, event)
+    if name == "brier":
+        return float(brier_score(y_train, y_test, 1 - risk, window, event))
+    if name == "auc":
+        return float(auc_td(y_train, y_test, risk, window, event))
+    return integrated_calibration_index(y_test, risk, window, event)
 
 
-def _check_risks(risk: ArrayLike, n: int, n_landmarks: int) -> FloatArray:
-    values = np.asarray(risk, dtype=np.float64)
-    if values.ndim == 1 and n_landmarks == 1:
-        values = values[:, None]
-    if values.shape != (n, n_landmarks):
-        raise InputError(
-            f"risk must have shape ({n}, {n_landmarks}), subjects by landmarks; got {values.shape}. "
-            "metrics.landmark_risk gives it for any model."
-        )
-    return values
-
-
-def _known(risk: FloatArray, s: float) -> FloatArray:
-    missing = np.isnan(risk)
-    if missing.any():
-        raise InputError(
-            f"risk must be known for everyone at risk at the landmark {s:g}; got NaN for {int(missing.sum())} of "
-            f"{len(risk)}. Predict for them, or leave these subjects out of y_test."
-        )
-    return risk
+def _conditional_risk(
+    model: FittedSurvivalModel, X: Any, s: float, end: float, event: int | None
+) -> FloatArray:
+    """Return the risk of each row in (s, end], given survival to s."""
+    if event is None and hasattr(model, "predict_distribution"):
+        survival = model.predict_distribution(X).given(s).survival([end])
+        return np.asarray(1 - survival[:, 0], dtype=np.float64)
+    survival = np.asarray(model.predict_survival_function(X, [s, end]), dtype=np.float64)
+    if event is not None and int(getattr(model, "n_events_", 1)) > 1:
+        incidence = model.predict_cumulative_incidence(X, [s, end], event=event)
+    else:
+        incidence = 1 - survival
+    risk = np.diff(np.asarray(incidence, dtype=np.float64), axis=1)[:, 0]
+    risk = np.divide(risk, survival[:, 0], out=np.ones(len(risk)), where=survival[:, 0] > 0)
+    return np.clip(risk, 0, 1)

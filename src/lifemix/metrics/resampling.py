@@ -1,13 +1,14 @@
-"""Confidence intervals for any metric by the bootstrap: subjects are drawn with replacement, with all their rows.
+"""Confidence intervals for any metric by the bootstrap: subjects are drawn with replacement.
 
-The limits are bias-corrected and accelerated (BCa): quantiles of the resamples whose levels allow for the bias of the
-metric, from the share of resamples below its value, and for its skewness, from a jackknife over parts of the subjects.
+The limits are bias-corrected and accelerated (BCa): quantiles of the resamples whose levels allow
+for the bias of the metric, from the share of resamples below its value, and for its skewness, from
+a jackknife over groups of subjects.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,10 +22,10 @@ from ..errors import InputError, LifemixWarning
 from ..target import Target, TargetLike, as_target
 from .inputs import check_level
 
-__all__ = ["BootstrapResult", "bootstrap", "bootstrap_difference"]
+__all__ = ["BootstrapResult", "bootstrap", "bootstrap_difference", "limits_of_values"]
 
 Metric = Callable[..., Any]
-_JACKKNIFE_PARTS = 50  # more hardly change the limits, and each costs as much as a resample
+_JACKKNIFE_GROUPS = 50  # more hardly change the limits, and each costs as much as a resample
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ class BootstrapResult:
     lower, upper : float or array
         Confidence limits, bias-corrected and accelerated.
     replicates : float array of shape (n_resamples, ...)
-        The metric on each resample; NaN where it is not defined.
+        The metric on each resample; NaN if it is not defined.
     """
 
     value: Any
@@ -58,18 +59,20 @@ def bootstrap(
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> BootstrapResult:
-    """Bootstrap interval of ``metric(y, *predictions)``: subjects are drawn with replacement, with all their rows.
+    """Bootstrap interval of ``metric(y, *predictions)``.
 
-    The interval is bias-corrected and accelerated (BCa). Where the target has no subjects, rows are drawn. In a
-    resample, a subject that was drawn twice counts as two subjects.
+    Subjects are drawn with replacement, with all their rows.
+
+    The interval is bias-corrected and accelerated (BCa). If the target has no subjects, rows are
+    drawn. In a resample, a subject that was drawn twice counts as two subjects.
 
     Parameters
     ----------
     metric : callable
-        A function of a target and of arrays with the same rows that returns a number or an array, for example
-        ``lambda y, risk: concordance_td(y_train, y, risk, horizon)``.
+        A function of a target and of arrays with the same rows that returns a number or an array,
+        for example ``lambda y, risk: concordance_td(y_train, y, risk, horizon)``.
     y : target
-        n rows; their subjects, where it has them.
+        n rows, possibly several per subject.
     *predictions : array-like of shape (n, ...)
         Arrays that are resampled along with the rows of ``y``.
     n_resamples : int, default 500
@@ -82,9 +85,9 @@ def bootstrap(
     Returns
     -------
     BootstrapResult
-        ``value``, ``standard_error``, ``lower``, ``upper`` and ``replicates``. Resamples on which the metric is NaN
-        are left out of the interval; one warning says how many. Besides the resamples, the metric is evaluated on
-        at most 50 parts of the data.
+        ``value``, ``standard_error``, ``lower``, ``upper`` and ``replicates``. Resamples on which
+        the metric is NaN are left out of the interval; one warning says how many. Besides the
+        resamples, the metric is evaluated on at most 50 parts of the data.
 
     See Also
     --------
@@ -95,8 +98,8 @@ def bootstrap(
     Efron (1979). Bootstrap methods: another look at the jackknife. Annals of Statistics 7, 1-26.
     https://doi.org/10.1214/aos/1176344552
 
-    Efron (1987). Better bootstrap confidence intervals. Journal of the American Statistical Association 82, 171-185.
-    https://doi.org/10.1080/01621459.1987.10478410
+    Efron (1987). Better bootstrap confidence intervals. Journal of the American Statistical
+    Association 82, 171-185. https://doi.org/10.1080/01621459.1987.10478410
 
     Examples
     --------
@@ -118,22 +121,35 @@ def bootstrap(
     Whole(2)("n_resamples", n_resamples)
     check_level(level)
     value = metric(target, *arrays)
-    replicates = _replicate(
-        metric, target, arrays, n_resamples, np.random.default_rng(random_state)
-    )
-    kept = replicates[~np.isnan(replicates.reshape(n_resamples, -1)).any(axis=1)]
-    if len(kept) < n_resamples:
+    shape, size = np.shape(value), np.size(value)
+    generator = np.random.default_rng(random_state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LifemixWarning)  # counted and reported once, below
+        replicates = [
+            np.ravel(metric(sample, *(array[rows] for array in arrays)))
+            for rows, sample in _resamples(target, n_resamples, generator)
+        ]
+        jackknife = [
+            np.ravel(metric(target.take(rows), *(array[rows] for array in arrays)))
+            for rows in _jackknife_rows(target)
+        ]
+    columns = np.asarray(replicates, dtype=np.float64)
+    without_group = np.asarray(jackknife, dtype=np.float64).reshape(-1, size)
+    n_undefined = int(np.isnan(columns).any(axis=1).sum())
+    if n_undefined:
         warn_user(
-            f"the metric had no value on {n_resamples - len(kept)} of {n_resamples} samples drawn; "
+            f"the metric had no value on {n_undefined} of {n_resamples} samples drawn; "
             "the interval is from the others."
         )
-    if len(kept) < 2:
-        nothing = np.full(replicates.shape[1:], np.nan)[()]
-        return BootstrapResult(value, nothing, nothing, nothing, replicates)
-    lower, upper = _limits(
-        np.asarray(value, dtype=np.float64), kept, _jackknife(metric, target, arrays), level
+    values = np.ravel(value).astype(np.float64)
+    limits = np.array(
+        [
+            _error_and_limits(values[i], columns[:, i], without_group[:, i], level)
+            for i in range(size)
+        ]
     )
-    return BootstrapResult(value, kept.std(axis=0, ddof=1), lower, upper, replicates)
+    error, lower, upper = (column.reshape(shape)[()] for column in limits.reshape(-1, 3).T)
+    return BootstrapResult(value, error, lower, upper, columns.reshape(-1, *shape))
 
 
 def bootstrap_difference(
@@ -146,17 +162,17 @@ def bootstrap_difference(
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> BootstrapResult:
-    """Bootstrap interval of ``metric(y, first) - metric(y, second)``: two models on the same subjects.
+    """Bootstrap interval of ``metric(y, first) - metric(y, second)``, of two models.
 
-    Both models are evaluated on the same resamples, so that what is difficult about a resample cancels in the
-    difference.
+    Both models are evaluated on the same resamples, so that what is difficult about a resample
+    cancels in the difference.
 
     Parameters
     ----------
     metric : callable
         A function of a target and of one array, as in ``bootstrap``.
     y : target
-        n rows; their subjects, where it has them.
+        n rows, possibly several per subject.
     first, second : array-like of shape (n, ...)
         The predictions of the two models.
     n_resamples : int, default 500
@@ -176,12 +192,14 @@ def bootstrap_difference(
     >>> from lifemix import make_target, metrics
     >>> y = make_target([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1, 1, 1, 0, 1, 1])
     >>> good, poor = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0], [1.0, 3.0, 2.0, 6.0, 5.0, 4.0]
-    >>> result = metrics.bootstrap_difference(metrics.concordance, y, good, poor, n_resamples=50, random_state=0)
+    >>> result = metrics.bootstrap_difference(
+    ...     metrics.concordance, y, good, poor, n_resamples=50, random_state=0
+    ... )
     >>> bool(result.lower > 0)
     True
     """
     return bootstrap(
-        lambda drawn, one, other: np.subtract(metric(drawn, one), metric(drawn, other)),
+        lambda y, first, second: np.subtract(metric(y, first), metric(y, second)),
         y,
         first,
         second,
@@ -191,106 +209,77 @@ def bootstrap_difference(
     )
 
 
-def _replicate(
+def limits_of_values(
     metric: Metric,
-    target: Target,
-    arrays: list[Any],
+    y: Target,
+    *predictions: FloatArray,
     n_resamples: int,
-    generator: np.random.Generator,
-) -> FloatArray:
-    values = []
-    draw = _sampler(target, generator)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LifemixWarning)  # counted and reported once, by the caller
-        for _ in range(n_resamples):
-            rows, drawn = draw()
-            values.append(metric(drawn, *(array[rows] for array in arrays)))
-    return np.asarray(values, dtype=np.float64)
+    random_state: int | np.random.Generator | None,
+) -> tuple[Any, Any]:
+    """Return 95 % limits of a metric, without repeating the warnings of its value.
 
-
-def _sampler(
-    target: Target, generator: np.random.Generator
-) -> Callable[[], tuple[IndexArray, Target]]:
-    """Return a function that draws as many subjects as there are, and gives their rows and target."""
-    n = target.n_subjects
-    if target.subject is None:
-
-        def draw_rows() -> tuple[IndexArray, Target]:
-            rows = generator.integers(0, n, n)
-            return rows, target.take(rows)
-
-        return draw_rows
-    number = target.subject_numbers
-    by_subject = np.argsort(number, kind="stable")
-    sizes = np.bincount(number)
-    starts = np.cumsum(sizes) - sizes
-
-    def draw_subjects() -> tuple[IndexArray, Target]:
-        drawn = generator.integers(0, n, n)
-        length = sizes[drawn]
-        within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
-        rows = by_subject[np.repeat(starts[drawn], length) + within]
-        copy = np.repeat(np.arange(n), length)
-        taken = target.take(rows)
-        return rows, replace(
-            taken, subject=copy, path=None if taken.path is None else _paths(copy, taken.path)
-        )
-
-    return draw_subjects
-
-
-def _paths(copy: IndexArray, path: IndexArray) -> IndexArray:
-    """Number the paths of subjects that may have been drawn several times."""
-    pairs = np.stack([copy, path], axis=1)
-    return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
-
-
-def _jackknife(metric: Metric, target: Target, arrays: list[Any]) -> FloatArray:
-    """Return the metric without each of some parts of the subjects, one part after the other."""
-    number, n = target.subject_numbers, target.n_subjects
-    parts = min(_JACKKNIFE_PARTS, n)
-    values = []
+    They are NaN if the value is, and with fewer than 2 resamples.
+    """
+    if n_resamples < 2:
+        return np.nan, np.nan
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)
-        for part in range(parts if n > 1 else 0):
-            rows = np.flatnonzero(number % parts != part)
-            values.append(metric(target.take(rows), *(array[rows] for array in arrays)))
-    return np.asarray(values, dtype=np.float64)
-
-
-def _limits(
-    value: FloatArray, replicates: FloatArray, without: FloatArray, level: float
-) -> tuple[Any, Any]:
-    """Return the bias-corrected and accelerated limits; each entry of an array has its own."""
-    count = len(replicates)
-    below = ((replicates < value).sum(axis=0) + 0.5 * (replicates == value).sum(axis=0)) / count
-    bias = ndtri(np.clip(below, 0.5 / count, 1 - 0.5 / count))
-    acceleration = _acceleration(without)
-    limits = []
-    for z in ndtri([(1 - level) / 2, (1 + level) / 2]):
-        slope = 1 - acceleration * (bias + z)
-        at = np.where(
-            slope > 0, ndtr(bias + (bias + z) / np.where(slope > 0, slope, 1.0)), float(z > 0)
+        result = bootstrap(
+            metric, y, *predictions, n_resamples=n_resamples, random_state=random_state
         )
-        limits.append(_quantiles(replicates, at))
-    return limits[0], limits[1]
+    return result.lower, result.upper
 
 
-def _acceleration(without: FloatArray) -> Any:
-    """Return the skewness of the jackknife values as BCa takes it; 0 where they are alike or not known."""
-    if len(without) < 2:
-        return 0.0
-    away = without.mean(axis=0) - without
-    spread = np.sqrt((away**2).sum(axis=0))
-    known = np.isfinite(spread) & (spread > 0)
-    return np.where(known, ((away / np.where(known, spread, 1.0)) ** 3).sum(axis=0) / 6, 0.0)
+def _resamples(
+    target: Target, n_resamples: int, generator: np.random.Generator
+) -> Iterator[tuple[IndexArray, Target]]:
+    """Yield rows and target of each resample: n subjects, drawn with replacement."""
+    n, number = target.n_subjects, target.subject_numbers
+    by_subject, sizes = np.argsort(number, kind="stable"), np.bincount(number)
+    starts = np.cumsum(sizes) - sizes
+    for _ in range(n_resamples):
+        drawn = generator.integers(0, n, n)
+        if target.subject is None:
+            yield drawn, target.take(drawn)
+            continue
+        lengths = sizes[drawn]
+        draw_number = np.repeat(np.arange(n), lengths)  # a subject drawn twice counts as two
+        row_in_subject = np.arange(len(draw_number)) - (np.cumsum(lengths) - lengths)[draw_number]
+        rows = by_subject[starts[drawn][draw_number] + row_in_subject]
+        sample = replace(target.take(rows), subject=draw_number)
+        if sample.path is not None:
+            pairs = np.stack([draw_number, sample.path], axis=1)
+            path = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+            sample = replace(sample, path=path)
+        yield rows, sample
 
 
-def _quantiles(replicates: FloatArray, level: FloatArray) -> Any:
-    """Return the quantile of each column at its own level, in the shape of the metric."""
-    columns, levels = (
-        replicates.reshape(len(replicates), -1),
-        np.broadcast_to(level, replicates.shape[1:]).ravel(),
-    )
-    found = np.array([np.quantile(columns[:, i], one) for i, one in enumerate(levels)])
-    return found.reshape(replicates.shape[1:])[()]
+def _jackknife_rows(target: Target) -> Iterator[IndexArray]:
+    """Yield the rows without each of at most 50 groups of subjects."""
+    n_groups = min(_JACKKNIFE_GROUPS, target.n_subjects)
+    group = target.subject_numbers % n_groups
+    for number in range(n_groups if n_groups > 1 else 0):
+        yield np.flatnonzero(group != number)
+
+
+def _error_and_limits(
+    value: float, replicates: FloatArray, without_group: FloatArray, level: float
+) -> tuple[float, float, float]:
+    """Return the standard error and the BCa limits of one number; NaN if it has no value."""
+    replicates = replicates[~np.isnan(replicates)]
+    count = len(replicates)
+    if np.isnan(value) or count < 2:
+        return np.nan, np.nan, np.nan
+    below = ((replicates < value).sum() + 0.5 * (replicates == value).sum()) / count
+    bias = ndtri(np.clip(below, 0.5 / count, 1 - 0.5 / count))
+    acceleration = 0.0
+    if len(without_group):
+        deviation = without_group.mean() - without_group
+        spread = np.sqrt((deviation**2).sum())
+        if spread > 0:  # not if the metric is NaN without some group
+            acceleration = ((deviation / spread) ** 3).sum() / 6
+    z = ndtri([(1 - level) / 2, (1 + level) / 2])
+    slope = 1 - acceleration * (bias + z)
+    levels = np.where(slope > 0, ndtr(bias + (bias + z) / np.where(slope > 0, slope, 1.0)), z > 0)
+    lower, upper = np.quantile(replicates, levels)
+    return float(replicates.std(ddof=1)), float(lower), float(upper)

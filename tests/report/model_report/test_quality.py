@@ -8,7 +8,7 @@ from lifelines import KaplanMeierFitter
 from lifemix import metrics
 from lifemix.baselines import AalenJohansen, KaplanMeier
 from lifemix.errors import InputError, LifemixWarning, SettingError
-from lifemix.metrics import Measure, measures, predicted_risks, register_measure
+from lifemix.metrics import Measure, evaluation, predicted_risks, register_measure
 from lifemix.report.model_report.context import gather
 from lifemix.report.model_report.data import median_time
 from lifemix.report.model_report.importance import quick_risks
@@ -100,7 +100,7 @@ def my_own_time(y_test, survival):
 
 @pytest.fixture
 def own_measures(monkeypatch):
-    monkeypatch.setattr(measures, "_MEASURES", dict(measures._MEASURES))
+    monkeypatch.setattr(evaluation, "_MEASURES", dict(evaluation._MEASURES))
     register_measure(
         Measure("my_share", "above one half <b>", "lower", "horizon", my_share, percent=True)
     )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import entr
 
 from ..._types import FittedSurvivalModel, FloatArray
-from ...checks import check_same_rows, check_times
+from ...checks import check_same_rows, check_times, take_rows
 from ...errors import LifemixWarning
 from ...histories import as_input
 from ...metrics import (
@@ -22,7 +22,6 @@ from ...metrics import (
     predicted_risks,
     survival_at_own_time,
 )
-from ...metrics.predictions import take_rows
 from ...preprocessing import TableLike, TabularPreprocessor, shape_of
 from ...preprocessing.columns import Column, ColumnData
 from ...splits import default_horizons

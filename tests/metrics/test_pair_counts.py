@@ -1,30 +1,11 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifemix.metrics.tree import compare, sum_beyond
-
-
-@st.composite
-def queries(draw):
-    n = draw(st.integers(1, 40))
-    by_rank = np.asarray(draw(st.permutations(range(n))))
-    asked = draw(st.lists(st.tuples(st.integers(0, n), st.integers(0, n)), min_size=1, max_size=40))
-    return by_rank, np.array([q[0] for q in asked]), np.array([q[1] for q in asked])
-
-
-@given(queries(), st.booleans())
-def test_sum_beyond_equals_the_double_loop(query, weighted):
-    by_rank, start, limit = query
-    n = len(by_rank)
-    rank = np.argsort(by_rank)
-    weight = np.linspace(0.5, 2, n) if weighted else None
-    chosen = (np.arange(n) >= start[:, None]) & (rank < limit[:, None])
-    expected = (chosen * (np.ones(n) if weight is None else weight)).sum(axis=1)
-    np.testing.assert_allclose(
-        sum_beyond(by_rank, start, limit, weight), expected, rtol=1e-13, atol=1e-13
-    )
+from lifemix.metrics._pair_counts import compare
 
 
 def double_loop(point_key, point_risk, case_key, case_risk, weight, tolerance):
@@ -34,9 +15,8 @@ def double_loop(point_key, point_risk, case_key, case_risk, weight, tolerance):
     return (beyond * share) @ weight, beyond @ weight
 
 
-@pytest.mark.parametrize(
-    "n_cases", [1, 3, 40]
-)  # few cases are compared one by one, many by the tree
+# Few cases are compared one by one, many by merging.
+@pytest.mark.parametrize("n_cases", [1, 3, 40])
 @pytest.mark.parametrize("tolerance", [0.0, 1e-8, 0.3])
 @given(data=st.data())
 def test_compare_equals_the_double_loop(n_cases, tolerance, data):
@@ -55,3 +35,23 @@ def test_compare_equals_the_double_loop(n_cases, tolerance, data):
     np.testing.assert_array_equal(
         compare(point_key, point_risk, case_key, case_risk, None, tolerance), expected
     )
+
+
+@pytest.mark.parametrize("n", [2**10 - 1, 2**10, 2**10 + 1])
+def test_sizes_about_a_power_of_two(n, rng):
+    key, risk = rng.permutation(n), rng.normal(size=n)
+    expected = double_loop(key, risk, key + 1, risk, np.ones(n), 0.0)
+    np.testing.assert_array_equal(compare(key, risk, key + 1, risk), expected)
+
+
+def test_memory_grows_with_the_rows_not_with_the_pairs(rng):
+    peaks = []
+    for n in (20_000, 80_000):
+        key, risk = rng.integers(0, 300, n), rng.normal(size=n)
+        tracemalloc.start()
+        compare(key, risk, key + 1, risk)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 5 * peaks[0]
+    # Bytes per point and per case; a matrix of pairs would take 400 million.
+    assert peaks[0] < 300 * (20_000 + 20_000)
