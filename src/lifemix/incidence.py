@@ -3,8 +3,8 @@
 Given the covariates, the latent times of the event types are independent, with one mixture each.
 Given survival to s, the probability that event m comes first and by time t is the integral of
 ``f_m(x) prod_{j != m} S_j(x)`` over ``(s, t]``, divided by ``S(s)``. The variable of integration is
-``log(x - s)``, and the panels are narrow compared with the steepest component. The probability of
-any event within a panel, ``S(a) - S(b)``, is known; Gauss nodes only divide it among the events. So
+``log(x - s)``; panels are narrow compared with the components that change there. The probability of
+any event within a panel, ``S(a) - S(b)``, is known; the nodes only divide it among the events. So
 incidences and survival add up to 1, and most of the error of the nodes cancels.
 """
 
@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from ._types import FloatArray
-from .primitives import Mixture
+from .primitives import Mixture, Primitive
 from .primitives.numeric import limit_gradient, log1mexp
 
 __all__ = [
@@ -31,21 +31,49 @@ __all__ = [
     "restricted_means",
 ]
 
-_WIDTH = 2.0  # of a panel, times the largest steepness
-_N_NODES, _N_MEAN_NODES = 6, 12
-_N_EARLY, _GROWTH = (
-    8,
-    2.5,
-)  # panels before the first structure, each so many times as wide as the next
-_LATE_WIDTH = 4.0  # of panels behind the last structure
-_MOST_PANELS = 1024  # between the first and the last structure
-_EARLY, _LATE = 0.05, 1 - 1e-8  # quantiles of components between which there is structure
+_WIDTH = 2.0  # of a panel, times the steepness of a component
+_MOST_PANELS = 32  # between the quantiles; components that need more have panels of their own
+_EARLY, _LATE = 0.05, 1 - 1e-8  # quantiles of components between which panels have equal widths
+_N_EARLY, _GROWTH = 5, 3.0  # panels before the early quantile, each wider than the next
+_LATE_WIDTH = 4.0  # of panels behind the last late quantile
 _FIRST, _LAST = -700.0, 700.0  # log times whose exponentials are numbers
 _BEYOND = 300.0  # the cumulative hazard beyond which nothing adds to a mean
 _TINY = 1e-300
 _ORIGIN = -1e5  # stands for the logarithm of 0
-_BLOCK = 1 << 18  # numbers in the largest temporary array
 _LEAST = -1e36  # a log rate that is no probability, with a gradient
+_BLOCK = 1 << 19  # numbers in the largest temporary array
+
+
+class _GaussLobatto:
+    """A rule on every panel, exact up to the degree ``2 n - 3``; neighbours share the node between them."""
+
+    def __init__(self, n_nodes: int) -> None:
+        polynomial = np.polynomial.legendre.Legendre.basis(n_nodes - 1)
+        nodes = np.array([-1.0, *polynomial.deriv().roots(), 1.0])
+        weights = 2 / (n_nodes * (n_nodes - 1) * polynomial(nodes) ** 2)
+        self.n_nodes = n_nodes
+        self.nodes, self.weights = torch.from_numpy((nodes + 1) / 2), torch.from_numpy(weights / 2)
+
+    def points(self, ends: Tensor) -> Tensor:
+        """Return the nodes of all panels, ascending, ``[rows, points]``."""
+        nodes = self.nodes[:-1].to(ends.device)
+        inner = ends[:, :-1, None] + ends.diff(dim=1)[..., None] * nodes
+        return torch.cat([inner.flatten(1), ends[:, -1:]], dim=1)
+
+    def by_panel(self, values: Tensor) -> Tensor:
+        """Return values at the points by panel, ``[..., panels, nodes]``."""
+        return values.unfold(-1, self.n_nodes, self.n_nodes - 1)
+
+    def at_ends(self, values: Tensor) -> Tensor:
+        """Return those of values at the points that are at the ends of panels, ``[..., ends]``."""
+        return values[..., :: self.n_nodes - 1]
+
+    def integrate(self, values: Tensor, ends: Tensor) -> Tensor:
+        """Return the integral over each panel, ``[rows, events, panels]``, of values at the points."""
+        return torch.matmul(self.by_panel(values), self.weights) * ends.diff(dim=1)[:, None]
+
+
+_RULE, _MEAN_RULE = _GaussLobatto(7), _GaussLobatto(13)
 
 
 def cumulative_hazard(log_survival: Tensor, log_cdf: Tensor) -> Tensor:
@@ -71,23 +99,21 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
     mixtures = mixtures.map(lambda values: limit_gradient(values).double())
     lower, upper = lower.double(), upper.double()
     with torch.no_grad():
-        ends = _panel_ends(mixtures, lower, torch.log(upper - lower))
-        width = ends.diff(dim=1)
-        nodes, weights = _gauss(_N_NODES, ends.device)
-        inner = ends[:, :-1, None] + width[..., None] * nodes  # [rows, panels, nodes]
+        ends = _panel_ends(mixtures, lower, torch.log(upper - lower)[:, None])
+        points, width = _RULE.points(ends), ends.diff(dim=1)
+        log_nodes = torch.log(_RULE.weights.to(ends.device))
+    t = lower[:, None] + torch.exp(points)
+    t = t[:, None].expand(-1, mixtures.log_weights.shape[1], -1)  # [rows, events, points]
     columns = mixtures.map(lambda values: values[:, :, None])  # [rows, events, 1, components]
-
-    def at(log_elapsed: Tensor) -> Tensor:
-        """Return times in the shape of the columns' mixtures, ``[rows, events, points]``."""
-        t = lower[:, None] + torch.exp(log_elapsed.flatten(1))
-        return t[:, None].expand(-1, mixtures.log_weights.shape[1], -1)
-
-    log_pdf, log_survival = columns.log_pdf(at(inner)), columns.log_survival(at(inner))
-    log_rate = log_pdf - log_survival + log_survival.sum(1, keepdim=True)
-    log_rate = log_rate.unflatten(2, inner.shape[1:]) + inner[:, None] + torch.log(weights)
-    log_shares = torch.logsumexp(log_rate.clamp(min=_LEAST), dim=-1)  # [rows, events, panels]
+    log_survival = columns.log_survival(t)
+    log_rate = columns.log_pdf(t) - log_survival + log_survival.sum(1, keepdim=True)
+    log_rate = (log_rate + points[:, None]).clamp(min=_LEAST)
+    log_shares = torch.logsumexp(
+        _RULE.by_panel(log_rate) + log_nodes, dim=-1
+    )  # [rows, events, panels]
     log_total = torch.logsumexp(log_shares, dim=1)
-    hazard = cumulative_hazard(columns.log_survival(at(ends)), columns.log_cdf(at(ends))).sum(1)
+    at_ends = _RULE.at_ends(t)
+    hazard = cumulative_hazard(_RULE.at_ends(log_survival), columns.log_cdf(at_ends)).sum(1)
     rise = hazard.diff(dim=1)
     is_exact = rise > 1e-8 * hazard[:, 1:]  # not a matter of rounding
     rise = torch.where(is_exact, rise, 1.0)
@@ -137,26 +163,22 @@ def cumulative_incidences(
     survived_to : Tensor, optional
         The probabilities are those given survival to these times, ``[rows]``.
     """
-    return _in_blocks(_incidences, mixtures, times, survived_to, _N_NODES)
+    return _in_blocks(_incidences, mixtures, times, survived_to)
 
 
-def _incidences(
-    mixtures: Mixture, times: Tensor, survived_to: Tensor | None, n_nodes: int
-) -> Tensor:
-    elapsed = times if survived_to is None else times - survived_to[:, None]
-    panels = _Panels.up_to(torch.log(elapsed.clamp(min=0.0)), mixtures, survived_to, n_nodes)
-    upper, n_upper = panels.upper, panels.upper.shape[1]
-    points = torch.cat([upper, panels.nodes.flatten(1)], dim=1)
-    survival, density = _curves(mixtures, points, survived_to)  # [rows, events, points]
-    joint = survival.prod(1)
-    rate = density.mul_(joint[:, None]).div_(survival.clamp_(min=_TINY))
-    share = torch.matmul(rate[..., n_upper:].unflatten(2, panels.nodes.shape[1:]), panels.weights)
-    at_ends = torch.nn.functional.pad(joint[:, : panels.count], (1, 0), value=1.0)
-    at_lower = torch.cat([at_ends[:, :-1], at_ends.gather(1, panels.index)], dim=1)
-    mass, total = (at_lower - joint[:, :n_upper]).clamp_(min=0.0), share.sum(1)
-    share *= (mass / total.clamp(min=_TINY))[:, None]
-    share = torch.where(total[:, None] > 0, share, mass[:, None] / share.shape[1])
-    return torch.where(elapsed[:, None] > 0, panels.sum_up(share), 0.0)
+def _incidences(mixtures: Mixture, times: Tensor, survived_to: Tensor | None) -> Tensor:
+    log_elapsed = _log_elapsed(times, survived_to)
+    ends = _panel_ends(mixtures, survived_to, log_elapsed)
+    survival, density = _curves(mixtures, _RULE.points(ends), survived_to)  # [rows, events, points]
+    joint = survival.prod(1, keepdim=True)
+    rate = density.mul_(joint).div_(survival.clamp_(min=_TINY))
+    share = _RULE.integrate(rate, ends)
+    at_ends = _RULE.at_ends(joint).clone()
+    at_ends[..., 0] = 1.0  # the first panel begins at the origin
+    mass = -at_ends.diff(dim=-1).clamp(max=0.0)
+    total = share.sum(1, keepdim=True)
+    share = torch.where(total > 0, share / total.clamp(min=_TINY), 1 / share.shape[1]) * mass
+    return _up_to(log_elapsed, ends, share)
 
 
 @torch.no_grad()
@@ -172,20 +194,18 @@ def restricted_means(mixtures: Mixture, times: Tensor, survived_to: Tensor | Non
     survived_to : Tensor, optional
         The times s, ``[rows]``; None for 0.
     """
-    return _in_blocks(_restricted_means, mixtures, times, survived_to, _N_MEAN_NODES)
+    return _in_blocks(_restricted_means, mixtures, times, survived_to)
 
 
-def _restricted_means(
-    mixtures: Mixture, times: Tensor, survived_to: Tensor | None, n_nodes: int
-) -> Tensor:
-    elapsed = times if survived_to is None else times - survived_to[:, None]
-    panels = _Panels.up_to(torch.log(elapsed.clamp(min=0.0)), mixtures, survived_to, n_nodes)
-    nodes = panels.nodes.flatten(1)
-    survival = _curves(mixtures, nodes, survived_to)[0].prod(1)
-    integrand = survival.mul_(torch.exp(nodes)).view_as(panels.nodes)
-    areas = torch.matmul(integrand, panels.weights) * panels.width
-    areas[:, 0] = torch.exp(panels.upper[:, 0])  # S is 1 up to there
-    return torch.where(elapsed > 0, panels.sum_up(areas), 0.0)
+def _restricted_means(mixtures: Mixture, times: Tensor, survived_to: Tensor | None) -> Tensor:
+    log_elapsed = _log_elapsed(times, survived_to)
+    ends = _panel_ends(mixtures, survived_to, log_elapsed)
+    points = _MEAN_RULE.points(ends)
+    survival = _curves(mixtures, points, survived_to)[0].prod(1, keepdim=True)
+    integrand = survival.mul_(torch.exp(points)[:, None])
+    areas = _MEAN_RULE.integrate(integrand, ends)
+    areas[:, 0, 0] += torch.exp(ends[:, 0])  # S is 1 up to there
+    return _up_to(log_elapsed, ends, areas)[:, 0]
 
 
 @torch.no_grad()
@@ -204,64 +224,24 @@ def means(mixtures: Mixture, survived_to: Tensor | None = None) -> Tensor:
 
 
 def _in_blocks(
-    function: Callable[[Mixture, Tensor, Tensor | None, int], Tensor],
+    function: Callable[[Mixture, Tensor, Tensor | None], Tensor],
     mixtures: Mixture,
     times: Tensor,
     survived_to: Tensor | None,
-    n_nodes: int,
 ) -> Tensor:
     """Apply a function to blocks of rows, so that its temporary arrays fit into the cache.
 
     Rows of similar steepness share a block, because they need about as many panels.
     """
-    n_points = (times.shape[1] + 2 * _N_EARLY) * (n_nodes + 1)
+    n_points = (times.shape[1] + 2 * _N_EARLY) * _RULE.n_nodes
     size = max(1, _BLOCK // (n_points * mixtures.log_weights.shape[1:].numel()))
     order = torch.argsort(mixtures.components.steepness().flatten(1).amax(1))
     values = []
     for rows in order.split(size):
         block = mixtures.map(lambda values: values[rows])  # noqa: B023
         start = None if survived_to is None else survived_to[rows]
-        values.append(function(block, times[rows], start, n_nodes))
+        values.append(function(block, times[rows], start))
     return torch.cat(values)[torch.argsort(order)]
-
-
-@dataclass(frozen=True)
-class _Panels:
-    """Panels on the axis of ``log(t - survived_to)``.
-
-    The first ``count`` panels of a row adjoin each other. There is one more for each asked time: it
-    ends at that time and begins at the last end before it, which has the number ``index``.
-    """
-
-    count: int
-    index: Tensor  # [rows, times]
-    upper: Tensor  # [rows, panels]
-    width: Tensor  # [rows, panels]
-    nodes: Tensor  # [rows, panels, nodes]
-    weights: Tensor  # [nodes]
-
-    @classmethod
-    def up_to(
-        cls, log_elapsed: Tensor, mixtures: Mixture, survived_to: Tensor | None, n_nodes: int
-    ) -> _Panels:
-        """Return the panels for asked times, ``[rows, times]``."""
-        log_elapsed = log_elapsed.clamp(_FIRST, _LAST)
-        ends = _panel_ends(mixtures, survived_to, log_elapsed.amax(1))
-        count = ends.shape[1] - 1
-        index = torch.searchsorted(ends, log_elapsed).sub_(1).clamp_(0, count - 1)
-        lower = torch.cat([ends[:, :-1], ends.gather(1, index)], dim=1)
-        upper = torch.cat([ends[:, 1:], log_elapsed], dim=1)
-        places, weights = _gauss(n_nodes, ends.device)
-        nodes = torch.addcmul(lower[..., None], (upper - lower)[..., None], places)
-        return cls(count, index, upper, upper - lower, nodes, weights)
-
-    def sum_up(self, values: Tensor) -> Tensor:
-        """Return sums up to the asked times, ``[rows, ..., times]``, of one value per panel."""
-        before = torch.nn.functional.pad(values[..., : self.count].cumsum(-1), (1, 0))
-        index = (
-            self.index if values.dim() == 2 else self.index[:, None].expand(-1, values.shape[1], -1)
-        )
-        return before.gather(-1, index) + values[..., self.count :]
 
 
 def _curves(
@@ -287,46 +267,73 @@ def _curves(
     return survival, torch.exp(columns.log_pdf(t) - base + log_elapsed[:, None])
 
 
-def _gauss(n_nodes: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return nodes and weights of the Gauss-Legendre rule on [0, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
-    return torch.tensor((nodes + 1) / 2, device=device), torch.tensor(weights / 2, device=device)
+# Panels on the axis of log(t - survived_to).
 
 
-def _panel_ends(mixtures: Mixture, survived_to: Tensor | None, log_last: Tensor) -> Tensor:
-    """Return the ends of the panels on the axis of ``log(t - survived_to)``, ascending, ``[rows, ends]``.
+def _log_elapsed(times: Tensor, survived_to: Tensor | None) -> Tensor:
+    elapsed = times if survived_to is None else times - survived_to[:, None]
+    return torch.log(elapsed.clamp(min=0.0)).clamp(_FIRST, _LAST)
+
+
+def _up_to(log_elapsed: Tensor, ends: Tensor, values: Tensor) -> Tensor:
+    """Return sums of ``values``, ``[rows, ..., panels]``, up to the asked times."""
+    sums = pad(values.cumsum(-1), (1, 0))
+    index = torch.searchsorted(ends, log_elapsed)[:, None].expand(-1, sums.shape[1], -1)
+    return torch.where(log_elapsed[:, None] > _FIRST, sums.gather(-1, index), 0.0)
+
+
+def _panel_ends(mixtures: Mixture, survived_to: Tensor | None, log_elapsed: Tensor) -> Tensor:
+    """Return the ends of the panels, ascending, the asked times among them, ``[rows, ends]``.
 
     The panels of a row depend on that row alone: those that only other rows need have no width.
     """
     components = mixtures.components.map(lambda values: values.flatten(1))
-    start = torch.zeros_like(log_last) if survived_to is None else survived_to
-    at_start = components.log_survival(start[:, None])
+    log_last = log_elapsed.amax(1, keepdim=True)
+    start = torch.zeros_like(log_last) if survived_to is None else survived_to[:, None]
+    early, late = _structure(components, start, log_last)
+    first, last = early.amin(1, keepdim=True), late.amax(1, keepdim=True)
+    width = _WIDTH / components.steepness().clamp(min=1.0)
+    row_width = torch.maximum(width.amin(1, keepdim=True), (last - first) / _MOST_PANELS)
+    ends = [_spread(first, last, row_width).flatten(1)]
+    is_sharp = width < row_width
+    if is_sharp.any():
+        own_ends = _spread(early, late, torch.maximum(width, (late - early) / _MOST_PANELS))
+        ends.append(torch.where(is_sharp[..., None], own_ends, log_last[..., None]).flatten(1))
+    n_late = _most((log_last - last) / _LATE_WIDTH)
+    ends.append(last + _LATE_WIDTH * torch.arange(1, n_late + 1, device=last.device))
+    kinks = components.kinks()
+    if kinks is not None:
+        ends.append(torch.log((torch.exp(kinks.flatten(1)) - start).clamp(min=0.0)))
+    inner = torch.cat(ends, dim=1).clamp(min=_FIRST)
+    inner = torch.minimum(inner, log_last).sort(dim=1).values
+    inner = inner[:, : _most((inner < log_last).sum(1)) + 1]
+    return torch.cat([inner, log_elapsed], dim=1).sort(dim=1).values
+
+
+def _structure(components: Primitive, start: Tensor, log_last: Tensor) -> tuple[Tensor, Tensor]:
+    """Return log times between which each component changes, up to the last one, ``[rows, components]``."""
+    at_start = components.log_survival(start)
     cured = torch.exp(torch.log(components.cure_fraction()) - at_start).clamp(max=1.0)
 
     def log_quantile(level: float, otherwise: float) -> Tensor:
         """Return the level's quantile of each component, among its events after the start."""
         log_s = at_start + torch.log1p(-level * (1 - cured))
-        quantile = torch.log(components.inverse_log_survival(log_s) - start[:, None])
+        quantile = torch.log(components.inverse_log_survival(log_s) - start)
         return torch.where(quantile.abs() < _LAST, quantile, otherwise)
 
-    first = torch.minimum(log_quantile(_EARLY, torch.inf).amin(1), log_last)
-    last = torch.minimum(torch.maximum(log_quantile(_LATE, -torch.inf).amax(1), first), log_last)
-    width = _WIDTH / components.steepness().amax(1).clamp(min=1.0)
-    width = torch.maximum(width, (last - first) / _MOST_PANELS)
-    n_panels, n_late = (
-        int(torch.ceil(counts).max()) if len(counts) else 0
-        for counts in ((last - first) / width, (log_last - last) / _LATE_WIDTH)
-    )
-    steps = torch.arange(max(n_panels, _N_EARLY, n_late) + 1, device=width.device)
-    middle = first[:, None] + steps[1 : n_panels + 1] * width[:, None]
-    ends = [
-        first[:, None] - (_GROWTH ** steps[: _N_EARLY + 1] - 1) * width[:, None],
-        torch.minimum(middle, last[:, None]),
-        last[:, None] + _LATE_WIDTH * steps[1 : n_late + 1],
-    ]
-    kinks = components.kinks()
-    if kinks is not None:
-        kinks = torch.exp(kinks.flatten(1)) - start[:, None]
-        ends.append(torch.log(kinks.clamp(min=0.0)))
-    joined = torch.cat(ends, dim=1).clamp(min=_FIRST)
-    return torch.minimum(joined, log_last[:, None]).sort(dim=1).values
+    early = torch.minimum(log_quantile(_EARLY, torch.inf), log_last)
+    late = torch.maximum(log_quantile(_LATE, -torch.inf), early)
+    return early, torch.minimum(late, log_last)
+
+
+def _spread(first: Tensor, last: Tensor, width: Tensor) -> Tensor:
+    """Return ends of panels of equal width from first to last, and of wider and wider ones before."""
+    first, last, width = first[..., None], last[..., None], width[..., None]
+    steps = torch.arange(max(_most((last - first) / width), _N_EARLY) + 1, device=width.device)
+    before = first - (_GROWTH ** steps[1 : _N_EARLY + 1] - 1) * width
+    inside = torch.minimum(first + steps * width, last)
+    return torch.cat([before, inside], dim=-1)
+
+
+def _most(counts: Tensor) -> int:
+    return int(torch.ceil(counts).max()) if len(counts) else 0

@@ -103,7 +103,7 @@ class Primitive(ABC):
         """Refuse a class that cannot be a component."""
         if "name" not in vars(cls):
             raise SettingError(
-                f"a primitive needs a name; got {cls.__name__} without one. Define it as "
+                f"a primitive needs a name of its own; got {cls.__name__} without one. Define it as "
                 f"class {cls.__name__}(..., name='{cls.__name__.lower()}')."
             )
         if isabstract(cls):

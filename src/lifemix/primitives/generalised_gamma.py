@@ -256,6 +256,9 @@ class Gamma(_LogGamma, name="gamma", label="gamma"):
         log_shape = 2 * log_precision.clamp(-1.5, 2.5)
         return cls(log_shape, location - log_shape)
 
+    def mean(self) -> Tensor:
+        return torch.exp(self.log_shape + self.log_scale)
+
     def rescaled(self, log_factor: Tensor | float) -> Self:
         return type(self)(self.log_shape, self.log_scale + log_factor)
 
