@@ -195,11 +195,11 @@ def test_processes_give_the_same_scores(data, searched):
     )
 
 
-def test_processes_train_on_arrays_that_joblib_maps_into_memory(data):
+def test_processes_give_the_same_scores_of_larger_tables(data):
     y = make_target(np.tile(data[1]["time"], 50), np.tile(data[1]["event"], 50))
     X = (
         np.random.default_rng(1).normal(size=(len(y), 40)).astype(np.float32)
-    )  # 1.9 MB; joblib maps arrays from 1 MB on
+    )  # 1.9 MB: joblib maps larger arrays into memory
     base = clone(BASE).set_params(max_epochs=1, batch_size=1024)
     alone, parallel = (
         FleetSearchCV(base, {"k": [1, 2]}, cv=2, refit=False, max_fleet=1, n_jobs=n_jobs).fit(X, y)

@@ -7,10 +7,11 @@ table on disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -23,8 +24,8 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from torch import Tensor
 
-from .._types import Float32Array, IndexArray
-from ..checks import as_array, check_same_rows, check_weight, warn_user
+from .._types import BoolArray, Float32Array, IndexArray
+from ..checks import as_array, as_pandas, check_same_rows, check_weight, warn_user
 from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError, TargetError
 from ..histories import as_input
@@ -59,7 +60,6 @@ from ..training import (
 )
 from .fitted_network import TimeScale, architecture_of, single_precision
 from .settings import (
-    check_path_settings,
     choose_device,
     settings_in_json,
     with_automatic_settings,
@@ -177,22 +177,30 @@ class TrainingSet:
 
     def split(self, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
         """Return the numbers of the rows to train on and of those to hold out."""
-        train, validation = split_rows(self.all_rows, fraction, seed, len(self.target))
+        n_training = len(self.target)
+        if n_training < len(self.all_rows):  # the rows of validation_data follow
+            rows = np.flatnonzero(is_informative(self.all_rows))
+            train, validation = rows[rows < n_training], rows[rows >= n_training]
+        else:
+            train, validation = split_rows(self.target, fraction, seed)
         return torch.as_tensor(train), torch.as_tensor(validation)
 
     def warm_start(self, architecture: Architecture, rounding: float) -> Tensor:
         """Return the maximum-likelihood fit of the family to the training rows."""
-        rows, _ = split_rows(self.target, 0.0, 0)
-        target = events_as_intervals(self.target.take(rows), rounding)
-        observed = self.scale.observe(target, self.weight[rows])
+        target = events_as_intervals(self.target, rounding)
+        observed = self.scale.observe(target, self.weight[: len(target)])
         return warm_start(architecture.family, observed, architecture.n_events)
 
 
 def _read_rows(X: Any, y: Any, name: str = "") -> tuple[Any, Target]:
-    """Return a table and its target, which must have the same rows."""
-    X, target = as_input(X), as_target(y)
+    """Return a table of a kind whose rows can be taken, and its target of the same rows."""
+    X, target = as_pandas(as_input(X)), as_target(y)
     if isinstance(X, pd.DataFrame):
         X = TableData(X)  # reads its columns once
+    elif sparse.issparse(X):
+        X = X.tocsr()
+    elif not hasattr(X, "iloc"):
+        X = as_array(X)
     check_same_rows(shape_of(X)[0], len(target), name)
     return X, target
 
@@ -214,10 +222,10 @@ def _read_validation(validation_data: Any, training: Target) -> tuple[Any, Targe
                 f"{target.take(is_shared).n_subjects} of its {target.n_subjects} subjects in both "
                 f"({int(is_shared.sum())} rows). Leave their rows out of one of them."
             )
-    if not ((target.time > 0) | (target.event > 0)).any():
+    if not is_informative(target).any():
         raise TargetError(
-            "validation_data has no row that says anything: all are censored at time 0. Give other "
-            "rows."
+            "validation_data must not be censored at time 0 in all rows; got only "
+            f"such rows ({len(target)}). Use other rows."
         )
     return X, target
 
@@ -228,34 +236,32 @@ def _inputs(preprocessor: Any, X: Any) -> Float32Array:
     return single_precision(matrix).numpy()
 
 
-def split_rows(
-    target: Target, fraction: float, seed: int, n_training: int | None = None
-) -> tuple[IndexArray, IndexArray]:
-    """Return the rows to train on and to hold out, each subject on one side.
+def is_informative(target: Target) -> BoolArray:
+    """Return which rows are not censored at time 0."""
+    return (target.time > 0) | (target.event > 0)
 
-    The split is stratified by event.
 
-    Rows censored at time 0 carry no information and are in neither. If both sides cannot have every
-    event type, nothing is held out, with a warning. With ``n_training``, exactly the rows behind
-    these are held out.
+def split_rows(target: Target, fraction: float, seed: int) -> tuple[IndexArray, IndexArray]:
+    """Return the informative rows to train on and to hold out, each subject on one side.
+
+    The split is stratified by event. If both sides cannot have every event type, nothing is held
+    out, with a warning.
     """
-    usable = np.flatnonzero((target.time > 0) | (target.event > 0))
-    if n_training is not None and n_training < len(target):
-        return usable[usable < n_training], usable[usable >= n_training]
+    rows = np.flatnonzero(is_informative(target))
     if fraction == 0:
-        return usable, usable[:0]
-    n_subjects = target.take(usable).n_subjects
+        return rows, rows[:0]
+    n_subjects = target.take(rows).n_subjects
     if 1 <= round(fraction * n_subjects) < n_subjects:
-        split = train_validation_split(target, usable, fraction, seed)
+        split = train_validation_split(target, rows, fraction, seed)
         event_types = set(range(1, target.n_events + 1))
-        if all(event_types <= set(target.event[rows].tolist()) for rows in split):
+        if all(event_types <= set(target.event[side].tolist()) for side in split):
             return split
     warn_user(
-        f"too few events to hold rows out: {len(usable)} rows, counts by event type "
-        f"{np.bincount(target.event[usable])[1:].tolist()}. Training runs for max_epochs on all "
+        f"too few events to hold rows out: {len(rows)} rows, counts by event type "
+        f"{np.bincount(target.event[rows])[1:].tolist()}. Training runs for max_epochs on all "
         "rows; set validation_fraction=0 to choose this."
     )
-    return usable, usable[:0]
+    return rows, rows[:0]
 
 
 def events_as_intervals(target: Target, step: float) -> Target:
@@ -278,7 +284,7 @@ def events_as_intervals(target: Target, step: float) -> Target:
 
 def prepare(estimator: Any, table: TrainingSet) -> PreparedFit:
     """Return what training needs to fit an estimator to a table."""
-    estimator = _completed(estimator, table, len(table.target.joined()))
+    estimator = with_automatic_settings(estimator, len(table.target.joined()), table.target)
     encoder, rounding = estimator.encoder, estimator.rounding
     is_sequence = None if encoder is None else isinstance(encoder, SequenceEncoder)
     table_options = (getattr(encoder, "max_visits", None), is_sequence)
@@ -302,37 +308,13 @@ def prepare(estimator: Any, table: TrainingSet) -> PreparedFit:
     return _with_jobs(estimator, table, preprocessor, architecture, data, seed)
 
 
-def _completed(estimator: Any, table: TrainingSet, n_rows: int) -> Any:
-    """Return a copy of the estimator with values for None, checked against the times."""
-    target = table.target
-    check_path_settings(estimator, target)
-    estimator = with_automatic_settings(estimator, n_rows, target)
-    if estimator.rounding > target.time.max():
-        raise SettingError(
-            f"rounding must be at most the last time, {target.time.max():g}; got "
-            f"{estimator.rounding:g}. Give the step in the unit of the times, or 0 if they are "
-            "exact."
-        )
-    return estimator
-
-
 def _root_seed(random_state: Any) -> int:
     """Return the random seed of a fit; None is a fresh one each time."""
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, Integral):
+        return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
-    is_generator = isinstance(random_state, np.random.Generator)
-    return int(random_state.integers(2**31 - 1) if is_generator else random_state)
-
-
-def _first_row(X: Any) -> Any:
-    """Return one row of inputs of any kind."""
-    if sparse.issparse(X):
-        X = X.tocsr()
-    elif not hasattr(X, "iloc"):
-        X = as_array(X)
-    return _safe_indexing(X, [0])
+    return int(np.random.default_rng(random_state).integers(2**31 - 1))
 
 
 def _with_jobs(
@@ -367,7 +349,7 @@ def _with_jobs(
         optimizer=estimator.optimizer,
     )
     return PreparedFit(
-        _first_row(table.X),
+        _safe_indexing(table.X, [0]),
         preprocessor,
         table.target,
         table.scale,
@@ -402,15 +384,19 @@ def prepare_source(estimator: Any, source: TableSource) -> Iterator[tuple[Prepar
     table = TrainingSet(scan.frame, scan.target)
     table.weight = scan.weight / scan.mean_weight
     subjects_per_row = len(table.target.joined()) / len(table.target)
-    estimator = _completed(estimator, table, round(scan.n_rows * subjects_per_row))
+    n_subjects = round(scan.n_rows * subjects_per_row)
+    estimator = with_automatic_settings(estimator, n_subjects, table.target)
     preprocessor = learn_preprocessor(
         estimator.preprocessor, scan.frame, statistics=scan.statistics
     )
     example = torch.from_numpy(_inputs(preprocessor, scan.frame[:2]))
     architecture = architecture_of(estimator, example, table.target.n_events)
     device = choose_device(estimator, architecture)
-    fields = _optional_fields(events_as_intervals(table.target, estimator.rounding))
-    encode = _BlockEncoder(preprocessor, table.scale, estimator.rounding, scan.mean_weight, fields)
+    # The sample has a row of every kind, so it has all fields of the observations.
+    sample = table.observe(estimator.rounding)
+    fields = [name for name, values in vars(sample).items() if values is not None]
+    options = preprocessor, table.scale, estimator.rounding, scan.mean_weight, fields
+    encode = partial(_encode_block, *options)
     key = str(joblib.hash([source.fingerprint(), encode, seed, scan.held_out_share]))
     checkpoint = None if estimator.checkpoint is None else Path(estimator.checkpoint)
     with ExitStack() as stack:
@@ -441,31 +427,22 @@ def _check_source(estimator: Any, source: TableSource) -> None:
         )
 
 
-def _optional_fields(target: Target) -> list[str]:
-    """Return the optional fields of the observations; ``target`` has a row of every kind."""
-    at_origin = target.time == 0
-    fields = ["at_origin"] if at_origin.any() else []
-    if target.interval.any() or (at_origin & (target.event > 0)).any():
-        fields += ["interval", "upper"]
-    return [*fields, "truncated", "entry"] if target.truncated.any() else fields
-
-
-@dataclass(frozen=True)
-class _BlockEncoder:
-    """Returns inputs and observations of a block, with all optional fields of the table."""
-
-    preprocessor: Any
-    scale: TimeScale
-    rounding: float
-    mean_weight: float
-    optional_fields: list[str]
-
-    def __call__(self, block: RowBlock) -> dict[str, NDArray[Any]]:
-        target = events_as_intervals(block.outcome, self.rounding)
-        observed = self.scale.observe(target, block.weight / self.mean_weight, torch.float32)
-        is_absent = torch.zeros_like(observed.time, dtype=torch.bool)
-        defaults = {"upper": 2 * observed.time, "entry": observed.time}
-        tensors = {name: defaults.get(name, is_absent) for name in self.optional_fields}
-        tensors |= {name: value for name, value in vars(observed).items() if value is not None}
-        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-        return {"x": _inputs(self.preprocessor, block.frame), **arrays}
+def _encode_block(
+    preprocessor: Any,
+    scale: TimeScale,
+    rounding: float,
+    mean_weight: float,
+    fields: Sequence[str],
+    block: RowBlock,
+) -> dict[str, NDArray[Any]]:
+    """Return the inputs and all ``fields`` of the observations of a block of rows."""
+    target = events_as_intervals(block.outcome, rounding)
+    observed = scale.observe(target, block.weight / mean_weight, torch.float32)
+    is_absent = torch.zeros_like(observed.time, dtype=torch.bool)
+    defaults = {"upper": 2 * observed.time, "entry": observed.time}
+    arrays = {"x": _inputs(preprocessor, block.frame)}
+    for name in fields:
+        values = getattr(observed, name)
+        values = defaults.get(name, is_absent) if values is None else values
+        arrays[name] = values.numpy()
+    return arrays

@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from .._types import FloatArray
-from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths, warn_user
+from ..checks import Check, Flag, Number, Rule, Seed, Whole, Widths
 from ..encoders import SequenceEncoder
 from ..errors import SettingError
 from ..likelihood import check_objective
@@ -34,7 +34,6 @@ __all__ = [
     "RULES",
     "automatic_settings",
     "check_combinations",
-    "check_path_settings",
     "choose_device",
     "common_step",
     "detect_rounding",
@@ -132,7 +131,7 @@ _MIN_GPU_MULTIPLICATIONS = 2e8
 
 
 def check_combinations(estimator: Any) -> None:
-    """Refuse options that cannot be used together, and warn of one that has no effect."""
+    """Refuse options that cannot be used, alone or together."""
     if isinstance(estimator.encoder, SequenceEncoder):
         estimator.encoder.check()
     elif estimator.encoder is not None and not isinstance(estimator.encoder, nn.Module):
@@ -155,19 +154,10 @@ def check_combinations(estimator: Any) -> None:
             f"cure=True needs objective='exact'; got {estimator.objective!r}. The ELBO is minus "
             "infinity, because the cured component has density 0."
         )
-    has_no_layer = estimator.hidden is not None and len(tuple(estimator.hidden)) == 0
-    if estimator.dropout and (estimator.encoder is not None or has_no_layer):
-        warn_user(
-            f"dropout={estimator.dropout} has no effect: there is no hidden layer of the model's "
-            "own to drop units from. Set dropout in the encoder (of your own: put nn.Dropout into "
-            "it), or leave it out here."
-        )
 
 
-def check_path_settings(estimator: Any, target: Target) -> None:
+def _check_path_settings(estimator: Any, target: Target) -> None:
     """Refuse settings whose loss depends on how the path of a subject is cut into intervals."""
-    if target.path is None:
-        return
     if estimator.objective != "exact":
         setting = f"objective={estimator.objective!r}"
         reason = (
@@ -228,7 +218,12 @@ def automatic_settings(
 
 
 def with_automatic_settings(estimator: Any, n_rows: int, target: Target) -> Any:
-    """Return a copy of the estimator with values in place of None."""
+    """Return a copy of the estimator with values in place of None, checked against the target.
+
+    n_rows: the number of training rows; of paths, the number of subjects.
+    """
+    if target.path is not None:
+        _check_path_settings(estimator, target)
     settings = automatic_settings(n_rows, estimator.hidden, estimator.encoder is not None)
     if isinstance(estimator.encoder, SequenceEncoder):
         n_members = automatic_settings(n_rows)["n_members"]
@@ -237,6 +232,12 @@ def with_automatic_settings(estimator: Any, n_rows: int, target: Target) -> Any:
         settings["learning_rate"] = 1e-3
     if estimator.rounding is None:
         settings["rounding"] = detect_rounding(target)
+    elif estimator.rounding > target.time.max():
+        raise SettingError(
+            f"rounding must be at most the last time, {target.time.max():g}; got "
+            f"{estimator.rounding:g}. Give the step in the unit of the times, or 0 if they are "
+            "exact."
+        )
     return with_settings(estimator, settings)
 
 
@@ -251,14 +252,16 @@ def with_settings(estimator: Any, settings: Mapping[str, Any]) -> Any:
 
 def settings_in_json(estimator: Any) -> dict[str, Any]:
     """Return the settings that may be None, in JSON's types; a function by its name."""
-    types = {"dropout": float, "learning_rate": float, "rounding": float}
-    settings: dict[str, Any] = {
-        name: types.get(name, int)(getattr(estimator, name)) for name in AUTOMATIC[2:]
-    }
     return {
         "hidden": [int(width) for width in estimator.hidden],
         "activation": resolve_activation(estimator.activation).name,
-    } | settings
+        "n_members": int(estimator.n_members),
+        "dropout": float(estimator.dropout),
+        "batch_size": int(estimator.batch_size),
+        "learning_rate": float(estimator.learning_rate),
+        "patience": int(estimator.patience),
+        "rounding": float(estimator.rounding),
+    }
 
 
 def detect_rounding(target: Target) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -27,31 +26,6 @@ class Data:
     x: Tensor  # [n_rows, n_inputs]
     observed: Observations  # [n_rows]
     mapped: bool = False
-
-    @cached_property
-    def _arrays(self) -> dict[str, Any]:
-        """Arrays on the memory of the tensors, which joblib can share between processes."""
-        tensors = {"x": self.x}
-        tensors |= {
-            field.name: getattr(self.observed, field.name) for field in fields(Observations)
-        }
-        return {
-            name: tensor.numpy(force=True) for name, tensor in tensors.items() if tensor is not None
-        }
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self._arrays, self.x.device, self.mapped
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        arrays, device, mapped = state
-        # PyTorch has no read-only tensors, so read-only memory must be copied.
-        tensors = {
-            name: torch.from_numpy(array) if array.flags.writeable else torch.tensor(array)
-            for name, array in arrays.items()
-        }
-        tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
-        x = tensors.pop("x")
-        self.__dict__.update(x=x, observed=Observations(**tensors), mapped=mapped)
 
     def to(self, device: torch.device) -> Data:
         """Return the data on a device."""
