@@ -251,51 +251,30 @@ def aalen_johansen(
     """
     Choice("aalen", "greenwood")("variance", variance)
     table = _risk_table(y, event)
-    d, d_rivals = table.events.astype(np.float64), table.rivals.astype(np.float64)
-    at_risk = table.at_risk.astype(np.float64)
     survivors = 1 - (table.events + table.rivals) / table.at_risk
     survival_before = np.append(1.0, np.cumprod(survivors)[:-1])
     estimate = np.cumsum(survival_before * table.events / table.at_risk)
+    jumps, at_risk = np.stack([table.events, table.rivals]).astype(np.float64), table.at_risk
     if variance == "greenwood":
-        d_variance = d * (at_risk - d) / at_risk**3
-        rivals_variance = d_rivals * (at_risk - d_rivals) / at_risk**3
-        covariance = -d * d_rivals / at_risk**3
-    else:
-        d_variance, rivals_variance = (
-            _aalen_variance(d, at_risk),
-            _aalen_variance(d_rivals, at_risk),
-        )
-        covariance = np.zeros(len(d))
+        covariance = -jumps[:, None] * jumps / at_risk**3
+        diagonal = jumps * (at_risk - jumps) / at_risk**3
+    else:  # as if tied events happened one after the other
+        covariance = np.zeros((2, *jumps.shape))
+        share = np.divide(at_risk - jumps, at_risk - 1, out=np.ones(jumps.shape), where=jumps > 1)
+        diagonal = jumps * share / at_risk**2
+    covariance[[0, 1], [0, 1]] = diagonal
 
     # By the delta method, an error in the hazard of the event at s changes F(t) by
     # S(s-) - (F(t) - F(s)) / (1 - dA(s)), one in the hazard of the rivals by the second term.
     # Both are offset - slope F(t), so running sums over s serve every t.
-    slope = np.divide(1.0, survivors, out=np.zeros(len(d)), where=survivors > 0)
-    rivals_offset = estimate * slope
-    offset = survival_before + rivals_offset
-    constant = np.cumsum(
-        d_variance * offset**2
-        + rivals_variance * rivals_offset**2
-        + 2 * covariance * offset * rivals_offset
-    )
-    linear = np.cumsum(
-        slope
-        * (
-            d_variance * offset
-            + rivals_variance * rivals_offset
-            + covariance * (offset + rivals_offset)
-        )
-    )
-    square = np.cumsum(slope**2 * (d_variance + rivals_variance + 2 * covariance))
+    slope = np.divide(1.0, survivors, out=np.zeros(len(survivors)), where=survivors > 0)
+    offset = estimate * slope + np.stack([survival_before, np.zeros(len(slope))])
+    constant = np.cumsum(np.einsum("it,ijt,jt->t", offset, covariance, offset))
+    linear = np.cumsum(slope * np.einsum("it,ijt->t", offset, covariance))
+    square = np.cumsum(slope**2 * covariance.sum(axis=(0, 1)))
     total = constant - 2 * estimate * linear + estimate**2 * square
     total[total <= _ROUNDING * constant] = 0.0
     return _curve(table, estimate, np.sqrt(total), level, transform)
-
-
-def _aalen_variance(d: FloatArray, at_risk: FloatArray) -> FloatArray:
-    """Return the variance of d / Y if the tied events happened one after the other."""
-    share = np.divide(at_risk - d, at_risk - 1, out=np.ones(len(d)), where=d > 1)
-    return np.asarray(d * share / at_risk**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,8 +294,8 @@ def _risk_table(y: TargetLike, event: int | None) -> _RiskTable:
     """
     target = observed(y, "y", truncation=True)
     kind = status(target, check_event(event))
-    time, time_index = np.unique(target.time, return_inverse=True)
-    n_ended = np.searchsorted(np.sort(target.time), time, side="left")
+    time, time_index, n_rows = np.unique(target.time, return_inverse=True, return_counts=True)
+    n_ended = np.cumsum(n_rows) - n_rows
     late_entry = np.sort(target.entry[target.truncated])
     n_entered = len(target) - len(late_entry) + np.searchsorted(late_entry, time, side="left")
     at_risk = (n_entered - n_ended).astype(np.int64)

@@ -7,16 +7,15 @@ A metric registers a ``Measure`` once, and ``evaluate``, the report and comparis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from .._types import FittedSurvivalModel, FloatArray
+from .._types import FittedSurvivalModel, FloatArray, IndexArray
 from ..checks import Choice, Whole, check_times, take_rows
 from ..errors import InputError, SettingError
 from ..splits import horizons as event_quantiles
@@ -332,86 +331,64 @@ def marginal_risk(y_train: Target, times: FloatArray, event: int) -> FloatArray:
     return curve.at(np.minimum(times, curve.time[-1]))
 
 
-def _concordance(
-    y_train: Target,
-    y_test: Target,
-    risk: FloatArray,
-    horizons: FloatArray,
-    event: int,
-    **options: Any,
-) -> FloatArray:
-    columns = zip(risk.T, horizons.tolist(), strict=True)
-    return np.array(
-        [concordance_td(y_train, y_test, column, t, event, **options) for column, t in columns]
-    )
+def _at_each_horizon(metric: Callable[..., float]) -> Callable[..., FloatArray]:
+    """Return the measure that evaluates a metric at one horizon after the other."""
+
+    def measure(
+        y_train: Target,
+        y_test: Target,
+        risk: FloatArray,
+        horizons: FloatArray,
+        event: int,
+        **options: Any,
+    ) -> FloatArray:
+        columns = zip(risk.T, horizons.tolist(), strict=True)
+        return np.array([metric(y_train, y_test, x, t, event, **options) for x, t in columns])
+
+    return measure
 
 
-def _brier(
-    y_train: Target,
-    y_test: Target,
-    risk: FloatArray,
-    horizons: FloatArray,
-    event: int,
-    **options: Any,
-) -> FloatArray:
-    return np.asarray(brier_score(y_train, y_test, 1 - risk, horizons, event, **options))
+def _of_survival(score: Callable[..., Any], reference: str | None = None) -> Callable[..., Any]:
+    """Return the measure of a risk by a score of survival.
 
-
-def _integrated_brier(
-    y_train: Target, y_test: Target, risk: FloatArray, grid: FloatArray, event: int, **options: Any
-) -> float:
-    return integrated_brier_score(y_train, y_test, 1 - risk, grid, event, **options)
-
-
-def _marginal_brier(
-    y_train: Target, y_test: Target, risk: FloatArray, horizons: FloatArray, event: int
-) -> FloatArray:
-    marginal = np.broadcast_to(marginal_risk(y_train, horizons, event), risk.shape)
-    return _brier(y_train, y_test, marginal, horizons, event)
-
-
-def _integrated_marginal_brier(
-    y_train: Target, y_test: Target, risk: FloatArray, grid: FloatArray, event: int
-) -> float:
-    marginal = np.broadcast_to(marginal_risk(y_train, grid, event), risk.shape)
-    return _integrated_brier(y_train, y_test, marginal, grid, event)
-
-
-def _scaled_brier(
-    y_train: Target, y_test: Target, risk: FloatArray, horizons: FloatArray, event: int
-) -> FloatArray:
-    """Return the index of prediction accuracy (Kattan and Gerds, 2018, 10.1186/s41512-018-0029-2).
-
-    1 is perfect, 0 is no better than the marginal curve.
+    With the reference ``"marginal"`` it is the score of the marginal curve, with ``"scaled"`` the
+    index of prediction accuracy, 1 - score / score of the marginal curve: 1 is perfect, 0 is no
+    better than the marginal curve (Kattan and Gerds, 2018, doi:10.1186/s41512-018-0029-2).
     """
-    arguments = (y_train, y_test, risk, horizons, event)
-    return 1 - _brier(*arguments) / _marginal_brier(*arguments)
 
+    def measure(
+        y_train: Target,
+        y_test: Target,
+        risk: FloatArray,
+        times: FloatArray,
+        event: int,
+        **options: Any,
+    ) -> Any:
+        if reference is None:
+            return score(y_train, y_test, 1 - risk, times, event, **options)
+        marginal = 1 - np.broadcast_to(marginal_risk(y_train, times, event), risk.shape)
+        marginal_score = score(y_train, y_test, marginal, times, event)
+        if reference == "marginal":
+            return marginal_score
+        return 1 - score(y_train, y_test, 1 - risk, times, event) / marginal_score
 
-def _integrated_scaled_brier(
-    y_train: Target, y_test: Target, risk: FloatArray, grid: FloatArray, event: int
-) -> float:
-    arguments = (y_train, y_test, risk, grid, event)
-    return 1 - _integrated_brier(*arguments) / _integrated_marginal_brier(*arguments)
+    return measure
 
 
 def _observed_expected(
     y_train: Target, y_test: Target, risk: FloatArray, horizons: FloatArray, event: int
 ) -> FloatArray:
     """Return the Aalen-Johansen risk over the mean predicted risk; NaN beyond the follow-up."""
-    last = y_test.time.max()
-    observed_risk = np.where(horizons <= last, marginal_risk(y_test, horizons, event), np.nan)
+    is_reached = horizons <= y_test.time.max()
+    observed_risk = np.where(is_reached, marginal_risk(y_test, horizons, event), np.nan)
     mean = risk.mean(axis=0)
     return np.divide(observed_risk, mean, out=np.full(len(mean), np.nan), where=mean > 0)
 
 
 def _calibration_index(
-    y_train: Target, y_test: Target, risk: FloatArray, horizons: FloatArray, event: int
-) -> FloatArray:
-    columns = zip(risk.T, horizons.tolist(), strict=True)
-    return np.array(
-        [integrated_calibration_index(y_test, column, t, event) for column, t in columns]
-    )
+    y_train: Target, y_test: Target, risk: FloatArray, horizon: float, event: int
+) -> float:
+    return integrated_calibration_index(y_test, risk, horizon, event)
 
 
 def _d_calibration(y_test: Target, survival: FloatArray) -> float:
@@ -424,16 +401,23 @@ def _d_calibration_p(y_test: Target, survival: FloatArray) -> float:
 
 for _measure in (
     Measure(
-        "concordance", "C^td", "higher", "horizon", _concordance, options=("competing", "compat")
+        "concordance",
+        "C^td",
+        "higher",
+        "horizon",
+        _at_each_horizon(concordance_td),
+        options=("competing", "compat"),
     ),
-    Measure("brier", "Brier score", "lower", "horizon", _brier, options=("compat",)),
+    Measure(
+        "brier", "Brier score", "lower", "horizon", _of_survival(brier_score), options=("compat",)
+    ),
     Measure("auc", "AUC", "higher", "horizon", auc_td, options=("compat",)),
     Measure(
         "integrated_brier",
         "integrated Brier score",
         "lower",
         "curve",
-        _integrated_brier,
+        _of_survival(integrated_brier_score),
         options=("compat",),
     ),
     Measure("d_calibration", "D-calibration statistic", None, "own_time", _d_calibration),
@@ -446,13 +430,13 @@ for _measure in (
         _observed_expected,
         standard=False,
     ),
-    Measure("ici", "ICI", "lower", "horizon", _calibration_index, standard=False),
+    Measure("ici", "ICI", "lower", "horizon", _at_each_horizon(_calibration_index), standard=False),
     Measure(
         "marginal_brier",
         "Brier score, marginal curve",
         None,
         "horizon",
-        _marginal_brier,
+        _of_survival(brier_score, "marginal"),
         standard=False,
     ),
     Measure(
@@ -460,7 +444,7 @@ for _measure in (
         "scaled Brier score",
         "higher",
         "horizon",
-        _scaled_brier,
+        _of_survival(brier_score, "scaled"),
         standard=False,
         percent=True,
     ),
@@ -469,7 +453,7 @@ for _measure in (
         "integrated Brier score, marginal curve",
         None,
         "curve",
-        _integrated_marginal_brier,
+        _of_survival(integrated_brier_score, "marginal"),
         standard=False,
     ),
     Measure(
@@ -477,7 +461,7 @@ for _measure in (
         "integrated scaled Brier score",
         "higher",
         "curve",
-        _integrated_scaled_brier,
+        _of_survival(integrated_brier_score, "scaled"),
         standard=False,
         percent=True,
     ),
@@ -564,76 +548,47 @@ def evaluate(
     refuse_paths(y_test, "y_test")
     train, test = observed(y_train, "y_train"), observed(y_test, "y_test")
     times = np.sort(check_times(horizons, "horizons"))
-    options = {
-        "competing": Choice("censored", "wolbers")("competing", competing),
-        "compat": Choice(None, "sksurv")("compat", compat),
-    }
+    options = {"competing": competing, "compat": compat}
     Whole(0)("n_bootstrap", n_bootstrap)
     n_events = max(train.n_events, test.n_events, int(getattr(model, "n_events_", 1)))
-    tasks = [
-        (measure, event)
-        for event in range(1, n_events + 1)
-        for measure in measure_list
-        if measure.kind != "own_time"
-    ]
-    if n_events == 1:
-        tasks += [(measure, 1) for measure in measure_list if measure.kind == "own_time"]
-
     # The risk at 0 is 0; models are asked for distinct times in ascending order.
     grid = np.linspace(0, times[-1], _N_GRID)
     all_times, index = np.unique(np.concatenate([times, grid[1:]]), return_inverse=True)
     risks = predicted_risks(model, X_test, all_times, n_events)[:, :, index]
-    at_horizons = risks[:, :, : len(times)].swapaxes(0, 1)  # [n, n_events, h]
-    on_grid = np.insert(risks[:, :, len(times) :], 0, 0.0, axis=2).swapaxes(0, 1)
-    own_survival = np.full(len(test), np.nan)
-    if any(measure.kind == "own_time" for measure, _ in tasks):
+    at_horizons = risks[:, :, : len(times)]
+    on_grid = np.insert(risks[:, :, len(times) :], 0, 0.0, axis=2)
+    curve_measures = [measure for measure in measure_list if measure.kind != "own_time"]
+    tasks = [(measure, event) for event in range(1, n_events + 1) for measure in curve_measures]
+    own_survival = np.empty(0)
+    if n_events == 1 and len(curve_measures) < len(measure_list):
+        tasks += [(measure, 1) for measure in measure_list if measure.kind == "own_time"]
         own_survival = survival_at_own_time(model, X_test, test)
 
-    predictions = at_horizons, on_grid, own_survival
-    times_of_kind = {"horizon": times, "curve": grid}
-    labels_of_kind = {"horizon": times, "curve": times[-1:], "own_time": np.full(1, np.nan)}
-    metric = partial(_task_values, tasks=tasks, y_train=train, times=times_of_kind, options=options)
-    rows = [
-        (measure.name, event, float(horizon))
-        for measure, event in tasks
-        for horizon in labels_of_kind[measure.kind]
-    ]
-    table = pd.DataFrame(rows, columns=["metric", "event", "horizon"])
-    table["value"] = metric(test, *predictions)
+    def values(y: Target, rows: IndexArray) -> FloatArray:
+        results: list[Any] = []
+        for measure, event in tasks:
+            settings = {name: options[name] for name in measure.options}
+            if measure.kind == "own_time":
+                result = measure.function(y, own_survival[rows])
+            elif measure.kind == "horizon":
+                risk = at_horizons[event - 1, rows]
+                result = measure.function(train, y, risk, times, event, **settings)
+            else:
+                risk = on_grid[event - 1, rows]
+                result = measure.function(train, y, risk, grid, event, **settings)
+            results.append(np.atleast_1d(result))
+        return np.concatenate([np.empty(0), *results]).astype(np.float64)
+
+    labels = {"horizon": times, "curve": times[-1:], "own_time": np.full(1, np.nan)}
+    keys = [(m.name, event, float(t)) for m, event in tasks for t in labels[m.kind]]
+    table = pd.DataFrame(keys, columns=["metric", "event", "horizon"])
+    rows = np.arange(len(test))
+    table["value"] = values(test, rows)
     if n_bootstrap:
         table["lower"], table["upper"] = limits_of_values(
-            metric,
-            test,
-            *predictions,
-            n_resamples=n_bootstrap,
-            random_state=random_state,
+            values, test, rows, n_resamples=n_bootstrap, random_state=random_state
         )
     return table
-
-
-def _task_values(
-    y: Target,
-    at_horizons: FloatArray,
-    on_grid: FloatArray,
-    own_survival: FloatArray,
-    *,
-    tasks: Sequence[tuple[Measure, int]],
-    y_train: Target,
-    times: Mapping[str, FloatArray],
-    options: Mapping[str, Any],
-) -> FloatArray:
-    """Return the values of all measures and event types, one after the other."""
-    risks = {"horizon": at_horizons, "curve": on_grid}
-    values: list[FloatArray] = []
-    for measure, event in tasks:
-        if measure.kind == "own_time":
-            value = measure.function(y, own_survival)
-        else:
-            risk = risks[measure.kind][:, event - 1]
-            settings = {name: options[name] for name in measure.options}
-            value = measure.function(y_train, y, risk, times[measure.kind], event, **settings)
-        values.append(np.atleast_1d(np.asarray(value, dtype=np.float64)))
-    return np.concatenate([np.empty(0), *values])
 
 
 def mean_concordance(

@@ -117,47 +117,38 @@ def permutation_importance(
     refuse_paths(y_test, "y_test")
     test = observed(y_test, "y_test")
     X = X.toarray() if sparse.issparse(X) else as_pandas(X)
-    X = X if isinstance(X, pd.DataFrame) else as_array(X)
-    names, groups = _feature_groups(X, features)
-    if len(X) != len(test):
-        raise InputError(f"X must have the rows of y_test, {len(test)}; got {len(X)}.")
+    is_frame = isinstance(X, pd.DataFrame)
+    if not is_frame and np.ndim(X) != 2:
+        raise InputError(f"X must be a table of two dimensions; got shape {np.shape(X)}.")
+    table = X if is_frame else pd.DataFrame(as_array(X))
+    if len(table) != len(test):
+        raise InputError(f"X must have the rows of y_test, {len(test)}; got {len(table)}.")
+    names, groups = [], []
+    for feature in table.columns if features is None else features:
+        group = list(feature) if isinstance(feature, tuple) else [feature]
+        unknown = [column for column in group if column not in table.columns]
+        if unknown:
+            raise InputError(
+                f"features must be columns of X; got {unknown}, X has {list(table.columns[:10])}."
+            )
+        names.append(" + ".join(str(column) if is_frame else f"x{column}" for column in group))
+        groups.append(group)
     Whole(1)("n_repeats", n_repeats)
     rng = np.random.default_rng(random_state)
 
-    def score(table: Any) -> FloatArray:
-        return np.asarray(brier_score(y_train, test, np.asarray(predict(table)), grid, event))
+    def score(table: pd.DataFrame) -> FloatArray:
+        survival = np.asarray(predict(table if is_frame else table.to_numpy()))
+        return np.asarray(brier_score(y_train, test, survival, grid, event))
 
-    base_score = score(X)
+    base_score = score(table)
     replicates = np.empty((n_repeats, len(groups), len(grid)))
-    for number, columns in enumerate(groups):
+    for number, group in enumerate(groups):
         for repeat in range(n_repeats):
-            order = rng.permutation(len(X))
-            shuffled = X.copy()
-            if isinstance(X, pd.DataFrame):
-                for i in columns:
-                    shuffled[X.columns[i]] = X.iloc[order, i].set_axis(X.index)
-            else:
-                shuffled[:, columns] = X[order][:, columns]
+            order = rng.permutation(len(table))
+            shuffled = table.copy()
+            for column in group:
+                shuffled[column] = table[column].iloc[order].set_axis(table.index)
             replicates[repeat, number] = score(shuffled) - base_score
     return PermutationImportance(
-        names, grid, base_score, replicates.mean(axis=0), replicates.std(axis=0), replicates
+        tuple(names), grid, base_score, replicates.mean(axis=0), replicates.std(axis=0), replicates
     )
-
-
-def _feature_groups(
-    X: Any, features: Sequence[Any] | None
-) -> tuple[tuple[str, ...], list[list[int]]]:
-    """Return the name and the column numbers of each feature, or group of features."""
-    is_frame = isinstance(X, pd.DataFrame)
-    if np.ndim(X) != 2:
-        raise InputError(f"X must be a table of two dimensions; got shape {np.shape(X)}.")
-    columns = list(X.columns) if is_frame else list(range(X.shape[1]))
-    names, groups = [], []
-    for feature in columns if features is None else features:
-        members = list(feature) if isinstance(feature, tuple) else [feature]
-        unknown = [member for member in members if member not in columns]
-        if unknown:
-            raise InputError(f"features must be columns of X; got {unknown}, X has {columns[:10]}.")
-        names.append(" + ".join(str(member) if is_frame else f"x{member}" for member in members))
-        groups.append([columns.index(member) for member in members])
-    return tuple(names), groups

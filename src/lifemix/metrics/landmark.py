@@ -18,10 +18,7 @@ from .._types import FittedSurvivalModel, FloatArray, IndexArray
 from ..checks import Number, Whole, check_times, take_rows
 from ..errors import InputError, TargetError
 from ..target import Target, TargetLike, as_target
-from .auc import auc_td
-from .brier import brier_score
-from .calibration import integrated_calibration_index
-from .concordance import concordance_td
+from .evaluation import measure_named
 from .inputs import check_event, check_horizon
 from .resampling import limits_of_values
 
@@ -30,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["at_landmark", "evaluate_landmarks", "landmark_risk"]
 
-_MEASURES = ("concordance", "brier", "auc", "calibration")
+# The registered measures by their names here.
+_MEASURES = {"concordance": "concordance", "brier": "brier", "auc": "auc", "calibration": "ici"}
 
 
 def at_landmark(y: TargetLike, landmark: float) -> tuple[IndexArray, NDArray[np.void]]:
@@ -242,7 +240,9 @@ def evaluate_landmarks(
             )
 
         def values(y: Target, risk: FloatArray, train: Target = train) -> FloatArray:
-            return np.array([_value(name, train, y, risk, w, event) for name in measures])
+            functions = [measure_named(_MEASURES[name]).function for name in measures]
+            arguments = (train, y, risk[:, None], np.array([w]), event)
+            return np.ravel([function(*arguments) for function in functions])
 
         has_event = at_risk.event > 0 if event is None else at_risk.event == event
         columns: dict[str, Any] = {"landmark": s, "window": w, "metric": list(measures)}
@@ -257,31 +257,13 @@ def evaluate_landmarks(
     return pd.concat(tables, ignore_index=True)
 
 
-def _value(
-    name: str, y_train: Target, y_test: Target, risk: FloatArray, window: float, event: int | None
-) -> float:
-    """Return one measure of the risks at the end of the window."""
-    if name == "concordance":
-        return concordance_td(y_train, y_test, risk, window, event)
-    if name == "brier":
-        return float(brier_score(y_train, y_test, 1 - risk, window, event))
-    if name == "auc":
-        return float(auc_td(y_train, y_test, risk, window, event))
-    return integrated_calibration_index(y_test, risk, window, event)
-
-
 def _conditional_risk(
     model: FittedSurvivalModel, X: Any, s: float, end: float, event: int | None
 ) -> FloatArray:
     """Return the risk of each row in (s, end], given survival to s."""
-    if event is None and hasattr(model, "predict_distribution"):
-        survival = model.predict_distribution(X).given(s).survival([end])
-        return np.asarray(1 - survival[:, 0], dtype=np.float64)
     survival = np.asarray(model.predict_survival_function(X, [s, end]), dtype=np.float64)
+    incidence = 1 - survival
     if event is not None and int(getattr(model, "n_events_", 1)) > 1:
-        incidence = model.predict_cumulative_incidence(X, [s, end], event=event)
-    else:
-        incidence = 1 - survival
-    risk = np.diff(np.asarray(incidence, dtype=np.float64), axis=1)[:, 0]
-    risk = np.divide(risk, survival[:, 0], out=np.ones(len(risk)), where=survival[:, 0] > 0)
-    return np.clip(risk, 0, 1)
+        incidence = np.asarray(model.predict_cumulative_incidence(X, [s, end], event=event))
+    risk, at_s = np.diff(incidence, axis=1)[:, 0], survival[:, 0]
+    return np.clip(np.divide(risk, at_s, out=np.ones(len(risk)), where=at_s > 0), 0, 1)

@@ -248,9 +248,8 @@ def _resamples(
         rows = by_subject[starts[drawn][draw_number] + row_in_subject]
         sample = replace(target.take(rows), subject=draw_number)
         if sample.path is not None:
-            pairs = np.stack([draw_number, sample.path], axis=1)
-            path = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
-            sample = replace(sample, path=path)
+            path_offset = draw_number * (sample.path.max() + 1)
+            sample = replace(sample, path=sample.path + path_offset)
         yield rows, sample
 
 
