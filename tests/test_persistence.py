@@ -396,14 +396,6 @@ def test_a_wrong_encoder_is_refused(encoder, message, path):
         load(path, encoder=encoder)
 
 
-def test_an_encoder_for_a_model_without_one_is_refused(path):
-    save(fitted("CoxPH"), path)
-    with pytest.raises(
-        ModelFileError, match="no encoder of its own; got Linear. Leave encoder out"
-    ):
-        load(path, encoder=nn.Linear(3, 4))
-
-
 def test_an_encoder_inside_another_model(path):
     X, y = numbers(n_events=2)
     with_encoder = clone(DSM).set_params(encoder=module())

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from .errors import InputError
 from .files import folder_lock
 from .preprocessing import TableData
 from .preprocessing.running_statistics import RunningStatistics
-from .start_stop import checked_starts
 from .streaming import SAMPLE_SEED, RowBlock, TableSource
 from .target import Target
 
@@ -94,7 +93,9 @@ def scan_table(source: TableSource, validation_fraction: float, max_levels: int,
             "the source has no rows of positive weight with an outcome; expected some. Check the columns."
         )
     sample, extreme = RowBlock.join(samples), _extremes(RowBlock.join(extremes))
-    target = _with_paths(sample) if source.paths else sample.outcome
+    target = sample.outcome
+    if source.paths and target.subject is not None and target.truncated.any():
+        target = target.with_paths(target.subject, row_numbers=sample.row + 1)
     return Scan(
         statistics,
         n_rows,
@@ -131,18 +132,6 @@ def _extremes(block: RowBlock) -> RowBlock:
     rows: list[Any] = [groups["last"].idxmax(), groups["first"].idxmin()]
     rows += [np.flatnonzero(is_kind)[:1] for is_kind in kinds]
     return block.take(np.unique(np.concatenate(rows).astype(np.intp)))
-
-
-def _with_paths(block: RowBlock) -> Target:
-    """Return the target with the rows of a subject as a path; refuse rows that are not consecutive."""
-    target = block.outcome
-    if target.subject is None or not target.truncated.any():
-        return target
-    path, subjects = pd.factorize(target.subject)
-    if len(subjects) == len(path):
-        return target
-    entry = checked_starts(path, None, target.entry, target.time, target.event, block.row + 1)
-    return replace(target, entry=entry, path=path)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from . import baselines
 from .errors import ModelFileError, SettingError
 from .files import read_arrays, write_arrays
-from .registry import UserCode, is_registered, registered_class, restore_object, saved_state
+from .registry import UserCode, registered_class, restore_object, saved_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,8 +183,8 @@ def load(
 
         for family in [primitive] if isinstance(primitive, type) else primitive:
             primitive_class(family)  # registers it
-    user_code = {"encoder": encoder, "activation": activation}
-    user_code = {name: code for name, code in user_code.items() if code is not None}
+    options = {"encoder": encoder, "activation": activation}
+    user_code = {name: code for name, code in options.items() if code is not None}
     try:
         return _decode_model(content.get("model"), arrays, user_code)
     except ModelFileError as error:
@@ -225,7 +226,7 @@ class _Encoder:
                 prefix = f"{path}." if path else ""
                 return {name: self.encode(item, prefix + name) for name, item in value.items()}
             return {"$items": self.encode([[*item] for item in value.items()], path)}
-        if is_registered(value):
+        if registered_class(type(value).__name__) is type(value):
             arguments, attributes = saved_state(value)
             return {
                 "$class": type(value).__name__,
@@ -266,9 +267,8 @@ def _decode_model(
     content: Any, arrays: Mapping[str, NDArray[Any]], user_code: Mapping[str, Any]
 ) -> Any:
     """Return the fitted model of a file; if it is forged, raise nothing but ``ModelFileError``."""
-    decoder = _Decoder(arrays, user_code)
     try:
-        model = decoder.decode(content)
+        model = _Decoder(arrays, user_code).decode(content)
     except ModelFileError:
         raise
     except Exception as error:
@@ -277,56 +277,52 @@ def _decode_model(
         ) from None
     if not hasattr(model, "n_events_") or not hasattr(model, "predict_survival_function"):
         raise ModelFileError("the file does not hold a fitted model. Save the model again.")
-    if "encoder" in user_code and "encoder" not in decoder.used_code:
-        name = type(user_code["encoder"]).__name__
-        raise ModelFileError(
-            f"this model has no encoder of its own; got {name}. Leave encoder out."
-        )
     return model
 
 
+@dataclass(frozen=True)
 class _Decoder:
     """Turns the JSON and the arrays of ``_Encoder`` back into values."""
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], user_code: Mapping[str, Any]) -> None:
-        self.arrays, self.user_code = arrays, user_code
-        self.used_code: set[str] = set()
+    arrays: Mapping[str, NDArray[Any]]
+    user_code: Mapping[str, Any]
 
     def decode(self, saved: Any) -> Any:
         """Return the value of JSON."""
-        if isinstance(saved, list):
-            return [self.decode(item) for item in saved]
-        if not isinstance(saved, dict):
-            return saved
-        tag = next((name for name in saved if name.startswith("$")), None)
-        if tag is None:
-            return {name: self.decode(item) for name, item in saved.items()}
-        if tag == "$class":
-            model_class = _class_named(saved[tag])  # imports the classes of its attributes, too
-            arguments, attributes = saved["arguments"], saved["attributes"]
-            return restore_object(model_class, self.decode(arguments), self.decode(attributes))
-        return self._decode_tagged(tag, saved[tag])
+        match saved:
+            case [*items]:
+                return [self.decode(item) for item in items]
+            case {"$class": name, "arguments": arguments, "attributes": attributes}:
+                model_class = _class_named(name)  # imports the classes of its attributes, too
+                return restore_object(model_class, self.decode(arguments), self.decode(attributes))
+            case {"$tuple": items}:
+                return tuple(self.decode(items))
+            case {"$items": items}:
+                return dict(self.decode(items))
+            case {"$array": name}:
+                return self.arrays[name]
+            case {"$tensor": name}:
+                return import_module("torch").from_numpy(self.arrays[name])
+            case {"$texts": [texts, shape]}:
+                return np.array([str(text) for text in texts], dtype=object).reshape(shape)
+            case {"$user_code": name}:
+                return self._code_of_user(name)
+            case dict():
+                return self._decode_mapping(saved)
+        return saved
 
-    def _decode_tagged(self, tag: str, content: Any) -> Any:
-        if tag == "$tuple":
-            return tuple(self.decode(content))
-        if tag == "$items":
-            return dict(self.decode(content))
-        if tag == "$array":
-            return self.arrays[content]
-        if tag == "$tensor":
-            return import_module("torch").from_numpy(self.arrays[content])
-        if tag == "$texts":
-            texts, shape = content
-            return np.array([str(text) for text in texts], dtype=object).reshape(shape)
-        if tag != "$user_code":
-            raise ModelFileError(f"the file holds an unknown type, {tag!r:.40}.")
-        if content not in self.user_code:
+    def _code_of_user(self, name: str) -> Any:
+        if name not in self.user_code:
             raise ModelFileError(
-                f"this model has your own {content!s:.20}. Use load(path, {content!s:.20}=...)."
+                f"this model has your own {name!s:.20}. Use load(path, {name!s:.20}=...)."
             )
-        self.used_code.add(content)
-        return self.user_code[content]
+        return self.user_code[name]
+
+    def _decode_mapping(self, saved: dict[str, Any]) -> dict[str, Any]:
+        tag = next((name for name in saved if name.startswith("$")), None)
+        if tag is not None:
+            raise ModelFileError(f"the file holds an unknown type, {tag!r:.40}.")
+        return {name: self.decode(item) for name, item in saved.items()}
 
 
 def _class_named(name: str) -> type:

@@ -18,7 +18,6 @@ __all__ = [
     "check_finite",
     "constructor_arguments",
     "fitted_attributes",
-    "is_registered",
     "register_model",
     "registered_class",
     "restore_object",
@@ -81,11 +80,10 @@ def register_model(model_class: Class) -> Class:
 
     """
     name = model_class.__name__
-    registered = _CLASSES.setdefault(name, model_class)
+    registered = _CLASSES.get(name, model_class)
     # A notebook cell that runs again defines the same class once more.
-    if f"{registered.__module__}.{registered.__qualname__}" != (
-        f"{model_class.__module__}.{model_class.__qualname__}"
-    ):
+    is_same = registered.__qualname__ == model_class.__qualname__
+    if not is_same or registered.__module__ != model_class.__module__:
         raise ModelFileError(
             f"a class called {name} is registered: {registered}; got {model_class}. Rename it."
         )
@@ -96,11 +94,6 @@ def register_model(model_class: Class) -> Class:
 def registered_class(name: str) -> type | None:
     """Return the registered class of this name, or None."""
     return _CLASSES.get(name)
-
-
-def is_registered(value: Any) -> bool:
-    """Return whether the class of an object is on the whitelist."""
-    return _CLASSES.get(type(value).__name__) is type(value)
 
 
 def constructor_arguments(value: Any) -> dict[str, Any]:
@@ -120,11 +113,11 @@ def _is_fitted(model_class: type, name: str) -> bool:
 
 def saved_state(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the constructor arguments and the fitted attributes that a file holds, by name."""
-    has_arguments, has_attributes = (
-        hasattr(value, name) for name in ("_saved_arguments", "_saved_attributes")
-    )
-    arguments = value._saved_arguments() if has_arguments else constructor_arguments(value)
-    attributes = value._saved_attributes() if has_attributes else fitted_attributes(value)
+    arguments, attributes = constructor_arguments(value), fitted_attributes(value)
+    if hasattr(value, "_saved_arguments"):
+        arguments = value._saved_arguments()
+    if hasattr(value, "_saved_attributes"):
+        attributes = value._saved_attributes()
     return dict(sorted(arguments.items())), dict(sorted(attributes.items()))
 
 
@@ -152,10 +145,10 @@ def check_finite(name: str, values: Any, shape: tuple[int | None, ...]) -> None:
     """Raise ``ValueError`` unless the values are finite numbers of a shape; None is any length."""
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be an array of numbers; got {type(values).__name__}")
-    expected = tuple(
-        length if size is None else size for size, length in zip(shape, values.shape, strict=False)
+    has_shape = values.ndim == len(shape) and all(
+        size in (None, length) for size, length in zip(shape, values.shape, strict=True)
     )
-    if values.ndim != len(shape) or values.shape != expected:
+    if not has_shape:
         raise ValueError(f"{name} must be an array of numbers of shape {shape}; got {values.shape}")
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must hold finite numbers")

@@ -33,10 +33,10 @@ __all__ = [
     "event_names",
     "make_target",
     "names_of_labels",
-    "no_censored_row",
     "refuse_missing_types",
     "refuse_unknown_types",
     "subject_codes",
+    "warn_no_censored_row",
 ]
 
 _FIELDS = ("event", "time", "entry", "upper", "subject", "path")
@@ -157,12 +157,12 @@ class Target:
         lasts = np.append(firsts[1:], len(order)) - 1
         return replace(self.take(order[lasts]), entry=self.entry[order[firsts]], path=None)
 
-    def followed_by(self, other: Target) -> Target:
+    def followed_by(self, target: Target) -> Target:
         """Return these rows and then those of another target; subjects only if both have them."""
-        first, second = self.columns(), other.columns()
+        first, second = self.columns(), target.columns()
         if "path" in first or "path" in second:
             first["path"] = self.path_numbers
-            second["path"] = other.path_numbers + first["path"].max(initial=-1) + 1
+            second["path"] = target.path_numbers + first["path"].max(initial=-1) + 1
         return Target(
             **{name: np.append(first[name], second[name]) for name in first if name in second}
         )
@@ -179,24 +179,29 @@ class Target:
             raise TargetError(
                 f"groups must have one value per row; got {len(codes)} values for {len(self)} rows."
             )
-        pairs = np.unique(np.stack([self.subject_numbers, codes]), axis=1).shape[1]
-        if self.subject is not None and pairs > self.n_subjects:
+        n_pairs = len(pd.DataFrame({"subject": self.subject, "group": codes}).drop_duplicates())
+        if self.subject is not None and n_pairs > self.n_subjects:
             raise TargetError(
                 f"groups must keep the rows of one subject together; got {self.n_subjects} "
-                f"subjects in the target and {pairs} pairs of subject and group. Leave groups out, "
-                "or make the target without subject."
+                f"subjects in the target and {n_pairs} pairs of subject and group. Leave groups "
+                "out, or make the target without subject."
             )
         return replace(self, subject=codes)
 
-    def _repr_html_(self) -> str:
-        """Return a table of the first rows for notebooks."""
-        codes, counts = np.unique(self.event, return_counts=True)
-        rows = ", ".join(
-            f"{count:,} {f'event {code}' if code else 'censored'}"
-            for code, count in zip(codes, counts, strict=True)
+    def with_paths(
+        self, path: Any, subject: Any = None, row_numbers: IntArray | None = None
+    ) -> Target:
+        """Return the target with the rows of each path as consecutive intervals; refuse others.
+
+        ``subject`` and ``row_numbers`` identify the rows in messages.
+        """
+        numbers, labels = pd.factorize(np.asarray(path))
+        if len(labels) == len(self):
+            return self
+        columns = self.entry, self.time, self.event
+        return replace(
+            self, entry=checked_starts(numbers, subject, *columns, row_numbers), path=numbers
         )
-        first_rows = pd.DataFrame(self.take(slice(5)).to_array())
-        return f"<p>Target of {len(self):,} rows: {rows}</p>{first_rows.to_html()}"
 
 
 def _numbered(codes: IntArray | None, n_rows: int) -> IndexArray:
@@ -288,9 +293,7 @@ def make_target(
     """
     _refuse_swapped(time, event)
     target = _parse(time, event, entry, upper, subject, paths=paths)
-    suspicious = no_censored_row(target.event)
-    if suspicious:
-        warn_user(suspicious)
+    warn_no_censored_row(target.event)
     return target.to_array()
 
 
@@ -332,7 +335,7 @@ def as_target(y: TargetLike) -> Target:
         columns = {name: y[name].reshape(-1) for name in y.dtype.names}
         if len(columns) == 2 and y.dtype[0] == np.bool_:  # scikit-survival: fields of any names
             columns = dict(zip(("event", "time"), columns.values(), strict=True))
-    elif isinstance(y, (tuple, list)) and len(y) == 2 and all(np.ndim(part) == 1 for part in y):
+    elif isinstance(y, (tuple, list)) and len(y) == 2 and all(np.ndim(values) == 1 for values in y):
         _refuse_swapped(*y)
         columns = {"time": y[0], "event": y[1]}
     else:
@@ -382,33 +385,27 @@ def _parse(
                 "Select both together."
             )
     entries = np.where(np.isnan(entries), 0.0, entries)
-    interval = (codes > 0) & (uppers > times)
-    late = (entries > times) | ((entries == times) & (times > 0) & ~interval)
-    # (time, Inf) is a censored row in R.
-    contradictory = (codes == 0) & (uppers > times) & np.isfinite(uppers)
-    endless = (codes > 0) & np.isposinf(uppers)
+    has_event, ends_later = codes > 0, uppers > times
+    is_interval = has_event & ends_later
     _refuse(~np.isfinite(times), times, "time must be finite", "Drop or repair these rows")
     _refuse(times < 0, times, "time must be >= 0", "Drop these rows or move the time origin")
     fix = "Swap the two, or leave upper missing"
     _refuse(uppers < times, uppers, "upper must be >= time", fix)
     fix = "Set its event to 1, or leave upper missing"
-    _refuse(contradictory, uppers, "a censored row (event 0) has no upper", fix)
+    is_contradictory = ~has_event & ends_later & np.isfinite(uppers)  # (time, Inf) is censored in R
+    _refuse(is_contradictory, uppers, "a censored row (event 0) has no upper", fix)
     fix = "Code an event that was never seen as event 0 at its last time"
-    _refuse(endless, uppers, "upper must be finite", fix)
+    _refuse(has_event & np.isposinf(uppers), uppers, "upper must be finite", fix)
     fix = "Leave entry missing for rows observed from the origin"
     _refuse(~np.isfinite(entries), entries, "entry must be finite", fix)
     _refuse(entries < 0, entries, "entry must be >= 0", f"Move the time origin. {fix}")
     fix = "Drop rows never at risk; in intervals set time to entry"
-    _refuse(late, entries, "entry must be < time", fix)
-    target = Target(codes, times, entries, np.where(interval, uppers, np.nan), subjects)
+    never_at_risk = (entries == times) & (times > 0) & ~is_interval
+    _refuse((entries > times) | never_at_risk, entries, "entry must be < time", fix)
+    target = Target(codes, times, entries, np.where(is_interval, uppers, np.nan), subjects)
     if path is None and paths and target.truncated.any():
         path = subjects
-    numbers, labels = (None, times) if path is None else pd.factorize(np.asarray(path))
-    if numbers is None or len(labels) == n_rows:
-        return target
-    subject = path if subject is None else subject
-    entries = checked_starts(numbers, subject, entries, times, codes)
-    return replace(target, entry=entries, path=numbers)
+    return target if path is None else target.with_paths(path, path if subject is None else subject)
 
 
 def _vector(values: ArrayLike, name: str) -> FloatArray:
@@ -481,19 +478,18 @@ def subject_codes(values: Any, name: str = "subject") -> IntArray:
 # Event types.
 
 
-def no_censored_row(codes: IntArray) -> str:
-    """Return a warning if there are several event types and no censored row, else an empty text."""
-    types = np.unique(codes)
+def warn_no_censored_row(codes: IntArray) -> None:
+    """Warn if there are several event types and no censored row."""
+    types = np.unique(codes).tolist()
     if len(types) < 2 or types[0] == 0:
-        return ""
-    message = f"no row is censored, while there are {len(types)} event types"
-    if types.tolist() == [1, 2]:
-        return (
-            f"{message}: 1 and 2. If the column is coded 1 = censored, 2 = event, as in R, give "
-            "event=status == 2; if these are two competing risks, ignore this warning."
+        return
+    advice = f"If one of the codes {types[:5]} stands for censored, give it the code 0."
+    if types == [1, 2]:
+        advice = (
+            "If the column is coded 1 = censored, 2 = event, as in R, give event=status == 2; if "
+            "these are two competing risks, ignore this warning."
         )
-    codes_shown = types[:5].tolist()
-    return f"{message}. If one of the codes {codes_shown} stands for censored, give it the code 0."
+    warn_user(f"no row is censored, while there are {len(types)} event types. {advice}")
 
 
 def refuse_missing_types(codes: IntArray) -> None:
@@ -504,12 +500,12 @@ def refuse_missing_types(codes: IntArray) -> None:
             f"all {len(codes)} rows are censored; expected some events (codes 1..M). Check how "
             "events are coded."
         )
-    missing = np.setdiff1d(np.arange(1, largest + 1), codes)
-    if len(missing):
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+    missing = np.setdiff1d(np.arange(1, largest + 1), codes).tolist()
+    if missing:
         raise TargetError(
             f"event types must be 1..M without gaps; got codes up to {largest} but no row with "
-            f"{', '.join(map(str, missing[:5]))}{more}. Number the event types anew, or add rows."
+            f"{', '.join(map(str, missing[:5]))}{', ...' if len(missing) > 5 else ''}. Number the "
+            "event types anew, or add rows."
         )
 
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..checks import warn_user
 from ..errors import TargetError
-from ..target import Target, no_censored_row, refuse_missing_types
+from ..target import Target, refuse_missing_types, warn_no_censored_row
 
 __all__ = ["check_target", "leave_zero", "refuse_paths"]
 
@@ -28,14 +27,12 @@ def check_target(
             "Use CoxPH or DeepSurvivalMachines, or leave entry out if every subject was observed from the origin."
         )
     refuse_missing_types(target.event)
-    suspicious = no_censored_row(target.event)
+    warn_no_censored_row(target.event)
     if target.n_events > 1 and not several_events:
         raise TargetError(
             f"{owner} models one event type; got the types 1..{target.n_events}. Wrap it as CauseSpecific({owner}()), "
-            f"or set the event to 0 where another one happened.{f' Note that {suspicious}' if suspicious else ''}"
+            "or set the event to 0 where another one happened."
         )
-    if suspicious:
-        warn_user(suspicious)
 
 
 def refuse_paths(target: Target, owner: str) -> None:

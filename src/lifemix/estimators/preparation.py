@@ -47,9 +47,9 @@ from ..target import (
     Target,
     TargetLike,
     as_target,
-    no_censored_row,
     refuse_missing_types,
     refuse_unknown_types,
+    warn_no_censored_row,
 )
 from ..training import (
     Data,
@@ -123,9 +123,7 @@ class TrainingSet:
     ) -> None:
         X, target = _read_rows(X, y)
         refuse_missing_types(target.event)
-        suspicion = no_censored_row(target.event)
-        if suspicion:
-            warn_user(suspicion)
+        warn_no_censored_row(target.event)
         refuse_outcome_columns(X, target)
         weight = check_weight(sample_weight, len(target))
         rows = np.flatnonzero(weight > 0)
