@@ -1,10 +1,12 @@
 """The unit of time that a model learns, and where an event at time 0 is taken to have happened."""
 
+import re
+
 import numpy as np
 import pytest
 
 from lifemix import make_target
-from lifemix.errors import LifemixWarning, TargetError
+from lifemix.errors import TargetError
 from lifemix.estimators.fitted_network import TimeScale
 from lifemix.target import as_target
 
@@ -40,20 +42,15 @@ def test_events_at_time_0_alone_are_refused():
 def test_a_time_beyond_single_precision_is_refused_with_its_row(far, event, quick, mixed_table):
     y = mixed_table.y.copy()
     y["time"][7], y["event"][7] = far, event
-    expected = f"time must be at most .* got {far:g} at row 7 .*code for unknown".replace(
-        "+", r"\+"
-    )
+    expected = re.escape(f"got {far} at row 7 (1 such rows). Is it a code for unknown?")
     with pytest.raises(TargetError, match=expected):
         quick().fit(mixed_table.X, y)
     with pytest.raises(TargetError, match="code for unknown"):
         quick().fit(mixed_table.X, mixed_table.y, validation_data=(mixed_table.X, y))
 
 
-def test_a_time_far_beyond_all_others_gives_a_warning_and_finite_losses(quick, mixed_table):
+def test_a_time_far_beyond_all_others_gives_finite_losses(quick, mixed_table):
     y = mixed_table.y.copy()
     y["time"][7], y["event"][7] = 1e20, 1
-    with pytest.warns(
-        LifemixWarning, match="one time, 1e\\+20, is more than 1e\\+10 times the median event time"
-    ):
-        model = quick().fit(mixed_table.X, y)
+    model = quick().fit(mixed_table.X, y)
     assert np.isfinite([record["train_loss"] for record in model.history_]).all()

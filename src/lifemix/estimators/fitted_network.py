@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..checks import warn_user
+from ..checks import refuse_rows
 from ..distribution import CompetingDistribution, MixtureDistribution
 from ..encoders import SequenceEncoder, Unpacked
 from ..errors import CovariateError, ModelFileError, SettingError, TargetError
@@ -30,7 +29,6 @@ from ..target import Target
 __all__ = ["FittedNetwork", "TimeScale", "architecture_of", "single_precision"]
 
 _MAX_FLOAT32 = 1e30  # leaves room below the largest float32 for sums
-_SUSPICIOUS_TIME = 1e10  # in units of time
 _ROWS_PER_PASS = 1 << 13  # rows of all members together that pass the network at once
 _LIKELIHOOD_ROWS = 1 << 12  # competing intervals need a hundred numbers per row
 
@@ -64,26 +62,15 @@ class TimeScale:
         return cls(float(np.quantile(positive, 0.5, method="lower")), float(first_event))
 
     def check(self, target: Target) -> None:
-        """Refuse times beyond single precision, and warn of those that would dominate the fit."""
-        units = np.fmax(target.time, target.upper) / self.unit
-        row = int(units.argmax())
-        time = units[row] * self.unit
-        if units[row] > _MAX_FLOAT32:
-            raise TargetError(
-                f"time must be at most {_MAX_FLOAT32:g} times the median event time, "
-                f"{self.unit:g}; got {time:g} at row {row} ({int((units > _MAX_FLOAT32).sum())} "
-                "such rows). Is it a code for unknown? Correct these rows."
-            )
-        count = int((units > _SUSPICIOUS_TIME).sum())
-        if count:
-            times = (
-                f"one time, {time:g}, is" if count == 1 else f"{count} times, up to {time:g}, are"
-            )
-            warn_user(
-                f"{times} more than {_SUSPICIOUS_TIME:g} times the median event time, "
-                f"{self.unit:g}, and will rule the fit. Check for a code for unknown, and for "
-                "different units of time."
-            )
+        """Refuse times beyond single precision."""
+        last_time = np.fmax(target.time, target.upper)
+        refuse_rows(
+            last_time / self.unit > _MAX_FLOAT32,
+            last_time,
+            f"time must be at most {_MAX_FLOAT32:g} times the median event time, {self.unit:g}",
+            "Is it a code for unknown? Correct these rows",
+            TargetError,
+        )
 
     def observe(
         self, target: Target, weight: FloatArray | None = None, dtype: torch.dtype = torch.float64
@@ -149,24 +136,18 @@ def _copy_encoder(
             torch.set_rng_state(torch.Generator().manual_seed(0).get_state())
             features = module(example)
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
-        if blocks is None:
-            expected = f"[rows, {example.shape[1]}], as many columns as the preprocessor gives"
-            fix = "Change its first layer (nn.LazyLinear finds the number by itself)."
-        else:
-            shapes = {block.name: ["rows", *block.shape] for block in blocks}
-            expected = f"{shapes}, one source as it is, several as a dict"
-            fix = "Change its first layer."
+        shapes = {block.name: ["rows", *block.shape] for block in blocks or ()}
+        expected = shapes or f"[rows, {example.shape[1]}]"
         raise SettingError(
             f"encoder must take inputs of shape {expected}; got {type(error).__name__}: {error}. "
-            f"{fix}"
+            "Change its first layer (nn.LazyLinear finds the number of inputs by itself)."
         ) from error
     shape = tuple(getattr(features, "shape", ()))
     is_matrix = isinstance(features, Tensor) and features.dim() == 2
     if not is_matrix or len(features) != len(example) or 0 in shape:
         raise SettingError(
             f"encoder must give one row of features per row, shape [{len(example)}, width]; got "
-            f"{shape or type(features).__name__}. Flatten its output, or pick the part of it to "
-            "use."
+            f"{shape or type(features).__name__}. Flatten its output."
         )
     return module, shape[1]
 
@@ -408,26 +389,17 @@ class FittedNetwork:
         """Return the results of a function for all rows, ``[n_members, n_rows, ...]``."""
         x = single_precision(matrix)
         # A network that was pickled on a machine with a GPU may be loaded on one without.
-        lost_gpu = self.device.type == "cuda" and not torch.cuda.is_available()
-        device = torch.device("cpu") if lost_gpu else self.device
+        has_device = self.device.type != "cuda" or torch.cuda.is_available()
+        device = self.device if has_device else torch.device("cpu")
         results = []
-        for architecture, flat in self._groups():
-            is_shared = flat is self.parameters and device.type == "cpu"
-            parameters = self._views if is_shared else architecture.layout.views(flat.to(device))
+        for architecture, rows in self._groups():
+            parameters = architecture.layout.views(rows.to(device))
             blocks = [
-                function(architecture, parameters, rows.to(device).expand(len(flat), -1, -1)).cpu()
-                for rows in x.split(max(1, _ROWS_PER_PASS // len(flat)))
+                function(architecture, parameters, block.to(device).expand(len(rows), -1, -1)).cpu()
+                for block in x.split(max(1, _ROWS_PER_PASS // len(rows)))
             ]
             results.append(torch.cat(blocks, dim=1))
         return torch.cat(results)
-
-    @cached_property
-    def _views(self) -> dict[str, Tensor]:
-        """The parameters by name; cached, because views take longer than predicting one row."""
-        return self.architectures[0].layout.views(self.parameters)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_views"}
 
     def _groups(self) -> list[tuple[Architecture, Tensor]]:
         """Return each architecture with the parameters of its members."""
