@@ -20,8 +20,6 @@ from .settings import automatic_settings
 
 __all__ = ["CrossFit", "cross_fit", "with_seed"]
 
-_TITLE = "fitting the parts"
-
 Fold = tuple[IndexArray, IndexArray]
 
 
@@ -42,18 +40,14 @@ def cross_fit(
     times: FloatArray,
     seed: int,
     n_jobs: int | None,
-) -> dict[str, CrossFit | LifemixError]:
-    """Return the models and curves of each part, or the error of a part that cannot be fitted."""
+) -> tuple[dict[str, CrossFit], dict[str, LifemixError]]:
+    """Return the models and curves of each part, and the errors of parts that cannot be fitted."""
     seeds = np.random.SeedSequence(seed).generate_state(len(folds)).tolist()
-    tasks: list[tuple[str, list[int]]] = []
-    for name, part in parts.items():
-        numbers = list(range(len(folds)))
-        is_network = isinstance(part, DeepSurvivalMachines)  # networks of all folds train together
-        tasks += [(name, numbers)] if is_network else [(name, [number]) for number in numbers]
-    tasks.sort(key=lambda task: task[1][0])  # for the progress: the first fold of every part first
-    # Approximate costs: Cox regression takes little time.
-    costs = [len(numbers) * (1 if name == "Cox" else 5) for name, numbers in tasks]
-    report_progress(_TITLE, 0, sum(costs))
+    networks = [name for name, part in parts.items() if isinstance(part, DeepSurvivalMachines)]
+    # Networks of all folds train together.
+    tasks = [(name, list(range(len(folds)))) for name in networks]
+    for number in range(len(folds)):
+        tasks += [(name, [number]) for name in parts if name not in networks]
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_fit_folds)(
             parts[name],
@@ -67,19 +61,21 @@ def cross_fit(
         for name, numbers in tasks
     )
     shape = (int(y["event"].max()), len(y), len(times))
-    results: dict[str, CrossFit | LifemixError] = {
-        name: CrossFit(np.empty(shape)) for name in parts
-    }
-    for number, ((name, numbers), outcome) in enumerate(zip(tasks, outcomes, strict=True)):
-        report_progress(_TITLE, sum(costs[: number + 1]), sum(costs))
-        result = results[name]
+    fits = {name: CrossFit(np.empty(shape)) for name in parts}
+    errors: dict[str, LifemixError] = {}
+    n_completed, n_fits = 0, len(parts) * len(folds)
+    report_progress("fitting the parts", n_completed, n_fits)
+    for (name, numbers), outcome in zip(tasks, outcomes, strict=True):
+        n_completed += len(numbers)
+        report_progress("fitting the parts", n_completed, n_fits)
         if isinstance(outcome, LifemixError):
-            results[name] = outcome if isinstance(result, CrossFit) else result
-        elif isinstance(result, CrossFit):
-            for fold, (model, curves) in zip(numbers, outcome, strict=True):
-                result.models.append(model)
-                result.curves[:, folds[fold][1]] = curves
-    return results
+            errors.setdefault(name, outcome)
+            continue
+        for number, (model, curves) in zip(numbers, outcome, strict=True):
+            _, held_out = folds[number]
+            fits[name].models.append(model)
+            fits[name].curves[:, held_out] = curves
+    return {name: fit for name, fit in fits.items() if name not in errors}, errors
 
 
 def _fit_folds(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from ..preprocessing import TabularPreprocessor, shape_of
 from ..registry import check_finite, register_model
 from ..splits import EventStratifiedKFold
 from ..target import Target
-from .cross_fit import CrossFit, cross_fit, with_seed
+from .cross_fit import cross_fit, with_seed
 from .dsm import DeepSurvivalMachines
 
 __all__ = ["LifeMix", "best_weights", "default_parts", "simplex_minimum"]
@@ -171,8 +172,8 @@ class LifeMix(WrappingModel):
         times = np.unique(np.linspace(first, last, _N_TIMES))
         splitter = EventStratifiedKFold(self._n_folds(target), random_state=seed)
         folds = list(splitter.split(x, y))
-        outcomes = cross_fit(parts, x, y, sample_weight, folds, times, seed, self.n_jobs)
-        fits = _without_failures(outcomes)
+        fits, errors = cross_fit(parts, x, y, sample_weight, folds, times, seed, self.n_jobs)
+        _report_errors(errors, has_fits=len(fits) > 0)
         shares = _shares({name: fit.curves for name, fit in fits.items()}, target, times, weight)
         names = [name for name, share in shares.items() if share > 0]
         self.part_names_ = np.array(names, dtype=object)
@@ -235,43 +236,36 @@ class LifeMix(WrappingModel):
     def _average(self, x: Any) -> AverageDistribution:
         """Return the average of the continuous distributions and of the joined step curves."""
         weights = self.shares_[self.part_of_] / np.bincount(self.part_of_)[self.part_of_]
-        distributions: list[SurvivalDistribution] = []
-        shares: list[float] = []
-        step_models: list[tuple[float, Any]] = []
-        for weight, model in zip(weights.tolist(), self.models_, strict=True):
-            if _is_continuous(model):
-                distributions.append(model.predict_distribution(x))
-                shares.append(weight)
-            else:
-                step_models.append((weight, model))
-        if step_models:
+        is_step = np.array([not _is_continuous(model) for model in self.models_])
+        distributions: list[SurvivalDistribution] = [
+            model.predict_distribution(x) for model in compress(self.models_, ~is_step)
+        ]
+        shares = weights[~is_step].tolist()
+        if is_step.any():
             tail = AverageDistribution(distributions, shares) if distributions else None
-            total = sum(weight for weight, _ in step_models)
-            models = [(weight / total, model) for weight, model in step_models]
-            distributions.append(self._joined_steps(x, models, tail))
-            shares.append(total)
+            distributions.append(self._step_curves(x, is_step, weights, tail))
+            shares.append(weights[is_step].sum())
         return AverageDistribution(distributions, shares)
 
-    def _joined_steps(
-        self, x: Any, models: list[tuple[float, Any]], tail: SurvivalDistribution | None
+    def _step_curves(
+        self,
+        x: Any,
+        is_step: BoolArray,
+        weights: FloatArray,
+        tail: SurvivalDistribution | None,
     ) -> GridDistribution:
-        times = self.steps_
-        incidences: Any = sum(
-            weight * np.asarray(model.predict_cumulative_incidences(x, times))
-            for weight, model in models
-        )
-        nets = None
+        """Return the average of the models with step curves; ``tail`` continues it."""
+        models, shares = list(compress(self.models_, is_step)), weights[is_step]
+        curves = [model.predict_cumulative_incidences(x, self.steps_) for model in models]
+        incidences, nets = np.average(curves, axis=0, weights=shares), None
         if self.n_events_ > 1 and self._has_net_survival():
-            nets = np.stack(
-                [
-                    sum(
-                        weight * np.asarray(model.predict_net_survival(x, times, event))
-                        for weight, model in models
-                    )
-                    for event in range(1, self.n_events_ + 1)
-                ]
-            )
-        return GridDistribution.of(times, incidences, nets, tail)
+            events = range(1, self.n_events_ + 1)
+            net_curves = [
+                [model.predict_net_survival(x, self.steps_, event) for event in events]
+                for model in models
+            ]
+            nets = np.average(net_curves, axis=0, weights=shares)
+        return GridDistribution.of(self.steps_, incidences, nets, tail)
 
     def _in_blocks(
         self, x: Any, ask: Callable[[AverageDistribution], FloatArray], axis: int = 0
@@ -318,19 +312,14 @@ def _is_boosting(model: Any) -> bool:
     return isinstance(estimator, GradientBoosting)
 
 
-def _without_failures(outcomes: Mapping[str, CrossFit | LifemixError]) -> dict[str, CrossFit]:
-    """Return the parts that could be fitted, with a warning for each of the others."""
-    fits = {name: fit for name, fit in outcomes.items() if isinstance(fit, CrossFit)}
-    errors = {name: error for name, error in outcomes.items() if isinstance(error, LifemixError)}
-    for error in errors.values():
-        if isinstance(error, CovariateError):  # the table is at fault, not the model
-            raise error
-    if not fits:
-        name, error = next(iter(errors.items()))
-        raise InputError(f"no part of LifeMix could be fitted; {name}: {error}") from error
+def _report_errors(errors: Mapping[str, LifemixError], has_fits: bool) -> None:
+    """Warn of the parts that could not be fitted; raise an error if the table is at fault."""
     for name, error in errors.items():
+        if isinstance(error, CovariateError):  # of the table, not of the model
+            raise error
+        if not has_fits:
+            raise InputError(f"no part of LifeMix could be fitted; {name}: {error}") from error
         warn_user(f"LifeMix goes on without {name}, which could not be fitted: {error}")
-    return fits
 
 
 # Weights.

@@ -20,12 +20,10 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from sklearn.utils import _safe_indexing
 from torch import Tensor
 
 from .._types import BoolArray, Float32Array, IndexArray
-from ..checks import as_array, as_pandas, check_same_rows, check_weight, warn_user
+from ..checks import as_pandas, check_same_rows, check_weight, take_rows, warn_user
 from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError, TargetError
 from ..histories import as_input
@@ -138,7 +136,7 @@ class TrainingSet:
                 f"a model needs at least 2 rows, better hundreds; got n_samples = {len(rows)}."
             )
         if len(rows) < len(target):
-            X, target, weight = _safe_indexing(X, rows), target.take(rows), weight[rows]
+            X, target, weight = take_rows(X, rows), target.take(rows), weight[rows]
         self.X, self.target, self.all_rows = X, target, target
         self.weight = weight / weight.mean()  # single precision depends on the scale
         self.validation_X = None
@@ -191,14 +189,10 @@ class TrainingSet:
 
 
 def _read_rows(X: Any, y: Any, name: str = "") -> tuple[Any, Target]:
-    """Return a table of a kind whose rows can be taken, and its target of the same rows."""
+    """Return a table and its target, which must have the same rows."""
     X, target = as_pandas(as_input(X)), as_target(y)
     if isinstance(X, pd.DataFrame):
         X = TableData(X)  # reads its columns once
-    elif sparse.issparse(X):
-        X = X.tocsr()
-    elif not hasattr(X, "iloc"):
-        X = as_array(X)
     check_same_rows(shape_of(X)[0], len(target), name)
     return X, target
 
@@ -347,7 +341,7 @@ def _with_jobs(
         optimizer=estimator.optimizer,
     )
     return PreparedFit(
-        _safe_indexing(table.X, [0]),
+        take_rows(table.X, [0]),
         preprocessor,
         table.target,
         table.scale,

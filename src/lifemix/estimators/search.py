@@ -20,11 +20,21 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler, check_cv
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray, IndexArray
-from ..checks import Check, Flag, Jobs, Rule, Seed, Whole, check_settings, check_weight, warn_user
+from ..checks import (
+    Check,
+    Flag,
+    Jobs,
+    Rule,
+    Seed,
+    Whole,
+    check_settings,
+    check_weight,
+    take_rows,
+    warn_user,
+)
 from ..errors import LifemixError, SettingError
 from ..histories import as_input
 from ..preprocessing import TableLike
@@ -303,8 +313,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return scores and times, each of shape (n_candidates, n_folds)."""
         requests, tests = [], []
         for train, test in folds:
-            training_rows = _safe_indexing(X, train), target.take(train)
-            test_rows = _safe_indexing(X, test), target.take(test).to_array()
+            training_rows = take_rows(X, train), target.take(train)
+            test_rows = take_rows(X, test), target.take(test).to_array()
             tests += [test_rows] * len(candidates)
             train_weight = weight[train]
             requests += [
