@@ -201,8 +201,8 @@ class TableSource:
             )
         for fragment in self._fragments:
             refuse_missing_columns(fragment, [*self._roles.values(), *self.columns, *drop])
-        text_columns = [*categorical, *([] if codes is None else [event])]
-        self._schema = block_schema(schema, self._roles, self.columns, text_columns)
+        label_columns = [*categorical] if codes is None or event is None else [*categorical, event]
+        self._schema = block_schema(schema, self._roles, self.columns, label_columns)
         self.labels = [name for name in self.columns if self._schema.field(name).type == "string"]
 
     @property

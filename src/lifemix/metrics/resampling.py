@@ -212,7 +212,7 @@ def bootstrap_difference(
 def limits_of_values(
     metric: Metric,
     y: Target,
-    *predictions: FloatArray,
+    *predictions: ArrayLike,
     n_resamples: int,
     random_state: int | np.random.Generator | None,
 ) -> tuple[Any, Any]:

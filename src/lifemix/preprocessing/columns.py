@@ -76,7 +76,7 @@ class ColumnData:
     @cached_property
     def missing(self) -> BoolArray:
         """Which values are missing."""
-        return np.isnan(self.numbers) if self.codes is None else self.codes < 0
+        return np.isnan(self.as_numbers()) if self.codes is None else self.codes < 0
 
     @property
     def observed(self) -> FloatArray:
