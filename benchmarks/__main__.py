@@ -33,15 +33,16 @@ def write_report(page: Path = PAGE) -> Path:
         raise ValueError(
             f"{page.name} must contain each of the markers {BEGIN!r} and {END!r} once."
         )
-    head, rest = text.split(BEGIN)
-    tail = rest.split(END)[1]
-    paths = [path for name in NAMES for path in (result_path(name, False), result_path(name, True))]
-    records: dict[str, Any] = {}
-    for path in filter(Path.is_file, paths):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        records.setdefault(record["benchmark"], record)
-    body = "\n\n".join(_section(record) for record in records.values())
-    page.write_text(f"{head}{BEGIN}\n\n{body}\n\n{END}{tail}", encoding="utf-8")
+    sections = []
+    for name in NAMES:
+        path = result_path(name, quick=False)
+        if not path.is_file():
+            path = result_path(name, quick=True)
+        if path.is_file():
+            sections.append(_section(json.loads(path.read_text(encoding="utf-8"))))
+    head, tail = text[: text.index(BEGIN)], text[text.index(END) :]
+    body = "\n\n".join([BEGIN, *sections])
+    page.write_text(f"{head}{body}\n\n{tail}", encoding="utf-8")
     return page
 
 
@@ -61,9 +62,7 @@ def _section(record: dict[str, Any]) -> str:
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split(":")[0])
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default all"
-    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; default all")
     parser.add_argument("--quick", action="store_true", help="smaller runs, minutes at most")
     parser.add_argument("--report", action="store_true", help="only write docs/performance.md")
     options = parser.parse_args()

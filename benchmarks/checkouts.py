@@ -13,119 +13,141 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from .harness import Table
+import numpy as np
+from typer.testing import CliRunner
 
-ROOT = Path(__file__).parent.parent
+from lifemix import DeepSurvivalMachines, FleetSearchCV, cli, datasets, make_target, metrics, report
+
+from .harness import ROOT, Table, one_thread
+
+Call = Callable[[], Any]
+SHORT = {"max_epochs": 5, "patience": 5}
+PAPER_GRID = {
+    "learning_rate": [1e-3, 1e-4],
+    "k": [4, 6, 8],
+    "discount": [0.5, 0.75, 1.0],
+    "hidden": [(50,), (100,)],
+    "primitive": ["weibull", "lognormal"],
+}
 
 
-def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
-    """Return, by name, functions that prepare a case and return the call to measure."""
-    import numpy as np
+def fits() -> dict[str, Call]:
+    """Return fits to METABRIC with every kind of target, and the paper's search of 72 settings with three folds."""
+    support, metabric = datasets.load_support(), datasets.load_metabric()
+    X, y = metabric.X, metabric.y
+    time = np.maximum(y["time"], 0.1)
+    event = y["event"].astype(int)
+    upper = np.where(event > 0, 1.2 * time, time)
+    late = make_target(time, event, entry=0.3 * time)
+    interval = make_target(time, event, upper=upper)
+    interval_of_two = make_target(time, two_events(event), upper=upper)
+    short = DeepSurvivalMachines(**SHORT)
+    gamma = DeepSurvivalMachines(primitive="generalised_gamma", n_members=1, max_epochs=5)
+    paper = DeepSurvivalMachines.paper(batch_size=100, max_epochs=30, patience=3)
+    return {
+        "fit, METABRIC, default": partial(DeepSurvivalMachines().fit, X, y),
+        "fit, SUPPORT, default": partial(DeepSurvivalMachines().fit, support.X, support.y),
+        "fit, late entry": partial(short.fit, X, late),
+        "fit, intervals": partial(short.fit, X, interval),
+        "fit, intervals, two events": partial(short.fit, X, interval_of_two),
+        "fit, spline": partial(DeepSurvivalMachines(primitive="spline", max_epochs=5).fit, X, y),
+        "fit, generalised gamma": partial(gamma.fit, X, y),
+        "search, paper's grid": partial(
+            FleetSearchCV(paper, PAPER_GRID, cv=3, refit=False).fit, X, y
+        ),
+    }
 
-    from lifemix import DeepSurvivalMachines, datasets, make_target, metrics
 
+def two_events(event: np.ndarray) -> np.ndarray:
+    """Return event codes in which every second row has another type of event."""
+    return event * (1 + np.arange(len(event)) % 2)
+
+
+def predictions() -> dict[str, Call]:
+    """Return predictions for METABRIC, and for single rows of SUPPORT."""
     support, metabric = datasets.load_support(), datasets.load_metabric()
     X, y = metabric.X, metabric.y
     times = np.quantile(y["time"], np.linspace(0.05, 0.95, 50))
-    time, event = np.maximum(y["time"], 0.1), y["event"].astype(int)
-    two_events = make_target(time, event * (1 + np.arange(len(y)) % 2))
-    short = DeepSurvivalMachines(max_epochs=5, patience=5)
+    y_two_events = make_target(y["time"], two_events(y["event"].astype(int)))
+    single = DeepSurvivalMachines(**SHORT).fit(X, y).predict_distribution(X)
+    competing = DeepSurvivalMachines(**SHORT).fit(X, y_two_events).predict_distribution(X)
+    model = DeepSurvivalMachines(**SHORT).fit(support.X, support.y)
+    row = support.X.iloc[:1]
 
-    def fit(model: Any, X: Any, y: Any) -> Callable[[], Callable[[], Any]]:
-        return lambda: lambda: model.fit(X, y)
+    def predict_one_row() -> None:
+        for _ in range(50):
+            model.predict_survival_function(row, [365.0])
 
-    def predict(name: str, y: Any, rows: slice = slice(None), **options: Any) -> Any:
-        def prepare() -> Callable[[], Any]:
-            distribution = short.fit(X, y).predict_distribution(X[rows])
-            return lambda: getattr(distribution, name)(times, **options)
-
-        return prepare
-
-    def one_row() -> Callable[[], Any]:
-        model = short.fit(support.X, support.y)
-        row = support.X.iloc[:1]
-        return lambda: [model.predict_survival_function(row, [365.0]) for _ in range(50)]
-
-    def concordance() -> Callable[[], Any]:
-        rng = np.random.default_rng(0)
-        risk = rng.normal(size=20_000)
-        target = make_target(rng.exponential(np.exp(-risk)) + 1e-3, rng.random(20_000) < 0.7)
-        noisy = risk + rng.normal(size=20_000)
-        return lambda: metrics.concordance_td(target, target, noisy, 1.0)
-
-    def brier() -> Callable[[], Any]:
-        survival = np.exp(-np.outer(np.ones(len(time)), times / times[-1]))
-        target = make_target(time, event)
-        return lambda: metrics.integrated_brier_score(target, target, survival, times)
-
-    late = make_target(time, event, entry=time * 0.3)
-    interval = make_target(time, event, upper=np.where(event > 0, time * 1.2, time))
-    both = make_target(time, two_events["event"], upper=np.where(event > 0, time * 1.2, time))
     return {
-        "fit, METABRIC, default": fit(DeepSurvivalMachines(), X, y),
-        "fit, SUPPORT, default": fit(DeepSurvivalMachines(), support.X, support.y),
-        "fit, late entry": fit(short, X, late),
-        "fit, intervals": fit(short, X, interval),
-        "fit, intervals, two events": fit(short, X, both),
-        "fit, spline": fit(DeepSurvivalMachines(primitive="spline", max_epochs=5), X, y),
-        "fit, generalised gamma": fit(
-            DeepSurvivalMachines(primitive="generalised_gamma", n_members=1, max_epochs=5), X, y
+        "survival, 50 times": partial(single.survival, times),
+        "incidences, two events, 50 times": partial(competing.cumulative_incidences, times),
+        "quantiles": partial(single.quantile, [0.25, 0.5, 0.75]),
+        "50 x one SUPPORT row": predict_one_row,
+    }
+
+
+def scores() -> dict[str, Call]:
+    """Return the concordance of 20,000 simulated rows, and Brier scores of METABRIC."""
+    rng = np.random.default_rng(0)
+    risk = rng.normal(size=20_000)
+    target = make_target(rng.exponential(np.exp(-risk)) + 1e-3, rng.random(20_000) < 0.7)
+    noisy_risk = risk + rng.normal(size=20_000)
+    y = datasets.load_metabric().y
+    times = np.quantile(y["time"], np.linspace(0.05, 0.95, 50))
+    survival = np.tile(np.exp(-times / times[-1]), (len(y), 1))
+    return {
+        "concordance, 20,000 rows": partial(
+            metrics.concordance_td, target, target, noisy_risk, 1.0
         ),
-        "survival, 50 times": predict("survival", y),
-        "incidences, two events, 50 times": predict("cumulative_incidences", two_events),
-        "quantiles": lambda: (
-            lambda distribution: lambda: distribution.quantile([0.25, 0.5, 0.75])
-        )(short.fit(X, y).predict_distribution(X)),
-        "50 x one SUPPORT row": one_row,
-        "search, paper's grid on METABRIC": search_paper_grid,
-        "concordance, 20,000 rows": concordance,
-        "integrated Brier score": brier,
+        "integrated Brier score": partial(metrics.integrated_brier_score, y, y, survival, times),
     }
 
 
-def search_paper_grid() -> Callable[[], Any]:
-    """Prepare ``FleetSearchCV`` on the paper's grid of 72 settings with three folds."""
-    from lifemix import DeepSurvivalMachines, FleetSearchCV, datasets
+def pages_and_commands(folder: Path) -> dict[str, Call]:
+    """Return the report and the calculator of a model of SUPPORT, and ``lifemix fit`` on its CSV file."""
+    data = datasets.load_support()
+    model = DeepSurvivalMachines(**SHORT).fit(data.X, data.y)
+    table = folder / "support.csv"
+    data.X.assign(time=data.y["time"], event=data.y["event"].astype(int)).to_csv(table, index=False)
+    command = ["fit", str(table), "--time", "time", "--event", "event", "--model", "cox"]
+    command += ["--force", "-o", str(folder / "cox.safetensors")]
 
-    grid = {
-        "learning_rate": [1e-3, 1e-4],
-        "k": [4, 6, 8],
-        "discount": [0.5, 0.75, 1.0],
-        "hidden": [(50,), (100,)],
-        "primitive": ["weibull", "lognormal"],
+    def fit_on_the_command_line() -> None:
+        result = CliRunner().invoke(cli.app, command)
+        if result.exit_code != 0:
+            raise RuntimeError(result.output)
+
+    X, y = data.X.iloc[:2000], data.y[:2000]
+    return {
+        "report": partial(report.write_report, model, X, y, folder / "report.html"),
+        "calculator": partial(report.write_calculator, model, folder / "calculator.html"),
+        "lifemix fit, SUPPORT": fit_on_the_command_line,
     }
-    data = datasets.load_metabric()
-    estimator = DeepSurvivalMachines.paper(batch_size=100, max_epochs=30, patience=3)
-    search = FleetSearchCV(estimator, grid, cv=3, refit=False)
-    return lambda: search.fit(data.X, data.y)
 
 
 def work() -> None:
     """Read names of cases from standard input; answer each with the CPU seconds of one more call."""
-    import torch
-
-    torch.set_num_threads(1)
+    one_thread()
     warnings.simplefilter("ignore")
-    prepare, calls = cases(), {}
-    print(*prepare, sep="\t", flush=True)
-    for line in sys.stdin:
-        name = line.rstrip("\n")
-        if name not in calls:
-            calls[name] = prepare[name]()
-        start = time.process_time()
-        calls[name]()
-        print(time.process_time() - start, flush=True)
+    with TemporaryDirectory() as folder:
+        calls = fits() | predictions() | scores() | pages_and_commands(Path(folder))
+        print(*calls, sep="\t", flush=True)
+        for line in sys.stdin:
+            start = time.process_time()
+            calls[line.rstrip("\n")]()
+            print(time.process_time() - start, flush=True)
 
 
 def start(checkout: Path) -> subprocess.Popen[str]:
     """Start the process that measures a checkout."""
     path = os.pathsep.join([str((checkout / "src").resolve()), str(ROOT)])
-    code = "from benchmarks.checkouts import work; work()"
     return subprocess.Popen(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", "from benchmarks.checkouts import work; work()"],
         env=os.environ | {"PYTHONPATH": path},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -150,18 +172,20 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     processes = {"old": start(options.old), "new": start(ROOT)}
-    names = [process.stdout.readline().rstrip("\n").split("\t") for process in processes.values()]
+    for process in processes.values():
+        assert process.stdout is not None
+        names = process.stdout.readline().rstrip("\n").split("\t")
     rows = []
-    for name in names[1]:
+    for name in names:
         if options.only not in name:
             continue
-        seconds: dict[str, list[float]] = {"old": [], "new": []}
+        seconds = {"old": np.inf, "new": np.inf}
         for _ in range(options.repeats):
             for checkout, process in processes.items():
-                seconds[checkout].append(measure(process, name))
-        old, new = min(seconds["old"]), min(seconds["new"])
-        rows.append([name, old, new, new / old])
-        print(f"{name}: {new:.4g} s, {new / old:.2f} times the old time", flush=True)
+                seconds[checkout] = min(seconds[checkout], measure(process, name))
+        ratio = seconds["new"] / seconds["old"]
+        rows.append([name, seconds["old"], seconds["new"], ratio])
+        print(f"{name}: {seconds['new']:.4g} s, {ratio:.2f} times the old time", flush=True)
     print(Table("CPU seconds", ["", "old", "new", "new / old"], rows).text())
 
 

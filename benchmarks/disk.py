@@ -20,6 +20,8 @@ import pandas as pd
 from lifemix import DeepSurvivalMachines
 from lifemix.streaming import TableSource, evaluate, write_predictions
 
+from .harness import clock, process_memory
+
 FILE_ROWS = 500_000
 
 
@@ -48,22 +50,17 @@ def make_table(folder: Path, n_rows: int) -> Path:
     table.mkdir(parents=True, exist_ok=True)
     for number, first_row in enumerate(range(0, n_rows, FILE_ROWS)):
         path = table / f"part-{number:04d}.parquet"
-        if not path.exists():
-            partial = path.with_suffix(".part")
-            rows = make_rows(min(FILE_ROWS, n_rows - first_row), number + 1)
-            rows.to_parquet(partial, index=False, row_group_size=2**17)
-            os.replace(partial, path)
+        if path.exists():
+            continue
+        rows = make_rows(min(FILE_ROWS, n_rows - first_row), number + 1)
+        incomplete = path.with_suffix(".incomplete")
+        rows.to_parquet(incomplete, index=False, row_group_size=2**17)
+        os.replace(incomplete, path)
     return table
 
 
-def anonymous_memory() -> int:
-    """Return the bytes of anonymous memory of this process (RssAnon: without mapped files)."""
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
-
-
 class PeakMemory(threading.Thread):
-    """The peak of the anonymous memory, sampled every 10 ms."""
+    """The peak of the anonymous memory (without mapped files), sampled every 10 ms."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -72,37 +69,36 @@ class PeakMemory(threading.Thread):
     def run(self) -> None:
         """Sample until the process ends."""
         while True:
-            self.peak = max(self.peak, anonymous_memory())
+            self.peak = max(self.peak, process_memory("RssAnon"))
             time.sleep(0.01)
 
 
 def main() -> None:
     """Read the command line, run the stages and print what each takes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.disk", description=__doc__)
-    parser.add_argument("--rows", type=lambda text: int(float(text)), default=1_000_000)
+    parser.add_argument("--rows", type=float, default=1e6)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--only-fit", action="store_true", help="do not evaluate and predict")
     options = parser.parse_args()
-    source = TableSource(make_table(options.folder, options.rows), "time", "event")
-    checkpoint = options.folder / "checkpoint"
-    model = DeepSurvivalMachines(n_members=1, max_epochs=options.epochs, checkpoint=checkpoint)
-    predictions = options.folder / "predictions.parquet"
+    source = TableSource(make_table(options.folder, int(options.rows)), "time", "event")
+    model = DeepSurvivalMachines(
+        n_members=1, max_epochs=options.epochs, checkpoint=options.folder / "checkpoint"
+    )
     stages: dict[str, Callable[[], Any]] = {"fit": lambda: model.fit(source)}
     if not options.only_fit:
+        predictions = options.folder / "predictions.parquet"
         stages["evaluate"] = lambda: print(evaluate(model, source).to_string())
         stages["predict"] = lambda: write_predictions(model, source, predictions, [5.0, 10.0, 20.0])
-    memory, after_import = PeakMemory(), anonymous_memory()
+    memory = PeakMemory()
+    after_import = process_memory("RssAnon")
     memory.start()
     for stage, call in stages.items():
-        memory.peak, wall, cpu = 0, time.perf_counter(), time.process_time()
-        call()
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        memory.peak = 0
+        seconds = clock(call)
         peak = (memory.peak - after_import) / 1e6
-        print(
-            f"{stage:>8}: {wall:.1f} s, {cpu:.1f} s CPU, {peak:.0f} MB beyond the import",
-            flush=True,
-        )
+        times = f"{seconds['wall']:.1f} s, {seconds['cpu']:.1f} s CPU"
+        print(f"{stage:>8}: {times}, {peak:.0f} MB beyond the import", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ METABRIC has one row that is censored at time 0; it is dropped, because auton-su
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
-import numpy as np
+import pandas as pd
 
 from lifemix import DeepSurvivalMachines, datasets
 from lifemix.baselines import RandomSurvivalForest
@@ -32,11 +32,12 @@ YEAR = {"SUPPORT": 365.25, "METABRIC": 12.0}
 
 def run(quick: bool) -> list[Table]:
     """Return one table per data set and round."""
-    return [
-        compare_models(name, fixed_epochs, n_folds=1 if quick else 5)
-        for name in LOADERS
-        for fixed_epochs in (True, False)
-    ]
+    n_folds = 1 if quick else 5
+    tables = []
+    for name in LOADERS:
+        tables.append(compare_models(name, True, n_folds))
+        tables.append(compare_models(name, False, n_folds))
+    return tables
 
 
 def models(name: str, fixed_epochs: bool) -> dict[str, Callable[[], Any]]:
@@ -66,12 +67,10 @@ def folds(data: datasets.Dataset, n_folds: int) -> Iterator[tuple[Any, Any, Any,
     """Yield the matrix and target of the training rows, then of the test rows."""
     positive = data.y["time"] > 0
     X, y = data.X[positive], data.y[positive]
-    for _, (training, test) in zip(
-        range(n_folds), EventStratifiedKFold(5).split(X, y), strict=False
-    ):
-        preprocessor = TabularPreprocessor(missing_indicators=False).fit(X.iloc[training])
-        matrices = [preprocessor.transform(X.iloc[rows]) for rows in (training, test)]
-        yield matrices[0], y[training], matrices[1], y[test]
+    for training, test in islice(EventStratifiedKFold(5).split(X, y), n_folds):
+        preprocessor = TabularPreprocessor(missing_indicators=False)
+        X_training = preprocessor.fit_transform(X.iloc[training])
+        yield X_training, y[training], preprocessor.transform(X.iloc[test]), y[test]
 
 
 def compare_models(name: str, fixed_epochs: bool, n_folds: int) -> Table:
@@ -79,45 +78,45 @@ def compare_models(name: str, fixed_epochs: bool, n_folds: int) -> Table:
     data = LOADERS[name]()
     times = horizons(data.y)
     constructors = models(name, fixed_epochs)
-    runs: dict[str, list[dict[str, Any]]] = {model: [] for model in constructors}
+    runs = []
     for X, y, X_test, y_test in folds(data, n_folds):
+        fold = {}
         for model_name, constructor in constructors.items():
             constructor().fit(X[:200], y[:200])  # imports are not measured
             model = constructor()
-            timing = clock(lambda: model.fit(X, y))  # noqa: B023 - called at once
-            runs[model_name].append(timing | quality(model, X_test, y_test, y, times))
-    columns = ["", "seconds", "times ours", "(CPU)", "epochs", "log-likelihood"]
-    columns += [f"{score} {percent} %" for score in ("C^td", "Brier") for percent in (25, 50, 75)]
-    rows = [[model, *summary(model_runs, runs["lifemix"])] for model, model_runs in runs.items()]
+            seconds = clock(lambda: model.fit(X, y))  # noqa: B023 - called at once
+            ratios = {
+                "seconds": seconds["wall"],
+                "times ours": seconds["wall"],
+                "(CPU)": seconds["cpu"],
+            }
+            fold[model_name] = ratios | quality(model, X_test, y_test, y, times)
+        table = pd.DataFrame.from_dict(fold, orient="index", dtype=float)
+        for column in ("times ours", "(CPU)"):
+            table[column] /= table.loc["lifemix", column]
+        runs.append(table)
+    all_runs = pd.concat(runs).groupby(level=0)
+    summary = all_runs.mean().reindex(constructors)
+    speed = ["seconds", "times ours", "(CPU)"]
+    summary[speed] = all_runs[speed].median()
+    cells = summary.astype(object).where(summary.notna(), None)
+    rows = cells.reset_index().to_numpy().tolist()
     stopping = f"{FIXED_EPOCHS} epochs, no stopping" if fixed_epochs else "own stopping rules"
-    return Table(f"{name}: {stopping}", columns, rows, f"{n_folds} fold(s).")
+    return Table(f"{name}: {stopping}", ["", *summary.columns], rows, f"{n_folds} fold(s).")
 
 
-def quality(model: Any, X: Any, y: Any, y_train: Any, times: np.ndarray) -> dict[str, Any]:
+def quality(model: Any, X: Any, y: Any, y_train: Any, times: Any) -> dict[str, float | None]:
     """Return epochs, log-likelihood per row (of our models), C^td and Brier scores."""
     survival = model.predict_survival_function(X, times)
-    concordance = [
-        concordance_td(y_train, y, 1 - survival[:, index], time)
-        for index, time in enumerate(times.tolist())
-    ]
-    is_ours = isinstance(model, DeepSurvivalMachines)
-    log_likelihood = model.log_likelihood(X, y) / len(y) if is_ours else None
-    return {
-        "epochs": len(model.history_) if is_ours else getattr(model, "epochs_", None),
-        "log_likelihood": log_likelihood,
-        "scores": [*concordance, *brier_score(y_train, y, survival, times).tolist()],
-    }
-
-
-def summary(runs: list[dict[str, Any]], our_runs: list[dict[str, Any]]) -> list[Any]:
-    """Return the row of a model."""
-    seconds = [
-        statistics.median(run[kind] / ours[kind] for run, ours in zip(runs, our_runs, strict=True))
-        for kind in ("wall", "cpu")
-    ]
-    means = [
-        None if runs[0][key] is None else float(np.mean([run[key] for run in runs]))
-        for key in ("epochs", "log_likelihood")
-    ]
-    scores = np.mean([run["scores"] for run in runs], axis=0).tolist()
-    return [statistics.median(run["wall"] for run in runs), *seconds, *means, *scores]
+    brier = brier_score(y_train, y, survival, times)
+    values: dict[str, float | None] = {"epochs": getattr(model, "epochs_", None)}
+    values["log-likelihood"] = None
+    if isinstance(model, DeepSurvivalMachines):
+        values["epochs"] = len(model.history_)
+        values["log-likelihood"] = model.log_likelihood(X, y) / len(y)
+    for index, percent in enumerate((25, 50, 75)):
+        risk = 1 - survival[:, index]
+        values[f"C^td {percent} %"] = concordance_td(y_train, y, risk, times[index])
+    for index, percent in enumerate((25, 50, 75)):
+        values[f"Brier {percent} %"] = brier[index]
+    return values

@@ -16,9 +16,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import torch
 
+from lifemix import make_target
+
+ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"
+STATUS = Path("/proc/self/status")
 PACKAGES = ("lifemix", "torch", "numpy", "scipy", "scikit-learn", "pandas")
 PACKAGES += ("pycox", "scikit-survival", "auton-survival")
 
@@ -34,30 +40,29 @@ class Table:
 
     def text(self) -> str:
         """Return the table in columns of equal width."""
-        cells = [self.columns, *[[shorten(value) for value in row] for row in self.rows]]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-            for row in cells
-        ]
-        return "\n".join([self.title, *lines, self.note]).rstrip()
+        cells = pd.DataFrame(self.rows, columns=self.columns, dtype=object).map(shorten)
+        cells = cells.set_index(self.columns[0])
+        cells = cells.rename_axis(index=None, columns=self.columns[0])
+        return f"{self.title}\n{cells.to_string()}\n{self.note}".rstrip()
 
     def markdown(self) -> str:
         """Return the table for a page."""
-        lines = ["| " + " | ".join(map(shorten, row)) + " |" for row in self.rows]
-        header = [
-            "| " + " | ".join(self.columns) + " |",
-            "|---|" + "---:|" * (len(self.columns) - 1),
-        ]
-        return "\n".join([f"**{self.title}**", "", *header, *lines, "", self.note]).rstrip()
+        lines = [f"**{self.title}**", ""]
+        lines.append("| " + " | ".join(self.columns) + " |")
+        lines.append("|---|" + "---:|" * (len(self.columns) - 1))
+        for row in self.rows:
+            lines.append("| " + " | ".join(map(shorten, row)) + " |")
+        return "\n".join([*lines, "", self.note]).rstrip()
 
 
 def shorten(value: Any) -> str:
     """Return a value with three or four significant digits; a dash for None."""
     if value is None:
         return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
     if not isinstance(value, float):
-        return f"{value:,}" if isinstance(value, int) else str(value)
+        return str(value)
     if value != 0 and abs(value) < 1e-3:
         return f"{value:.2e}"
     digits = 4 if abs(value) < 1 else 3 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
@@ -67,6 +72,20 @@ def shorten(value: Any) -> str:
 def one_thread() -> None:
     """Let PyTorch use one thread; numpy reads its limit from the environment."""
     torch.set_num_threads(1)
+
+
+def simulate(
+    n_rows: int, n_columns: int, n_events: int = 1, seed: int = 0
+) -> tuple[np.ndarray, Any]:
+    """Return covariates and a target of Weibull times, about 40 % of them censored."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, n_columns))
+    latent = np.empty((n_rows, 1 + n_events))
+    latent[:, 0] = 1.2 * rng.exponential(size=n_rows) * n_events**-0.7  # censoring
+    for event in range(n_events):
+        latent[:, 1 + event] = np.exp(0.5 * X[:, event]) * rng.weibull(1.3, n_rows)
+    time = np.maximum(latent.min(axis=1), 1e-6)
+    return X, make_target(time, latent.argmin(axis=1))
 
 
 def clock(call: Callable[[], Any]) -> dict[str, float]:
@@ -83,32 +102,37 @@ def alternate(calls: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str,
     """
     for call in calls.values():
         call()  # imports and first allocations are not measured
-    timings = [{name: clock(call) for name, call in calls.items()} for _ in range(repeats)]
-    return {
-        name: {kind: min(turn[name][kind] for turn in timings) for kind in ("wall", "cpu")}
-        for name in calls
-    }
+    seconds = {name: {"wall": np.inf, "cpu": np.inf} for name in calls}
+    for _ in range(repeats):
+        for name, call in calls.items():
+            timing = clock(call)
+            for kind in ("wall", "cpu"):
+                seconds[name][kind] = min(seconds[name][kind], timing[kind])
+    return seconds
 
 
-def peak_memory() -> int:
-    """Return the largest resident memory of this process so far, in bytes.
+def process_memory(entry: str) -> int:
+    """Return an entry of this process's memory status in bytes.
 
-    ``VmHWM`` and not ``ru_maxrss``: on Linux the latter starts at the peak of the parent process.
+    ``VmHWM`` is the largest resident memory so far. It is used because ``ru_maxrss`` starts at the peak of the parent
+    process on Linux. ``VmRSS`` is the resident memory now, ``RssAnon`` the same without mapped files.
     """
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+    for line in STATUS.read_text(encoding="utf-8").splitlines():
+        if line.startswith(f"{entry}:"):
+            return 1024 * int(line.split()[1])
+    raise KeyError(entry)
 
 
 def in_new_process(module: str, function: str, *arguments: Any) -> dict[str, Any]:
     """Call a function of this package in a new process; return its dict with ``peak_memory`` beyond the import."""
-    code = (
-        "import sys; from benchmarks.harness import call_and_print; call_and_print(*sys.argv[1:])"
-    )
-    command = [sys.executable, "-c", code, module, function, json.dumps(arguments)]
-    path = os.pathsep.join([str(Path(__file__).parent.parent), *filter(None, sys.path)])
-    environment = os.environ | {"PYTHONPATH": path}
+    code = "import sys; from benchmarks.harness import call_and_print; "
+    code += "call_and_print(*sys.argv[1:])"
     process = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-c", code, module, function, json.dumps(arguments)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return json.loads(process.stdout.splitlines()[-1])
 
@@ -116,9 +140,10 @@ def in_new_process(module: str, function: str, *arguments: Any) -> dict[str, Any
 def call_and_print(module: str, function: str, arguments: str) -> None:
     """Run the task of ``in_new_process`` in the new process."""
     task = getattr(import_module(f"benchmarks.{module}"), function)
-    after_import = peak_memory()
+    after_import = process_memory("VmHWM")
     values = task(*json.loads(arguments))
-    print(json.dumps({**values, "peak_memory": peak_memory() - after_import}))
+    peak_memory = process_memory("VmHWM") - after_import
+    print(json.dumps({**values, "peak_memory": peak_memory}))
 
 
 def allocate(size: int) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,26 +15,26 @@ from lifemix.metrics import brier_score, concordance_td
 
 from .harness import Table, alternate
 
+Call = Callable[[], Any]
+
 
 def run(quick: bool) -> list[Table]:
     """Return one row per metric; a quick run skips 100,000 rows, for which scikit-survival takes minutes."""
     rows = []
     for n_rows in (20_000,) if quick else (20_000, 100_000):
+        cases = {
+            f"concordance_td, {n_rows:,} rows, tied risks": concordance(n_rows, 2),
+            f"concordance_td, {n_rows:,} rows, distinct risks": concordance(n_rows, 16),
+            f"brier_score, {n_rows:,} rows, 100 horizons": brier(n_rows),
+        }
         repeats = 3 if n_rows == 20_000 else 1
-        for title, decimals in (("tied risks", 2), ("distinct risks", 16)):
-            case = f"concordance_td, {n_rows:,} rows, {title}"
-            rows.append([case, *compare(*concordance_calls(n_rows, decimals), repeats)])
-        case = f"brier_score, {n_rows:,} rows, 100 horizons"
-        rows.append([case, *compare(*brier_calls(n_rows), repeats)])
+        for case, (ours, theirs) in cases.items():
+            np.testing.assert_allclose(ours(), theirs(), rtol=0, atol=1e-10)
+            timings = alternate({"ours": ours, "theirs": theirs}, repeats)
+            our_seconds = timings["ours"]["wall"]
+            their_seconds = timings["theirs"]["wall"]
+            rows.append([case, our_seconds, their_seconds, their_seconds / our_seconds])
     return [Table("Against scikit-survival", ["", "seconds", "theirs", "times faster"], rows)]
-
-
-def compare(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int) -> list[float]:
-    """Return the seconds of both and their ratio; the results must agree."""
-    np.testing.assert_allclose(ours(), theirs(), rtol=0, atol=1e-10)
-    seconds = alternate({"ours": ours, "theirs": theirs}, repeats)
-    our_seconds, their_seconds = seconds["ours"]["wall"], seconds["theirs"]["wall"]
-    return [our_seconds, their_seconds, their_seconds / our_seconds]
 
 
 def draw(n_rows: int, decimals: int) -> tuple[Any, np.ndarray]:
@@ -42,27 +43,23 @@ def draw(n_rows: int, decimals: int) -> tuple[Any, np.ndarray]:
     x = rng.normal(size=n_rows)
     event_time = rng.exponential(np.exp(-0.7 * x))
     censoring = np.minimum(rng.exponential(2, size=n_rows), 4)
-    time = np.maximum(np.round(np.minimum(event_time, censoring), 2), 0.01)
-    y = Surv.from_arrays(event_time <= censoring, time)
+    time = np.round(np.minimum(event_time, censoring), 2)
+    y = Surv.from_arrays(event_time <= censoring, np.maximum(time, 0.01))
     return y, np.round(x + rng.normal(size=n_rows), decimals)
 
 
-def concordance_calls(n_rows: int, decimals: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
+def concordance(n_rows: int, decimals: int) -> tuple[Call, Call]:
     """Return both packages' concordance at the median event time."""
     y, risk = draw(n_rows, decimals)
     horizon = float(np.median(y["time"][y["event"]]))
-    return (
-        lambda: concordance_td(y, y, risk, horizon, compat="sksurv"),
-        lambda: concordance_index_ipcw(y, y, risk, tau=horizon)[0],
-    )
+    ours = partial(concordance_td, y, y, risk, horizon, compat="sksurv")
+    return ours, lambda: concordance_index_ipcw(y, y, risk, tau=horizon)[0]
 
 
-def brier_calls(n_rows: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
+def brier(n_rows: int) -> tuple[Call, Call]:
     """Return both packages' Brier score at 100 horizons."""
     y, risk = draw(n_rows, 2)
     horizons = np.unique(np.quantile(y["time"], np.linspace(0.02, 0.9, 200)))[:100]
     survival = np.exp(-np.outer(np.exp(0.5 * risk), horizons))
-    return (
-        lambda: brier_score(y, y, survival, horizons, compat="sksurv"),
-        lambda: sksurv_brier_score(y, y, survival, horizons)[1],
-    )
+    ours = partial(brier_score, y, y, survival, horizons, compat="sksurv")
+    return ours, lambda: sksurv_brier_score(y, y, survival, horizons)[1]

@@ -29,18 +29,19 @@ class _PycoxModel:
         target = as_target(y)
         x, time = X.astype(np.float32), target.time.astype(np.float32)
         training, validation = train_validation_split(target, None, 0.15, 0)
+        training_labels = self._labels(time[training], target.event[training])
+        validation_labels = self._labels(time[validation], target.event[validation])
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            labels = self._labels(time[training], target.event[training])
             self._model = self._make_model(x.shape[1])
             log = self._model.fit(
                 x[training],
-                labels,
+                training_labels,
                 batch_size=100,
                 epochs=200,
                 callbacks=[torchtuples.callbacks.EarlyStopping(patience=10)],
                 verbose=False,
-                val_data=(x[validation], self._labels(time[validation], target.event[validation])),
+                val_data=(x[validation], validation_labels),
             )
         self.epochs_ = len(log.to_pandas())
         return self
@@ -52,9 +53,9 @@ class _PycoxModel:
         raise NotImplementedError
 
     def _network(self, n_inputs: int, n_outputs: int, output_bias: bool) -> Any:
-        network = torchtuples.practical.MLPVanilla
-        shape = (n_inputs, [100], n_outputs)
-        return network(*shape, batch_norm=True, dropout=0.1, output_bias=output_bias)
+        return torchtuples.practical.MLPVanilla(
+            n_inputs, [100], n_outputs, batch_norm=True, dropout=0.1, output_bias=output_bias
+        )
 
 
 class PycoxDeepSurv(_PycoxModel):
@@ -82,10 +83,12 @@ class PycoxDeepHit(_PycoxModel):
         return self._grid.transform(time, event)
 
     def _make_model(self, n_inputs: int) -> Any:
-        network = self._network(n_inputs, self._grid.out_features, True)
-        optimizer = torchtuples.optim.Adam(1e-3)
         return DeepHitSingle(
-            network, optimizer, alpha=0.2, sigma=0.1, duration_index=self._grid.cuts
+            self._network(n_inputs, self._grid.out_features, True),
+            torchtuples.optim.Adam(1e-3),
+            alpha=0.2,
+            sigma=0.1,
+            duration_index=self._grid.cuts,
         )
 
     def predict_survival_function(self, X: FloatArray, times: ArrayLike) -> FloatArray:

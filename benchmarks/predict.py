@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from lifemix import DeepSurvivalMachines, make_target
-from lifemix._types import FloatArray
+from lifemix import DeepSurvivalMachines
 
 from .auton import AutonDSM
-from .harness import Table, alternate, clock, in_new_process, one_thread
+from .harness import Table, alternate, clock, in_new_process, one_thread, simulate
 
 TIMES = np.linspace(0.01, 3, 100)
+N_COLUMNS = 30
 # Each case with the case of auton-survival that it is compared with.
 CASES = {
     "survival": "auton-survival, survival",
@@ -34,18 +34,18 @@ CASES = {
 def run(quick: bool) -> list[Table]:
     """Return one row per case."""
     n_rows = 10_000 if quick else 100_000
-    X = draw(n_rows, 1, seed=1)[0]
+    X, _ = simulate(n_rows, N_COLUMNS, seed=1)
     calls = {case: partial(make_prediction(case), X) for case in CASES}
     seconds = alternate(calls, repeats=2 if quick else 3)
     rows = []
     for case, rival in CASES.items():
+        ratio = cpu_ratio = None
+        if rival is not None:
+            ratio = seconds[rival]["wall"] / seconds[case]["wall"]
+            cpu_ratio = seconds[rival]["cpu"] / seconds[case]["cpu"]
         memory = in_new_process("predict", "predict_once", case, n_rows)
-        ratios = [
-            seconds[rival][kind] / seconds[case][kind] if rival else None
-            for kind in ("wall", "cpu")
-        ]
-        rows.append([case, seconds[case]["wall"], *ratios])
-        rows[-1] += [memory["peak_memory"] / 1e6, memory["data"] / 1e6]
+        megabytes = [memory["peak_memory"] / 1e6, memory["data"] / 1e6]
+        rows.append([case, seconds[case]["wall"], ratio, cpu_ratio, *megabytes])
     columns = ["", "seconds", "times faster", "(CPU)", "peak MB beyond the import"]
     columns.append("of it inputs and predictions, MB")
     title = f"Prediction of {n_rows:,} rows x {len(TIMES)} times"
@@ -53,19 +53,10 @@ def run(quick: bool) -> list[Table]:
     return [Table(title, columns, rows, note)]
 
 
-def draw(n_rows: int, n_events: int, seed: int = 0) -> tuple[FloatArray, Any]:
-    """Return covariates and Weibull times with about 40 % censored."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n_rows, 30))
-    latent = [np.exp(0.5 * X[:, event]) * rng.weibull(1.3, n_rows) for event in range(n_events)]
-    times = np.stack([1.2 * rng.exponential(size=n_rows) * n_events**-0.7, *latent])
-    return X, make_target(np.maximum(times.min(0), 1e-6), times.argmin(0))
-
-
-def make_prediction(case: str) -> Callable[[FloatArray], Any]:
+def make_prediction(case: str) -> Callable[[np.ndarray], Any]:
     """Fit a model for one epoch and return the function to measure."""
     n_events = 2 if "two events" in case else 1
-    X, y = draw(2000, n_events)
+    X, y = simulate(2000, N_COLUMNS, n_events)
     if case.startswith("auton-survival"):
         auton = AutonDSM(max_epochs=1).fit(X, y)
         events = range(1, n_events + 1)
@@ -83,7 +74,7 @@ def predict_once(case: str, n_rows: int) -> dict[str, Any]:
     """Predict once: seconds, and bytes of inputs and predictions."""
     one_thread()
     predict = make_prediction(case)
-    X = draw(n_rows, 1, seed=1)[0]
+    X, _ = simulate(n_rows, N_COLUMNS, seed=1)
     predictions: list[Any] = []
     seconds = clock(lambda: predictions.append(predict(X)))
     return {**seconds, "data": X.nbytes + np.asarray(predictions).nbytes}

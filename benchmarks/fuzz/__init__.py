@@ -1,5 +1,5 @@
 """Fuzzing: damaged and forged model files and checkpoints, damaged tables, random commands, times and settings.
 
-``python -m benchmarks.fuzz`` runs 20,000 files and 2,000 other cases. No code of a file may run, no number may be
-wrong, every refusal must be one of lifemix's own errors, and memory must stay within the size of the file and 100 MB.
+No code of a file may run, no number may be wrong, every refusal must be one of lifemix's own errors, and memory must
+stay within the size of the file and 100 MB.
 """

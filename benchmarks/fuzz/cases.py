@@ -25,6 +25,14 @@ from .mutations import ODD_VALUES, change_array, change_bytes, change_somewhere,
 TIMES = [0.0, 0.5, 2.0, 50.0]
 CHECKPOINT = "lifemix-checkpoint-0.safetensors"
 OUTCOME = ["--time", "time", "--event", "event"]
+PREDICTION_OPTIONS = (
+    "--time --event --times --unit --id --entry --drop --seed --numeric -o --json".split()
+)
+TRAINING_OPTIONS = (
+    "--model --models --jobs --k --hidden --dropout --search --holdout --unit".split()
+)
+PREDICTION_VALUES = "time event a group 1,2 1d nan -1 1e400 [/red] $x$ 0 é t.csv".split()
+TRAINING_VALUES = "cox curve svm 0 -2 1 nan none 3,2 [/red] $x$ 0.4".split()
 Random = np.random.Generator
 
 
@@ -44,29 +52,32 @@ def model_files() -> list[tuple[bytes, FloatArray]]:
     small = DeepSurvivalMachines(k=2, hidden=(4,), n_members=1, max_epochs=2)
     boosting = baselines.GradientBoosting(n_intervals=4, max_iter=5, min_samples_leaf=10)
     cox = baselines.CoxPH(penalty=1.0)
-    models = [
-        (DeepSurvivalMachines(k=2, hidden=(4,), max_epochs=2), 2),
-        (baselines.CoxPH(), 1),
-        (baselines.KaplanMeier(), 1),
-        (baselines.FineGray(), 2),
-        (boosting, 2),
-        (baselines.CauseSpecific(cox), 2),
-        (baselines.ModelAverage([small, boosting]), 2),
-        (LifeMix({"networks": small, "Cox": cox, "trees": boosting}, n_folds=2), 1),
+    models_of_one_event = [
+        baselines.CoxPH(),
+        baselines.KaplanMeier(),
+        LifeMix({"networks": small, "Cox": cox, "trees": boosting}, n_folds=2),
+    ]
+    models_of_two_events = [
+        DeepSurvivalMachines(k=2, hidden=(4,), max_epochs=2),
+        baselines.FineGray(),
+        boosting,
+        baselines.CauseSpecific(cox),
+        baselines.ModelAverage([small, boosting]),
     ]
     files = []
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
-        for model, n_events in models:
-            X, y = data(n_events)
-            save(model.fit(X, y), path)
-            files.append((path.read_bytes(), predict(path)))
+        for n_events, models in ((1, models_of_one_event), (2, models_of_two_events)):
+            for model in models:
+                save(model.fit(*data(n_events)), path)
+                files.append((path.read_bytes(), predict(path)))
     return files
 
 
 def predict(path: Path) -> FloatArray:
     """Return predictions of a model file."""
-    return load(path).predict_survival_function(data()[0][:5], TIMES)
+    X, _ = data()
+    return load(path).predict_survival_function(X[:5], TIMES)
 
 
 def require_probabilities(values: FloatArray) -> None:
@@ -97,8 +108,9 @@ def damaged_model(rng: Random, folder: Path) -> str | None:
 
 def forged_model(rng: Random, folder: Path) -> str | None:
     """A forged file is refused, or its model predicts probabilities."""
+    content, _ = choose(rng, model_files())
     path = folder / "model"
-    path.write_bytes(choose(rng, model_files())[0])
+    path.write_bytes(content)
     forge(rng, path, "model")
     return watched(lambda: require_probabilities(predict(path)), path.stat().st_size)
 
@@ -144,19 +156,23 @@ def damaged_checkpoint(rng: Random, folder: Path) -> str | None:
 
 def forged_checkpoint(rng: Random, folder: Path) -> str | None:
     """A forged checkpoint is refused, or training goes on."""
-    (folder / CHECKPOINT).write_bytes(checkpoint()[0])
-    forge(rng, folder / CHECKPOINT, "state")
-    size = (folder / CHECKPOINT).stat().st_size
-    return watched(lambda: small_model(checkpoint=folder).fit(*data()), size)
+    content, _ = checkpoint()
+    path = folder / CHECKPOINT
+    path.write_bytes(content)
+    forge(rng, path, "state")
+    return watched(lambda: small_model(checkpoint=folder).fit(*data()), path.stat().st_size)
 
 
-def run_command(arguments: list[str]) -> None:
-    """Run a command inside this process; only its own refusals are right."""
-    result = CliRunner().invoke(app, arguments)
-    if result.exit_code not in (0, 2) or "something went wrong" in result.stderr:
-        raise AssertionError(
-            f"exit code {result.exit_code}: {result.stderr[-200:]} {result.exception!r}"
-        )
+def run_command(arguments: list[str]) -> str | None:
+    """Run a command inside this process; a result or a refusal in its own words are right."""
+
+    def case() -> None:
+        result = CliRunner().invoke(app, arguments)
+        if result.exit_code not in (0, 2) or "something went wrong" in result.stderr:
+            message = f"exit code {result.exit_code}: {result.stderr[-200:]}"
+            raise AssertionError(f"{message} {result.exception!r}")
+
+    return watched(case, limit_memory=False)
 
 
 def table_bytes() -> bytes:
@@ -169,46 +185,45 @@ def damaged_table(rng: Random, folder: Path) -> str | None:
     """The doctor refuses a damaged table or describes it."""
     path = folder / choose(rng, ["t.csv", "t.tsv", "t.csv.gz", "t.parquet"])
     path.write_bytes(change_bytes(rng, table_bytes()))
-    return watched(lambda: run_command(["doctor", str(path), *OUTCOME]), limit_memory=False)
+    return run_command(["doctor", str(path), *OUTCOME])
 
 
-def random_options(rng: Random, names: list[str], values: list[str], n_options: int) -> list[str]:
-    """Return options, some of them without a value."""
+def random_options(rng: Random, names: list[str], values: list[str], at_most: int) -> list[str]:
+    """Return options, some of them without a value and some with an empty one."""
     arguments: list[str] = []
-    for _ in range(n_options):
-        arguments += [choose(rng, names), choose(rng, values)][: int(rng.integers(1, 3))]
+    for _ in range(int(rng.integers(at_most + 1))):
+        arguments.append(choose(rng, names))
+        if rng.random() < 0.5:
+            arguments.append(choose(rng, [*values, ""]))
     return arguments
 
 
 def prediction_command(rng: Random, folder: Path) -> str | None:
     """Commands that read a model or a table, with random options."""
-    table, model = folder / "t.csv", folder / "m.safetensors"
-    table.write_bytes(table_bytes())
-    model.write_bytes(model_files()[1][0])
-    command = choose(rng, ["doctor", "predict", "evaluate", "describe"])
-    files = {"doctor": [table], "describe": [model]}.get(command, [model, table])
-    names = "--time --event --times --unit --id --entry --drop --seed --numeric -o --json".split()
-    values = "time event a group 1,2 1d nan -1 1e400 [/red] $x$ 0 é t.csv".split() + [""]
-    options = random_options(rng, names, values, int(rng.integers(0, 4)))
-    return watched(lambda: run_command([command, *map(str, files), *options]), limit_memory=False)
+    table, model = str(folder / "t.csv"), str(folder / "m.safetensors")
+    Path(table).write_bytes(table_bytes())
+    content, _ = model_files()[0]
+    Path(model).write_bytes(content)
+    commands = [
+        ["doctor", table],
+        ["describe", model],
+        ["predict", model, table],
+        ["evaluate", model, table],
+    ]
+    options = random_options(rng, PREDICTION_OPTIONS, PREDICTION_VALUES, at_most=3)
+    return run_command([*choose(rng, commands), *options])
 
 
 def training_command(rng: Random, folder: Path) -> str | None:
     """``fit`` and ``compare`` of fast models with random options."""
     table = folder / "t.csv"
     table.write_bytes(table_bytes())
-    command, *fast = choose(
-        rng,
-        [
-            ["fit", "--model", "cox", "-o", str(folder / "m.safetensors")],
-            ["compare", "--models", "curve", "--folds", "2"],
-        ],
-    )
-    names = "--model --models --jobs --k --hidden --dropout --search --holdout --unit".split()
-    values = "cox curve svm 0 -2 1 nan none 3,2 [/red] $x$ 0.4".split() + [""]
-    options = random_options(rng, names, values, int(rng.integers(0, 3)))
-    arguments = [command, str(table), *OUTCOME, *fast, *options]
-    return watched(lambda: run_command(arguments), limit_memory=False)
+    commands = [
+        ["fit", str(table), "--model", "cox", "-o", str(folder / "m.safetensors")],
+        ["compare", str(table), "--models", "curve", "--folds", "2"],
+    ]
+    options = random_options(rng, TRAINING_OPTIONS, TRAINING_VALUES, at_most=2)
+    return run_command([*choose(rng, commands), *OUTCOME, *options])
 
 
 @cache
@@ -220,14 +235,17 @@ def fitted_models() -> list[Any]:
 
 def odd_times(rng: Random, folder: Path) -> str | None:
     """Incidences at odd times and of odd events are refused, or probabilities."""
-    model, X = choose(rng, fitted_models()), data()[0][:4]
+    X, _ = data()
+    model = choose(rng, fitted_models())
     values = [*ODD_VALUES, 1e-320, 2.0]
     times = [choose(rng, values) for _ in range(int(rng.integers(1, 4)))]
+    if len(times) == 1 and rng.random() < 0.5:
+        times = times[0]
     event = choose(rng, ODD_VALUES) if rng.random() < 0.3 else 1
-    times = times[0] if len(times) == 1 and rng.random() < 0.5 else times
 
     def case() -> None:
-        require_probabilities(model.predict_cumulative_incidence(X, times, event=event))
+        incidence = model.predict_cumulative_incidence(X[:4], times, event=event)
+        require_probabilities(incidence)
 
     return watched(case)
 
@@ -238,12 +256,14 @@ def odd_settings(rng: Random, folder: Path) -> str | None:
     model = DeepSurvivalMachines(k=1, hidden=(2,), max_epochs=1)
     names = sorted(set(model.get_params()) - {"verbose", "callbacks", "checkpoint"})
     for _ in range(int(rng.integers(1, 3))):
-        model.set_params(**{choose(rng, names): copy.deepcopy(choose(rng, ODD_VALUES))})
+        value = copy.deepcopy(choose(rng, ODD_VALUES))
+        model.set_params(**{choose(rng, names): value})
     if isinstance(model.max_epochs, int) and model.max_epochs > 100:
         model.set_params(max_epochs=1)  # valid, and slow
 
     def case() -> None:
-        require_probabilities(model.fit(X, y).predict_survival_function(X[:3], TIMES))
+        survival = model.fit(X, y).predict_survival_function(X[:3], TIMES)
+        require_probabilities(survival)
 
     return watched(case, limit_memory=False)
 
@@ -260,4 +280,3 @@ CASES: dict[str, Case] = {
     "times": odd_times,
     "settings": odd_settings,
 }
-FILE_KINDS = ["damaged-model", "forged-model", "damaged-checkpoint", "forged-checkpoint"]

@@ -14,11 +14,12 @@ import numpy as np
 
 from lifemix.errors import LifemixError
 
+from ..harness import STATUS, process_memory
+
 MEMORY_LIMIT = 100 * 2**20
 SECONDS_LIMIT = 30
 CODE_EVENTS = {"os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class"}
 CODE_EVENTS |= {"socket.connect"}
-STATUS = Path("/proc/self/status")
 
 
 @cache
@@ -27,12 +28,6 @@ def audit_log() -> list[str]:
     log: list[str] = []
     sys.addaudithook(lambda event, arguments: log.append(event) if event in CODE_EVENTS else None)
     return log
-
-
-def memory(name: str) -> int:
-    """Return an entry of this process's status in bytes: ``VmHWM`` is the peak since it was last reset."""
-    lines = STATUS.read_text().splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
 
 
 def _raise_timeout(*arguments: Any) -> None:
@@ -46,7 +41,7 @@ def watched(case: Callable[[], Any], size: int = 0, limit_memory: bool = True) -
     log.clear()
     if limit_memory:
         Path("/proc/self/clear_refs").write_text("5")  # resets the peak
-        initial_memory = memory("VmRSS")
+        initial_memory = process_memory("VmRSS")
     handler = signal.signal(signal.SIGALRM, _raise_timeout)
     signal.alarm(SECONDS_LIMIT)
     try:
@@ -62,6 +57,8 @@ def watched(case: Callable[[], Any], size: int = 0, limit_memory: bool = True) -
         signal.signal(signal.SIGALRM, handler)
     if log:
         return f"code ran: {log}"
-    if limit_memory and memory("VmHWM") - initial_memory > MEMORY_LIMIT + size:
-        return f"{(memory('VmHWM') - initial_memory) / 2**20:.0f} MB for a file of {size} bytes"
+    if limit_memory:
+        used_memory = process_memory("VmHWM") - initial_memory
+        if used_memory > MEMORY_LIMIT + size:
+            return f"{used_memory / 2**20:.0f} MB for a file of {size} bytes"
     return None
