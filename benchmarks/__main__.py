@@ -39,10 +39,12 @@ def write_report(page: Path = PAGE) -> Path:
         if not path.is_file():
             path = result_path(name, quick=True)
         if path.is_file():
-            sections.append(_section(json.loads(path.read_text(encoding="utf-8"))))
-    head, tail = text[: text.index(BEGIN)], text[text.index(END) :]
-    body = "\n\n".join([BEGIN, *sections])
-    page.write_text(f"{head}{body}\n\n{tail}", encoding="utf-8")
+            record = json.loads(path.read_text(encoding="utf-8"))
+            sections.append(_section(record))
+    head, _, tail = text.partition(BEGIN)
+    tail = tail[tail.index(END) :]
+    body = "\n\n".join([BEGIN, *sections, tail])
+    page.write_text(head + body, encoding="utf-8")
     return page
 
 

@@ -12,20 +12,17 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 from typer.testing import CliRunner
 
 from lifemix import DeepSurvivalMachines, FleetSearchCV, cli, datasets, make_target, metrics, report
 
-from .harness import ROOT, Table, one_thread
+from .harness import ROOT, Call, Table, one_thread
 
-Call = Callable[[], Any]
 SHORT = {"max_epochs": 5, "patience": 5}
 PAPER_GRID = {
     "learning_rate": [1e-3, 1e-4],
@@ -44,22 +41,20 @@ def fits() -> dict[str, Call]:
     event = y["event"].astype(int)
     upper = np.where(event > 0, 1.2 * time, time)
     late = make_target(time, event, entry=0.3 * time)
-    interval = make_target(time, event, upper=upper)
-    interval_of_two = make_target(time, two_events(event), upper=upper)
+    intervals = make_target(time, two_events(event), upper=upper)
     short = DeepSurvivalMachines(**SHORT)
+    spline = DeepSurvivalMachines(primitive="spline", max_epochs=5)
     gamma = DeepSurvivalMachines(primitive="generalised_gamma", n_members=1, max_epochs=5)
     paper = DeepSurvivalMachines.paper(batch_size=100, max_epochs=30, patience=3)
+    search = FleetSearchCV(paper, PAPER_GRID, cv=3, refit=False)
     return {
         "fit, METABRIC, default": partial(DeepSurvivalMachines().fit, X, y),
         "fit, SUPPORT, default": partial(DeepSurvivalMachines().fit, support.X, support.y),
         "fit, late entry": partial(short.fit, X, late),
-        "fit, intervals": partial(short.fit, X, interval),
-        "fit, intervals, two events": partial(short.fit, X, interval_of_two),
-        "fit, spline": partial(DeepSurvivalMachines(primitive="spline", max_epochs=5).fit, X, y),
+        "fit, intervals, two events": partial(short.fit, X, intervals),
+        "fit, spline": partial(spline.fit, X, y),
         "fit, generalised gamma": partial(gamma.fit, X, y),
-        "search, paper's grid": partial(
-            FleetSearchCV(paper, PAPER_GRID, cv=3, refit=False).fit, X, y
-        ),
+        "search, paper's grid": partial(search.fit, X, y),
     }
 
 
@@ -68,12 +63,18 @@ def two_events(event: np.ndarray) -> np.ndarray:
     return event * (1 + np.arange(len(event)) % 2)
 
 
+def time_grid(y: np.ndarray) -> np.ndarray:
+    """Return 50 times."""
+    return np.quantile(y["time"], np.linspace(0.05, 0.95, 50))
+
+
 def predictions() -> dict[str, Call]:
     """Return predictions for METABRIC, and for single rows of SUPPORT."""
     support, metabric = datasets.load_support(), datasets.load_metabric()
     X, y = metabric.X, metabric.y
-    times = np.quantile(y["time"], np.linspace(0.05, 0.95, 50))
-    y_two_events = make_target(y["time"], two_events(y["event"].astype(int)))
+    times = time_grid(y)
+    event = two_events(y["event"].astype(int))
+    y_two_events = make_target(y["time"], event)
     single = DeepSurvivalMachines(**SHORT).fit(X, y).predict_distribution(X)
     competing = DeepSurvivalMachines(**SHORT).fit(X, y_two_events).predict_distribution(X)
     model = DeepSurvivalMachines(**SHORT).fit(support.X, support.y)
@@ -95,11 +96,13 @@ def scores() -> dict[str, Call]:
     """Return the concordance of 20,000 simulated rows, and Brier scores of METABRIC."""
     rng = np.random.default_rng(0)
     risk = rng.normal(size=20_000)
-    target = make_target(rng.exponential(np.exp(-risk)) + 1e-3, rng.random(20_000) < 0.7)
+    time = rng.exponential(np.exp(-risk)) + 1e-3
+    target = make_target(time, rng.random(20_000) < 0.7)
     noisy_risk = risk + rng.normal(size=20_000)
     y = datasets.load_metabric().y
-    times = np.quantile(y["time"], np.linspace(0.05, 0.95, 50))
-    survival = np.tile(np.exp(-times / times[-1]), (len(y), 1))
+    times = time_grid(y)
+    curve = np.exp(-times / times[-1])
+    survival = np.tile(curve, (len(y), 1))
     return {
         "concordance, 20,000 rows": partial(
             metrics.concordance_td, target, target, noisy_risk, 1.0
@@ -112,10 +115,11 @@ def pages_and_commands(folder: Path) -> dict[str, Call]:
     """Return the report and the calculator of a model of SUPPORT, and ``lifemix fit`` on its CSV file."""
     data = datasets.load_support()
     model = DeepSurvivalMachines(**SHORT).fit(data.X, data.y)
-    table = folder / "support.csv"
-    data.X.assign(time=data.y["time"], event=data.y["event"].astype(int)).to_csv(table, index=False)
-    command = ["fit", str(table), "--time", "time", "--event", "event", "--model", "cox"]
-    command += ["--force", "-o", str(folder / "cox.safetensors")]
+    event = data.y["event"].astype(int)
+    table = data.X.assign(time=data.y["time"], event=event)
+    table.to_csv(folder / "support.csv", index=False)
+    command = ["fit", str(folder / "support.csv"), "--time", "time", "--event", "event"]
+    command += ["--model", "cox", "--force", "-o", str(folder / "cox.safetensors")]
 
     def fit_on_the_command_line() -> None:
         result = CliRunner().invoke(cli.app, command)
@@ -135,7 +139,8 @@ def work() -> None:
     one_thread()
     warnings.simplefilter("ignore")
     with TemporaryDirectory() as folder:
-        calls = fits() | predictions() | scores() | pages_and_commands(Path(folder))
+        calls = fits() | predictions() | scores()
+        calls |= pages_and_commands(Path(folder))
         print(*calls, sep="\t", flush=True)
         for line in sys.stdin:
             start = time.process_time()
@@ -145,7 +150,8 @@ def work() -> None:
 
 def start(checkout: Path) -> subprocess.Popen[str]:
     """Start the process that measures a checkout."""
-    path = os.pathsep.join([str((checkout / "src").resolve()), str(ROOT)])
+    source = (checkout / "src").resolve()
+    path = os.pathsep.join([str(source), str(ROOT)])
     return subprocess.Popen(
         [sys.executable, "-c", "from benchmarks.checkouts import work; work()"],
         env=os.environ | {"PYTHONPATH": path},
@@ -186,7 +192,8 @@ def main() -> None:
         ratio = seconds["new"] / seconds["old"]
         rows.append([name, seconds["old"], seconds["new"], ratio])
         print(f"{name}: {seconds['new']:.4g} s, {ratio:.2f} times the old time", flush=True)
-    print(Table("CPU seconds", ["", "old", "new", "new / old"], rows).text())
+    table = Table("CPU seconds", ["", "old", "new", "new / old"], rows)
+    print(table.text())
 
 
 if __name__ == "__main__":

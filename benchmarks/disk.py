@@ -10,9 +10,7 @@ import argparse
 import os
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +18,7 @@ import pandas as pd
 from lifemix import DeepSurvivalMachines
 from lifemix.streaming import TableSource, evaluate, write_predictions
 
-from .harness import clock, process_memory
+from .harness import Call, clock, process_memory
 
 FILE_ROWS = 500_000
 
@@ -29,11 +27,13 @@ def make_rows(n_rows: int, seed: int) -> pd.DataFrame:
     """Return 20 covariates (two of text, one with missing values) and an outcome that depends on them."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n_rows, 18))
-    site, stage = rng.integers(0, 8, n_rows), rng.integers(0, 4, n_rows)
-    risk = 0.6 * x[:, 0] - 0.4 * x[:, 1] * x[:, 2] + 0.3 * np.sin(2 * x[:, 3])
+    site = rng.integers(0, 8, n_rows)
+    stage = rng.integers(0, 4, n_rows)
+    risk = 0.6 * x[:, 0] - 0.4 * x[:, 1] * x[:, 2]
+    risk += 0.3 * np.sin(2 * x[:, 3])
     risk += 0.25 * stage + 0.1 * (site % 3)
     shape = np.where(x[:, 4] > 0, 1.6, 0.9)
-    event_time = 10 * np.exp(-risk) * rng.exponential(size=n_rows) ** (1 / shape)
+    event_time = 10 * np.exp(-risk) * rng.weibull(shape)
     censoring = rng.exponential(25.0, size=n_rows)
     x[rng.random(n_rows) < 0.05, 5] = np.nan
     table = pd.DataFrame(x, columns=[f"x{index}" for index in range(18)])
@@ -81,15 +81,16 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--only-fit", action="store_true", help="do not evaluate and predict")
     options = parser.parse_args()
-    source = TableSource(make_table(options.folder, int(options.rows)), "time", "event")
+    table = make_table(options.folder, int(options.rows))
+    source = TableSource(table, "time", "event")
     model = DeepSurvivalMachines(
         n_members=1, max_epochs=options.epochs, checkpoint=options.folder / "checkpoint"
     )
-    stages: dict[str, Callable[[], Any]] = {"fit": lambda: model.fit(source)}
+    stages: dict[str, Call] = {"fit": lambda: model.fit(source)}
     if not options.only_fit:
-        predictions = options.folder / "predictions.parquet"
-        stages["evaluate"] = lambda: print(evaluate(model, source).to_string())
-        stages["predict"] = lambda: write_predictions(model, source, predictions, [5.0, 10.0, 20.0])
+        path = options.folder / "predictions.parquet"
+        stages["evaluate"] = lambda: print(evaluate(model, source))
+        stages["predict"] = lambda: write_predictions(model, source, path, [5.0, 10.0, 20.0])
     memory = PeakMemory()
     after_import = process_memory("RssAnon")
     memory.start()

@@ -7,7 +7,7 @@ METABRIC has one row that is censored at time 0; it is dropped, because auton-su
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -20,7 +20,7 @@ from lifemix.preprocessing import TabularPreprocessor
 from lifemix.splits import EventStratifiedKFold, horizons
 
 from .auton import AutonDSM
-from .harness import Table, clock
+from .harness import Call, Table, clock
 from .peers import PycoxDeepHit, PycoxDeepSurv, SksurvCox
 
 FIXED_EPOCHS = 20
@@ -40,14 +40,14 @@ def run(quick: bool) -> list[Table]:
     return tables
 
 
-def models(name: str, fixed_epochs: bool) -> dict[str, Callable[[], Any]]:
+def models(name: str, fixed_epochs: bool) -> dict[str, Call]:
     """Return the constructor of each model."""
-    ours: dict[str, Any] = {**NETWORK, **ONE_MEMBER, "primitive": "weibull", "patience": 10}
-    auton: dict[str, Any] = {**NETWORK, "stopping": not fixed_epochs}
+    ours: dict[str, Any] = NETWORK | ONE_MEMBER | {"patience": 10}
+    auton: dict[str, Any] = NETWORK | {"stopping": not fixed_epochs}
     if fixed_epochs:
         ours |= {"max_epochs": FIXED_EPOCHS, "patience": FIXED_EPOCHS}
         auton |= {"max_epochs": FIXED_EPOCHS}
-    constructors: dict[str, Callable[[], Any]] = {
+    constructors: dict[str, Call] = {
         "lifemix": lambda: DeepSurvivalMachines(**ours),
         "lifemix, paper's settings": lambda: DeepSurvivalMachines.paper(**ours),
         "auton-survival": lambda: AutonDSM(**auton),
@@ -63,14 +63,15 @@ def models(name: str, fixed_epochs: bool) -> dict[str, Callable[[], Any]]:
     return constructors
 
 
-def folds(data: datasets.Dataset, n_folds: int) -> Iterator[tuple[Any, Any, Any, Any]]:
+def folds(data: datasets.Dataset, n_folds: int) -> Iterator[tuple[Any, ...]]:
     """Yield the matrix and target of the training rows, then of the test rows."""
     positive = data.y["time"] > 0
     X, y = data.X[positive], data.y[positive]
     for training, test in islice(EventStratifiedKFold(5).split(X, y), n_folds):
         preprocessor = TabularPreprocessor(missing_indicators=False)
         X_training = preprocessor.fit_transform(X.iloc[training])
-        yield X_training, y[training], preprocessor.transform(X.iloc[test]), y[test]
+        X_test = preprocessor.transform(X.iloc[test])
+        yield X_training, y[training], X_test, y[test]
 
 
 def compare_models(name: str, fixed_epochs: bool, n_folds: int) -> Table:
@@ -105,12 +106,11 @@ def compare_models(name: str, fixed_epochs: bool, n_folds: int) -> Table:
     return Table(f"{name}: {stopping}", ["", *summary.columns], rows, f"{n_folds} fold(s).")
 
 
-def quality(model: Any, X: Any, y: Any, y_train: Any, times: Any) -> dict[str, float | None]:
+def quality(model: Any, X: Any, y: Any, y_train: Any, times: Any) -> dict[str, Any]:
     """Return epochs, log-likelihood per row (of our models), C^td and Brier scores."""
     survival = model.predict_survival_function(X, times)
     brier = brier_score(y_train, y, survival, times)
-    values: dict[str, float | None] = {"epochs": getattr(model, "epochs_", None)}
-    values["log-likelihood"] = None
+    values = {"epochs": getattr(model, "epochs_", None), "log-likelihood": None}
     if isinstance(model, DeepSurvivalMachines):
         values["epochs"] = len(model.history_)
         values["log-likelihood"] = model.log_likelihood(X, y) / len(y)

@@ -16,7 +16,7 @@ import numpy as np
 from lifemix import DeepSurvivalMachines, datasets
 from lifemix.estimators.settings import ONE_NETWORK
 
-from .harness import Table, alternate, clock, in_new_process, one_thread, simulate
+from .harness import Call, Table, alternate, clock, in_new_process, one_thread, simulate
 
 EPOCHS, N_ROWS, N_COLUMNS = 2, 5_000, 20
 FIXED_EPOCHS = {"max_epochs": EPOCHS, "patience": EPOCHS, "preprocessor": None}
@@ -55,39 +55,44 @@ def fit_rows(n_rows: int) -> dict[str, Any]:
     one_thread()
     X, y = simulate(n_rows, N_COLUMNS)
     model = make_model()
-    return {**clock(lambda: model.fit(X, y)), "data": X.nbytes + y.nbytes}
+    seconds = clock(lambda: model.fit(X, y))
+    return {**seconds, "data": X.nbytes + y.nbytes}
 
 
 def rows_table(quick: bool) -> Table:
     """Fit 1,000 to 1,000,000 rows."""
-    sizes = [1_000, 10_000, 100_000]
+    sizes, repeats = [1_000, 10_000, 100_000], 1
     if not quick:
-        sizes += [300_000, 1_000_000]
-    rows: list[list[Any]] = []
+        sizes, repeats = [*sizes, 300_000, 1_000_000], 3
+    rows = []
+    previous_n_rows, previous_seconds = 0, 0.0
     for n_rows in sizes:
-        runs = [in_new_process("growth", "fit_rows", n_rows) for _ in range(1 if quick else 3)]
+        runs = [in_new_process("growth", "fit_rows", n_rows) for _ in range(repeats)]
         fastest = min(runs, key=lambda timing: timing["wall"])
-        seconds, data, memory = fastest["wall"], fastest["data"], fastest["peak_memory"]
+        seconds = fastest["wall"]
         exponent = None
-        if rows:
-            previous_n_rows, previous_seconds = rows[-1][:2]
+        if previous_n_rows:
             log_ratio = np.log(seconds / previous_seconds)
             exponent = float(log_ratio / np.log(n_rows / previous_n_rows))
+        previous_n_rows, previous_seconds = n_rows, seconds
+        data = fastest["data"] / 1e6
+        memory = fastest["peak_memory"] / 1e6
         per_row = 1e6 * seconds / n_rows
-        rows.append([n_rows, seconds, per_row, exponent, data / 1e6, memory / 1e6, memory / data])
+        row = [n_rows, seconds, per_row, exponent, data, memory, memory / data]
+        rows.append(row)
     columns = ["rows", "seconds", "µs per row", "exponent", "data, MB", "peak beyond import, MB"]
     title = f"Fit time and memory by rows ({EPOCHS} epochs, {N_COLUMNS} columns)"
     note = "exponent: of time in rows against the line above (1 is linear)."
     return Table(title, [*columns, "times the data"], rows, note)
 
 
-def size_table(name: str, fits: dict[int, Any], quick: bool) -> Table:
+def size_table(name: str, fits: dict[int, Call], quick: bool) -> Table:
     """Run fits of growing size."""
-    timings = alternate({str(size): fit for size, fit in fits.items()}, 1 if quick else 5)
-    smallest = timings[str(min(fits))]["wall"]
+    timings = alternate(fits, repeats=1 if quick else 5)
+    smallest = timings[min(fits)]["wall"]
     rows = []
-    for size in fits:
-        seconds = timings[str(size)]["wall"]
+    for size, timing in timings.items():
+        seconds = timing["wall"]
         rows.append([size, seconds, seconds / smallest, seconds / size])
     title = f"Fit time by {name} ({EPOCHS} epochs, {N_ROWS:,} rows)"
     return Table(title, [name, "seconds", "times the smallest", "seconds each"], rows)
@@ -100,15 +105,16 @@ def parameter_table() -> Table:
 
     counts: dict[str, list[int]] = {"inputs": []}
     for data in (datasets.load_support(), datasets.load_metabric()):
-        positive = data.y["time"] > 0
-        X, y = data.X[positive][:1000], data.y[positive][:1000]
+        X, y = data.X[:1000], data.y[:1000]
         for k in (4, 8):
             mixture = DeepSurvivalMachines.paper(k=k, max_epochs=1).fit(X, y)
             counts.setdefault(f"DSM, K = {k}", []).append(mixture.n_parameters_)
-        counts["inputs"].append(mixture.preprocessor_.transform(X).shape[1])
+        n_inputs = mixture.preprocessor_.transform(X).shape[1]
+        counts["inputs"].append(n_inputs)
         for peer in (DeepSurv, DeepHit):
-            network = peer.paper(data.name.lower(), max_epochs=1).fit(X, y).network_
-            n_parameters = sum(values.numel() for values in network.parameters())
+            model = peer.paper(data.name.lower(), max_epochs=1)
+            model.fit(X, y)
+            n_parameters = sum(values.numel() for values in model.network_.parameters())
             counts.setdefault(peer.__name__, []).append(n_parameters)
     rows = [[name, *sizes] for name, sizes in counts.items()]
     title = "Number of parameters (hidden layer of 100 for DSM)"

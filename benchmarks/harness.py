@@ -25,6 +25,8 @@ from lifemix import make_target
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"
 STATUS = Path("/proc/self/status")
+Call = Callable[[], Any]
+Seconds = dict[str, float]
 PACKAGES = ("lifemix", "torch", "numpy", "scipy", "scikit-learn", "pandas")
 PACKAGES += ("pycox", "scikit-survival", "auton-survival")
 
@@ -40,8 +42,8 @@ class Table:
 
     def text(self) -> str:
         """Return the table in columns of equal width."""
-        cells = pd.DataFrame(self.rows, columns=self.columns, dtype=object).map(shorten)
-        cells = cells.set_index(self.columns[0])
+        cells = pd.DataFrame(self.rows, columns=self.columns, dtype=object)
+        cells = cells.map(shorten).set_index(self.columns[0])
         cells = cells.rename_axis(index=None, columns=self.columns[0])
         return f"{self.title}\n{cells.to_string()}\n{self.note}".rstrip()
 
@@ -65,8 +67,10 @@ def shorten(value: Any) -> str:
         return str(value)
     if value != 0 and abs(value) < 1e-3:
         return f"{value:.2e}"
-    digits = 4 if abs(value) < 1 else 3 if abs(value) < 10 else 1 if abs(value) < 1000 else 0
-    return f"{value:,.{digits}f}"
+    for limit, digits in ((1, 4), (10, 3), (1000, 1)):
+        if abs(value) < limit:
+            return f"{value:.{digits}f}"
+    return f"{value:,.0f}"
 
 
 def one_thread() -> None:
@@ -81,34 +85,38 @@ def simulate(
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, n_columns))
     latent = np.empty((n_rows, 1 + n_events))
-    latent[:, 0] = 1.2 * rng.exponential(size=n_rows) * n_events**-0.7  # censoring
+    latent[:, 0] = rng.exponential(1.2 * n_events**-0.7, n_rows)  # censoring
     for event in range(n_events):
-        latent[:, 1 + event] = np.exp(0.5 * X[:, event]) * rng.weibull(1.3, n_rows)
+        scale = np.exp(0.5 * X[:, event])
+        latent[:, 1 + event] = scale * rng.weibull(1.3, n_rows)
     time = np.maximum(latent.min(axis=1), 1e-6)
     return X, make_target(time, latent.argmin(axis=1))
 
 
-def clock(call: Callable[[], Any]) -> dict[str, float]:
+def clock(call: Call) -> Seconds:
     """Return the wall-clock and CPU seconds of one call."""
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall_start = time.perf_counter()
+    cpu_start = time.process_time()
     call()
-    return {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    return {
+        "wall": time.perf_counter() - wall_start,
+        "cpu": time.process_time() - cpu_start,
+    }
 
 
-def alternate(calls: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, dict[str, float]]:
+def alternate(calls: Mapping[Any, Call], repeats: int) -> dict[Any, Seconds]:
     """Run the functions in turn; return the least wall-clock and CPU seconds of each.
 
     Everything that disturbs a run makes it slower, so the minimum is the best estimate.
     """
     for call in calls.values():
         call()  # imports and first allocations are not measured
-    seconds = {name: {"wall": np.inf, "cpu": np.inf} for name in calls}
+    least = {name: {"wall": np.inf, "cpu": np.inf} for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
-            timing = clock(call)
-            for kind in ("wall", "cpu"):
-                seconds[name][kind] = min(seconds[name][kind], timing[kind])
-    return seconds
+            for kind, seconds in clock(call).items():
+                least[name][kind] = min(least[name][kind], seconds)
+    return least
 
 
 def process_memory(entry: str) -> int:
@@ -127,9 +135,11 @@ def in_new_process(module: str, function: str, *arguments: Any) -> dict[str, Any
     """Call a function of this package in a new process; return its dict with ``peak_memory`` beyond the import."""
     code = "import sys; from benchmarks.harness import call_and_print; "
     code += "call_and_print(*sys.argv[1:])"
+    command = [sys.executable, "-c", code, module, function, json.dumps(arguments)]
+    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     process = subprocess.run(
-        [sys.executable, "-c", code, module, function, json.dumps(arguments)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
+        command,
+        env=os.environ | {"PYTHONPATH": path},
         check=True,
         stdout=subprocess.PIPE,
         text=True,
@@ -168,18 +178,20 @@ def save(name: str, quick: bool, facts: dict[str, Any], tables: list[Table]) -> 
     }
     path = result_path(name, quick)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps(record, indent=1)
+    path.write_text(f"{text}\n", encoding="utf-8")
     return path
 
 
 def machine() -> dict[str, Any]:
     """Return what a reader must know about the machine, without its name."""
     cpu = platform.processor() or platform.machine()
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    for line in lines:
         if line.startswith("model name"):
-            cpu = line.split(":", 1)[1].strip()
-    load = round(os.getloadavg()[0], 1)
-    return {"cpu": cpu, "cores": os.cpu_count(), "load_before": load}
+            _, _, cpu = line.partition(": ")
+    load, _, _ = os.getloadavg()
+    return {"cpu": cpu, "cores": os.cpu_count(), "load_before": round(load, 1)}
 
 
 def versions() -> dict[str, str]:

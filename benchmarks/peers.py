@@ -27,7 +27,8 @@ class _PycoxModel:
     def fit(self, X: FloatArray, y: Any) -> _PycoxModel:
         """Fit with pycox's loop."""
         target = as_target(y)
-        x, time = X.astype(np.float32), target.time.astype(np.float32)
+        x = X.astype(np.float32)
+        time = target.time.astype(np.float32)
         training, validation = train_validation_split(target, None, 0.15, 0)
         training_labels = self._labels(time[training], target.event[training])
         validation_labels = self._labels(time[validation], target.event[validation])
@@ -62,7 +63,8 @@ class PycoxDeepSurv(_PycoxModel):
     """pycox's ``CoxPH``: DeepSurv with mini-batches."""
 
     def _make_model(self, n_inputs: int) -> Any:
-        return CoxPH(self._network(n_inputs, 1, False), torchtuples.optim.Adam(1e-3))
+        network = self._network(n_inputs, 1, False)
+        return CoxPH(network, torchtuples.optim.Adam(1e-3))
 
     def predict_survival_function(self, X: FloatArray, times: ArrayLike) -> FloatArray:
         """Return pycox's step functions at the times."""
@@ -95,7 +97,8 @@ class PycoxDeepHit(_PycoxModel):
         """Return pycox's curves, linear between its times."""
         curves = self._model.predict_surv_df(X.astype(np.float32))
         grid = curves.index.to_numpy(dtype=np.float64)
-        return np.stack([np.interp(times, grid, curve) for curve in curves.to_numpy().T])
+        interpolated = [np.interp(times, grid, curves[row]) for row in curves]
+        return np.stack(interpolated)
 
 
 class SksurvCox:
@@ -104,8 +107,9 @@ class SksurvCox:
     def fit(self, X: FloatArray, y: Any) -> SksurvCox:
         """Fit by Newton's method."""
         target = as_target(y)
+        structured_target = Surv.from_arrays(target.event > 0, target.time)
         self._model = CoxPHSurvivalAnalysis(alpha=1e-2, ties="efron")
-        self._model.fit(X, Surv.from_arrays(target.event > 0, target.time))
+        self._model.fit(X, structured_target)
         return self
 
     def predict_survival_function(self, X: FloatArray, times: ArrayLike) -> FloatArray:
@@ -116,5 +120,5 @@ class SksurvCox:
 
 def step_values(grid: FloatArray, curves: FloatArray, times: ArrayLike) -> FloatArray:
     """Return survival curves that are constant from each time of the grid to the next, at other times."""
-    index = np.searchsorted(grid, np.asarray(times), side="right") - 1
-    return np.where(index < 0, 1.0, curves[:, np.maximum(index, 0)]).astype(np.float64)
+    from_zero = np.insert(curves.astype(np.float64), 0, 1.0, axis=1)
+    return from_zero[:, np.searchsorted(grid, times, side="right")]

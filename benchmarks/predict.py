@@ -44,8 +44,9 @@ def run(quick: bool) -> list[Table]:
             ratio = seconds[rival]["wall"] / seconds[case]["wall"]
             cpu_ratio = seconds[rival]["cpu"] / seconds[case]["cpu"]
         memory = in_new_process("predict", "predict_once", case, n_rows)
-        megabytes = [memory["peak_memory"] / 1e6, memory["data"] / 1e6]
-        rows.append([case, seconds[case]["wall"], ratio, cpu_ratio, *megabytes])
+        row = [case, seconds[case]["wall"], ratio, cpu_ratio]
+        row += [memory["peak_memory"] / 1e6, memory["data"] / 1e6]
+        rows.append(row)
     columns = ["", "seconds", "times faster", "(CPU)", "peak MB beyond the import"]
     columns.append("of it inputs and predictions, MB")
     title = f"Prediction of {n_rows:,} rows x {len(TIMES)} times"
@@ -58,13 +59,14 @@ def make_prediction(case: str) -> Callable[[np.ndarray], Any]:
     n_events = 2 if "two events" in case else 1
     X, y = simulate(2000, N_COLUMNS, n_events)
     if case.startswith("auton-survival"):
-        auton = AutonDSM(max_epochs=1).fit(X, y)
+        predict = AutonDSM(max_epochs=1).fit(X, y).predict_survival_function
         events = range(1, n_events + 1)
-        return lambda X: [auton.predict_survival_function(X, TIMES, event) for event in events]
-    settings = {"hidden": (100,), "n_members": 1, "max_epochs": 1, "preprocessor": None}
-    model = DeepSurvivalMachines(**settings).fit(X, y)
+        return lambda X: [predict(X, TIMES, event) for event in events]
+    model = DeepSurvivalMachines(hidden=(100,), n_members=1, max_epochs=1, preprocessor=None)
+    model.fit(X, y)
     if case == "9 quantiles":
-        return lambda X: model.predict_distribution(X).quantile(np.arange(1, 10) / 10)
+        probabilities = np.arange(1, 10) / 10
+        return lambda X: model.predict_distribution(X).quantile(probabilities)
     if case == "two events, both incidences":
         return lambda X: model.predict_distribution(X).cumulative_incidences(TIMES)
     return lambda X: model.predict_survival_function(X, TIMES)

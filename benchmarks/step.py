@@ -8,7 +8,6 @@ can avoid: ``X W`` of each layer forward, ``X' G`` for the weights backward, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -24,7 +23,7 @@ from lifemix.training import Data, Fleet, Job, TrainConfig, warm_start
 from lifemix.training.batches import shuffled_rows
 from lifemix.training.fleet import training_arithmetic
 
-from .harness import Table, alternate, one_thread
+from .harness import Call, Table, alternate, one_thread
 
 BATCH, HIDDEN, K, STEPS = 100, 100, 4, 60
 
@@ -34,8 +33,9 @@ def run(quick: bool) -> list[Table]:
     rows = []
     for n_models in (1, 4, 16, 64):
         fleet = make_fleet(n_models)
+        n_inputs = fleet.data.x.shape[1]
         calls = {
-            "products": repeat(bare_products(n_models, fleet.data.x.shape[1])),
+            "products": repeat(bare_products(n_models, n_inputs)),
             "step": repeat(training_step(fleet)),
             "epoch": make_fleet(n_models).run_epoch,
         }
@@ -61,8 +61,8 @@ def make_fleet(n_models: int) -> Fleet:
     x = torch.as_tensor(X, dtype=torch.float32).contiguous()
     scale = TimeScale.learn(target)
     start = warm_start(PRIMITIVES["weibull"], scale.observe(target), 1)
-    order = torch.randperm(len(target), generator=torch.Generator().manual_seed(0))
-    training_rows = order[: STEPS * BATCH]
+    generator = torch.Generator().manual_seed(0)
+    training_rows = torch.randperm(len(target), generator=generator)[: STEPS * BATCH]
     validation_rows = torch.empty(0, dtype=torch.long)
     jobs = [Job(training_rows, validation_rows, start, seed=seed) for seed in range(n_models)]
     return Fleet(
@@ -73,21 +73,23 @@ def make_fleet(n_models: int) -> Fleet:
     )
 
 
-def training_step(fleet: Fleet) -> Callable[[], None]:
+def training_step(fleet: Fleet) -> Call:
     """Return a function that takes one training step, from the row numbers of its batch to new parameters."""
     rows, _ = shuffled_rows(fleet.jobs, fleet.randoms, BATCH)
-    batches = fleet.loss.batches(fleet.data.observed.take(rows), fleet.settings)
+    observations = fleet.data.observed.take(rows)
+    batches = fleet.loss.batches(observations, fleet.settings)
+    weight = torch.ones(len(fleet.running))
     steps = count()
 
     def step() -> None:
         number = next(steps) % len(batches)
         x = fleet.inputs(rows[:, number])
-        fleet.step(x, batches[number], None, torch.ones(len(fleet.running)))
+        fleet.step(x, batches[number], None, weight)
 
     return step
 
 
-def bare_products(n_models: int, n_inputs: int) -> Callable[[], None]:
+def bare_products(n_models: int, n_inputs: int) -> Call:
     """Return a function that computes the matrix products of a step and nothing else."""
     n_outputs = 3 * K
     x = torch.randn(n_models, BATCH, n_inputs)
@@ -105,7 +107,7 @@ def bare_products(n_models: int, n_inputs: int) -> Callable[[], None]:
     return products
 
 
-def repeat(call: Callable[[], None]) -> Callable[[], None]:
+def repeat(call: Call) -> Call:
     """Return a function that makes as many calls as an epoch has steps."""
 
     def calls() -> None:

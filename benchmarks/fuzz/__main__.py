@@ -19,7 +19,8 @@ from .cases import CASES
 
 def run_case(kind: str, number: int, seed: int = 0) -> str | None:
     """Run one case in a new folder; return its problem, or None."""
-    rng = np.random.default_rng([seed, number, sorted(CASES).index(kind)])
+    kind_number = sorted(CASES).index(kind)
+    rng = np.random.default_rng([seed, number, kind_number])
     with TemporaryDirectory(prefix="fuzz-") as folder:
         return CASES[kind](rng, Path(folder))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 
 from lifemix.errors import LifemixError
 
-from ..harness import STATUS, process_memory
+from ..harness import STATUS, Call, process_memory
 
 MEMORY_LIMIT = 100 * 2**20
 SECONDS_LIMIT = 30
@@ -34,7 +33,7 @@ def _raise_timeout(*arguments: Any) -> None:
     raise TimeoutError(f"more than {SECONDS_LIMIT} seconds")
 
 
-def watched(case: Callable[[], Any], size: int = 0, limit_memory: bool = True) -> str | None:
+def watched(case: Call, size: int = 0, limit_memory: bool = True) -> str | None:
     """Run a case; return its problem, or None. lifemix's own errors are refusals, and right."""
     limit_memory = limit_memory and STATUS.exists()
     log = audit_log()
