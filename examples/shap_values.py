@@ -17,26 +17,20 @@ HORIZON = 120.0  # months
 
 
 def as_codes(X: pd.DataFrame) -> np.ndarray:
-    """Return labels as their positions and numbers as they are; what is missing is NaN."""
-    codes = {
-        name: column.cat.codes if column.dtype == "category" else column
-        for name, column in X.items()
-    }
-    matrix = pd.DataFrame(codes).astype(float)
-    return matrix.mask(X.isna()).to_numpy()
+    """Return labels as their positions and numbers as they are; missing values are NaN."""
+    codes = X.copy()
+    for name in X.select_dtypes("category"):
+        codes[name] = X[name].cat.codes
+    return codes.astype(float).mask(X.isna()).to_numpy()
 
 
-def as_table(codes: np.ndarray, like: pd.DataFrame) -> pd.DataFrame:
-    """Return the table whose ``as_codes`` this is."""
-    columns = {}
-    for place, (name, column) in enumerate(like.items()):
-        values = codes[:, place]
-        if column.dtype == "category":
-            values = pd.Categorical.from_codes(
-                np.nan_to_num(values, nan=-1).astype(int), dtype=column.dtype
-            )
-        columns[name] = values
-    return pd.DataFrame(columns)
+def as_table(codes: np.ndarray, X: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of ``as_codes``, with the columns of ``X``."""
+    table = pd.DataFrame(codes, columns=X.columns)
+    for name in X.select_dtypes("category"):
+        positions = table[name].fillna(-1).astype(int)
+        table[name] = pd.Categorical.from_codes(positions, dtype=X[name].dtype)
+    return table
 
 
 def shap_values(
@@ -48,8 +42,8 @@ def shap_values(
         shap.maskers.Independent(as_codes(background)),
         seed=0,
     )
-    found = explainer(as_codes(rows), max_evals=2 * rows.shape[1] + 1, silent=True)
-    return found.values, found.base_values, function(rows)
+    explanation = explainer(as_codes(rows), max_evals=2 * rows.shape[1] + 1, silent=True)
+    return explanation.values, explanation.base_values, function(rows)
 
 
 def main(
@@ -57,29 +51,30 @@ def main(
 ) -> dict[str, tuple[np.ndarray, ...]]:
     """Explain a model of METABRIC with causes of death, and print what matters most."""
     data = datasets.load_metabric_causes()
-    model = DeepSurvivalMachines(dropout=0.25, n_members=1, max_epochs=max_epochs).fit(
-        data.X, data.y
-    )
-    rng = np.random.default_rng(0)
-    chosen = rng.choice(len(data.X), n_background + n_rows, replace=False)
-    background, rows = data.X.iloc[chosen[:n_background]], data.X.iloc[chosen[n_background:]]
+    model = DeepSurvivalMachines(dropout=0.25, n_members=1, max_epochs=max_epochs)
+    model.fit(data.X, data.y)
+    sample = data.X.sample(n_background + n_rows, random_state=0)
+    background, rows = sample[:n_background], sample[n_background:]
+
+    def survival(X: pd.DataFrame) -> np.ndarray:
+        return model.predict_survival_function(X, HORIZON)[:, 0]
+
+    def death_of_breast_cancer(X: pd.DataFrame) -> np.ndarray:
+        return model.predict_cumulative_incidence(X, HORIZON, event=1)[:, 0]
+
     functions = {
         "risk score (minus mean months)": model.predict,
-        f"survival at {HORIZON:g} months": lambda X: model.predict_survival_function(X, HORIZON)[
-            :, 0
-        ],
-        f"death of breast cancer by {HORIZON:g} months": lambda X: (
-            model.predict_cumulative_incidence(X, HORIZON, 1)[:, 0]
-        ),
+        f"survival at {HORIZON:g} months": survival,
+        f"death of breast cancer by {HORIZON:g} months": death_of_breast_cancer,
     }
+    names = [data.features[name] for name in rows]
     results = {}
-    for what, function in functions.items():
-        results[what] = shap_values(function, background, rows)
-        size = pd.Series(
-            np.abs(results[what][0]).mean(0), index=[data.features[name] for name in rows.columns]
-        )
-        print(f"{what}, mean size of the SHAP values:")
-        print(size.sort_values(ascending=False).head(5).round(4).to_string(), end="\n\n")
+    for title, function in functions.items():
+        results[title] = shap_values(function, background, rows)
+        values, _, _ = results[title]
+        mean_size = pd.Series(np.abs(values).mean(axis=0), index=names)
+        print(f"\n{title}, mean size of the SHAP values:")
+        print(mean_size.nlargest(5).round(4).to_string())
     return results
 
 

@@ -4,7 +4,7 @@ Patients wait for a treatment that halves their hazard; the waiting time is rand
 5,000 patients are given to a linear model (one Weibull distribution) and to the default network as rows by interval,
 and to the linear model as one row per patient with its last treatment, and with its first. Shown is how far the hazard
 is off along the paths of other patients, ``sum int |h - h_true| dt / sum int h_true dt`` over the time that each was
-observed. A picture of one patient is written to time_varying.png.
+observed.
 
     OMP_NUM_THREADS=1 python examples/time_varying.py        # some ten seconds
     OMP_NUM_THREADS=1 python examples/time_varying.py 5000 2 # another sample: how many patients, random seed
@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lifemix import DeepSurvivalMachines, make_target, plots
+from lifemix import DeepSurvivalMachines, make_target
 from lifemix.baselines import CoxPH
 
 COVARIATES = ["severity", "treated"]
-TIMES = np.linspace(0, 6, 121)
 
 
 def true_hazard(severity: Any, treated: Any) -> Any:
@@ -30,108 +29,93 @@ def true_hazard(severity: Any, treated: Any) -> Any:
     return 0.35 * np.exp(0.6 * severity - np.log(2) * treated)
 
 
-def patients(n: int, seed: int) -> pd.DataFrame:
-    """Draw patients as rows by interval: untreated up to the treatment, treated after it."""
+def simulate(n_patients: int, seed: int) -> pd.DataFrame:
+    """Return patients as rows by interval: untreated up to the treatment, treated after it."""
     rng = np.random.default_rng(seed)
-    severity = rng.normal(size=n).round(3)
+    severity = rng.normal(size=n_patients).round(3)
     treatment = rng.exponential(2 * np.exp(-0.5 * severity))
-    before, after = true_hazard(severity, 0), true_hazard(severity, 1)
-    needed = rng.exponential(size=n)  # the cumulative hazard at which the event happens
-    waited = before * treatment
-    time = np.where(needed < waited, needed / before, treatment + (needed - waited) / after)
-    end = rng.uniform(1, 6, n)
-    stop, event = np.minimum(time, end), (time <= end).astype(int)
-    moved = treatment < stop
+    hazard_before = true_hazard(severity, 0)
+    hazard_after = true_hazard(severity, 1)
+    # The event happens when the cumulative hazard reaches a random threshold.
+    threshold = rng.exponential(size=n_patients)
+    excess = threshold - hazard_before * treatment
+    untreated_time = threshold / hazard_before
+    time = np.where(excess < 0, untreated_time, treatment + excess / hazard_after)
+    censoring = rng.uniform(1, 6, n_patients)
+    stop = np.minimum(time, censoring)
     rows = pd.DataFrame(
         {
-            "id": range(n),
+            "id": range(n_patients),
             "start": 0.0,
             "stop": stop,
-            "event": event,
+            "event": (time <= censoring).astype(int),
             "severity": severity,
             "treated": 0,
         }
     )
-    second = rows[moved].assign(start=treatment[moved], treated=1)
-    rows.loc[moved, "stop"], rows.loc[moved, "event"] = treatment[moved], 0
-    return pd.concat([rows, second]).sort_values(["id", "start"], ignore_index=True)
+    is_treated = treatment < stop
+    treated_rows = rows[is_treated].assign(start=treatment[is_treated], treated=1)
+    rows.loc[is_treated, "stop"] = treatment[is_treated]
+    rows.loc[is_treated, "event"] = 0
+    return pd.concat([rows, treated_rows]).sort_values(["id", "start"], ignore_index=True)
 
 
 def hazard_error(model: Any, rows: pd.DataFrame, n_points: int = 40) -> float:
-    """Return the integrated error of the hazard along paths, as a share of the integrated hazard."""
-    off, total = 0.0, 0.0
-    share = (np.arange(n_points) + 0.5) / n_points
+    """Return the integrated error of the hazard along paths, relative to the integrated hazard."""
+    error = total = 0.0
+    fractions = (np.arange(n_points) + 0.5) / n_points
     distributions = model.predict_distribution(rows[COVARIATES])
     for number, row in enumerate(rows.itertuples()):
-        at = row.start + (row.stop - row.start) * share
+        length = row.stop - row.start
         truth = true_hazard(row.severity, row.treated)
-        hazard = distributions[number].hazard(at)[0]
-        off += float(np.abs(hazard - truth).mean()) * (row.stop - row.start)
-        total += truth * (row.stop - row.start)
-    return off / total
+        times = row.start + length * fractions
+        hazard = distributions[number].hazard(times)[0]
+        error += np.abs(hazard - truth).mean() * length
+        total += truth * length
+    return error / total
 
 
-def effect(model: Any) -> float:
+def hazard_ratio(model: Any) -> float:
     """Return the hazard ratio of the treatment that a model sees: one year after the origin, in the mean patient."""
-    both = model.predict_distribution(
-        pd.DataFrame({"severity": [0.0, 0.0], "treated": [0, 1]})
-    ).hazard([1.0])
-    return float(both[1, 0] / both[0, 0])
+    patients = pd.DataFrame({"severity": [0.0, 0.0], "treated": [0, 1]})
+    hazard = model.predict_distribution(patients).hazard([1.0])
+    untreated, treated = hazard[:, 0]
+    return float(treated / untreated)
 
 
 def fit_all(rows: pd.DataFrame) -> dict[str, DeepSurvivalMachines]:
     """Fit models to the rows by interval, and to one row per patient in two ways."""
-    by_interval = make_target(rows["stop"], rows["event"], entry=rows["start"], subject=rows["id"])
-    last, first = (
-        rows.drop_duplicates("id", keep="last"),
-        rows.drop_duplicates("id").set_index("id"),
-    )
-    whole = make_target(last["stop"], last["event"])
+    X = rows[COVARIATES]
+    y = make_target(rows["stop"], rows["event"], entry=rows["start"], subject=rows["id"])
+    first = rows.drop_duplicates("id", keep="first")
+    last = rows.drop_duplicates("id", keep="last")
+    y_patients = make_target(last["stop"], last["event"])
     linear = {"hidden": (), "k": 1}
     return {
-        "by interval, linear": DeepSurvivalMachines(**linear).fit(rows[COVARIATES], by_interval),
-        "by interval, network": DeepSurvivalMachines().fit(rows[COVARIATES], by_interval),
-        "last value, linear": DeepSurvivalMachines(**linear).fit(last[COVARIATES], whole),
-        "first value, linear": DeepSurvivalMachines(**linear).fit(
-            first.loc[last["id"], COVARIATES], whole
-        ),
+        "by interval, linear": DeepSurvivalMachines(**linear).fit(X, y),
+        "by interval, network": DeepSurvivalMachines().fit(X, y),
+        "last value, linear": DeepSurvivalMachines(**linear).fit(last[COVARIATES], y_patients),
+        "first value, linear": DeepSurvivalMachines(**linear).fit(first[COVARIATES], y_patients),
     }
 
 
-def main(n: int = 5000, seed: int = 0) -> dict[str, tuple[float, float]]:
-    """Fit, print and draw; return the error and the hazard ratio of each model."""
-    rows, others = patients(n, seed), patients(500, seed + 1)
-    found = {}
-    print(
-        f"{n} patients, {len(rows)} intervals, {int(rows['event'].sum())} events; true hazard ratio 0.50"
-    )
-    models = fit_all(rows)
-    for name, model in models.items():
-        found[name] = hazard_error(model, others), effect(model)
-        print(
-            f"{name:20s} error of the hazard along paths {found[name][0]:6.1%}   hazard ratio {found[name][1]:.2f}"
-        )
+def main(n_patients: int = 5000, seed: int = 0) -> dict[str, tuple[float, float]]:
+    """Fit and print; return the error and the hazard ratio of each model."""
+    rows = simulate(n_patients, seed)
+    new_rows = simulate(500, seed + 1)
+    print(f"{n_patients} patients, {len(rows)} intervals, {rows['event'].sum()} events")
+    print("true hazard ratio 0.50")
+    results = {}
+    for name, model in fit_all(rows).items():
+        error = hazard_error(model, new_rows)
+        ratio = hazard_ratio(model)
+        results[name] = error, ratio
+        print(f"{name:20s} error of the hazard {error:6.1%}   hazard ratio {ratio:.2f}")
     y = make_target(rows["stop"], rows["event"], entry=rows["start"], subject=rows["id"])
     cox = CoxPH(preprocessor=None).fit(rows[COVARIATES], y)
     print(f"Cox regression by interval: hazard ratio {np.exp(cox.coef_[1]):.2f}")
-    draw(models["by interval, linear"], models["last value, linear"])
-    return found
-
-
-def draw(model: DeepSurvivalMachines, last: DeepSurvivalMachines) -> None:
-    """Write a picture of one patient treated after two years, beside the truth."""
-    x = pd.DataFrame({"severity": [0.5, 0.5], "treated": [0, 1]})
-    along = model.predict_path(x, [0, 2], [2, 6], ["p", "p"], TIMES)[0]
-    hazards = [float(true_hazard(0.5, treated)) for treated in (0, 1)]
-    truth = np.exp(-hazards[0] * np.minimum(TIMES, 2) - hazards[1] * np.maximum(TIMES - 2, 0))
-    naive = last.predict_survival_function(x[1:], TIMES)[0]
-    labels = ["truth", "by interval", "last value"]
-    ax = plots.survival_curves(
-        TIMES, np.stack([truth, along, naive]), labels=labels, time_unit="years"
-    )
-    ax.axvline(2, color="#767676", linestyle=":", linewidth=0.8)
-    ax.figure.savefig("time_varying.png", dpi=120)
+    return results
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:3]))
+    main(*map(int, sys.argv[1:3]))

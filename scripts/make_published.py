@@ -32,7 +32,7 @@ MODELS = {
     "NNMF": "nnmf",
     "VAE": "vae",
 }
-PARTS = {
+EVENT_AND_CENSORING = {
     "Default Censoring.": (1, "0"),
     r"25\%+ Censoring.": (1, "0.25"),
     r"50\%+ Censoring.": (1, "0.5"),
@@ -68,10 +68,10 @@ def numbers(tabular: str, horizons: list[str], **fixed: object) -> Iterator[Row]
         if len(cells) != len(horizons):
             raise ValueError(f"{model}: {len(cells)} cells for {len(horizons)} horizons")
         for horizon, cell in zip(horizons, cells, strict=True):
-            found = NUMBER.search(cell)
-            if found is None:
+            match = NUMBER.search(cell)
+            if match is None:
                 raise ValueError(f"no number in {cell!r}")
-            mean, plus_minus = found.groups()
+            mean, plus_minus = match.groups()
             bold = int(r"\textbf" in cell)
             yield {
                 **fixed,
@@ -85,11 +85,11 @@ def numbers(tabular: str, horizons: list[str], **fixed: object) -> Iterator[Row]
 
 def results(source: str, data: str) -> Iterator[Row]:
     """Yield the numbers of one of the four tables of the appendix."""
-    for part in re.split(r"\\subfloat", environment(source, TABLES[data]))[1:]:
-        title = re.match(r"\[\]\[(.*?)\]\{", part)
+    for subtable in re.split(r"\\subfloat", environment(source, TABLES[data]))[1:]:
+        title = re.match(r"\[\]\[(.*?)\]\{", subtable)
         assert title is not None
-        event, censoring = PARTS[title[1]]
-        for tabular in re.findall(r"\\begin\{tabular\}.*?\\end\{tabular\}", part, re.DOTALL):
+        event, censoring = EVENT_AND_CENSORING[title[1]]
+        for tabular in re.findall(r"\\begin\{tabular\}.*?\\end\{tabular\}", subtable, re.DOTALL):
             horizons = [str(int(share) / 100) for share in re.findall(r"\$(\d+)\$\\%", tabular)]
             measure = "brier" if "Brier Score" in tabular else "ctd"
             yield from numbers(
