@@ -9,14 +9,14 @@ from unittest.mock import patch
 import pytest
 from typer.testing import CliRunner
 
-from code_blocks import code_blocks, commands, run_blocks
-from docstrings import faults, public_objects, run_examples
+from helpers.code_blocks import code_blocks, commands, run_blocks
+from helpers.docstrings import faults, public_objects, run_examples
 from lifemix import registry
 from lifemix.cli import app
 from lifemix.metrics import evaluation
 from lifemix.primitives import PRIMITIVES
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 WITH_CODE = [page for page in PAGES if code_blocks(page)]
 NEEDED = {
@@ -109,16 +109,17 @@ def test_the_guide_has_code():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_pictures_and_neighbours_exist(page):
-    for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), f"{page.name} points to {target}"
+def test_pictures_and_linked_pages_exist():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", text):
+            assert (page.parent / target).exists(), f"{page.name} points to {target}"
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
-def test_code_fits_the_column_of_a_page(page):
-    wide = [line for _, code in code_blocks(page) for line in code.splitlines() if len(line) > 90]
-    assert wide == []
+def test_code_fits_the_column_of_a_page():
+    for page in WITH_CODE:
+        for _, code in code_blocks(page):
+            assert max(map(len, code.splitlines())) <= 90, f"{page.name}: {code}"
 
 
 def test_every_picture_is_made_by_the_script_and_shown():
@@ -133,58 +134,38 @@ def test_every_picture_is_made_by_the_script_and_shown():
 
 
 def listed_in_the_reference():
-    """Return the objects on the API pages: those with a directive of their own, and the members of whole modules."""
-    found = set()
+    """Return the objects on the API pages: those with a directive of their own, and the members of modules."""
+    objects = set()
     for page in sorted((DOCS / "api").glob("*.rst")):
         text = page.read_text(encoding="utf-8")
         for name in re.findall(
             r"^\.\. auto(?:class|function):: ([\w.]+)", text, flags=re.MULTILINE
         ):
             module, _, attribute = name.rpartition(".")
-            found.add(getattr(importlib.import_module(module), attribute))
+            objects.add(getattr(importlib.import_module(module), attribute))
         for name in re.findall(
             r"^\.\. automodule:: ([\w.]+)\n   :members:", text, flags=re.MULTILINE
         ):
             module = importlib.import_module(name)
-            found |= {
-                thing
-                for thing in map(module.__dict__.get, module.__all__)
-                if hasattr(thing, "__module__")
-            }
-    return found
-
-
-OTHERS = sorted(
-    listed_in_the_reference() - set(public_objects().values()), key=lambda thing: thing.__qualname__
-)
+            members = [getattr(module, member) for member in module.__all__]
+            objects |= {member for member in members if hasattr(member, "__module__")}
+    return objects
 
 
 def test_the_reference_lists_every_public_object():
     listed = listed_in_the_reference()
-    assert [
-        name
-        for name, thing in public_objects().items()
-        if thing not in listed and name not in UNLISTED
-    ] == []
+    missing = {name for name, item in public_objects().items() if item not in listed}
+    assert missing - UNLISTED == set()
 
 
-def test_what_the_reference_lists_is_documented():
-    listed = {
-        f"{thing.__module__}.{thing.__qualname__}": thing for thing in listed_in_the_reference()
-    }
-    assert [
-        fault
-        for name, thing in sorted(listed.items())
-        for fault in faults(thing, name, is_method=True)
-    ] == []
-
-
-@pytest.mark.parametrize(
-    "thing", OTHERS, ids=lambda thing: f"{thing.__module__}.{thing.__qualname__}"
-)
-def test_examples_of_the_reference_run(thing):
-    result, printed = run_examples(thing, thing.__qualname__)
-    assert not result.failed, printed
+def test_what_the_reference_lists_is_documented_and_its_examples_run():
+    public = set(public_objects().values())
+    for item in listed_in_the_reference():
+        name = f"{item.__module__}.{item.__qualname__}"
+        assert faults(item, name, is_method=True) == []
+        if item not in public:  # whose examples test_docstrings runs
+            result, printed = run_examples(item, name)
+            assert not result.failed, printed
 
 
 def test_formulas_are_drawn(monkeypatch):

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from code_blocks import run_blocks
+from helpers.code_blocks import run_blocks
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 
 

@@ -13,7 +13,7 @@ from benchmarks import auton, harness
 from benchmarks.__main__ import BEGIN, END, write_report
 from benchmarks.harness import Table, alternate, in_new_process, save, shorten
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
+DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 
 
 @pytest.mark.automatic
