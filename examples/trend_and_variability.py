@@ -60,13 +60,13 @@ def window_risk(model: DeepSurvivalMachines, X: Any) -> np.ndarray:
     return 1 - distribution.survival(LANDMARK + WINDOW)[:, 0]
 
 
-def compare(n_subjects: int, seed: int = 0, **settings: Any) -> dict[str, float]:
+def compare(n_subjects: int) -> dict[str, float]:
     """Return the AUC of each model for new subjects."""
-    X, y, _ = simulate(n_subjects, seed)
-    X_new, y_new, true_risk = simulate(2000, seed + 1)
-    recurrent = DeepSurvivalMachines(encoder=encoders.Recurrent(), **settings).fit(X, y)
-    attention = DeepSurvivalMachines(encoder=encoders.Attention(), **settings).fit(X, y)
-    last_visit = DeepSurvivalMachines(**settings).fit(X.last(), y)
+    X, y, _ = simulate(n_subjects, seed=0)
+    X_new, y_new, true_risk = simulate(2000, seed=1)
+    recurrent = DeepSurvivalMachines(encoder=encoders.Recurrent(), n_members=2).fit(X, y)
+    attention = DeepSurvivalMachines(encoder=encoders.Attention(), n_members=2).fit(X, y)
+    last_visit = DeepSurvivalMachines(n_members=2).fit(X.last(), y)
     cox = CoxPH().fit(X.last(), y)
     return {
         "the true hazard": auc(y_new, true_risk),
@@ -80,5 +80,6 @@ def compare(n_subjects: int, seed: int = 0, **settings: Any) -> dict[str, float]
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--subjects", type=int, default=1000)
-    for name, value in compare(parser.parse_args().subjects, n_members=2).items():
+    options = parser.parse_args()
+    for name, value in compare(options.subjects).items():
         print(f"{name:20s} {value:.3f}")
