@@ -495,7 +495,7 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
         -----
         The spread is too narrow for a confidence interval: all members learn from the same sample.
         In simulations, mean ± 1.96 standard deviations contained the true survival in 68 to 81 % of
-        the cases, not in 95 % (``python -m benchmarks.member_spread``).
+        the cases, not in 95 %.
 
         """
         if not return_std:
