@@ -42,14 +42,15 @@ def fits() -> dict[str, Call]:
     upper = np.where(event > 0, 1.2 * time, time)
     late = make_target(time, event, entry=0.3 * time)
     intervals = make_target(time, two_events(event), upper=upper)
+    default = DeepSurvivalMachines()
     short = DeepSurvivalMachines(**SHORT)
     spline = DeepSurvivalMachines(primitive="spline", max_epochs=5)
     gamma = DeepSurvivalMachines(primitive="generalised_gamma", n_members=1, max_epochs=5)
     paper = DeepSurvivalMachines.paper(batch_size=100, max_epochs=30, patience=3)
     search = FleetSearchCV(paper, PAPER_GRID, cv=3, refit=False)
     return {
-        "fit, METABRIC, default": partial(DeepSurvivalMachines().fit, X, y),
-        "fit, SUPPORT, default": partial(DeepSurvivalMachines().fit, support.X, support.y),
+        "fit, METABRIC, default": partial(default.fit, X, y),
+        "fit, SUPPORT, default": partial(default.fit, support.X, support.y),
         "fit, late entry": partial(short.fit, X, late),
         "fit, intervals, two events": partial(short.fit, X, intervals),
         "fit, spline": partial(spline.fit, X, y),
@@ -75,9 +76,10 @@ def predictions() -> dict[str, Call]:
     times = time_grid(y)
     event = two_events(y["event"].astype(int))
     y_two_events = make_target(y["time"], event)
-    single = DeepSurvivalMachines(**SHORT).fit(X, y).predict_distribution(X)
-    competing = DeepSurvivalMachines(**SHORT).fit(X, y_two_events).predict_distribution(X)
-    model = DeepSurvivalMachines(**SHORT).fit(support.X, support.y)
+    model = DeepSurvivalMachines(**SHORT)
+    single = model.fit(X, y).predict_distribution(X)
+    competing = model.fit(X, y_two_events).predict_distribution(X)
+    model.fit(support.X, support.y)
     row = support.X.iloc[:1]
 
     def predict_one_row() -> None:

@@ -114,9 +114,10 @@ def quality(model: Any, X: Any, y: Any, y_train: Any, times: Any) -> dict[str, A
     if isinstance(model, DeepSurvivalMachines):
         values["epochs"] = len(model.history_)
         values["log-likelihood"] = model.log_likelihood(X, y) / len(y)
-    for index, percent in enumerate((25, 50, 75)):
+    quartiles = ("25 %", "50 %", "75 %")
+    for index, quartile in enumerate(quartiles):
         risk = 1 - survival[:, index]
-        values[f"C^td {percent} %"] = concordance_td(y_train, y, risk, times[index])
-    for index, percent in enumerate((25, 50, 75)):
-        values[f"Brier {percent} %"] = brier[index]
+        values[f"C^td {quartile}"] = concordance_td(y_train, y, risk, times[index])
+    for index, quartile in enumerate(quartiles):
+        values[f"Brier {quartile}"] = brier[index]
     return values

@@ -133,8 +133,7 @@ def process_memory(entry: str) -> int:
 
 def in_new_process(module: str, function: str, *arguments: Any) -> dict[str, Any]:
     """Call a function of this package in a new process; return its dict with ``peak_memory`` beyond the import."""
-    code = "import sys; from benchmarks.harness import call_and_print; "
-    code += "call_and_print(*sys.argv[1:])"
+    code = "import sys, benchmarks.harness as harness; harness.call_and_print(*sys.argv[1:])"
     command = [sys.executable, "-c", code, module, function, json.dumps(arguments)]
     path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     process = subprocess.run(

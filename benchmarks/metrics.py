@@ -41,7 +41,8 @@ def draw(n_rows: int, decimals: int) -> tuple[Any, np.ndarray]:
     """Return a target with tied times, and a risk rounded to so many decimals."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=n_rows)
-    event_time = rng.exponential(np.exp(-0.7 * x))
+    scale = np.exp(-0.7 * x)
+    event_time = rng.exponential(scale)
     censoring = np.minimum(rng.exponential(2, size=n_rows), 4)
     time = np.minimum(event_time, censoring).round(2)
     y = Surv.from_arrays(event_time <= censoring, np.maximum(time, 0.01))
