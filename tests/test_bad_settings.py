@@ -91,7 +91,7 @@ ESTIMATORS = {
             "patience": OPTIONAL_WHOLE,
             "validation_fraction": [-0.1, 0.95, "a", None, True, NAN, THING],
             "preprocessor": TRANSFORMER,
-            "device": ["nowhere", 3.5, THING],
+            "device": ["nowhere", None, 3.5, THING],
             "checkpoint": [3, THING],
             "callbacks": [3, "a", [3], THING, [THING]],
             "verbose": [],  # any value is true or false

@@ -312,9 +312,10 @@ def choose_device(estimator: Any, architecture: Architecture) -> torch.device:
         use_cuda = is_large or architecture.module is not None
         return torch.device("cuda" if use_cuda and torch.cuda.is_available() else "cpu")
     try:
-        torch.empty(0, device=device)
+        torch_device = torch.device(device)
+        torch.empty(0, device=torch_device)
     except (RuntimeError, AssertionError, TypeError, ValueError, OverflowError) as error:
         raise SettingError(
             f"device {device!r} cannot be used: {error}. Try 'auto' or 'cpu'."
         ) from None
-    return torch.device(device)
+    return torch_device
