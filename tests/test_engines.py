@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine_scores import score
 from experiments.records import RecordStore
 from experiments.runner import run_jobs
+from helpers.engine_scores import score
 from lifemix import DeepSurvivalMachines, FleetSearchCV, make_target, save
 from lifemix.scoring import Scorer
 from tiny import STUDY, scores

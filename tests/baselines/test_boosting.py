@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
+from helpers.simulations import two_causes
 from lifemix import make_target
 from lifemix.baselines import AalenJohansen, GradientBoosting
 from lifemix.errors import SettingError
 from lifemix.metrics import concordance_td
 from lifemix.target import as_target
-from simulations import two_causes
 
 
 def test_a_subject_becomes_one_row_for_each_interval_it_was_at_risk_in():

@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.simulations import two_causes
 from lifemix import make_target
 from lifemix.baselines import AalenJohansen, MartingaleForest
 from lifemix.baselines._life_tables import Periods, incidences_from_hazards
 from lifemix.baselines.martingale_forest import _scores
 from lifemix.metrics import concordance_td
 from lifemix.target import as_target
-from simulations import two_causes
 
 
 @st.composite

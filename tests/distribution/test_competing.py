@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import integrate
 from scipy.special import log_expit, log_ndtr
 
+from helpers.reference_mixtures import FAMILIES, Reference, random_mixtures
 from lifemix.distribution import CompetingDistribution, MixtureDistribution
 from lifemix.primitives import LogLogistic, LogNormal, Mixture, Weibull
-from reference_mixtures import FAMILIES, Reference, random_mixtures
 
 BOUNDED = settings(max_examples=3, deadline=60_000)
 EACH = pytest.mark.parametrize("family", FAMILIES)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.quadrature import integral_of_survival
 from lifemix.distribution import (
     AverageDistribution,
     CompetingDistribution,
@@ -11,7 +12,6 @@ from lifemix.distribution import (
     MixtureDistribution,
 )
 from lifemix.primitives import LogNormal, Mixture, Weibull
-from quadrature import integral_of_survival
 
 ROWS = 3
 

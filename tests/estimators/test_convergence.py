@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import simulations
+from helpers import simulations
 from lifemix import DeepSurvivalMachines, make_target
 
 FIRST, SECOND = simulations.MixtureTruth(seed=0), simulations.MixtureTruth(seed=5, centre=0.4)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.small_fleets import DIFFERENT_JOBS, make_fleet
 from lifemix.network import Architecture
 from lifemix.primitives import PRIMITIVES, LogLocationScale
 from lifemix.training import TrainConfig
 from lifemix.training.analytic_gradient import AnalyticLoss
 from lifemix.training.autograd import AutogradLoss
 from lifemix.training.batches import dropout_masks, shuffled_rows
-from small_fleets import DIFFERENT_JOBS, make_fleet
 
 FAMILIES = [name for name, family in PRIMITIVES.items() if issubclass(family, LogLocationScale)]
 NETWORKS = [

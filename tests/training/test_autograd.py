@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.small_fleets import make_fleet
 from lifemix.network import Architecture
 from lifemix.training.autograd import AutogradLoss, FleetVector
-from small_fleets import make_fleet
 
 
 def test_a_gradient_that_is_not_finite_becomes_zero():

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.small_fleets import DIFFERENT_JOBS, make_fleet, make_rows
 from lifemix import DeepSurvivalMachines, make_target
 from lifemix.network import Architecture
 from lifemix.training import Callback, Fleet, TrainConfig, fleet
 from lifemix.training.fleet import training_arithmetic
-from small_fleets import DIFFERENT_JOBS, make_fleet, make_rows
 
 WEIBULL = Architecture(5, (8,), 3, 1, "weibull")
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.small_fleets import make_fleet
 from lifemix.network import Architecture
 from lifemix.training.optimizers import make_optimizer
-from small_fleets import make_fleet
 
 REFERENCES = {
     "adam": lambda p: torch.optim.Adam(p, lr=0.01),

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.small_fleets import make_rows
 from lifemix import make_target
 from lifemix.likelihood import Observations
 from lifemix.primitives import PRIMITIVES
 from lifemix.target import as_target
 from lifemix.training import warm_start
-from small_fleets import make_rows
 
 N = 90
 module = importlib.import_module("lifemix.training.warm_start")
