@@ -3,6 +3,7 @@ import pytest
 
 from lifemix import make_target
 from lifemix.baselines import AalenJohansen, GradientBoosting
+from lifemix.baselines.boosting import _person_periods
 from lifemix.errors import SettingError
 from lifemix.metrics import concordance_td
 from lifemix.target import as_target
@@ -10,11 +11,10 @@ from simulations import two_causes
 
 
 def test_a_subject_becomes_one_row_for_each_interval_it_was_at_risk_in():
-    model = GradientBoosting()
-    model.grid_ = np.array([1.0, 2.0, 4.0])
+    ends = np.array([1.0, 2.0, 4.0])
     target = as_target(make_target([2.0, 3.0, 9.0, 1.5], [2, 0, 0, 1], entry=[0.0, 0.0, 0.0, 0.5]))
     x, weight = np.array([[10.0], [20.0], [30.0], [40.0]]), np.array([1.0, 1.0, 1.0, 2.0])
-    rows, label, exposure = model._person_periods(x, target, weight, np.array([0, 1, 2, 3]))
+    rows, label, exposure = _person_periods(x, target, weight, ends)
     assert rows.tolist() == [
         [10, 0],
         [10, 1],

@@ -19,7 +19,8 @@ from sklearn.base import clone
 
 from .._types import BoolArray, FloatArray
 from ..baselines import CauseSpecific, CoxPH, GradientBoosting, MartingaleForest
-from ..baselines.base import WrappingModel, chunks
+from ..baselines.base import chunks
+from ..baselines.combined import WrappingModel
 from ..checks import Check, Jobs, Rule, Seed, Whole, take_rows, warn_user
 from ..distribution import AverageDistribution, GridDistribution, SurvivalDistribution
 from ..errors import CovariateError, InputError, LifemixError, LifemixWarning, SettingError
