@@ -181,9 +181,11 @@ def integrated_calibration_index(
         Between 0 (calibrated) and 1. NaN, with a warning, if there is no event or the horizon lies
         beyond the follow-up.
 
-    References ---------- Austin, Harrell and van Klaveren (2020). Graphical calibration curves and
-    the integrated calibration index (ICI) for survival models. Statistics in Medicine 39,
-    2714-2742. https://doi.org/10.1002/sim.8570
+    References
+    ----------
+    Austin, Harrell and van Klaveren (2020). Graphical calibration curves and the integrated
+    calibration index (ICI) for survival models. Statistics in Medicine 39, 2714-2742.
+    https://doi.org/10.1002/sim.8570
 
     Austin, Putter, Giardiello and van Klaveren (2022). Graphical calibration curves and the
     integrated calibration index (ICI) for competing risk models. Diagnostic and Prognostic Research
@@ -318,8 +320,10 @@ def d_calibration(
     --------
     lifemix.plots.d_calibration : the picture.
 
-    References ---------- Haider, Hoehn, Davis and Greiner (2020). Effective ways to build and
-    evaluate individual survival distributions. Journal of Machine Learning Research 21(85), 1-63.
+    References
+    ----------
+    Haider, Hoehn, Davis and Greiner (2020). Effective ways to build and evaluate individual
+    survival distributions. Journal of Machine Learning Research 21(85), 1-63.
     https://jmlr.org/papers/v21/18-772.html
 
     Examples
