@@ -23,6 +23,7 @@ __all__ = [
     "DiscreteTimeModel",
     "check_curves",
     "chunks",
+    "draw_seed",
     "incidences_of_hazards",
     "interpolate",
     "interval_ends",
@@ -182,6 +183,11 @@ def _move_events_from_zero(target: Target) -> Target:
             "Measure time more finely."
         )
     return replace(target, time=np.where(at_zero, positive_times.min(), target.time))
+
+
+def draw_seed(random_state: int | np.random.Generator | None) -> int:
+    """Return a seed for scikit-learn or PyTorch."""
+    return int(np.random.default_rng(random_state).integers(2**31))
 
 
 def chunks(n_rows: int, width: int, cells: int = 0) -> list[slice]:

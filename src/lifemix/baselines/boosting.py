@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.extmath import softmax
 
 from .._types import FloatArray, IntArray
-from ..checks import Number, Rule, Seed, Whole
+from ..checks import Number, Seed, Whole
 from ..registry import check_finite, register_model
 from ..splits import train_validation_split
 from ..target import Target
-from .base import DiscreteTimeModel, check_curves, chunks, incidences_of_hazards, interval_ends
+from .base import (
+    DiscreteTimeModel,
+    check_curves,
+    chunks,
+    draw_seed,
+    incidences_of_hazards,
+    interval_ends,
+)
 from .trees import Trees
 
 __all__ = ["BoostedClassifier", "GradientBoosting"]
@@ -138,7 +145,7 @@ class GradientBoosting(DiscreteTimeModel):
     _takes_entry = True
     _takes_weights = True
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "n_intervals": Whole(1),
         "learning_rate": Number(above=0.0),
         "max_iter": Whole(1),
@@ -183,29 +190,14 @@ class GradientBoosting(DiscreteTimeModel):
         self.grid_ = interval_ends(target, self.n_intervals)
         self._cuts = [_cuts(column) for column in x.T]
         x = self._bins(x)
-        seed = int(np.random.default_rng(self.random_state).integers(2**31))
-        fraction = self.validation_fraction
-        split = train_validation_split(target, fraction=fraction, random_state=seed)
+        seed = draw_seed(self.random_state)
         training, validation = (
-            _person_periods(x[rows], target.take(rows), weight[rows], self.grid_) for rows in split
+            _person_periods(x[rows], target.take(rows), weight[rows], self.grid_)
+            for rows in train_validation_split(
+                target, fraction=self.validation_fraction, random_state=seed
+            )
         )
-        booster = self._booster(seed)
-        covariates, label, exposure = validation
-        self.history_, counts = [], range(min(10, self.max_iter), self.max_iter + 1, 10)
-        for n_rounds in counts:
-            booster.set_params(max_iter=n_rounds).fit(*training)
-            hazard = BoostedClassifier.of(booster).predict_proba(covariates, self.n_events_ + 1)
-            log_likelihood = np.log(np.maximum(hazard[np.arange(len(label)), label], _TINY))
-            self.history_.append(-float(exposure @ log_likelihood / exposure.sum()))
-            self.n_iter_ = counts[int(np.argmin(self.history_))]
-            if n_rounds - self.n_iter_ >= self.patience:
-                break
-        booster = self._booster(seed).set_params(max_iter=self.n_iter_)
-        booster.fit(*_person_periods(x, target, weight, self.grid_))
-        self._hazard = BoostedClassifier.of(booster)
-
-    def _booster(self, seed: int) -> Any:
-        return HistGradientBoostingClassifier(
+        booster = HistGradientBoostingClassifier(
             learning_rate=self.learning_rate,
             max_leaf_nodes=self.max_leaf_nodes,
             min_samples_leaf=self.min_samples_leaf,
@@ -215,6 +207,20 @@ class GradientBoosting(DiscreteTimeModel):
             warm_start=True,
             random_state=seed,
         )
+        covariates, label, exposure = validation
+        self.history_ = []
+        counts = range(min(10, self.max_iter), self.max_iter + 1, 10)
+        for n_rounds in counts:
+            booster.set_params(max_iter=n_rounds).fit(*training)
+            hazard = BoostedClassifier.of(booster).predict_proba(covariates, self.n_events_ + 1)
+            log_likelihood = np.log(np.maximum(hazard[np.arange(len(label)), label], _TINY))
+            self.history_.append(-float(exposure @ log_likelihood / exposure.sum()))
+            self.n_iter_ = counts[int(np.argmin(self.history_))]
+            if n_rounds - self.n_iter_ >= self.patience:
+                break
+        booster = clone(booster).set_params(max_iter=self.n_iter_)
+        booster.fit(*_person_periods(x, target, weight, self.grid_))
+        self._hazard = BoostedClassifier.of(booster)
 
     def _bins(self, x: FloatArray) -> FloatArray:
         """Return the bin of each value, so that no step of the search bins the rows again."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import FloatArray
-from ..checks import Check, Choice, Number, Rule, Whole, as_pandas, take_rows
+from ..checks import Check, Choice, Number, Whole, as_pandas, take_rows
 from ..errors import SettingError
 from ..preprocessing import TableLike, shape_of
 from ..registry import check_finite, register_model
@@ -119,7 +119,7 @@ class ModelAverage(WrappingModel):
     """
 
     _saves_event_times = True  # the risk score is an integral over them
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "estimators": Check(_check_estimators),
         "discount": Number(above=0.0, most=1.0),
     }
@@ -228,7 +228,7 @@ class CauseSpecific(WrappingModel):
     """
 
     _saves_event_times = True  # the steps of its curves
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "estimator": Check(
             lambda model: _check_estimator(model, "fit", "predict_survival_function")
         ),

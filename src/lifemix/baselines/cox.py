@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._types import FloatArray
-from ..checks import Check, Choice, Number, Rule, Whole
+from ..checks import Check, Choice, Number, Whole
 from ..partial_likelihood import (
     LinearFit,
     RiskSets,
@@ -126,7 +125,7 @@ class CoxPH(ProportionalHazardsModel):
     _takes_paths = True
     _takes_weights = True
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "ties": Choice("efron", "breslow"),
         "baseline": Choice(None, "efron", "breslow"),
         "penalty": Check(_check_penalty),

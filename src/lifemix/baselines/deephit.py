@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -174,7 +174,7 @@ class DeepHit(NetworkModel, DiscreteTimeModel):
     (2, 2)
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "shared_layers": _LAYERS,
         "shared_nodes": Whole(1),
         "cause_layers": _LAYERS,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..checks import Check, Choice, Number, Rule, Whole, Widths
+from ..checks import Check, Choice, Number, Whole, Widths
 from ..errors import SettingError
 from ..preprocessing import TableLike
 from ..registry import register_model
@@ -129,7 +129,7 @@ class DeepSurv(NetworkModel, ProportionalHazardsModel):
     (3, 2)
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "hidden": Check(_check_hidden),
         "l2": Number(0.0),
         "batch_size": Whole(1, optional=True),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._types import FloatArray
-from ..checks import Flag, Number, Rule, Whole
+from ..checks import Flag, Number, Whole
 from ..metrics.censoring import censoring_curve
 from ..partial_likelihood import (
     RiskSets,
@@ -80,7 +79,7 @@ class FineGray(Baseline):
 
     _several_events = True
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "coherent": Flag(),
         "penalty": Number(0.0),
         "max_iter": Whole(1),

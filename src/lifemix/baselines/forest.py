@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from ..checks import Jobs, Rule, Seed, Whole
 from ..errors import MissingExtraError
 from ..registry import check_finite, register_model
 from ..target import Target
-from .base import Baseline, chunks
+from .base import Baseline, chunks, draw_seed
 from .trees import Trees
 
 __all__ = ["PAPER_TREES", "RandomSurvivalForest"]
@@ -79,7 +78,7 @@ class RandomSurvivalForest(Baseline):
     (3, 2)
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "n_trees": Whole(1),
         "max_depth": Whole(1, optional=True),
         "min_samples_split": _count_or_share(2),
@@ -158,7 +157,7 @@ class RandomSurvivalForest(Baseline):
             min_samples_leaf=self.min_samples_leaf,
             max_features=self.max_features,
             n_jobs=self.n_jobs,
-            random_state=int(np.random.default_rng(self.random_state).integers(2**31)),
+            random_state=draw_seed(self.random_state),
             low_memory=True,
         ).fit(x, y)
         self._trees = Trees.of(estimator.tree_ for estimator in forest.estimators_)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
 from .._types import Float32Array, FloatArray, IndexArray, IntArray
-from ..checks import Jobs, Number, Rule, Seed, Whole
+from ..checks import Jobs, Number, Seed, Whole
 from ..partial_likelihood import RiskSets
 from ..registry import check_finite, register_model
 from ..target import Target
@@ -75,7 +75,7 @@ class MartingaleForest(DiscreteTimeModel):
     _takes_entry = True
     _takes_weights = True
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "n_trees": Whole(1),
         "min_samples_leaf": Whole(1, optional=True),
         "max_features": Number(above=0.0, most=1.0),
@@ -109,33 +109,36 @@ class MartingaleForest(DiscreteTimeModel):
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         self.grid_ = interval_ends(target, self.n_intervals)
         residuals = martingale_residuals(target, weight, self.n_events_)
-        rng, n_rows = np.random.default_rng(self.random_state), len(target)
-        n_drawn = min(n_rows, _MAX_ROWS_OF_TREE)
-        samples = [
-            np.bincount(rng.integers(n_rows, size=n_drawn), minlength=n_rows) * weight
-            for _ in range(self.n_trees)
-        ]
+        rng = np.random.default_rng(self.random_state)
+        n_rows = len(target)
+        samples = []
+        for _ in range(self.n_trees):
+            drawn_rows = rng.integers(n_rows, size=min(n_rows, _MAX_ROWS_OF_TREE))
+            count = np.bincount(drawn_rows, minlength=n_rows)
+            rows = np.flatnonzero(count)
+            samples.append((rows, count[rows] * weight[rows]))
         seeds = rng.integers(2**31, size=self.n_trees).tolist()
         n_events = int((target.event > 0).sum())
-        options = {
-            "min_samples_leaf": self.min_samples_leaf or int(np.clip(n_events // 20, 5, 15)),
-            "max_features": float(self.max_features),
-        }
+        regressor = DecisionTreeRegressor(
+            min_samples_leaf=self.min_samples_leaf or int(np.clip(n_events // 20, 5, 15)),
+            max_features=float(self.max_features),
+        )
         inputs = single_precision(x)
         trees = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_grow_tree)(inputs, residuals, sample, random_state=seed, **options)
-            for sample, seed in zip(samples, seeds, strict=True)
+            delayed(clone(regressor).set_params(random_state=seed).fit)(
+                inputs[rows], residuals[rows], sample_weight, check_input=False
+            )
+            for (rows, sample_weight), seed in zip(samples, seeds, strict=True)
         )
         self._trees = Trees.of(tree.tree_ for tree in trees)
         observed = observed_intervals(target, self.grid_)
         curves = []
-        for tree, sample in enumerate(samples):
-            rows = np.flatnonzero(sample)
+        for tree, (rows, sample_weight) in enumerate(samples):
             nodes = self._trees.leaves(inputs[rows], slice(tree, tree + 1))[0]
             leaves, leaf = np.unique(nodes, return_inverse=True)
             shape = (len(leaves), self.n_events_, len(self.grid_))
             intervals = [column[rows] for column in observed]
-            hazards = leaf_hazards(leaf, sample[rows], intervals, shape)
+            hazards = leaf_hazards(leaf, sample_weight, intervals, shape)
             no_event = np.maximum(1.0 - hazards.sum(axis=1), 0.0)
             curves.append(incidences_of_hazards(no_event, hazards).astype(np.float32))
         self._curves = np.concatenate(curves)
@@ -155,16 +158,6 @@ class MartingaleForest(DiscreteTimeModel):
             for leaves in self._trees.leaves(x[rows]):
                 total[rows] += self._curves[self._trees.leaf_number[leaves]]
         return np.minimum(np.moveaxis(total, 1, 0) / len(self._trees), 1.0)
-
-
-def _grow_tree(
-    x: Float32Array, residuals: FloatArray, sample: FloatArray, **options: Any
-) -> DecisionTreeRegressor:
-    """Return a tree of the rows of positive weight."""
-    rows = np.flatnonzero(sample)
-    return DecisionTreeRegressor(**options).fit(
-        x[rows], residuals[rows], sample_weight=sample[rows], check_input=False
-    )
 
 
 def martingale_residuals(target: Target, weight: FloatArray, n_events: int) -> FloatArray:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..checks import Choice, Flag, Number, Rule, Seed, Whole
+from ..checks import Choice, Flag, Number, Seed, Whole
 from ..errors import DivergedError, SettingError
 from ..network import ACTIVATIONS, ActivationModule
 from ..splits import train_validation_split
 from ..target import Target
-from .base import Baseline, check_curves, chunks
+from .base import Baseline, check_curves, chunks, draw_seed
 
 __all__ = ["NetworkModel", "dense_layers", "seeded", "train"]
 
@@ -38,7 +38,7 @@ def dense_layers(n_inputs: int, widths: Sequence[int], model: Any) -> nn.Sequent
 class NetworkModel(Baseline):
     """Base class of models with one network, which is ready to predict after ``fit``."""
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "activation": Choice(*ACTIVATIONS),
         "dropout": Number(0.0, 0.95),
         "batch_norm": Flag(),
@@ -63,7 +63,7 @@ class NetworkModel(Baseline):
     def _train(self, n_inputs: int, target: Target, loss: Callable[[Tensor], Tensor]) -> None:
         """Fit the network; the loss is a mean over the rows that it gets."""
         model: Any = self  # whose options the subclasses have
-        seed = int(np.random.default_rng(model.random_state).integers(2**31))
+        seed = draw_seed(model.random_state)
         fraction = model.validation_fraction
         with seeded(seed):
             self.network_ = self._new_network(n_inputs)
