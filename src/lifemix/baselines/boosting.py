@@ -238,16 +238,21 @@ class GradientBoosting(DiscreteTimeModel):
         check_curves(self, self._n_inputs)
 
     def _incidences_at_ends(self, x: FloatArray) -> FloatArray:
-        n_intervals, n_trees, bins = len(self.grid_), len(self._hazard.trees), self._bins(x)
+        n_intervals = len(self.grid_)
+        n_classes = self.n_events_ + 1
+        bins = self._bins(x)
         blocks = []
-        for rows in chunks(len(x), n_intervals * max(bins.shape[1] + 1, n_trees)):
-            repeated = np.repeat(bins[rows], n_intervals, axis=0)
-            interval = np.tile(np.arange(n_intervals), len(bins[rows]))
-            covariates = np.column_stack([repeated, interval])
-            probabilities = self._hazard.predict_proba(covariates, self.n_events_ + 1)
-            hazards = np.moveaxis(probabilities.reshape(-1, n_intervals, self.n_events_ + 1), 2, 1)
+        for rows in chunks(len(x), n_intervals * max(bins.shape[1] + 1, len(self._hazard.trees))):
+            covariates = np.column_stack(
+                [
+                    np.repeat(bins[rows], n_intervals, axis=0),
+                    np.tile(np.arange(n_intervals), len(bins[rows])),
+                ]
+            )
+            probabilities = self._hazard.predict_proba(covariates, n_classes)
+            hazards = probabilities.reshape(-1, n_intervals, n_classes).swapaxes(1, 2)
             blocks.append(incidences_of_hazards(hazards[:, 0], hazards[:, 1:]))
-        return np.moveaxis(np.concatenate(blocks), 1, 0)
+        return np.concatenate(blocks).swapaxes(0, 1)
 
 
 def _cuts(column: FloatArray) -> FloatArray:

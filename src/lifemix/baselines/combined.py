@@ -63,8 +63,9 @@ def _check_estimator(estimator: Any, *methods: str) -> None:
         name = estimator.__name__
         raise SettingError(f"expected a model; got the class {name}. Write {name}().")
     if not all(hasattr(estimator, method) for method in methods):
-        expected, name = " and ".join(methods), type(estimator).__name__
-        raise SettingError(f"expected a model with {expected}; got {name}.")
+        raise SettingError(
+            f"expected a model with {' and '.join(methods)}; got {type(estimator).__name__}."
+        )
 
 
 def _weights_for_fit(weight: FloatArray) -> dict[str, FloatArray]:
@@ -159,7 +160,8 @@ class ModelAverage(WrappingModel):
             raise ValueError("models of the same event types expected")
 
     def _fit(self, x: Any, target: Target, weight: FloatArray) -> None:
-        y, weight = target.to_array(), np.where(target.event > 0, weight, self.discount * weight)
+        y = target.to_array()
+        weight = np.where(target.event > 0, weight, self.discount * weight)
         self.estimators_ = [
             clone(estimator).fit(x, y, **_weights_for_fit(weight)) for estimator in self.estimators
         ]

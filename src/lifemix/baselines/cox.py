@@ -150,7 +150,8 @@ class CoxPH(ProportionalHazardsModel):
         sets = RiskSets(self.event_times_, target.time, target.entry)
         terms = make_terms(self.event_times_, target.time, target.event > 0, weight, self.ties)
         self.penalty_, fit = self._best_fit(x, weight, sets, terms)
-        self.coef_, self.center_ = fit.coef, fit.center
+        self.coef_ = fit.coef
+        self.center_ = fit.center
         self.standard_errors_ = np.sqrt(fit.covariance.diagonal())
         self.log_likelihood_ = fit.log_likelihood
         self.log_likelihood_null_ = fit.log_likelihood_null

@@ -57,7 +57,8 @@ def deephit_loss(
     ``exp((F(t_i | x_j) - F(t_i | x_i)) / sigma)`` for every i with an event, F the incidence of its
     type, and every j without an event until then.
     """
-    rows, cause = torch.arange(len(scores)), (event - 1).clamp(min=0)
+    rows = torch.arange(len(scores))
+    cause = (event - 1).clamp(min=0)
     log_mass, log_none = log_probabilities(scores)
     is_survived = torch.arange(scores.shape[2]) <= interval[:, None]
     log_later = log_mass.masked_fill(is_survived[:, None], -torch.inf).flatten(1)
@@ -78,7 +79,8 @@ class DeepHitNetwork(nn.Module):
 
     def __init__(self, n_inputs: int, n_events: int, n_intervals: int, model: DeepHit) -> None:
         super().__init__()
-        shared, cause = model.shared_nodes, model.cause_nodes
+        shared = model.shared_nodes
+        cause = model.cause_nodes
         self.shared = dense_layers(n_inputs, [shared] * model.shared_layers, model)
         self.causes = nn.ModuleList(
             dense_layers(shared + n_inputs, [cause] * model.cause_layers, model)
@@ -278,7 +280,8 @@ class DeepHit(NetworkModel, DiscreteTimeModel):
         informative = np.flatnonzero(interval >= 0)
         target = target.take(informative)
         inputs = torch.tensor(x[informative], dtype=torch.float32)
-        intervals, event = torch.from_numpy(interval[informative]), torch.from_numpy(target.event)
+        intervals = torch.from_numpy(interval[informative])
+        event = torch.from_numpy(target.event)
 
         def loss(rows: Tensor) -> Tensor:
             losses = [

@@ -42,7 +42,8 @@ DEEPSURV_PUBLISHED: Mapping[str, Mapping[str, Any]] = {
 def cox_loss(risk: Tensor, time: Tensor, event: Tensor) -> Tensor:
     """Return minus the partial log-likelihood per event; ties are broken by order."""
     order = time.argsort(descending=True)
-    risk, event = risk[order], event[order]
+    risk = risk[order]
+    event = event[order]
     return -((risk - risk.logcumsumexp(0)) * event).sum() / event.sum().clamp(min=1)
 
 
@@ -222,7 +223,8 @@ class DeepSurv(NetworkModel, ProportionalHazardsModel):
         return penalty
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
-        inputs, time = torch.tensor(x, dtype=torch.float32), torch.from_numpy(target.time)
+        inputs = torch.tensor(x, dtype=torch.float32)
+        time = torch.from_numpy(target.time)
         event = torch.from_numpy(target.event > 0).float()
         self._train(
             x.shape[1],

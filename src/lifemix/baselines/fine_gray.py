@@ -148,14 +148,12 @@ class FineGray(Baseline):
     def _limited_incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
         """Return the incidence, constant from the time on at which the total reaches 1."""
         grid = np.unique(np.concatenate([times for times, _ in self.baseline_.values()]))
-        increments = {
-            cause: np.diff(self._incidence_of_crr(x, grid, cause), axis=1, prepend=0.0)
-            for cause in self.coef_
-        }
-        total = np.sum(list(increments.values()), axis=0)
-        before = np.cumsum(total, axis=1) - total
-        share = np.divide(1.0 - before, total, out=np.ones_like(total), where=total > 0)
-        limited = np.cumsum(increments[event] * np.clip(share, 0.0, 1.0), axis=1)
+        incidences = [self._incidence_of_crr(x, grid, cause) for cause in self.coef_]
+        increments = np.diff(incidences, axis=2, prepend=0.0)
+        total = increments.sum(axis=0)
+        total_before = np.cumsum(total, axis=1) - total
+        share = np.divide(1.0 - total_before, total, out=np.ones_like(total), where=total > 0)
+        limited = np.cumsum(increments[event - 1] * np.clip(share, 0.0, 1.0), axis=1)
         return step_values(grid, limited, times, 0.0)
 
 

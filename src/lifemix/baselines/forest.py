@@ -148,7 +148,8 @@ class RandomSurvivalForest(Baseline):
         except ImportError as error:
             name = type(self).__name__
             raise MissingExtraError("scikit-survival", "baselines", name) from error
-        has_event, time = target.event > 0, self._times_of_splits(target)
+        has_event = target.event > 0
+        time = self._times_of_splits(target)
         y = np.array(list(zip(has_event, time, strict=True)), [("event", "?"), ("time", "f8")])
         forest = Forest(
             n_estimators=self.n_trees,
@@ -168,7 +169,8 @@ class RandomSurvivalForest(Baseline):
             n_steps = len(self.event_times_) + 1
             curves.append(_leaf_curves(leaf, n_times[rows], has_event[rows], n_steps))
         steps, survival = zip(*curves, strict=True)
-        self._steps, self._step_survival = np.concatenate(steps), np.concatenate(survival)
+        self._steps = np.concatenate(steps)
+        self._step_survival = np.concatenate(survival)
 
     def _times_of_splits(self, target: Target) -> FloatArray:
         """Return the times for the splits: with ``split_times`` numbers of intervals, from 1 on."""

@@ -183,7 +183,8 @@ def observed_intervals(
     An interval with an event counts fully. Rows observed beyond the last end have no event, and the
     number of intervals as their last.
     """
-    starts, widths = np.append(0.0, ends), np.append(np.diff(ends, prepend=0.0), np.inf)
+    starts = np.append(0.0, ends)
+    widths = np.append(np.diff(ends, prepend=0.0), np.inf)
     first = np.searchsorted(ends, target.entry, side="right")
     last = np.searchsorted(ends, target.time, side="left")
     event = np.where(last < len(ends), target.event, 0)

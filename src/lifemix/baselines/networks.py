@@ -147,7 +147,9 @@ def train(
     optimizer = torch.optim.AdamW(network.parameters(), learning_rate, weight_decay=weight_decay)
     rates = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1.0 / (1.0 + decay * epoch))
     history: list[float] = []
-    best_loss, best_epoch, best_weights = np.inf, 0, network.state_dict()
+    best_loss = np.inf
+    best_epoch = 0
+    best_weights = network.state_dict()
     while len(history) < max_epochs and len(history) - best_epoch < patience:
         network.train()
         for batch in rows[torch.randperm(len(rows))].split(batch_size or len(rows)):
@@ -160,7 +162,8 @@ def train(
         with torch.no_grad():
             history.append(float(validation_loss()))
         if history[-1] < best_loss:
-            best_loss, best_epoch = history[-1], len(history)
+            best_loss = history[-1]
+            best_epoch = len(history)
             best_weights = copy.deepcopy(network.state_dict())
     if not np.isfinite(best_loss):
         raise DivergedError(

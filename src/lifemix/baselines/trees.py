@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,9 @@ class Trees:
             "roots": (None,),
             "feature": (n_nodes,),
             "threshold": (n_nodes,),
+            "children": (n_nodes, 2),
+            "value": (n_nodes,),
         }
-        shapes |= {"children": (n_nodes, 2), "value": (n_nodes,)}
         for name, shape in shapes.items():
             check_finite(f"the trees are malformed: {name}", getattr(self, name), shape)
         starts = np.append(self.roots, n_nodes)
@@ -84,16 +86,8 @@ class Trees:
     @classmethod
     def of(cls, trees: Iterable[Any]) -> Trees:
         """Return the trees from ``tree_`` of fitted trees of scikit-learn."""
-        return cls.join(
-            (
-                tree.feature,
-                tree.threshold,
-                tree.children_left,
-                tree.children_right,
-                tree.value[:, 0, 0],
-            )
-            for tree in trees
-        )
+        nodes = attrgetter("feature", "threshold", "children_left", "children_right")
+        return cls.join((*nodes(tree), tree.value[:, 0, 0]) for tree in trees)
 
     def __len__(self) -> int:
         return len(self.roots)
@@ -122,7 +116,8 @@ class Trees:
         return leaves
 
     def _walk(self, roots: IndexArray, x: Float32Array) -> IndexArray:
-        cells, children = x.ravel(), self.children.ravel()
+        cells = x.ravel()
+        children = self.children.ravel()
         start = np.arange(len(x)) * x.shape[1]  # of each row among the cells
         node = np.repeat(roots[:, None], len(x), axis=1)
         while not self.is_leaf.take(node).all():
