@@ -45,11 +45,12 @@ def test_the_loss_is_that_of_pycox(n_events, alpha, sigma):
     assert result == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_loss_is_finite_and_has_a_gradient_for_sure_predictions():
+@pytest.mark.parametrize("sigma", [0.1, 0.001])
+def test_the_loss_is_finite_and_has_a_gradient_for_sure_predictions(sigma):
     scores = torch.full((2, 1, 3), -200.0)
     scores[:, 0, 0] = 200.0
     scores.requires_grad_()
-    loss = deephit_loss(scores, torch.tensor([2, 0]), torch.tensor([1, 0]), 0.5, 0.1)
+    loss = deephit_loss(scores, torch.tensor([2, 0]), torch.tensor([1, 0]), 0.5, sigma)
     loss.backward()
     assert loss.isfinite()
     assert scores.grad.isfinite().all()

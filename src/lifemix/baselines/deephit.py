@@ -70,7 +70,8 @@ def deephit_loss(
         (interval[:, None] == interval) & (event[:, None] == 0)
     )
     is_pair = is_later & (event > 0)
-    ranking = ((incidence - incidence.diagonal()) / sigma).exp() * is_pair
+    excess = (incidence - incidence.diagonal()) / sigma
+    ranking = excess.masked_fill(~is_pair, -torch.inf).exp()
     return (alpha * ranking.mean() - log_likelihood.mean()) / (1.0 + alpha)
 
 
@@ -101,7 +102,7 @@ class DeepHitNetwork(nn.Module):
 
 @register_model
 class DeepHit(NetworkModel, DiscreteTimeModel):
-    """DeepHit: a softmax over interval and event type, from a shared network and one network per event type.
+    """DeepHit: a softmax over interval and event type, by a shared network and one per event type.
 
     The last outcome of the softmax is no event on the grid. Within an interval events are uniform
     in time: incidences are linear between grid points, 0 at time 0 and constant after the last

@@ -34,12 +34,13 @@ def _count_or_share(least: int) -> Rule:
 
 @register_model
 class RandomSurvivalForest(Baseline):
-    """A forest of trees split by the log-rank test; survival is the mean of the Kaplan-Meier curves of the leaves.
+    """A forest of trees split by the log-rank test; it averages Kaplan-Meier curves of the leaves.
 
-    scikit-survival (GPL-3, optional) grows the trees in its low-memory mode, in which it keeps no curves. The curves
-    of the leaves are computed here from the rows that fell into them and kept as their steps alone: the same numbers,
-    in megabytes instead of the gigabytes of one value per leaf and event time. ``predict`` is the forest's mortality:
-    the sum of its cumulative hazard over the times that its splits distinguish.
+    scikit-survival (GPL-3, optional) grows the trees in its low-memory mode, in which it stores no
+    curves. The curves of the leaves are computed here from the rows in them, and stored as steps:
+    the same numbers, in megabytes instead of the gigabytes of one value per leaf and event time.
+    ``predict`` is the forest's mortality: the sum of its cumulative hazard over the times that its
+    splits distinguish.
 
     Parameters
     ----------
@@ -54,8 +55,9 @@ class RandomSurvivalForest(Baseline):
     max_features : {"sqrt", "log2"}, int, float or None, default "sqrt"
         Number (or share) of features that each split chooses from.
     split_times : int or None, default None
-        Number of times that the log-rank test of a split distinguishes, quantiles of the event times; None: all. The
-        time to grow a tree is proportional to it; the curves of the leaves have all event times in any case.
+        Number of times that the log-rank test of a split distinguishes, quantiles of the event
+        times; None: all. The time to grow a tree is proportional to it; the curves of the leaves
+        always have all event times.
     n_jobs : int or None, default None
         Number of threads that grow the trees.
     random_state : int, Generator or None, default 0

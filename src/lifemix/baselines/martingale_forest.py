@@ -25,13 +25,14 @@ _MAX_ROWS_OF_TREE = 10_000
 
 @register_model
 class MartingaleForest(DiscreteTimeModel):
-    """A forest whose trees are split by martingale residuals; leaves hold life tables, whose mean is predicted.
+    """A forest whose trees are split by martingale residuals; it averages life tables of the leaves.
 
-    The residual of a subject at time c is 1 if the event has happened by then, else 0, minus the cumulative hazard that
-    it was exposed to, by Nelson and Aalen. A tree of scikit-learn separates the means of the residuals at eight times
-    (of each event type), which are scores of the log-rank test: much the same splits as those of a random survival
-    forest, at a fraction of its time, for several event types and late entry too. Within an interval events are
-    uniform in time; after the last event time the curves are constant.
+    The residual of a subject at a time is the number of its events until then, 0 or 1, minus the
+    Nelson-Aalen cumulative hazard to which it was exposed. A regression tree of scikit-learn
+    separates the means of the residuals at eight times (of each event type), which are scores of
+    the log-rank test: similar splits to those of a random survival forest in a fraction of the
+    time, and for several event types and late entry. Within an interval events are uniform in time;
+    after the last event time the curves are constant.
 
     Parameters
     ----------

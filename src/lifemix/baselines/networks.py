@@ -22,6 +22,8 @@ from .base import Baseline, check_curves, chunks, draw_seed
 
 __all__ = ["NetworkModel", "dense_layers", "seeded", "train"]
 
+_CELLS_OF_ROW = 1000  # roughly, in all layers of a network
+
 
 def dense_layers(n_inputs: int, widths: Sequence[int], model: Any) -> nn.Sequential:
     """Return linear layers, each with activation, batch normalisation and dropout."""
@@ -57,7 +59,7 @@ class NetworkModel(Baseline):
         raise NotImplementedError
 
     def _penalty(self) -> Tensor | float:
-        """Return the penalty relative to the sum of the loss over the training events."""
+        """Return the penalty of the weights, on the scale of the sum over the training events."""
         return 0.0
 
     def _train(self, n_inputs: int, target: Target, loss: Callable[[Tensor], Tensor]) -> None:
@@ -93,7 +95,9 @@ class NetworkModel(Baseline):
     def _run(self, function: Callable[[Tensor], Tensor], x: FloatArray) -> FloatArray:
         """Return outputs of the network, a function of the inputs, computed in blocks of rows."""
         self.network_.eval()
-        inputs = [torch.tensor(x[rows], dtype=torch.float32) for rows in chunks(len(x), 1000)]
+        inputs = [
+            torch.tensor(x[rows], dtype=torch.float32) for rows in chunks(len(x), _CELLS_OF_ROW)
+        ]
         with torch.no_grad():
             return torch.cat([function(block) for block in inputs]).double().numpy()
 
