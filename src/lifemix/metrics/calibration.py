@@ -43,6 +43,7 @@ __all__ = [
     "calibration_curve",
     "d_calibration",
     "integrated_calibration_index",
+    "quantile_groups",
     "smooth_risk",
     "spline_basis",
 ]
@@ -133,9 +134,7 @@ def calibration_curve(
     values = check_probabilities(check_risk(risk, len(target)), "risk")
     time, event = check_horizon(horizon), check_event(event)
     check_level(level)
-    n_bins = Whole(1)("bins", bins)
-    cuts = np.unique(np.quantile(values, np.arange(1, n_bins) / n_bins))
-    group = np.unique(np.searchsorted(cuts, values, side="left"), return_inverse=True)[1]
+    group = quantile_groups(values, Whole(1)("bins", bins))
     count = np.bincount(group)
     estimates = np.full((3, len(count)), np.nan)
     for number in range(len(count)):
@@ -150,6 +149,13 @@ def calibration_curve(
     mean_risk = np.bincount(group, weights=values) / count
     observed_risk, lower, upper = estimates
     return CalibrationCurve(mean_risk, observed_risk, lower, upper, count)
+
+
+def quantile_groups(values: FloatArray, n_groups: int) -> IntArray:
+    """Return groups 0, 1, ... cut at quantiles; equal values stay together, which may leave fewer."""
+    cuts = np.unique(np.quantile(values, np.arange(1, n_groups) / n_groups))
+    group = np.unique(np.searchsorted(cuts, values, side="left"), return_inverse=True)[1]
+    return group.astype(np.int64)
 
 
 def integrated_calibration_index(
