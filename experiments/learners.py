@@ -365,10 +365,9 @@ _ALL = (
     ),
     Learner("deephit-search", _deephit, lambda data: list(deephit_settings(10)), optional=True),
 )
-_PACKAGES = {"sksurv": "scikit-survival", "pycox": "pycox"}
+_PACKAGES = {"sksurv": "scikit-survival"}
 _NEEDS = {
     **dict.fromkeys(("rsf", "cs-rsf", "forest", "cs-forest", "boosting-forest"), "sksurv"),
-    **dict.fromkeys(("deepsurv", "deephit", "deephit-search"), "pycox"),
 }
 LEARNERS: Mapping[str, Learner] = MappingProxyType(
     {one.name: replace(one, needs=_NEEDS.get(one.name, "")) for one in _ALL}

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from lifemix._types import FloatArray
-from lifemix.baselines.training import Schedule, seeded, train
+from lifemix.baselines.networks import seeded, train
 from lifemix.errors import SettingError
 
 from .representations import Representation
@@ -94,11 +94,8 @@ class VAE(Representation):
                 f"validation_fraction must leave rows in both parts; got {held_out} of {len(x)} rows held out with "
                 f"{self.validation_fraction}."
             )
-        schedule = Schedule(
-            self.learning_rate, 0.0, 0.0, self.batch_size, self.max_epochs, self.patience
-        )
         inputs = torch.tensor(x, dtype=torch.float32)
-        with seeded(self.random_state):
+        with seeded(int(np.random.default_rng(self.random_state).integers(2**31))):
             rows = torch.randperm(len(x))
             self.network_ = _Autoencoder(x.shape[1], tuple(self.hidden), self.n_components)
             validation = inputs[rows[:held_out]]
@@ -110,7 +107,10 @@ class VAE(Representation):
                 ),
                 lambda: self.network_.loss(validation, noise),
                 rows[held_out:],
-                schedule,
+                learning_rate=self.learning_rate,
+                batch_size=self.batch_size,
+                max_epochs=self.max_epochs,
+                patience=self.patience,
             )
 
     def _transform(self, x: FloatArray) -> FloatArray:

@@ -655,7 +655,7 @@ FORGED = {
         "DeepHit",
         "arguments",
         {"shared_layers": 10**9},
-        "weights of the network are missing",
+        "shared_layers must be a whole number from 1 to 100",
     ),
     "members": ("DeepSurvivalMachines", "arguments", {"n_members": 10**9}, "best epochs for"),
     "vast layers": ("DeepSurvivalMachines", "arguments", {"hidden": [10**9]}, "shape"),
@@ -712,8 +712,14 @@ FORGED_ARRAYS = {
         np.nan,
         "output.weight must be finite",
     ),
-    "survival": ("AalenJohansen", "survival_", 0, 1.5, "survival must not descend, from 0 to 1"),
-    "hazard": ("CoxPH", "baseline_cumulative_hazard_", -1, 0.0, "must not descend"),
+    "survival": (
+        "AalenJohansen",
+        "survival_",
+        0,
+        1.5,
+        "incidences must ascend, from 0 to at most 1",
+    ),
+    "hazard": ("CoxPH", "baseline_cumulative_hazard_", -1, 0.0, "incidences must ascend"),
     "cycle": ("RandomSurvivalForest", "_trees.children", (1, 0), 0, "the trees are malformed"),
     "column of a tree": (
         "RandomSurvivalForest",
@@ -724,7 +730,7 @@ FORGED_ARRAYS = {
     ),
     "leaf without a curve": (
         "RandomSurvivalForest",
-        "_curves.keys",
+        "_steps",
         0,
         -1,
         "every leaf must have a curve",
@@ -735,7 +741,7 @@ FORGED_ARRAYS = {
         "_hazard.classes",
         2,
         7,
-        "more event types, than there are",
+        "out of bounds",
     ),
     "event type": (
         "CoxPH",
@@ -753,7 +759,7 @@ FORGED_ARRAYS = {
     ),
     "event times": ("CoxPH", "training_summary_.event_times", 0, 1e9, "event times must ascend"),
     "weights of an average": ("ModelAverage", "shares_", 0, 0.0, "weights that add up to 1"),
-    "grid": ("DeepHit", "grid_", 0, 1e9, "the ends of the intervals must ascend"),
+    "grid": ("DeepHit", "grid_", 0, 1e9, "incidences must ascend"),
 }
 
 

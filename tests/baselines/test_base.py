@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from lifemix import baselines, make_target
 from lifemix.baselines import CoxPH, KaplanMeier
-from lifemix.baselines._checks import leave_zero
-from lifemix.baselines._steps import from_zero, step_values
+from lifemix.baselines.base import interpolate, step_values
 from lifemix.errors import CovariateError, InputError, LifemixWarning, TargetError
-from lifemix.target import as_target
 
 
 def test_public_names_are_sorted_and_exist():
@@ -34,12 +32,15 @@ def test_cox_needs_neither_pytorch_nor_the_optional_packages():
 
 
 def test_events_at_the_origin_move_to_the_first_positive_event_time():
-    target = leave_zero(as_target(([0.0, 0.0, 0.5, 2.0, 3.0], [1, 0, 0, 2, 1])))
-    assert target.time.tolist() == [2.0, 0.0, 0.5, 2.0, 3.0]
+    x = np.zeros((5, 1))
+    model = KaplanMeier().fit(x, make_target([0.0, 0.0, 0.5, 2.0, 3.0], [1, 0, 0, 1, 1]))
+    moved = KaplanMeier().fit(x, make_target([2.0, 0.0, 0.5, 2.0, 3.0], [1, 0, 0, 1, 1]))
+    assert model.event_times_.tolist() == [2.0, 3.0]
+    np.testing.assert_array_equal(model.survival_, moved.survival_)
     with pytest.raises(
         TargetError, match="some event must happen after time 0; got 2 events, all at 0"
     ):
-        leave_zero(as_target(([0.0, 0.0, 5.0], [1, 1, 0])))
+        KaplanMeier().fit(x[:3], make_target([0.0, 0.0, 5.0], [1, 1, 0]))
 
 
 def test_rows_that_carry_nothing_change_nothing():
@@ -98,7 +99,7 @@ def test_interpolation_is_that_of_numpy(times):
     )
     expected = [np.interp(times, at, row) for row in values]
     np.testing.assert_allclose(
-        from_zero(at[1:], values[:, 1:], np.array(times)), expected, atol=1e-12
+        interpolate(at[1:], values[:, 1:], np.array(times)), expected, atol=1e-12
     )
 
 

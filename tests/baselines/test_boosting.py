@@ -4,17 +4,17 @@ import pytest
 from helpers.simulations import two_causes
 from lifemix import make_target
 from lifemix.baselines import AalenJohansen, GradientBoosting
+from lifemix.baselines.boosting import _person_periods
 from lifemix.errors import SettingError
 from lifemix.metrics import concordance_td
 from lifemix.target import as_target
 
 
 def test_a_subject_becomes_one_row_for_each_interval_it_was_at_risk_in():
-    model = GradientBoosting()
-    model.grid_ = np.array([1.0, 2.0, 4.0])
+    ends = np.array([1.0, 2.0, 4.0])
     target = as_target(make_target([2.0, 3.0, 9.0, 1.5], [2, 0, 0, 1], entry=[0.0, 0.0, 0.0, 0.5]))
     x, weight = np.array([[10.0], [20.0], [30.0], [40.0]]), np.array([1.0, 1.0, 1.0, 2.0])
-    rows, label, exposure = model._person_periods(x, target, weight, np.array([0, 1, 2, 3]))
+    rows, label, exposure = _person_periods(x, target, weight, ends)
     assert rows.tolist() == [
         [10, 0],
         [10, 1],

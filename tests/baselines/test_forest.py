@@ -77,7 +77,7 @@ def test_as_many_times_of_the_splits_as_there_are_change_nothing():
 
 def test_the_curves_take_little_memory():
     model = RandomSurvivalForest(n_trees=10, preprocessor=None).fit(X, Y)
-    assert len(model._curves.keys) < 10 * 2 * len(
+    assert len(model._steps) < 10 * 2 * len(
         X
     )  # scikit-survival keeps leaves * event times, many times more
 

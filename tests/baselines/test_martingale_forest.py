@@ -6,8 +6,12 @@ from hypothesis import strategies as st
 from helpers.simulations import two_causes
 from lifemix import make_target
 from lifemix.baselines import AalenJohansen, MartingaleForest
-from lifemix.baselines._life_tables import Periods, incidences_from_hazards
-from lifemix.baselines.martingale_forest import _scores
+from lifemix.baselines.base import incidences_of_hazards
+from lifemix.baselines.martingale_forest import (
+    leaf_hazards,
+    martingale_residuals,
+    observed_intervals,
+)
 from lifemix.metrics import concordance_td
 from lifemix.target import as_target
 
@@ -27,28 +31,31 @@ def targets(draw):
 @given(targets())
 def test_residuals_add_up_to_nothing(case):
     target, weight = case
-    np.testing.assert_allclose(weight @ _scores(target, weight, 2), 0, atol=1e-9 * weight.sum())
+    np.testing.assert_allclose(
+        weight @ martingale_residuals(target, weight, 2), 0, atol=1e-9 * weight.sum()
+    )
 
 
 @given(targets())
 def test_life_tables_with_whole_intervals_are_the_estimate_of_aalen_and_johansen(case):
     target, weight = case
     ends = np.arange(1.0, 12.0)  # nobody comes or goes within an interval
-    rows = np.arange(len(target))
-    hazards = Periods.of(target, ends).hazards(np.zeros_like(rows), weight, rows, (1, 2, len(ends)))
+    leaf = np.zeros(len(target), dtype=int)
+    hazards = leaf_hazards(leaf, weight, observed_intervals(target, ends), (1, 2, len(ends)))
     expected = AalenJohansen().fit(
         np.zeros((len(target), 1)), target.to_array(), sample_weight=weight
     )
-    found = incidences_from_hazards(hazards)[0]
+    incidences = incidences_of_hazards(1.0 - hazards.sum(axis=1), hazards)[0]
     np.testing.assert_allclose(
-        found, expected.predict_cumulative_incidences(np.zeros((1, 1)), ends)[:, 0], atol=1e-12
+        incidences, expected.predict_cumulative_incidences(np.zeros((1, 1)), ends)[:, 0], atol=1e-12
     )
 
 
 def test_an_interval_that_is_seen_in_part_counts_with_its_share():
     target = as_target(make_target([2.0, 3.0, 9.0, 1.5], [2, 0, 0, 1], entry=[0.0, 0.0, 0.0, 0.5]))
-    weight, rows, ends = np.array([1.0, 1.0, 1.0, 2.0]), np.arange(4), np.array([1.0, 2.0, 4.0])
-    hazards = Periods.of(target, ends).hazards(np.array([0, 0, 0, 0]), weight, rows, (1, 2, 3))[0]
+    weight, ends = np.array([1.0, 1.0, 1.0, 2.0]), np.array([1.0, 2.0, 4.0])
+    intervals = observed_intervals(target, ends)
+    hazards = leaf_hazards(np.zeros(4, int), weight, intervals, (1, 2, 3))[0]
     # at risk: 3 + 2 / 2 in the first interval, 5 in the second, 1 and a half in the third
     np.testing.assert_allclose(hazards, [[0, 2 / 5, 0], [0, 1 / 5, 0]])
 

@@ -7,9 +7,9 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeRegressor
 
-from lifemix.baselines import _trees
-from lifemix.baselines._boosted import BoostedClassifier
-from lifemix.baselines._trees import Trees
+from lifemix.baselines import trees as trees_module
+from lifemix.baselines.boosting import BoostedClassifier
+from lifemix.baselines.trees import Trees
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 30, (700, 5)).astype(np.float64)
@@ -24,11 +24,7 @@ def grown(**options):
 
 
 def joined(trees):
-    parts = [tree.tree_ for tree in trees]
-    return Trees.join(
-        (part.feature, part.threshold, part.children_left, part.children_right, part.value[:, 0, 0])
-        for part in parts
-    )
+    return Trees.of(tree.tree_ for tree in trees)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +33,7 @@ def joined(trees):
 @pytest.mark.parametrize("at_once", [1, 10, 1 << 16])
 @pytest.mark.parametrize("rows", [0, 1, 11, 700])
 def test_leaves_are_those_of_scikit_learn(options, at_once, rows, monkeypatch):
-    monkeypatch.setattr(_trees, "_AT_ONCE", at_once)
+    monkeypatch.setattr(trees_module, "_CELLS", at_once)
     trees = grown(**options)
     flat = joined(trees)
     leaves = flat.leaves(X[:rows].astype(np.float32))
@@ -60,7 +56,9 @@ def test_probabilities_are_bit_for_bit_those_of_scikit_learn(classes, leaves):
     ours = BoostedClassifier.of(booster)
     new = RNG.integers(-5, 40, (501, 5)).astype(np.float64)
     for rows in (new, new[:1], X):
-        np.testing.assert_array_equal(ours.predict_proba(rows), booster.predict_proba(rows))
+        np.testing.assert_array_equal(
+            ours.predict_proba(rows, classes), booster.predict_proba(rows)
+        )
 
 
 def test_one_class_has_probability_one():
@@ -69,7 +67,7 @@ def test_one_class_has_probability_one():
     )
     ours = BoostedClassifier.of(booster)
     assert ours.classes.tolist() == [1]
-    np.testing.assert_array_equal(ours.predict_proba(X), np.ones((700, 1)))
+    np.testing.assert_array_equal(ours.predict_proba(X, 3), np.tile([0.0, 1.0, 0.0], (700, 1)))
 
 
 def altered(array, place, value):
@@ -91,10 +89,10 @@ MALFORMED = {
     "child beyond the end": {"children": altered(WHOLE.children, (0, 1), 10**6)},
     "negative child": {"children": altered(WHOLE.children, (0, 1), -1)},
     "half a leaf": {"children": altered(WHOLE.children, (0, 0), 0)},
-    "two parents": {"children": altered(WHOLE.children, (0, 0), WHOLE.children[0, 1])},
     "negative feature": {"feature": altered(WHOLE.feature, 0, -1)},
     "threshold is no number": {"threshold": altered(WHOLE.threshold, 0, np.nan)},
     "value is infinite": {"value": altered(WHOLE.value, 3, np.inf)},
+    "children are no numbers of nodes": {"children": WHOLE.children.astype(np.uint8)},
     "values missing": {"value": WHOLE.value[:-1]},
     "children in one column": {"children": WHOLE.children[:, 0]},
 }
@@ -106,6 +104,7 @@ def test_malformed_trees_are_refused(change):
         replace(WHOLE, **change)
 
 
-def test_the_number_of_features_is_that_of_the_splits():
-    assert WHOLE.n_features == 1 + WHOLE.feature.max()
-    assert joined(grown(min_samples_leaf=400)).n_features == 1
+def test_trees_that_read_more_columns_than_there_are_are_refused():
+    WHOLE.check_columns(1 + WHOLE.feature.max())
+    with pytest.raises(ValueError, match="the trees read more columns than there are"):
+        WHOLE.check_columns(WHOLE.feature.max())

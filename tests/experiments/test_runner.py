@@ -70,7 +70,7 @@ def test_jobs_go_to_the_cluster_that_is_named(tmp_path, monkeypatch):
     assert [record.test["ctd"] for record in store.records()] == [[[0.0]], [[0.1]], [[0.2]]]
 
 
-@pytest.mark.parametrize(("model", "package"), [("rsf", "scikit-survival"), ("deephit", "pycox")])
+@pytest.mark.parametrize(("model", "package"), [("rsf", "scikit-survival")])
 def test_a_missing_extra_is_noticed_before_the_first_job(tmp_path, monkeypatch, model, package):
     @dataclass(frozen=True)
     class Named(Job):

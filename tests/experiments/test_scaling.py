@@ -16,7 +16,6 @@ TINY = Protocol(DataSource("metabric"), 5, (0,), run="quick", rows=160)
 @pytest.mark.parametrize("model", ["dsm", "cph", "rsf", "deepsurv", "deephit"])
 def test_every_model_gives_time_and_parameters(model):
     pytest.importorskip("sksurv")
-    pytest.importorskip("pycox")
     (record,) = run_job(ScalingJob(TINY, model, 80, 0, True))
     assert record.seconds > 0
     assert record.setting == {"rows": 80, "growth": True} | SCALED[model]

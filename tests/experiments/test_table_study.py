@@ -74,7 +74,6 @@ def test_a_model_whose_training_diverges_has_no_scores(monkeypatch):
 )
 def test_other_models_give_records(model, monkeypatch):
     pytest.importorskip("sksurv")
-    pytest.importorskip("pycox")
     jobs = make_jobs(replace(TINY, folds=(0,), levels=(0.0,)), [model])
     records = run_job(jobs[0])
     assert all(np.isfinite(record.test["ctd"]).all() for record in records)

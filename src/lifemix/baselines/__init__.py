@@ -3,8 +3,8 @@
 ``fit(X, y)``, ``predict_survival_function(X, times)``, ``predict_cumulative_incidence(X, times, event=1)``,
 ``predict(X)``, a risk score, and ``score(X, y)``; DeepSurv and DeepHit also ``transform(X)``.
 
-Names are imported when they are first used: only DeepSurv and DeepHit need PyTorch, and only they
-(pycox) and RandomSurvivalForest (scikit-survival) need the optional packages of ``lifemix[baselines]``.
+Names are imported when they are first used: only DeepSurv and DeepHit need PyTorch, and only
+RandomSurvivalForest needs an optional package, scikit-survival of ``lifemix[baselines]``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .average import ModelAverage
     from .boosting import GradientBoosting
-    from .cause_specific import CauseSpecific
+    from .combined import CauseSpecific, ModelAverage
     from .cox import CoxPH
     from .deephit import DeepHit
     from .deepsurv import DeepSurv
@@ -40,7 +39,7 @@ __all__ = [
 
 _HOMES = {
     "AalenJohansen": "nonparametric",
-    "CauseSpecific": "cause_specific",
+    "CauseSpecific": "combined",
     "CoxPH": "cox",
     "DeepHit": "deephit",
     "DeepSurv": "deepsurv",
@@ -48,7 +47,7 @@ _HOMES = {
     "GradientBoosting": "boosting",
     "KaplanMeier": "nonparametric",
     "MartingaleForest": "martingale_forest",
-    "ModelAverage": "average",
+    "ModelAverage": "combined",
     "RandomSurvivalForest": "forest",
 }
 

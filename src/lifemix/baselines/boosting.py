@@ -2,30 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.special import expit
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils.extmath import softmax
 
-from .._types import FloatArray, IndexArray, IntArray
-from ..checks import Number, Rule, Seed, Whole
-from ..registry import register_model
+from .._types import FloatArray, IntArray
+from ..checks import Number, Seed, Whole
+from ..registry import check_finite, register_model
 from ..splits import train_validation_split
 from ..target import Target
-from ._boosted import BoostedClassifier
-from ._grid import check_grid, interval_ends
-from ._steps import from_zero, net_incidence
-from .base import Baseline, chunks
+from .base import (
+    DiscreteTimeModel,
+    check_curves,
+    chunks,
+    draw_seed,
+    incidences_of_hazards,
+    interval_ends,
+)
+from .trees import Trees
 
-__all__ = ["GradientBoosting"]
+__all__ = ["BoostedClassifier", "GradientBoosting"]
 
-_BINS = 255  # as many as scikit-learn's trees tell apart
-_SMALLEST = 1e-12  # of a probability in the validation loss
+_BINS = 255  # the limit of scikit-learn's trees
+_TINY = 1e-12  # of a probability in the validation loss
 
 
 @register_model
-class GradientBoosting(Baseline):
+@dataclass(frozen=True, eq=False)
+class BoostedClassifier:
+    """The trees of a fitted ``HistGradientBoostingClassifier`` of classes 0, 1, ....
+
+    Each round has one tree per score. With two classes the score is the log-odds of the second; one
+    class alone, which scikit-learn does not support, has probability 1.
+    """
+
+    classes: IntArray  # [n_classes]
+    baseline: FloatArray  # [n_scores]
+    trees: Trees
+
+    def __post_init__(self) -> None:
+        check_finite("classes", self.classes, (None,))
+        n_scores = 1 if len(self.classes) == 2 else len(self.classes)
+        check_finite("baseline", self.baseline, (n_scores,))
+        if len(self.trees) % n_scores or self.classes.min() < 0:
+            raise ValueError(f"{len(self.trees)} trees for the classes {self.classes}")
+
+    @classmethod
+    def of(cls, booster: Any) -> BoostedClassifier:
+        """Return the trees of a fitted ``HistGradientBoostingClassifier``."""
+        nodes = [tree.nodes for trees in booster._predictors for tree in trees]
+        trees = Trees.join(
+            (
+                np.where(node["is_leaf"], -1, node["feature_idx"]),
+                node["num_threshold"],
+                node["left"],
+                node["right"],
+                node["value"],
+            )
+            for node in nodes
+        )
+        classes = np.asarray(booster.classes_, dtype=np.int64)
+        baseline = np.asarray(booster._baseline_prediction, dtype=np.float64)
+        return cls(classes, baseline.ravel(), trees)
+
+    def predict_proba(self, x: FloatArray, n_classes: int) -> FloatArray:
+        """Return the probabilities ``[n_rows, n_classes]``, identical to those of scikit-learn."""
+        scores = np.zeros((len(self.baseline), len(x))) + self.baseline[:, None]
+        for tree, leaves in enumerate(self.trees.leaves(x)):  # sums in scikit-learn's order
+            scores[tree % len(scores)] += self.trees.value.take(leaves)
+        probabilities = np.zeros((len(x), n_classes))
+        if len(self.classes) == 2:
+            second = expit(scores[0])
+            probabilities[:, self.classes] = np.stack([1 - second, second], axis=1)
+        else:
+            probabilities[:, self.classes] = softmax(scores.T, copy=False)
+        return probabilities
+
+
+@register_model
+class GradientBoosting(DiscreteTimeModel):
     """Boosted trees for the discrete-time hazard ``P(event m in interval j | no event before, x, j)``.
 
     A subject becomes one row for each interval in which it was at risk, with the number of the interval as a further
@@ -82,12 +142,10 @@ class GradientBoosting(Baseline):
     (3, 2)
     """
 
-    _several_events = True
-    _saves_event_times = False
     _takes_entry = True
     _takes_weights = True
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "n_intervals": Whole(1),
         "learning_rate": Number(above=0.0),
         "max_iter": Whole(1),
@@ -128,53 +186,19 @@ class GradientBoosting(Baseline):
         self.random_state = random_state
         self.preprocessor = preprocessor
 
-    def _validate(self) -> None:
-        super()._validate()
-        check_grid(self.grid_)
-        if not isinstance(self._hazard, BoostedClassifier) or len(self._cuts) != self._n_inputs:
-            raise ValueError("boosted trees and the edges of the bins of every column expected")
-        for cuts in self._cuts:
-            if not isinstance(cuts, np.ndarray) or cuts.ndim != 1 or not (np.diff(cuts) >= 0).all():
-                raise ValueError("the edges of the bins must not descend")
-        if (
-            self._hazard.trees.n_features > self._n_inputs + 1
-            or self._hazard.classes.max() > self.n_events_
-        ):
-            raise ValueError(
-                "the trees read more columns, or predict more event types, than there are"
-            )
-
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
-        self.grid_ = interval_ends(target, self.n_intervals, "quantiles")
-        self._cuts = [_bin_edges(column) for column in x.T]
-        x = self._binned(x)
-        seed = int(np.random.default_rng(self.random_state).integers(2**31))
-        training, validation = train_validation_split(
-            target, fraction=self.validation_fraction, random_state=seed
+        self.grid_ = interval_ends(target, self.n_intervals)
+        self._cuts = [_cuts(column) for column in x.T]
+        x = self._bins(x)
+        seed = draw_seed(self.random_state)
+        training, validation = (
+            _person_periods(x[rows], target.take(rows), weight[rows], self.grid_)
+            for rows in train_validation_split(
+                target, fraction=self.validation_fraction, random_state=seed
+            )
         )
-        self.n_iter_, self.history_ = self._search(
-            self._person_periods(x, target, weight, training),
-            self._person_periods(x, target, weight, validation),
-            seed,
-        )
-        covariates, label, exposure = self._person_periods(
-            x, target, weight, np.arange(len(target))
-        )
-        self._hazard = BoostedClassifier.of(
-            self._booster(self.n_iter_, seed).fit(covariates, label, exposure)
-        )
-
-    def _binned(self, x: FloatArray) -> FloatArray:
-        """Return the number of the bin of each value: binned once here, not for each interval and search step again."""
-        columns = [
-            np.searchsorted(cuts, column) for cuts, column in zip(self._cuts, x.T, strict=True)
-        ]
-        return np.column_stack(columns).astype(np.float64)
-
-    def _booster(self, rounds: int, seed: int) -> Any:
-        return HistGradientBoostingClassifier(
+        booster = HistGradientBoostingClassifier(
             learning_rate=self.learning_rate,
-            max_iter=rounds,
             max_leaf_nodes=self.max_leaf_nodes,
             min_samples_leaf=self.min_samples_leaf,
             l2_regularization=self.l2,
@@ -183,99 +207,75 @@ class GradientBoosting(Baseline):
             warm_start=True,
             random_state=seed,
         )
-
-    def _search(self, training: Any, validation: Any, seed: int) -> tuple[int, list[float]]:
-        """Return the best number of rounds, and the validation loss after every tenth."""
-        booster = self._booster(1, seed)
         covariates, label, exposure = validation
-        history: list[float] = []
-        rounds = list(range(min(10, self.max_iter), self.max_iter + 1, 10))
-        for count in rounds:
-            booster.set_params(max_iter=count).fit(*training)
-            hazard = BoostedClassifier.of(booster)
-            probability = _in_columns(hazard, covariates, self.n_events_)[
-                np.arange(len(label)), label
-            ]
-            history.append(
-                -float(exposure @ np.log(np.maximum(probability, _SMALLEST)) / exposure.sum())
-            )
-            if count - rounds[int(np.argmin(history))] >= self.patience:
+        self.history_ = []
+        counts = range(min(10, self.max_iter), self.max_iter + 1, 10)
+        for n_rounds in counts:
+            booster.set_params(max_iter=n_rounds).fit(*training)
+            hazard = BoostedClassifier.of(booster).predict_proba(covariates, self.n_events_ + 1)
+            log_likelihood = np.log(np.maximum(hazard[np.arange(len(label)), label], _TINY))
+            self.history_.append(-float(exposure @ log_likelihood / exposure.sum()))
+            self.n_iter_ = counts[int(np.argmin(self.history_))]
+            if n_rounds - self.n_iter_ >= self.patience:
                 break
-        return rounds[int(np.argmin(history))], history
+        booster = clone(booster).set_params(max_iter=self.n_iter_)
+        booster.fit(*_person_periods(x, target, weight, self.grid_))
+        self._hazard = BoostedClassifier.of(booster)
 
-    def _person_periods(
-        self, x: FloatArray, target: Target, weight: FloatArray, rows: IndexArray
-    ) -> tuple[FloatArray, IntArray, FloatArray]:
-        """Return covariates, outcome (0 none, 1..M) and weight of each interval of each of the rows."""
-        ends = self.grid_
-        starts = np.concatenate([[0.0], ends[:-1]])
-        entry, time, event = target.entry[rows], target.time[rows], target.event[rows]
-        first = np.searchsorted(ends, entry, side="right")
-        last = np.searchsorted(ends, time, side="left")
-        count = np.maximum(np.minimum(last + 1, len(ends)) - first, 0)
-        subject = np.repeat(np.arange(len(rows)), count)
-        interval = (
-            np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count) + first[subject]
-        )
-        happened = (interval == last[subject]) & (event[subject] > 0)
-        observed = np.minimum(time[subject], ends[interval]) - np.maximum(
-            entry[subject], starts[interval]
-        )
-        exposure = np.where(happened, 1.0, observed / (ends - starts)[interval])
-        label = np.where(happened, event[subject], 0)
-        return (
-            np.column_stack([x[rows[subject]], interval]),
-            label,
-            exposure * weight[rows[subject]],
-        )
+    def _bins(self, x: FloatArray) -> FloatArray:
+        """Return the bin of each value, so that no step of the search bins the rows again."""
+        columns = zip(self._cuts, x.T, strict=True)
+        bins = [np.searchsorted(cuts, column) for cuts, column in columns]
+        return np.column_stack(bins).astype(np.float64)
 
-    def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
-        parts = []
-        for hazard in self._hazards(x):
-            free = np.cumprod(hazard[:, :, 0], axis=1)
-            before = np.concatenate([np.ones((len(hazard), 1)), free[:, :-1]], axis=1)
-            parts.append(
-                from_zero(self.grid_, np.cumsum(before * hazard[:, :, event], axis=1), times)
-            )
-        return np.concatenate(parts)
+    def _validate(self) -> None:
+        super()._validate()
+        if len(self._cuts) != self._n_inputs:
+            raise ValueError("the edges of the bins of every column expected")
+        for cuts in self._cuts:
+            check_finite("the edges of the bins", cuts, (None,))
+        self._hazard.trees.check_columns(self._n_inputs + 1)
+        check_curves(self, self._n_inputs)
 
-    def _net_survival(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
-        parts = []
-        for hazard in self._hazards(x):
-            free = hazard[:, :, 0]
-            parts.append(
-                1.0
-                - from_zero(self.grid_, net_incidence(free, hazard[:, :, event], 1.0 - free), times)
-            )
-        return np.concatenate(parts)
-
-    def _hazards(self, x: FloatArray) -> Iterator[FloatArray]:
-        """Yield for blocks of rows the probabilities of no event and of each type, (rows, intervals, n_events + 1)."""
+    def _incidences_at_ends(self, x: FloatArray) -> FloatArray:
         n_intervals = len(self.grid_)
-        x = self._binned(x)
-        for rows in chunks(len(x), n_intervals * max(x.shape[1] + 1, len(self._hazard.trees))):
-            block = x[rows]
+        n_classes = self.n_events_ + 1
+        bins = self._bins(x)
+        blocks = []
+        for rows in chunks(len(x), n_intervals * max(bins.shape[1] + 1, len(self._hazard.trees))):
             covariates = np.column_stack(
-                [np.repeat(block, n_intervals, axis=0), np.tile(np.arange(n_intervals), len(block))]
+                [
+                    np.repeat(bins[rows], n_intervals, axis=0),
+                    np.tile(np.arange(n_intervals), len(bins[rows])),
+                ]
             )
-            yield _in_columns(self._hazard, covariates, self.n_events_).reshape(
-                len(block), n_intervals, -1
-            )
-
-    def _risk_times(self) -> FloatArray:
-        return self.grid_  # between which the curves are linear
+            probabilities = self._hazard.predict_proba(covariates, n_classes)
+            hazards = probabilities.reshape(-1, n_intervals, n_classes).swapaxes(1, 2)
+            blocks.append(incidences_of_hazards(hazards[:, 0], hazards[:, 1:]))
+        return np.concatenate(blocks).swapaxes(0, 1)
 
 
-def _bin_edges(column: FloatArray) -> FloatArray:
-    """Return the edges of at most 255 bins: between all values, or at quantiles where there are more."""
+def _cuts(column: FloatArray) -> FloatArray:
+    """Return the edges of at most 255 bins: between all values, or between quantiles."""
     values = np.unique(column)
     if len(values) > _BINS:
         values = np.unique(np.quantile(column, np.linspace(0, 1, _BINS)))
     return (values[1:] + values[:-1]) / 2
 
 
-def _in_columns(hazard: BoostedClassifier, covariates: FloatArray, n_events: int) -> FloatArray:
-    """Return the probabilities of the outcomes 0..M, also where some outcome was not among the rows."""
-    probability = np.zeros((len(covariates), n_events + 1))
-    probability[:, hazard.classes] = hazard.predict_proba(covariates)
-    return probability
+def _person_periods(
+    x: FloatArray, target: Target, weight: FloatArray, ends: FloatArray
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Return covariates, outcome (0 none, 1..M) and weight of each interval of each row."""
+    starts = np.concatenate([[0.0], ends[:-1]])
+    first = np.searchsorted(ends, target.entry, side="right")
+    last = np.searchsorted(ends, target.time, side="left")
+    count = np.maximum(np.minimum(last + 1, len(ends)) - first, 0)
+    row = np.repeat(np.arange(len(target)), count)
+    interval = np.arange(len(row)) - np.repeat(np.cumsum(count) - count - first, count)
+    has_event = (interval == last[row]) & (target.event[row] > 0)
+    until = np.minimum(target.time[row], ends[interval])
+    observed = until - np.maximum(target.entry[row], starts[interval])
+    exposure = np.where(has_event, 1.0, observed / (ends - starts)[interval])
+    label = np.where(has_event, target.event[row], 0)
+    return np.column_stack([x[row], interval]), label, exposure * weight[row]

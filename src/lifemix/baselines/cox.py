@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._types import FloatArray
-from ..checks import Check, Choice, Number, Rule, Whole
+from ..checks import Check, Choice, Number, Whole
 from ..partial_likelihood import (
     LinearFit,
     RiskSets,
@@ -20,15 +19,45 @@ from ..partial_likelihood import (
 )
 from ..registry import check_finite, register_model
 from ..target import Target
-from ._steps import check_curve, proportional_survival, step_values
-from .base import Baseline
+from .base import Baseline, check_curves, step_values
 
-__all__ = ["CoxPH"]
+__all__ = ["CoxPH", "ProportionalHazardsModel", "proportional_survival"]
 
 _PENALTIES = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0)
-_QUICK = (
-    10_000_000  # numbers in an information matrix times rows, up to which all penalties are tried
-)
+_CHEAP = 10_000_000  # rows times entries of the information, up to which all penalties are tried
+
+
+def proportional_survival(baseline: FloatArray, risk: FloatArray) -> FloatArray:
+    """Return ``exp(-H(t) exp(risk))``, ``[n_rows, n_times]``, for ``H(t)`` in ``baseline``."""
+    with np.errstate(divide="ignore", over="ignore"):  # survival 1 and 0
+        return np.asarray(np.exp(-np.exp(np.log(baseline) + risk[:, None])))
+
+
+class ProportionalHazardsModel(Baseline):
+    """Base class of ``S(t | x) = exp(-H0(t) exp(risk(x)))`` with a step function H0."""
+
+    baseline_cumulative_hazard_: FloatArray
+
+    def _fit_baseline(
+        self, risk: FloatArray, target: Target, weight: FloatArray, ties: str
+    ) -> None:
+        times = self.event_times_
+        sets = RiskSets(times, target.time, target.entry)
+        terms = make_terms(times, target.time, target.event > 0, weight, ties)
+        self.baseline_cumulative_hazard_ = np.cumsum(hazard_increments(risk, weight, sets, terms))
+
+    def _hazard(self, times: FloatArray) -> FloatArray:
+        return step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)
+
+    def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
+        return proportional_survival(self._hazard(times), self._risk(x))
+
+    def _conditional(
+        self, x: FloatArray, since: FloatArray, times: FloatArray, event: int | None
+    ) -> tuple[FloatArray, FloatArray | None]:
+        gain = np.maximum(self._hazard(times) - self._hazard(since)[:, None], 0.0)
+        survival = np.exp(-gain * np.exp(self._risk(x))[:, None])
+        return survival, 1.0 - survival
 
 
 def _check_penalty(penalty: Any) -> None:
@@ -37,7 +66,7 @@ def _check_penalty(penalty: Any) -> None:
 
 
 @register_model
-class CoxPH(Baseline):
+class CoxPH(ProportionalHazardsModel):
     """Cox regression: ``S(t | x) = exp(-H0(t) exp((x - mean)'coef))`` with a step function H0.
 
     Entry times and case weights are used. Collinear columns (all levels of a category are) share their effect: of all
@@ -96,7 +125,7 @@ class CoxPH(Baseline):
     _takes_paths = True
     _takes_weights = True
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "ties": Choice("efron", "breslow"),
         "baseline": Choice(None, "efron", "breslow"),
         "penalty": Check(_check_penalty),
@@ -118,71 +147,45 @@ class CoxPH(Baseline):
         self.preprocessor = preprocessor
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
-        times, happened = self.event_times_, target.event > 0
-        sets = RiskSets(times, target.time, target.entry)
-        terms = make_terms(times, target.time, happened, weight, self.ties)
+        sets = RiskSets(self.event_times_, target.time, target.entry)
+        terms = make_terms(self.event_times_, target.time, target.event > 0, weight, self.ties)
         self.penalty_, fit = self._best_fit(x, weight, sets, terms)
-        baseline_terms = make_terms(
-            times, target.time, happened, weight, self.baseline or self.ties
-        )
-        increments = hazard_increments(
-            linear_predictor(x, fit.center, fit.coef), weight, sets, baseline_terms
-        )
-        self.coef_, self.center_ = fit.coef, fit.center
+        self.coef_ = fit.coef
+        self.center_ = fit.center
         self.standard_errors_ = np.sqrt(fit.covariance.diagonal())
         self.log_likelihood_ = fit.log_likelihood
         self.log_likelihood_null_ = fit.log_likelihood_null
         self.n_iter_ = fit.n_iter
-        self.baseline_cumulative_hazard_ = np.cumsum(increments)
+        self._fit_baseline(self._risk(x), target, weight, self.baseline or self.ties)
 
     def _validate(self) -> None:
         super()._validate()
         check_finite("coef_", self.coef_, (self._n_inputs,))
-        check_finite("center_", self.center_, (self._n_inputs,))
-        check_curve(
-            "baseline_cumulative_hazard_", self.baseline_cumulative_hazard_, len(self.event_times_)
-        )
+        check_curves(self, self._n_inputs)
 
     def _best_fit(
         self, x: FloatArray, weight: FloatArray, sets: RiskSets, terms: Terms
     ) -> tuple[float, LinearFit]:
-        """Return the fit with the given penalty, or with the best of several."""
+        """Return the fit with the penalty, or with the best of several."""
+        penalties = _PENALTIES if isinstance(self.penalty, str) else (float(self.penalty),)
         labels = type(self).__name__, self._input_names()
-        if not isinstance(self.penalty, str):
-            return float(self.penalty), fit_linear(
-                x, weight, sets, terms, self.penalty, self.max_iter, *labels
-            )
-        found: list[tuple[float, float, LinearFit]] = []
-        for penalty in _PENALTIES:
+        fits: list[tuple[float, float, LinearFit]] = []
+        for penalty in penalties:
             fit = fit_linear(x, weight, sets, terms, penalty, self.max_iter, *labels)
-            found.append((_information_criterion(fit, len(terms.rows)), penalty, fit))
-            declined = len(found) > 1 and found[-1][0] < found[-2][0]
-            if declined and x.shape[0] * x.shape[1] ** 2 > _QUICK:  # it has one maximum
+            fits.append((_information_criterion(fit, len(terms.rows)), penalty, fit))
+            is_worse = len(fits) > 1 and fits[-1][0] < fits[-2][0]
+            if is_worse and x.shape[0] * x.shape[1] ** 2 > _CHEAP:  # the criterion has one maximum
                 break
-        _, penalty, fit = max(found, key=lambda one: one[:2])
+        _, penalty, fit = max(fits, key=lambda candidate: candidate[:2])
         return penalty, fit
-
-    def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
-        baseline = step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)
-        return proportional_survival(baseline, self._risk(x))
-
-    def _conditional(
-        self, x: FloatArray, since: FloatArray, times: FloatArray, event: int | None
-    ) -> tuple[FloatArray, FloatArray | None]:
-        steps = self.event_times_, self.baseline_cumulative_hazard_
-        gained = np.maximum(
-            step_values(*steps, times, 0.0) - step_values(*steps, since, 0.0)[:, None], 0.0
-        )
-        survival = np.exp(-gained * np.exp(self._risk(x))[:, None])
-        return survival, 1.0 - survival
 
     def _risk(self, x: FloatArray) -> FloatArray:
         return linear_predictor(x, self.center_, self.coef_)
 
 
 def _information_criterion(fit: LinearFit, n_events: int) -> float:
-    """Return Akaike's criterion with its correction for small samples; minus infinity where it has no value."""
-    room = n_events - fit.degrees_of_freedom - 1
-    if room <= 0:
+    """Return Akaike's criterion corrected for small samples; minus infinity if it has no value."""
+    degrees = fit.degrees_of_freedom
+    if n_events - degrees - 1 <= 0:
         return -np.inf
-    return fit.log_likelihood - fit.degrees_of_freedom * (1 + (fit.degrees_of_freedom + 1) / room)
+    return fit.log_likelihood - degrees * (1 + (degrees + 1) / (n_events - degrees - 1))

@@ -1,69 +1,114 @@
-"""DeepHit: the probability of each event type in each of a grid of intervals, on pycox."""
+"""DeepHit: the probability of each event type in each of a grid of intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..checks import Choice, Flag, Number, Rule, Seed, Whole
-from ..network import ACTIVATIONS
+from ..checks import Choice, Number, Rule, Whole
 from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target
-from ._deephit_network import DeepHitNetwork, intervals, pairs
-from ._dense import load_network
-from ._grid import check_grid, interval_ends
-from ._optional import optional_module
-from ._steps import from_zero
-from .base import Baseline, chunks
-from .training import Schedule, seeded, split_rows, train
+from .base import DiscreteTimeModel, interval_ends
+from .networks import NetworkModel, dense_layers
 
-__all__ = ["DEEPHIT_PAPER", "DeepHit"]
+__all__ = ["DEEPHIT_PAPER", "DeepHit", "deephit_loss"]
 
-DEEPHIT_PAPER: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        name: dict(
-            zip(
-                (
-                    "shared_layers",
-                    "shared_nodes",
-                    "cause_layers",
-                    "cause_nodes",
-                    "activation",
-                    "alpha",
-                ),
-                row,
-                strict=True,
-            )
-        )
-        for name, row in {
-            "support": (3, 100, 3, 300, "elu", 0.1),
-            "metabric": (3, 100, 1, 100, "tanh", 5.0),
-            "synthetic": (3, 300, 2, 50, "elu", 0.1),
-            "seer": (1, 100, 2, 50, "elu", 0.5),
-        }.items()
-    }
+_SETTINGS = (
+    "shared_layers",
+    "shared_nodes",
+    "cause_layers",
+    "cause_nodes",
+    "activation",
+    "alpha",
 )
+DEEPHIT_PAPER: Mapping[str, Mapping[str, Any]] = {
+    "support": dict(zip(_SETTINGS, (3, 100, 3, 300, "elu", 0.1), strict=True)),
+    "metabric": dict(zip(_SETTINGS, (3, 100, 1, 100, "tanh", 5.0), strict=True)),
+    "synthetic": dict(zip(_SETTINGS, (3, 300, 2, 50, "elu", 0.1), strict=True)),
+    "seer": dict(zip(_SETTINGS, (1, 100, 2, 50, "elu", 0.5), strict=True)),
+}
 """What the paper's search chose for each data set (its table of DeepHit's hyperparameters)."""
 
-_ROWS = 1024  # the ranking loss compares all pairs of a block
+_PAIR_ROWS = 1024  # rows of which the ranking loss compares all pairs
+_LAYERS = Rule("a whole number from 1 to 100", lambda n: Whole(1).accepts(n) and n <= 100)
+
+
+def log_probabilities(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the log-probabilities of the event in each interval, like the scores, and of none.
+
+    scores: ``[n_rows, n_events, n_intervals]``; the score of no event on the grid is 0.
+    """
+    flat = torch.cat([scores.flatten(1), scores.new_zeros(len(scores), 1)], 1).log_softmax(1)
+    return flat[:, :-1].view_as(scores), flat[:, -1]
+
+
+def deephit_loss(
+    scores: Tensor, interval: Tensor, event: Tensor, alpha: float, sigma: float
+) -> Tensor:
+    """Return ``(likelihood loss + alpha * ranking loss) / (1 + alpha)``, a mean over the rows.
+
+    interval: of the event, or for a censored row the last one that it survived. The ranking loss is
+    ``exp((F(t_i | x_j) - F(t_i | x_i)) / sigma)`` for every i with an event, F the incidence of its
+    type, and every j without an event until then.
+    """
+    rows = torch.arange(len(scores))
+    cause = (event - 1).clamp(min=0)
+    log_mass, log_none = log_probabilities(scores)
+    is_survived = torch.arange(scores.shape[2]) <= interval[:, None]
+    log_later = log_mass.masked_fill(is_survived[:, None], -torch.inf).flatten(1)
+    log_survival = torch.cat([log_later, log_none[:, None]], 1).logsumexp(1)
+    log_likelihood = torch.where(event > 0, log_mass[rows, cause, interval], log_survival)
+    # Row j in the column of row i, at the time and for the event type of i.
+    incidence = log_mass.exp().cumsum(2)[:, cause, interval]
+    is_later = (interval[:, None] > interval) | (
+        (interval[:, None] == interval) & (event[:, None] == 0)
+    )
+    is_pair = is_later & (event > 0)
+    excess = (incidence - incidence.diagonal()) / sigma
+    ranking = excess.masked_fill(~is_pair, -torch.inf).exp()
+    return (alpha * ranking.mean() - log_likelihood.mean()) / (1.0 + alpha)
+
+
+class DeepHitNetwork(nn.Module):
+    """Inputs ``[n_rows, n_inputs]`` to scores ``[n_rows, n_events, n_intervals]``."""
+
+    def __init__(self, n_inputs: int, n_events: int, n_intervals: int, model: DeepHit) -> None:
+        super().__init__()
+        shared = model.shared_nodes
+        cause = model.cause_nodes
+        self.shared = dense_layers(n_inputs, [shared] * model.shared_layers, model)
+        self.causes = nn.ModuleList(
+            dense_layers(shared + n_inputs, [cause] * model.cause_layers, model)
+            for _ in range(n_events)
+        )
+        self.outputs = nn.ModuleList(nn.Linear(cause, n_intervals) for _ in range(n_events))
+
+    def hidden(self, x: Tensor) -> Tensor:
+        """Return the last hidden layer of every cause, ``[n_rows, n_events, cause_nodes]``."""
+        joined = torch.cat([self.shared(x), x], 1)
+        return torch.stack([cause(joined) for cause in self.causes], 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the scores."""
+        layers = zip(self.outputs, self.hidden(x).unbind(1), strict=True)
+        return torch.stack([output(hidden) for output, hidden in layers], 1)
 
 
 @register_model
-class DeepHit(Baseline):
-    """DeepHit: a softmax over interval and event type, from a shared network and one network per event type.
+class DeepHit(NetworkModel, DiscreteTimeModel):
+    """DeepHit: a softmax over interval and event type, by a shared network and one per event type.
 
-    The last outcome of the softmax is no event on the grid. Within an interval events are uniform in time (pycox's
-    ``const_pdf``): incidences are linear between grid points, 0 at time 0 and constant after the last point. The loss
-    is that of pycox: likelihood + alpha * ranking loss, up to a factor. An event counts in the interval ``(c, c']``
-    that contains it; a censored row has survived the last grid point up to its time (before the first one it carries
-    no information).
+    The last outcome of the softmax is no event on the grid. Within an interval events are uniform
+    in time: incidences are linear between grid points, 0 at time 0 and constant after the last
+    point. The loss is ``(likelihood loss + alpha * ranking loss) / (1 + alpha)``. An event counts in
+    the interval ``(c, c']`` that contains it; a censored row has survived the last grid point up to
+    its time, and is ignored if there is none.
 
     Parameters
     ----------
@@ -78,8 +123,7 @@ class DeepHit(Baseline):
     activation : {"relu", "elu", "selu", "tanh", ...}, default "relu"
         Activation function of the hidden layers.
     alpha : float, default 0.5
-        Weight of the ranking loss relative to the likelihood, as in the paper; pycox's own alpha is ``1 / (1 +
-        alpha)``.
+        Weight of the ranking loss relative to the likelihood, as in the paper.
     sigma : float, default 0.1
         Scale of the ranking loss.
     n_times : int, default 50
@@ -133,29 +177,17 @@ class DeepHit(Baseline):
     (2, 2)
     """
 
-    _several_events = True
-    _saves_event_times = False
-
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        "shared_layers": Whole(1),
+    _rules = {
+        "shared_layers": _LAYERS,
         "shared_nodes": Whole(1),
-        "cause_layers": Whole(1),
+        "cause_layers": _LAYERS,
         "cause_nodes": Whole(1),
         "alpha": Number(above=0.0),
         "sigma": Number(above=0.0),
         "n_times": Whole(1),
         "grid": Choice("quantiles", "equidistant"),
         "batch_size": Whole(1),
-        "activation": Choice(*ACTIVATIONS),
-        "dropout": Number(0.0, 0.95),
-        "batch_norm": Flag(),
-        "weight_decay": Number(0.0),
-        "learning_rate": Number(above=0.0),
-        "decay": Number(0.0),
-        "max_epochs": Whole(1),
-        "patience": Whole(1),
-        "validation_fraction": Number(above=0.0, most=0.9),
-        "random_state": Seed(),
+        **NetworkModel._rules,
     }
 
     network_: DeepHitNetwork
@@ -236,83 +268,44 @@ class DeepHit(Baseline):
         float array of shape (n, n_events * cause_nodes)
             The learned representation.
         """
-        x = torch.tensor(self.preprocess(X), dtype=torch.float32)
-        with torch.no_grad():
-            hidden: Tensor = self.network_.eval().hidden(x)
-        return hidden.flatten(1).double().numpy()
+        return self._run(lambda x: self.network_.hidden(x).flatten(1), self.preprocess(X))
 
-    def _schedule(self) -> Schedule:
-        return Schedule(
-            self.learning_rate,
-            self.decay,
-            self.weight_decay,
-            self.batch_size,
-            self.max_epochs,
-            self.patience,
-        )
-
-    def _saved_attributes(self) -> dict[str, Any]:
-        attributes = super()._saved_attributes()
-        return attributes | ({"network_": self.network_.state_dict()} if attributes else {})
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_grid(self.grid_)
-        n_layers = self.shared_layers + self.n_events_ * self.cause_layers
-        self.network_ = load_network(
-            lambda: self._new_network(self._n_inputs), n_layers, self.network_
-        )
-
-    def _new_network(self, inputs: int) -> DeepHitNetwork:
-        return DeepHitNetwork(self, inputs, self.n_events_, len(self.grid_))
+    def _new_network(self, n_inputs: int) -> DeepHitNetwork:
+        return DeepHitNetwork(n_inputs, self.n_events_, len(self.grid_), self)
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
-        losses = optional_module("pycox.models.loss", "pycox", "DeepHit")
         self.grid_ = interval_ends(target, self.n_times, self.grid)
-        interval = intervals(self.grid_, target)
-        kept = np.flatnonzero(interval >= 0)
-        target = target.take(kept)
-        inputs = torch.from_numpy(x[kept]).float()
-        index, event = torch.from_numpy(interval[kept]), torch.from_numpy(target.event)
-        loss_class = losses.DeepHitSingleLoss if self.n_events_ == 1 else losses.DeepHitLoss
-        loss = loss_class(1.0 / (1.0 + self.alpha), self.sigma)
-        with seeded(self.random_state) as seed:
-            self.network_ = self._new_network(x.shape[1])
-            training, validation = split_rows(target, self.validation_fraction, seed)
+        at_event = np.searchsorted(self.grid_, target.time, side="left")
+        survived = np.searchsorted(self.grid_, target.time, side="right") - 1
+        interval = np.where(target.event > 0, at_event, survived)
+        informative = np.flatnonzero(interval >= 0)
+        target = target.take(informative)
+        inputs = torch.tensor(x[informative], dtype=torch.float32)
+        intervals = torch.from_numpy(interval[informative])
+        event = torch.from_numpy(target.event)
 
-            def batch_loss(rows: Tensor) -> Tensor:
-                outputs = self.network_(inputs[rows])
-                if self.n_events_ == 1:
-                    outputs = outputs[:, 0]
-                value: Tensor = loss(
-                    outputs, index[rows], event[rows], pairs(index[rows], event[rows])
+        def loss(rows: Tensor) -> Tensor:
+            losses = [
+                len(block)
+                * deephit_loss(
+                    self.network_(inputs[block]),
+                    intervals[block],
+                    event[block],
+                    self.alpha,
+                    self.sigma,
                 )
-                return value
+                for block in rows.split(_PAIR_ROWS)
+            ]
+            return torch.stack(losses).sum() / len(rows)
 
-            def validation_loss() -> Tensor:
-                parts = torch.split(validation, _ROWS)
-                return torch.stack([batch_loss(rows) * len(rows) for rows in parts]).sum() / len(
-                    validation
-                )
+        self._train(x.shape[1], target, loss)
 
-            self.history_ = train(
-                self.network_, batch_loss, validation_loss, training, self._schedule()
-            )
+    def _incidences_at_ends(self, x: FloatArray) -> FloatArray:
+        def incidences(inputs: Tensor) -> Tensor:
+            log_mass, _ = log_probabilities(self.network_(inputs).double())
+            return log_mass.exp().cumsum(2)
 
-    def _risk_times(self) -> FloatArray:
-        return self.grid_  # between which the curves are linear
+        return np.moveaxis(self._run(incidences, x), 1, 0)
 
-    def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
-        width = self.n_events_ * len(self.grid_)
-        return np.concatenate(
-            [self._block(x[rows], times, event) for rows in chunks(len(x), width)]
-        )
-
-    def _block(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
-        with torch.no_grad():
-            outputs = self.network_.eval()(torch.tensor(x, dtype=torch.float32)).double()
-            flat = torch.cat(
-                [outputs.flatten(1), torch.zeros(len(x), 1, dtype=torch.float64)], dim=1
-            )
-            mass = flat.softmax(1)[:, :-1].reshape(outputs.shape)[:, event - 1]
-        return from_zero(self.grid_, np.cumsum(mass.numpy(), axis=1), times)
+    def _has_net_survival(self) -> bool:
+        return getattr(self, "n_events_", 1) == 1  # else only the incidences are modelled

@@ -1,66 +1,78 @@
-"""DeepSurv: Cox's model with a network in place of the linear predictor, on pycox."""
+"""DeepSurv: Cox's model with a network in place of the linear predictor."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from .._types import FloatArray
-from ..checks import Check, Choice, Flag, Number, Rule, Seed, Whole, Widths
+from ..checks import Check, Choice, Number, Whole, Widths
 from ..errors import SettingError
-from ..network import ACTIVATIONS, ActivationModule
-from ..partial_likelihood import RiskSets, hazard_increments, make_terms
 from ..preprocessing import TableLike
 from ..registry import register_model
 from ..target import Target
-from ._dense import DenseNetwork, load_network
-from ._optional import optional_module
-from ._steps import check_curve, proportional_survival, step_values
-from .base import Baseline
-from .training import Schedule, seeded, split_rows, train
+from .cox import ProportionalHazardsModel
+from .networks import NetworkModel, dense_layers
 
-__all__ = ["DEEPSURV_PUBLISHED", "DeepSurv"]
+__all__ = ["DEEPSURV_PUBLISHED", "DeepSurv", "cox_loss"]
 
-DEEPSURV_PUBLISHED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "support": {
-            "hidden": (44,),
-            "dropout": 0.2553,
-            "learning_rate": 0.0473,
-            "l2": 8.12,
-            "decay": 0.00257,
-        },
-        "metabric": {
-            "hidden": (41,),
-            "dropout": 0.1601,
-            "learning_rate": 0.0103,
-            "l2": 10.89,
-            "decay": 0.00417,
-        },
-    }
-)
-"""The settings that DeepSurv's authors published for these data sets, used by the paper; SELU, whole-data batches."""
+DEEPSURV_PUBLISHED: Mapping[str, Mapping[str, Any]] = {
+    "support": {
+        "hidden": (44,),
+        "dropout": 0.2553,
+        "learning_rate": 0.0473,
+        "l2": 8.12,
+        "decay": 0.00257,
+    },
+    "metabric": {
+        "hidden": (41,),
+        "dropout": 0.1601,
+        "learning_rate": 0.0103,
+        "l2": 10.89,
+        "decay": 0.00417,
+    },
+}
+"""The settings that DeepSurv's authors published for these data sets, with SELU and one batch."""
+
+
+def cox_loss(risk: Tensor, time: Tensor, event: Tensor) -> Tensor:
+    """Return minus the partial log-likelihood per event; ties are broken by order."""
+    order = time.argsort(descending=True)
+    risk = risk[order]
+    event = event[order]
+    return -((risk - risk.logcumsumexp(0)) * event).sum() / event.sum().clamp(min=1)
+
+
+class RiskNetwork(nn.Module):
+    """Dense layers, and a linear layer to one number without a constant."""
+
+    def __init__(self, n_inputs: int, model: DeepSurv) -> None:
+        super().__init__()
+        self.hidden = dense_layers(n_inputs, model.hidden, model)
+        self.output = nn.Linear(model.hidden[-1], 1, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the log hazard ratio ``[n_rows, 1]``."""
+        output: Tensor = self.output(self.hidden(x))
+        return output
 
 
 def _check_hidden(hidden: Any) -> None:
     if not len(Widths()("hidden", hidden)):
-        raise SettingError(
-            f"hidden must name at least one layer of 1 or more nodes; got {hidden!r}."
-        )
+        raise SettingError(f"hidden must name at least one layer of 1 or more nodes; got {hidden}.")
 
 
 @register_model
-class DeepSurv(Baseline):
+class DeepSurv(NetworkModel, ProportionalHazardsModel):
     """DeepSurv: ``S(t | x) = exp(-H0(t) exp(g(x)))`` with a network g trained by the partial likelihood.
 
-    Network and loss are those of pycox (which breaks ties by order); H0 is Breslow's estimate from all rows, training
-    and validation part together. Training stops ``patience`` epochs after the best validation loss.
+    Ties in the partial likelihood are broken by order; H0 is Breslow's estimate from all rows,
+    those for early stopping included. Training stops ``patience`` epochs after the best validation
+    loss.
 
     Parameters
     ----------
@@ -118,26 +130,16 @@ class DeepSurv(Baseline):
     (3, 2)
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "hidden": Check(_check_hidden),
         "l2": Number(0.0),
         "batch_size": Whole(1, optional=True),
-        "activation": Choice(*ACTIVATIONS),
-        "dropout": Number(0.0, 0.95),
-        "batch_norm": Flag(),
-        "weight_decay": Number(0.0),
-        "learning_rate": Number(above=0.0),
-        "decay": Number(0.0),
-        "max_epochs": Whole(1),
-        "patience": Whole(1),
-        "validation_fraction": Number(above=0.0, most=0.9),
-        "random_state": Seed(),
+        **NetworkModel._rules,
     }
 
     _saved = ("_mean_risk",)
 
-    network_: DenseNetwork
-    baseline_cumulative_hazard_: FloatArray
+    network_: RiskNetwork
     _mean_risk: float
 
     def __init__(
@@ -189,7 +191,7 @@ class DeepSurv(Baseline):
             Not fitted.
         """
         Choice(*DEEPSURV_PUBLISHED)("dataset", dataset)
-        fixed = {
+        fixed: dict[str, Any] = {
             "activation": "selu",
             "batch_norm": False,
             "batch_size": None,
@@ -213,91 +215,24 @@ class DeepSurv(Baseline):
         """
         return self._run(self.network_.hidden, self.preprocess(X))
 
-    def _schedule(self) -> Schedule:
-        return Schedule(
-            self.learning_rate,
-            self.decay,
-            self.weight_decay,
-            self.batch_size,
-            self.max_epochs,
-            self.patience,
-        )
+    def _new_network(self, n_inputs: int) -> RiskNetwork:
+        return RiskNetwork(n_inputs, self)
 
-    def _saved_attributes(self) -> dict[str, Any]:
-        attributes = super()._saved_attributes()
-        return attributes | ({"network_": self.network_.state_dict()} if attributes else {})
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_curve(
-            "baseline_cumulative_hazard_", self.baseline_cumulative_hazard_, len(self.event_times_)
-        )
-        if not np.isfinite(self._mean_risk):
-            raise ValueError("the mean risk must be a finite number")
-        self.network_ = load_network(
-            lambda: self._new_network(self._n_inputs), len(self.hidden), self.network_
-        )
-
-    def _new_network(self, inputs: int) -> DenseNetwork:
-        return DenseNetwork(
-            inputs,
-            self.hidden,
-            partial(ActivationModule, self.activation),
-            self.batch_norm,
-            self.dropout,
-        )
+    def _penalty(self) -> Tensor:
+        penalty: Tensor = self.l2 * self.network_.output.weight.square().sum()
+        return penalty
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
-        loss = optional_module("pycox.models.loss", "pycox", "DeepSurv")
-        inputs, time, event = _tensors(x, target)
-        with seeded(self.random_state) as seed:
-            self.network_ = self._new_network(x.shape[1])
-            training, validation = split_rows(target, self.validation_fraction, seed)
-            penalty = self.l2 / float(event[training].sum())
-
-            def likelihood(rows: Tensor) -> Tensor:
-                value: Tensor = loss.cox_ph_loss(
-                    self.network_(inputs[rows]), time[rows], event[rows]
-                )
-                return value
-
-            def training_loss(rows: Tensor) -> Tensor | None:
-                if not event[rows].any():
-                    return None
-                return likelihood(rows) + penalty * self.network_.output.weight.square().sum()
-
-            self.history_ = train(
-                self.network_,
-                training_loss,
-                lambda: likelihood(validation),
-                training,
-                self._schedule(),
-            )
-        self._fit_baseline(x, target, weight)
-
-    def _fit_baseline(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
-        risk = self._run(self.network_, x)[:, 0]
-        self._mean_risk = float(risk.mean())
-        sets = RiskSets(self.event_times_, target.time, target.entry)
-        terms = make_terms(self.event_times_, target.time, target.event > 0, weight, "breslow")
-        self.baseline_cumulative_hazard_ = np.cumsum(
-            hazard_increments(risk - self._mean_risk, weight, sets, terms)
+        inputs = torch.tensor(x, dtype=torch.float32)
+        time = torch.from_numpy(target.time)
+        event = torch.from_numpy(target.event > 0).float()
+        self._train(
+            x.shape[1],
+            target,
+            lambda rows: cox_loss(self.network_(inputs[rows])[:, 0], time[rows], event[rows]),
         )
-
-    def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
-        baseline = step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)
-        return proportional_survival(baseline, self._risk(x))
+        self._mean_risk = float(self._run(self.network_, x).mean())
+        self._fit_baseline(self._risk(x), target, weight, "breslow")
 
     def _risk(self, x: FloatArray) -> FloatArray:
         return self._run(self.network_, x)[:, 0] - self._mean_risk
-
-    @staticmethod
-    def _run(network: nn.Module, x: FloatArray) -> FloatArray:
-        with torch.no_grad():
-            outputs: Tensor = network.eval()(torch.tensor(x, dtype=torch.float32))
-        return outputs.double().numpy()
-
-
-def _tensors(x: FloatArray, target: Target) -> tuple[Tensor, Tensor, Tensor]:
-    happened = torch.from_numpy(target.event > 0).float()
-    return torch.tensor(x, dtype=torch.float32), torch.from_numpy(target.time), happened

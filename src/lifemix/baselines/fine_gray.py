@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._types import FloatArray
-from ..checks import Flag, Number, Rule, Whole
-from ..partial_likelihood import linear_predictor
-from ..registry import check_finite, register_model
+from ..checks import Flag, Number, Whole
+from ..metrics.censoring import censoring_curve
+from ..partial_likelihood import (
+    RiskSets,
+    Terms,
+    fit_linear,
+    hazard_increments,
+    linear_predictor,
+    make_terms,
+    prefix_sums,
+    suffix_sums,
+)
+from ..registry import register_model
 from ..target import Target
-from ._steps import check_curve, step_values
-from ._subdistribution import fit_cause, subdistribution_incidence
-from .base import Baseline, chunks
+from .base import Baseline, check_curves, chunks, step_values
+from .cox import proportional_survival
 
 __all__ = ["FineGray"]
 
@@ -71,7 +79,7 @@ class FineGray(Baseline):
 
     _several_events = True
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "coherent": Flag(),
         "penalty": Number(0.0),
         "max_iter": Whole(1),
@@ -90,57 +98,101 @@ class FineGray(Baseline):
         self.preprocessor = preprocessor
 
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
-        events, names = range(1, self.n_events_ + 1), self._input_names()
-        causes = {
-            event: fit_cause(x, target, event, self.penalty, self.max_iter, names)
-            for event in events
-        }
-        self.center_ = causes[1].linear.center
-        self.coef_ = {event: cause.linear.coef for event, cause in causes.items()}
-        self.standard_errors_ = {event: cause.standard_errors for event, cause in causes.items()}
-        self.log_likelihood_ = {
-            event: cause.linear.log_likelihood for event, cause in causes.items()
-        }
-        self.baseline_ = {
-            e: (cause.event_times, cause.cumulative_hazard) for e, cause in causes.items()
-        }
+        self.coef_ = {}
+        self.standard_errors_ = {}
+        self.log_likelihood_ = {}
+        self.baseline_ = {}
+        time = target.time
+        censoring = censoring_curve(time, target.event == 0, events_first=False).before
+        for event in range(1, self.n_events_ + 1):
+            has_event = target.event == event
+            has_other_event = (target.event > 0) & ~has_event
+            times = np.unique(time[has_event])
+            sets = RiskSets(times, time, target.entry, has_other_event, censoring)
+            terms = make_terms(times, time, has_event, weight, "breslow")
+            owner = f"FineGray, event {event}"
+            fit = fit_linear(
+                x, weight, sets, terms, self.penalty, self.max_iter, owner, self._input_names()
+            )
+            risk = linear_predictor(x, fit.center, fit.coef)
+            hazard = hazard_increments(risk, weight, sets, terms)
+            influence = _influence(x - fit.center, np.exp(risk), hazard, target, sets, terms)
+            self.center_ = fit.center
+            self.coef_[event] = fit.coef
+            # Norms instead of roots of the diagonal of the sandwich, which would round.
+            self.standard_errors_[event] = np.linalg.norm(fit.covariance.after(influence), axis=0)
+            self.log_likelihood_[event] = fit.log_likelihood
+            self.baseline_[event] = times, np.cumsum(hazard)
 
     def _validate(self) -> None:
         super()._validate()
-        events = list(range(1, self.n_events_ + 1))
-        if list(self.coef_) != events or list(self.baseline_) != events:
-            raise ValueError("a regression of each event type expected")
-        check_finite("center_", self.center_, (self._n_inputs,))
-        for event in events:
-            times, hazard = self.baseline_[event]
-            check_finite("coef_", self.coef_[event], (self._n_inputs,))
-            check_curve("times", times, len(times))
-            check_curve("baseline_", hazard, len(times))
+        check_curves(self, self._n_inputs)
 
     def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
-        incidence = self._alone(x, times, event)
+        incidence = self._incidence_of_crr(x, times, event)
         if self.coherent:
-            last = np.array([times.max()])
-            total = sum(self._alone(x, last, cause)[:, 0] for cause in self.coef_)
-            over = np.flatnonzero(np.asarray(total) > 1.0)
-            for rows in chunks(
-                len(over), sum(len(times) for times, _ in self.baseline_.values()) * self.n_events_
-            ):
-                incidence[over[rows]] = self._stopped(x[over[rows]], times, event)
+            last = times.max(keepdims=True)
+            total = np.sum([self._incidence_of_crr(x, last, cause) for cause in self.coef_], axis=0)
+            incoherent = np.flatnonzero(total > 1.0)
+            n_times = sum(len(event_times) for event_times, _ in self.baseline_.values())
+            for block in chunks(len(incoherent), n_times * self.n_events_):
+                rows = incoherent[block]
+                incidence[rows] = self._limited_incidence(x[rows], times, event)
         return incidence
 
-    def _alone(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
-        """Return the incidence by the regression of one event type, (n, n_times), whatever the others say."""
-        eta = linear_predictor(x, self.center_, self.coef_[event])
-        return subdistribution_incidence(self.baseline_[event], eta, times)
+    def _incidence_of_crr(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
+        hazard = step_values(*self.baseline_[event], times, 0.0)
+        risk = linear_predictor(x, self.center_, self.coef_[event])
+        return 1.0 - proportional_survival(hazard, risk)
 
-    def _stopped(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
-        """Return the incidence of subjects whose total passes 1, stopped there; shape (n, n_times)."""
+    def _limited_incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
+        """Return the incidence, constant from the time on at which the total reaches 1."""
         grid = np.unique(np.concatenate([times for times, _ in self.baseline_.values()]))
-        increments = {e: np.diff(self._alone(x, grid, e), axis=1, prepend=0.0) for e in self.coef_}
-        total = np.asarray(sum(increments.values()))
-        before = np.cumsum(total, axis=1) - total
-        share = np.clip(
-            np.divide(1.0 - before, total, out=np.ones_like(total), where=total > 0), 0.0, 1.0
-        )
-        return step_values(grid, np.cumsum(increments[event] * share, axis=1), times, 0.0)
+        incidences = [self._incidence_of_crr(x, grid, cause) for cause in self.coef_]
+        increments = np.diff(incidences, axis=2, prepend=0.0)
+        total = increments.sum(axis=0)
+        total_before = np.cumsum(total, axis=1) - total
+        share = np.divide(1.0 - total_before, total, out=np.ones_like(total), where=total > 0)
+        limited = np.cumsum(increments[event - 1] * np.clip(share, 0.0, 1.0), axis=1)
+        return step_values(grid, limited, times, 0.0)
+
+
+def _influence(
+    x: FloatArray,
+    r: FloatArray,
+    hazard: FloatArray,
+    target: Target,
+    sets: RiskSets,
+    terms: Terms,
+) -> FloatArray:
+    """Return the contribution of each row to the score, ``[n_rows, n_inputs]``: ``eta + psi``.
+
+    Fine and Gray (1999): eta_i is the integral of ``(x_i - mean(t)) w_i(t)`` against the martingale
+    of the event, with r = exp(x'b). psi_i, from the estimated censoring curve, is the integral of
+    ``q(u) / (rows at risk at u)`` against the martingale of the censoring. q(u) is the derivative
+    of the score by the censoring hazard at u, through the rows with an event of another type before
+    u: the sum over them of ``r / G(T-)`` times the integral of ``(x - mean(t)) G(t-) dH(t)`` from u
+    on.
+    """
+    rx = r[:, None] * x
+    means = sets.over_rows(rx) / sets.over_rows(r)[:, None]
+    eta = r[:, None] * sets.over_times(means * hazard[:, None])
+    eta -= rx * sets.over_times(hazard)[:, None]
+    eta[terms.rows] += x[terms.rows] - means[terms.row_time]
+
+    is_censored = target.event == 0
+    censoring_times, counts = np.unique(target.time[is_censored], return_counts=True)
+    n_other = np.searchsorted(target.time[sets.other_rows], censoring_times)
+    share = 1.0 / sets.other_censoring
+    other_r = prefix_sums(r[sets.other_rows] * share)[n_other]
+    other_rx = prefix_sums(rx[sets.other_rows] * share[:, None])[n_other]
+    later = np.searchsorted(np.unique(target.time[terms.rows]), censoring_times)
+    weighted_hazard = (hazard * sets.censoring)[:, None]
+    q = other_rx * suffix_sums(weighted_hazard)[later]
+    q -= other_r[:, None] * suffix_sums(weighted_hazard * means)[later]
+    at_risk = len(target) - np.searchsorted(np.sort(target.time), censoring_times)
+    q /= at_risk[:, None]
+    until = np.searchsorted(censoring_times, target.time, side="right")
+    psi = -prefix_sums(q * (counts / at_risk)[:, None])[until]
+    psi[is_censored] += q[until[is_censored] - 1]
+    return eta + psi

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from .._types import FloatArray, IndexArray
-from ..checks import Check, Jobs, Rule, Seed, Whole
-from ..errors import SettingError
-from ..registry import register_model
+from .._types import BoolArray, FloatArray, IndexArray
+from ..checks import Jobs, Rule, Seed, Whole
+from ..errors import MissingExtraError
+from ..registry import check_finite, register_model
 from ..target import Target
-from ._leaf_curves import LeafCurves
-from ._optional import optional_module
-from ._trees import Trees
-from .base import Baseline, chunks
+from .base import Baseline, chunks, draw_seed
+from .trees import Trees
 
 __all__ = ["PAPER_TREES", "RandomSurvivalForest"]
 
@@ -23,34 +20,27 @@ PAPER_TREES = (10, 20, 50, 100)
 """The numbers of trees that the paper chooses from; its trees have depth 4."""
 
 
-def _check_share_or_count(name: str, least: int) -> Callable[[Any], None]:
-    """Return a check of a number of rows, or a share of them."""
-
-    def check(value: Any) -> None:
-        if isinstance(value, float) and 0 < value < 1:
-            return
-        Whole(least)(name, value)
-
-    return check
+def _is_share(value: Any) -> bool:
+    return isinstance(value, float) and 0 < value <= 1
 
 
-def _check_max_features(value: Any) -> None:
-    if value in ("sqrt", "log2", None) or (isinstance(value, float) and 0 < value <= 1):
-        return
-    if isinstance(value, (bool, str)) or not isinstance(value, int) or value < 1:
-        raise SettingError(
-            f"max_features must be 'sqrt', 'log2', None, a whole number or a share; got {value!r}."
-        )
+def _count_or_share(least: int) -> Rule:
+    count = Whole(least)
+    return Rule(
+        f"{count.expected} or a share between 0 and 1",
+        lambda value: count.accepts(value) or (_is_share(value) and value < 1),
+    )
 
 
 @register_model
 class RandomSurvivalForest(Baseline):
-    """A forest of trees split by the log-rank test; survival is the mean of the Kaplan-Meier curves of the leaves.
+    """A forest of trees split by the log-rank test; it averages Kaplan-Meier curves of the leaves.
 
-    scikit-survival (GPL-3, optional) grows the trees in its low-memory mode, in which it keeps no curves. The curves
-    of the leaves are computed here from the rows that fell into them and kept as their steps alone: the same numbers,
-    in megabytes instead of the gigabytes of one value per leaf and event time. ``predict`` is the forest's mortality:
-    the sum of its cumulative hazard over the times that its splits distinguish.
+    scikit-survival (GPL-3, optional) grows the trees in its low-memory mode, in which it stores no
+    curves. The curves of the leaves are computed here from the rows in them, and stored as steps:
+    the same numbers, in megabytes instead of the gigabytes of one value per leaf and event time.
+    ``predict`` is the forest's mortality: the sum of its cumulative hazard over the times that its
+    splits distinguish.
 
     Parameters
     ----------
@@ -65,8 +55,9 @@ class RandomSurvivalForest(Baseline):
     max_features : {"sqrt", "log2"}, int, float or None, default "sqrt"
         Number (or share) of features that each split chooses from.
     split_times : int or None, default None
-        Number of times that the log-rank test of a split distinguishes, quantiles of the event times; None: all. The
-        time to grow a tree is proportional to it; the curves of the leaves have all event times in any case.
+        Number of times that the log-rank test of a split distinguishes, quantiles of the event
+        times; None: all. The time to grow a tree is proportional to it; the curves of the leaves
+        always have all event times.
     n_jobs : int or None, default None
         Number of threads that grow the trees.
     random_state : int, Generator or None, default 0
@@ -89,18 +80,29 @@ class RandomSurvivalForest(Baseline):
     (3, 2)
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "n_trees": Whole(1),
         "max_depth": Whole(1, optional=True),
-        "min_samples_split": Check(_check_share_or_count("min_samples_split", 2)),
-        "min_samples_leaf": Check(_check_share_or_count("min_samples_leaf", 1)),
-        "max_features": Check(_check_max_features),
+        "min_samples_split": _count_or_share(2),
+        "min_samples_leaf": _count_or_share(1),
+        "max_features": Rule(
+            "'sqrt', 'log2', None, a whole number or a share",
+            lambda value: (
+                value in ("sqrt", "log2", None) or Whole(1).accepts(value) or _is_share(value)
+            ),
+        ),
         "split_times": Whole(1, optional=True),
         "n_jobs": Jobs(),
         "random_state": Seed(),
     }
 
-    _saved = ("_trees", "_curves")
+    _saved = ("_trees", "_steps", "_step_survival")
+
+    # The Kaplan-Meier curves of all leaves, sorted by leaf and time. A step has the number
+    # ``leaf * (number of event times + 1) + number of event times so far``; each leaf has one
+    # before the first event time.
+    _steps: IndexArray
+    _step_survival: FloatArray
 
     def __init__(
         self,
@@ -142,74 +144,83 @@ class RandomSurvivalForest(Baseline):
         """
         return cls(n_trees=n_trees, max_depth=4, **settings)
 
-    def _validate(self) -> None:
-        super()._validate()
-        if not isinstance(self._trees, Trees) or not isinstance(self._curves, LeafCurves):
-            raise ValueError("trees and the curves of their leaves expected")
-        if self._curves.width != len(self.event_times_) + 1 or not self._curves.cover(
-            self._trees.leaf_nodes
-        ):
-            raise ValueError("every leaf must have a curve at the event times")
-        if self._trees.n_features > self._n_inputs:
-            raise ValueError("the trees read more columns than there are")
-
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
-        ensemble = optional_module("sksurv.ensemble", "scikit-survival", "RandomSurvivalForest")
-        times = self._times_of_splits(target)
-        y = np.array(
-            list(zip(target.event > 0, times, strict=True)), dtype=[("event", "?"), ("time", "f8")]
-        )
-        forest = ensemble.RandomSurvivalForest(
+        try:
+            from sksurv.ensemble import RandomSurvivalForest as Forest
+        except ImportError as error:
+            name = type(self).__name__
+            raise MissingExtraError("scikit-survival", "baselines", name) from error
+        has_event = target.event > 0
+        time = self._times_of_splits(target)
+        y = np.array(list(zip(has_event, time, strict=True)), [("event", "?"), ("time", "f8")])
+        forest = Forest(
             n_estimators=self.n_trees,
             max_depth=self.max_depth,
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
             max_features=self.max_features,
             n_jobs=self.n_jobs,
-            random_state=int(np.random.default_rng(self.random_state).integers(2**31)),
+            random_state=draw_seed(self.random_state),
             low_memory=True,
         ).fit(x, y)
-        self._trees = _trees_of(forest)
-        place = np.searchsorted(self.event_times_, target.time, side="right")
-        width = len(self.event_times_) + 1
-        self._curves = LeafCurves.of(
-            self._leaves(x), forest.estimators_samples_, place, target.event > 0, width
-        )
+        self._trees = Trees.of(estimator.tree_ for estimator in forest.estimators_)
+        n_times = np.searchsorted(self.event_times_, target.time, side="right")
+        curves = []
+        for tree, rows in enumerate(forest.estimators_samples_):
+            leaf = self._trees.leaves(x[rows], slice(tree, tree + 1))[0]
+            n_steps = len(self.event_times_) + 1
+            curves.append(_leaf_curves(leaf, n_times[rows], has_event[rows], n_steps))
+        steps, survival = zip(*curves, strict=True)
+        self._steps = np.concatenate(steps)
+        self._step_survival = np.concatenate(survival)
 
     def _times_of_splits(self, target: Target) -> FloatArray:
-        """Return the times that the splits see: where they are coarse, the number of the interval, from 1 on."""
+        """Return the times for the splits: with ``split_times`` numbers of intervals, from 1 on."""
         if self.split_times is None or self.split_times >= len(self.event_times_):
             return target.time
-        ends = np.quantile(
-            target.time[target.event > 0], np.linspace(0, 1, self.split_times + 1)[1:]
-        )
-        return np.asarray(1.0 + np.searchsorted(np.unique(ends), target.time), dtype=np.float64)
+        levels = np.linspace(0, 1, self.split_times + 1)[1:]
+        ends = np.unique(np.quantile(target.time[target.event > 0], levels))
+        return np.asarray(1.0 + np.searchsorted(ends, target.time), dtype=np.float64)
+
+    def _validate(self) -> None:
+        super()._validate()
+        self._trees.check_columns(self._n_inputs)
+        check_finite("_steps", self._steps, (None,))
+        check_finite("_step_survival", self._step_survival, self._steps.shape)
+        leaves = np.unique(self._steps // (len(self.event_times_) + 1))
+        if not np.array_equal(leaves, np.flatnonzero(self._trees.is_leaf)):
+            raise ValueError("every leaf must have a curve at the event times")
 
     def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
-        place = np.searchsorted(self.event_times_, times, side="right")
+        n_times = np.searchsorted(self.event_times_, times, side="right")
         survival = np.zeros((len(x), len(times)))
         for rows in chunks(len(x), max(len(times), len(self._trees))):
-            for leaf in self._leaves(x[rows]):
-                survival[rows] += self._curves.at(leaf, place)
+            for leaf in self._trees.leaves(x[rows]):
+                leaves, inverse = np.unique(leaf, return_inverse=True)
+                wanted = leaves[:, None] * (len(self.event_times_) + 1) + n_times
+                step = np.searchsorted(self._steps, wanted, side="right") - 1
+                survival[rows] += self._step_survival[step][inverse]
         return np.minimum(survival / len(self._trees), 1.0)  # above 1 only by rounding
 
     def _risk(self, x: FloatArray) -> FloatArray:
         mortality = np.zeros(len(x))
         for rows in chunks(len(x), len(self._trees)):
-            for leaf in self._leaves(x[rows]):
+            for leaf in self._trees.leaves(x[rows]):
                 mortality[rows] += self._trees.value.take(leaf)
         return mortality / len(self._trees)
 
-    def _leaves(self, x: FloatArray) -> IndexArray:
-        """Return the leaf of each row in each tree, (n_trees, n); scikit-learn's trees read single precision."""
-        with np.errstate(over="ignore"):  # infinity is above every threshold, as it should
-            return self._trees.leaves(x.astype(np.float32))
 
-
-def _trees_of(forest: Any) -> Trees:
-    """Take over the trees of a fitted forest of scikit-survival."""
-    trees = [estimator.tree_ for estimator in forest.estimators_]
-    return Trees.join(
-        (tree.feature, tree.threshold, tree.children_left, tree.children_right, tree.value[:, 0, 0])
-        for tree in trees
-    )
+def _leaf_curves(
+    leaf: IndexArray, n_times: IndexArray, has_event: BoolArray, n_steps: int
+) -> tuple[IndexArray, FloatArray]:
+    """Return the steps of the Kaplan-Meier curves of the leaves of a tree, and their survival."""
+    leaves, index = np.unique(leaf, return_inverse=True)
+    key = index * n_steps + n_times
+    starts = np.arange(len(leaves)) * n_steps
+    steps = np.union1d(starts, key[has_event])
+    n_events = np.bincount(np.searchsorted(steps, key[has_event]), minlength=len(steps))
+    rows_up_to_leaf = np.cumsum(np.bincount(index))
+    at_risk = rows_up_to_leaf[steps // n_steps] - np.searchsorted(np.sort(key), steps)
+    factors = np.split(1.0 - n_events / at_risk, np.searchsorted(steps, starts[1:]))
+    survival = np.concatenate([np.cumprod(factor) for factor in factors])
+    return leaves[steps // n_steps] * n_steps + steps % n_steps, survival

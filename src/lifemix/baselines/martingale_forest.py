@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
-from .._types import Float32Array, FloatArray, IndexArray
-from ..checks import Jobs, Number, Rule, Seed, Whole
+from .._types import Float32Array, FloatArray, IndexArray, IntArray
+from ..checks import Jobs, Number, Seed, Whole
 from ..partial_likelihood import RiskSets
 from ..registry import check_finite, register_model
 from ..target import Target
-from ._grid import check_grid, interval_ends
-from ._life_tables import Periods, incidences_from_hazards
-from ._steps import from_zero, net_incidence
-from ._trees import Trees
-from .base import Baseline, chunks
+from .base import DiscreteTimeModel, check_curves, chunks, incidences_of_hazards, interval_ends
+from .trees import Trees, single_precision
 
-__all__ = ["MartingaleForest"]
+__all__ = ["MartingaleForest", "leaf_hazards", "martingale_residuals", "observed_intervals"]
 
-_RESIDUAL_TIMES = 8  # at which the splits see residuals
-_ROWS_OF_A_TREE = 10_000  # at most
-_TINY = 1e-12
-_ROUNDING = 1e-5  # of sums of incidences in single precision
+_RESIDUAL_TIMES = 8
+_MAX_ROWS_OF_TREE = 10_000
 
 
 @register_model
-class MartingaleForest(Baseline):
-    """A forest whose trees are split by martingale residuals; leaves hold life tables, whose mean is predicted.
+class MartingaleForest(DiscreteTimeModel):
+    """A forest whose trees are split by martingale residuals; it averages life tables of the leaves.
 
-    The residual of a subject at time c is 1 if the event has happened by then, else 0, minus the cumulative hazard that
-    it was exposed to, by Nelson and Aalen. A tree of scikit-learn separates the means of the residuals at eight times
-    (of each event type), which are scores of the log-rank test: much the same splits as those of a random survival
-    forest, at a fraction of its time, for several event types and late entry too. Within an interval events are
-    uniform in time; after the last event time the curves are constant.
+    The residual of a subject at a time is the number of its events until then, 0 or 1, minus the
+    Nelson-Aalen cumulative hazard to which it was exposed. A regression tree of scikit-learn
+    separates the means of the residuals at eight times (of each event type), which are scores of
+    the log-rank test: similar splits to those of a random survival forest in a fraction of the
+    time, and for several event types and late entry. Within an interval events are uniform in time;
+    after the last event time the curves are constant.
 
     Parameters
     ----------
@@ -77,12 +73,10 @@ class MartingaleForest(Baseline):
     (3, 2)
     """
 
-    _several_events = True
-    _saves_event_times = False
     _takes_entry = True
     _takes_weights = True
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
+    _rules = {
         "n_trees": Whole(1),
         "min_samples_leaf": Whole(1, optional=True),
         "max_features": Number(above=0.0, most=1.0),
@@ -92,6 +86,8 @@ class MartingaleForest(Baseline):
     }
 
     _saved = ("_trees", "_curves")
+
+    _curves: Float32Array  # incidences at the ends, [n_leaves, n_events, n_intervals]
 
     def __init__(
         self,
@@ -111,121 +107,117 @@ class MartingaleForest(Baseline):
         self.random_state = random_state
         self.preprocessor = preprocessor
 
+    def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
+        self.grid_ = interval_ends(target, self.n_intervals)
+        residuals = martingale_residuals(target, weight, self.n_events_)
+        rng = np.random.default_rng(self.random_state)
+        n_rows = len(target)
+        samples = []
+        for _ in range(self.n_trees):
+            drawn_rows = rng.integers(n_rows, size=min(n_rows, _MAX_ROWS_OF_TREE))
+            count = np.bincount(drawn_rows, minlength=n_rows)
+            rows = np.flatnonzero(count)
+            samples.append((rows, count[rows] * weight[rows]))
+        seeds = rng.integers(2**31, size=self.n_trees).tolist()
+        n_events = int((target.event > 0).sum())
+        regressor = DecisionTreeRegressor(
+            min_samples_leaf=self.min_samples_leaf or int(np.clip(n_events // 20, 5, 15)),
+            max_features=float(self.max_features),
+        )
+        inputs = single_precision(x)
+        trees = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(clone(regressor).set_params(random_state=seed).fit)(
+                inputs[rows], residuals[rows], sample_weight, check_input=False
+            )
+            for (rows, sample_weight), seed in zip(samples, seeds, strict=True)
+        )
+        self._trees = Trees.of(tree.tree_ for tree in trees)
+        observed = observed_intervals(target, self.grid_)
+        curves = []
+        for tree, (rows, sample_weight) in enumerate(samples):
+            nodes = self._trees.leaves(inputs[rows], slice(tree, tree + 1))[0]
+            leaves, leaf = np.unique(nodes, return_inverse=True)
+            shape = (len(leaves), self.n_events_, len(self.grid_))
+            intervals = [column[rows] for column in observed]
+            hazards = leaf_hazards(leaf, sample_weight, intervals, shape)
+            no_event = np.maximum(1.0 - hazards.sum(axis=1), 0.0)
+            curves.append(incidences_of_hazards(no_event, hazards).astype(np.float32))
+        self._curves = np.concatenate(curves)
+
     def _validate(self) -> None:
         super()._validate()
-        check_grid(self.grid_)
-        if not isinstance(self._trees, Trees) or self._trees.n_features > self._n_inputs:
-            raise ValueError("trees of the columns expected")
-        check_finite(
-            "life tables",
-            self._curves,
-            (len(self._trees.leaf_nodes), self.n_events_, len(self.grid_)),
-        )
-        descends = (self._curves[..., 0] < 0).any() or (np.diff(self._curves, axis=2) < 0).any()
-        if descends or self._curves[..., -1].sum(axis=1).max() > 1 + _ROUNDING:
-            raise ValueError("incidences must not descend or add up to more than 1")
+        self._trees.check_columns(self._n_inputs)
+        n_leaves = int(self._trees.is_leaf.sum())
+        check_finite("_curves", self._curves, (n_leaves, self.n_events_, len(self.grid_)))
+        if (np.diff(self._curves, axis=2, prepend=0.0) < 0).any():
+            raise ValueError("incidences must not descend")
+        check_curves(self, self._n_inputs)
 
-    # Fitting.
-
-    def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
-        self.grid_ = interval_ends(target, self.n_intervals, "quantiles")
-        single, scores = _single(x), _scores(target, weight, self.n_events_)
-        generator = np.random.default_rng(self.random_state)
-        leaf = self.min_samples_leaf or int(np.clip((target.event > 0).sum() // 20, 5, 15))
-        drawn = [_draw(generator, weight) for _ in range(self.n_trees)]
-        seeds = generator.integers(2**31, size=self.n_trees).tolist()
-        trees = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_grow)(single, scores, rows, count, leaf, float(self.max_features), seed)
-            for (rows, count), seed in zip(drawn, seeds, strict=True)
-        )
-        self._trees = Trees.join(trees)
-        self._curves = self._life_tables(single, target, drawn)
-
-    def _life_tables(self, x: Float32Array, target: Target, drawn: Any) -> Float32Array:
-        periods = Periods.of(target, self.grid_)
-        number = self._trees.leaves_before
-        starts = np.append(
-            number[self._trees.roots], len(self._trees.leaf_nodes)
-        )  # the first leaf of each tree
-        curves = np.empty((starts[-1], self.n_events_, len(self.grid_)), dtype=np.float32)
-        for tree, (rows, count) in enumerate(drawn):
-            leaf = number[self._trees.leaves_of(tree, x[rows])] - starts[tree]
-            shape = (int(starts[tree + 1] - starts[tree]), self.n_events_, len(self.grid_))
-            own = incidences_from_hazards(periods.hazards(leaf, count, rows, shape))
-            curves[starts[tree] : starts[tree + 1]] = own
-        return curves
-
-    # Prediction.
-
-    def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
-        return self._incidences(x, times)[event - 1]
-
-    def _incidences(self, x: FloatArray, times: FloatArray) -> FloatArray:
-        return from_zero(self.grid_, self._at_ends(x), times)
-
-    def _net_survival(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
-        gained = np.diff(self._at_ends(x), axis=2, prepend=0.0)
-        some = gained.sum(axis=0)
-        left = np.maximum(1.0 - np.cumsum(some, axis=1), _TINY)
-        through = left / np.concatenate([np.ones((len(x), 1)), left[:, :-1]], axis=1)
-        return 1.0 - from_zero(self.grid_, net_incidence(through, gained[event - 1], some), times)
-
-    def _risk_times(self) -> FloatArray:
-        return self.grid_  # between which the curves are linear
-
-    def _at_ends(self, x: FloatArray) -> FloatArray:
-        """Return the incidences at the ends of the intervals, (events, n, intervals): the mean over trees."""
-        number = self._trees.leaves_before
+    def _incidences_at_ends(self, x: FloatArray) -> FloatArray:
         total = np.zeros((len(x), self.n_events_, len(self.grid_)))
         for rows in chunks(len(x), len(self._trees)):
-            for leaves in self._trees.leaves(_single(x[rows])):
-                total[rows] += self._curves[number[leaves]]
+            for leaves in self._trees.leaves(x[rows]):
+                total[rows] += self._curves[self._trees.leaf_number[leaves]]
         return np.minimum(np.moveaxis(total, 1, 0) / len(self._trees), 1.0)
 
 
-def _single(x: FloatArray) -> Float32Array:
-    """Return the numbers as scikit-learn's trees read them."""
-    largest = np.finfo(np.float32).max
-    return np.ascontiguousarray(np.clip(x, -largest, largest), dtype=np.float32)
-
-
-def _draw(generator: np.random.Generator, weight: FloatArray) -> tuple[IndexArray, FloatArray]:
-    """Return rows drawn with replacement, each once, and how much each counts."""
-    count = np.bincount(
-        generator.integers(len(weight), size=min(len(weight), _ROWS_OF_A_TREE)),
-        minlength=len(weight),
-    )
-    rows = np.flatnonzero(count)
-    return rows, count[rows] * weight[rows]
-
-
-def _grow(
-    x: Float32Array,
-    scores: FloatArray,
-    rows: IndexArray,
-    count: FloatArray,
-    leaf: int,
-    share: float,
-    seed: int,
-) -> tuple[Any, Any, Any, Any, Any]:
-    """Return a tree as arrays."""
-    grown = DecisionTreeRegressor(min_samples_leaf=leaf, max_features=share, random_state=seed)
-    tree = grown.fit(x[rows], scores[rows], sample_weight=count, check_input=False).tree_
-    value = np.zeros(tree.node_count)  # what a leaf predicts is its life table
-    return tree.feature, tree.threshold, tree.children_left, tree.children_right, value
-
-
-def _scores(target: Target, weight: FloatArray, n_events: int) -> FloatArray:
+def martingale_residuals(target: Target, weight: FloatArray, n_events: int) -> FloatArray:
     """Return the martingale residuals of each event type at several times, one column each."""
     columns = []
     for event in range(1, n_events + 1):
-        own = target.event == event
-        at, place = np.unique(target.time[own], return_inverse=True)
-        risk = RiskSets(at, target.time, target.entry)
-        hazard = np.bincount(place, weight[own]) / risk.over_rows(weight)
+        has_event = target.event == event
+        times, index = np.unique(target.time[has_event], return_inverse=True)
+        sets = RiskSets(times, target.time, target.entry)
+        hazard = np.bincount(index, weight[has_event]) / sets.over_rows(weight)
         levels = np.linspace(0, 1, _RESIDUAL_TIMES + 1)[1:]
-        for until in np.unique(np.quantile(target.time[own], levels, method="higher")):
-            columns.append(
-                (own & (target.time <= until)) - risk.over_times(np.where(at <= until, hazard, 0.0))
-            )
+        for t in np.unique(np.quantile(target.time[has_event], levels, method="higher")):
+            exposure = sets.over_times(np.where(times <= t, hazard, 0.0))
+            columns.append((has_event & (target.time <= t)) - exposure)
     return np.column_stack(columns)
+
+
+def observed_intervals(
+    target: Target, ends: FloatArray
+) -> tuple[IntArray, IndexArray, IndexArray, FloatArray, FloatArray]:
+    """Return event, first and last interval of each row, and the shares of both not observed.
+
+    An interval with an event counts fully. Rows observed beyond the last end have no event, and the
+    number of intervals as their last.
+    """
+    starts = np.append(0.0, ends)
+    widths = np.append(np.diff(ends, prepend=0.0), np.inf)
+    first = np.searchsorted(ends, target.entry, side="right")
+    last = np.searchsorted(ends, target.time, side="left")
+    event = np.where(last < len(ends), target.event, 0)
+    is_full = (event > 0) & (first == last)
+    before_entry = np.where(is_full, 0.0, (target.entry - starts[first]) / widths[first])
+    after_time = np.where(event > 0, 0.0, 1.0 - (target.time - starts[last]) / widths[last])
+    return event, first, last, before_entry, after_time
+
+
+def leaf_hazards(
+    leaf: IndexArray,
+    weight: FloatArray,
+    intervals: Any,
+    shape: tuple[int, int, int],
+) -> FloatArray:
+    """Return the hazards ``[n_leaves, n_events, n_intervals]``; 0 if nobody is at risk.
+
+    intervals: of the rows, from ``observed_intervals``.
+    """
+    event, first, last, before_entry, after_time = intervals
+    n_leaves, n_events, n_intervals = shape
+
+    def sums(interval: IndexArray, values: FloatArray) -> FloatArray:
+        width = n_intervals + 2
+        cells = np.bincount(leaf * width + interval, values, n_leaves * width)
+        return np.asarray(cells.reshape(n_leaves, width), dtype=np.float64)
+
+    at_risk = np.cumsum(sums(first, weight) - sums(last + 1, weight), axis=1)
+    at_risk -= sums(first, weight * before_entry) + sums(last, weight * after_time)
+    hazards = np.empty(shape)
+    for number in range(n_events):
+        n_happened = sums(last, weight * (event == number + 1))
+        hazard = np.divide(n_happened, at_risk, out=np.zeros_like(at_risk), where=n_happened > 0)
+        hazards[:, number] = hazard[:, :n_intervals]
+    return hazards

@@ -1,4 +1,4 @@
-"""Models without covariates: the Kaplan-Meier and Aalen-Johansen curves, the reference for every other model."""
+"""Models without covariates: Kaplan-Meier and Aalen-Johansen curves, a reference for the others."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from ..partial_likelihood import RiskSets
 from ..preprocessing import TableLike, shape_of
 from ..registry import register_model
 from ..target import Target
-from ._steps import check_curve, step_values
-from .base import Baseline
+from .base import Baseline, check_curves, just_before, step_values
 
 __all__ = ["AalenJohansen", "KaplanMeier"]
-
-_ROUNDING = 1e-9
 
 
 @register_model
@@ -62,42 +59,36 @@ class AalenJohansen(Baseline):
     def _fit(self, x: FloatArray, target: Target, weight: FloatArray) -> None:
         times = self.event_times_
         at_risk = RiskSets(times, target.time, target.entry).over_rows(weight)
-        hazard = {}
+        hazards = {}
         for event in range(1, self.n_events_ + 1):
             rows = target.event == event
-            happened = np.bincount(
-                np.searchsorted(times, target.time[rows]), weight[rows], len(times)
-            )
-            hazard[event] = np.minimum(happened / at_risk, 1.0)  # at most 1 but for rounding
-        self.survival_ = np.cumprod(np.maximum(1.0 - np.sum(list(hazard.values()), axis=0), 0.0))
-        before = np.concatenate([[1.0], self.survival_[:-1]])
-        self.incidence_ = {event: np.cumsum(before * values) for event, values in hazard.items()}
+            index = np.searchsorted(times, target.time[rows])
+            n_events = np.bincount(index, weight[rows], len(times))
+            hazards[event] = np.minimum(n_events / at_risk, 1.0)  # above 1 only by rounding
+        self.survival_ = np.cumprod(np.maximum(1.0 - np.sum(list(hazards.values()), axis=0), 0.0))
+        before = just_before(self.survival_)
+        self.incidence_ = {event: np.cumsum(before * hazard) for event, hazard in hazards.items()}
         self.net_survival_ = {
-            event: np.cumprod(1.0 - values, dtype=np.float64) for event, values in hazard.items()
+            event: np.cumprod(1.0 - hazard, dtype=float) for event, hazard in hazards.items()
         }
 
     def _validate(self) -> None:
         super()._validate()
-        n_times, events = len(self.event_times_), list(range(1, self.n_events_ + 1))
-        if list(self.incidence_) != events or list(self.net_survival_) != events:
-            raise ValueError("curves of each event type expected")
-        for falling in (self.survival_, *self.net_survival_.values()):
-            check_curve("1 - survival", 1.0 - falling, n_times, high=1.0)
-        for incidence in self.incidence_.values():
-            check_curve("incidence_", incidence, n_times, high=1.0 + _ROUNDING)
+        check_curves(self, n_inputs=0)
+
+    def _curve(
+        self, x: FloatArray, times: FloatArray, values: FloatArray, start: float
+    ) -> FloatArray:
+        return np.tile(step_values(self.event_times_, values, times, start), (len(x), 1))
 
     def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
-        return np.tile(step_values(self.event_times_, self.survival_, times, 1.0), (len(x), 1))
+        return self._curve(x, times, self.survival_, 1.0)
 
     def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
-        return np.tile(
-            step_values(self.event_times_, self.incidence_[event], times, 0.0), (len(x), 1)
-        )
+        return self._curve(x, times, self.incidence_[event], 0.0)
 
     def _net_survival(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:
-        return np.tile(
-            step_values(self.event_times_, self.net_survival_[event], times, 1.0), (len(x), 1)
-        )
+        return self._curve(x, times, self.net_survival_[event], 1.0)
 
     def preprocess(self, X: TableLike) -> FloatArray:
         """Return a matrix without columns: only the number of rows matters.
@@ -113,12 +104,13 @@ class AalenJohansen(Baseline):
             An empty matrix.
         """
         check_is_fitted(self, "n_events_")
-        rows, columns = shape_of(X)
-        if columns != self.n_features_in_:
+        n_columns = shape_of(X)[1]
+        if n_columns != self.n_features_in_:
             raise CovariateError(
-                f"X has {columns} features, but {type(self).__name__} is expecting {self.n_features_in_} features."
+                f"X has {n_columns} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features."
             )
-        return np.empty((rows, 0))
+        return self._learn_matrix(X)
 
     def _learn_matrix(self, X: TableLike) -> FloatArray:
         return np.empty((shape_of(X)[0], 0))

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..errors import LifemixError, MissingExtraError, SettingError
+from ..checks import Choice
+from ..errors import LifemixError, MissingExtraError
 from ..target import make_target
 from .base import Dataset
 
@@ -163,14 +164,13 @@ def load_flchain(other_causes: Literal["separate", "censored", "merged"] = "sepa
     >>> datasets.load_flchain(other_causes="censored").counts
     {0: 6562, 1: 567, 2: 745}
     """
-    if other_causes not in _FLCHAIN_EVENTS:
-        raise SettingError(
-            f"other_causes must be one of {list(_FLCHAIN_EVENTS)}; got {other_causes!r}."
-        )
+    Choice(*_FLCHAIN_EVENTS)("other_causes", other_causes)
     frame = read_rdataset("survival", "flchain")
-    other = {"separate": 3, "censored": 0, "merged": 1}[other_causes]
+    code_of_other_causes = {"separate": 3, "censored": 0, "merged": 1}[other_causes]
     chapter = frame["chapter"]
-    cause = np.select([chapter == "Neoplasms", chapter == "Circulatory"], [1, 2], other)
+    cause = np.select(
+        [chapter == "Neoplasms", chapter == "Circulatory"], [1, 2], code_of_other_causes
+    )
     event = np.where(frame["death"] == 1, cause, 0)
     facts = _facts("flchain") | {"event_names": _FLCHAIN_EVENTS[other_causes]}
     return _dataset(facts, frame, frame["futime"], event)

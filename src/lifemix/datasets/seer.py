@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..checks import warn_user
+from ..checks import Choice, Number, warn_user
 from ..errors import CovariateError, SettingError
 from ..target import make_target
 from .base import Dataset
@@ -143,15 +143,10 @@ def load_seer(
     fields = read_fields()
     names = list(COVARIATES if covariates is None else covariates)
     field_names = [_field_name(name, fields) for name in names]
-    for option, value, legal in (
-        ("layout", layout, ("auto", "ascii", "listing")),
-        ("cvd", cvd, ("narrow", "wide")),
-        ("unknown", unknown, ("missing", "kept")),
-    ):
-        if value not in legal:
-            raise SettingError(f"{option} must be one of {list(legal)}; got {value!r}.")
-    if not max_months > 0:
-        raise SettingError(f"max_months must be positive; got {max_months}.")
+    Choice("auto", "ascii", "listing")("layout", layout)
+    Choice("narrow", "wide")("cvd", cvd)
+    Choice("missing", "kept")("unknown", unknown)
+    Number(above=0.0)("max_months", max_months)
     leaks = [name for name, field in zip(names, field_names, strict=True) if field in _OUTCOME]
     if leaks:
         raise SettingError(

@@ -265,11 +265,13 @@ class SyntheticTruth:
 
     def cumulative_incidence(self, times: ArrayLike, event: int) -> FloatArray:
         """Return P(T <= t, the event is this one | x)."""
-        rate, other = self._rates(event)
+        rate, rival_rate = self._rates(event)
         t = self._clip(times)
-        total = rate + other
-        both = -rate / total * np.expm1(-total * t) + np.exp(-other * LIMIT) * np.expm1(-rate * t)
-        incidence: FloatArray = both / (np.expm1(-rate * LIMIT) * np.expm1(-other * LIMIT))
+        total = rate + rival_rate
+        untruncated = -rate / total * np.expm1(-total * t)
+        beyond_limit = np.exp(-rival_rate * LIMIT) * np.expm1(-rate * t)
+        truncation = np.expm1(-rate * LIMIT) * np.expm1(-rival_rate * LIMIT)
+        incidence: FloatArray = (untruncated + beyond_limit) / truncation
         return incidence
 
     def _rates(self, event: int) -> tuple[FloatArray, FloatArray]:

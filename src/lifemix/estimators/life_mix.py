@@ -19,7 +19,8 @@ from sklearn.base import clone
 
 from .._types import BoolArray, FloatArray
 from ..baselines import CauseSpecific, CoxPH, GradientBoosting, MartingaleForest
-from ..baselines.base import WrappingModel, chunks
+from ..baselines.base import chunks, draw_seed
+from ..baselines.combined import WrappingModel
 from ..checks import Check, Jobs, Rule, Seed, Whole, take_rows, warn_user
 from ..distribution import AverageDistribution, GridDistribution, SurvivalDistribution
 from ..errors import CovariateError, InputError, LifemixError, LifemixWarning, SettingError
@@ -161,7 +162,7 @@ class LifeMix(WrappingModel):
         return dict(zip(self.part_names_.tolist(), self.shares_.tolist(), strict=True))
 
     def _fit(self, x: Any, target: Target, weight: FloatArray) -> None:
-        seed = int(np.random.default_rng(self.random_state).integers(2**31))
+        seed = draw_seed(self.random_state)
         rows = np.flatnonzero((weight > 0) & ((target.time > 0) | (target.event > 0)))
         x, target, weight = take_rows(x, rows), target.take(rows), weight[rows]
         y = target.to_array()

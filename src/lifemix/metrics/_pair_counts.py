@@ -78,24 +78,24 @@ def _sums_from(
     for level in reversed(range((n_rows - 1).bit_length())):
         is_right = (rows >> level) & 1 == 1
         left_index, right_index = np.flatnonzero(~is_right), np.flatnonzero(is_right)
-        left, right = rows[left_index], rows[right_index]
-        n_left, n_right = count[: len(left)], count[: len(right)]
-        right_sums = np.append(0.0, np.cumsum(weight[right]))
-        n_right_in_earlier_blocks = (left >> (level + 1)) << level
-        n_left_up_to_block = ((right >> (level + 1)) + 1) << level
-        sums[left] += right_sums[left_index - n_left] - right_sums[n_right_in_earlier_blocks]
-        rows[n_left + n_right_in_earlier_blocks] = left
-        rows[n_right + n_left_up_to_block] = right
+        left_rows, right_rows = rows[left_index], rows[right_index]
+        n_left, n_right = count[: len(left_rows)], count[: len(right_rows)]
+        right_sums = np.append(0.0, np.cumsum(weight[right_rows]))
+        n_right_in_earlier_blocks = (left_rows >> (level + 1)) << level
+        n_left_up_to_block = ((right_rows >> (level + 1)) + 1) << level
+        sums[left_rows] += right_sums[left_index - n_left] - right_sums[n_right_in_earlier_blocks]
+        rows[n_left + n_right_in_earlier_blocks] = left_rows
+        rows[n_right + n_left_up_to_block] = right_rows
     return sums[query_position]
 
 
-def _interleave(before: IndexArray, n_points: int) -> tuple[IndexArray, IndexArray]:
-    """Return the places of queries and of points if each query precedes the point ``before``."""
-    order = np.argsort(before)
-    query_place = np.empty(len(before), dtype=np.intp)
-    query_place[order] = before[order] + np.arange(len(before))
-    n_queries = np.cumsum(np.bincount(before, minlength=n_points))[:n_points]
-    return query_place, np.arange(n_points) + n_queries
+def _interleave(next_point: IndexArray, n_points: int) -> tuple[IndexArray, IndexArray]:
+    """Return the positions of queries and of points if each query precedes its next point."""
+    order = np.argsort(next_point)
+    query_position = np.empty(len(next_point), dtype=np.intp)
+    query_position[order] = next_point[order] + np.arange(len(next_point))
+    n_queries = np.cumsum(np.bincount(next_point, minlength=n_points))[:n_points]
+    return query_position, np.arange(n_points) + n_queries
 
 
 def _look_up(

@@ -59,9 +59,11 @@ def auc_td(
     -----
     With ``y_train`` equal to ``y_test`` this is ``riskRegression::Score`` in R.
 
-    References ---------- Blanche, Dartigues and Jacqmin-Gadda (2013). Estimating and comparing
-    time-dependent areas under receiver operating characteristic curves for censored event times
-    with competing risks. Statistics in Medicine 32, 5381-5397. https://doi.org/10.1002/sim.5958
+    References
+    ----------
+    Blanche, Dartigues and Jacqmin-Gadda (2013). Estimating and comparing time-dependent areas under
+    receiver operating characteristic curves for censored event times with competing risks.
+    Statistics in Medicine 32, 5381-5397. https://doi.org/10.1002/sim.5958
 
     Examples
     --------

@@ -69,8 +69,10 @@ def brier_score(
     -----
     With ``y_train`` equal to ``y_test`` this is ``riskRegression::Score`` in R.
 
-    References ---------- Graf, Schmoor, Sauerbrei and Schumacher (1999). Assessment and comparison
-    of prognostic classification schemes for survival data. Statistics in Medicine 18, 2529-2545.
+    References
+    ----------
+    Graf, Schmoor, Sauerbrei and Schumacher (1999). Assessment and comparison of prognostic
+    classification schemes for survival data. Statistics in Medicine 18, 2529-2545.
     https://doi.org/10.1002/(SICI)1097-0258(19990915/30)18:17/18%3C2529::AID-SIM274%3E3.0.CO;2-5
 
     Examples

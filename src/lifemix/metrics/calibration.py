@@ -43,6 +43,7 @@ __all__ = [
     "calibration_curve",
     "d_calibration",
     "integrated_calibration_index",
+    "quantile_groups",
     "smooth_risk",
     "spline_basis",
 ]
@@ -133,9 +134,7 @@ def calibration_curve(
     values = check_probabilities(check_risk(risk, len(target)), "risk")
     time, event = check_horizon(horizon), check_event(event)
     check_level(level)
-    n_bins = Whole(1)("bins", bins)
-    cuts = np.unique(np.quantile(values, np.arange(1, n_bins) / n_bins))
-    group = np.unique(np.searchsorted(cuts, values, side="left"), return_inverse=True)[1]
+    group = quantile_groups(values, Whole(1)("bins", bins))
     count = np.bincount(group)
     estimates = np.full((3, len(count)), np.nan)
     for number in range(len(count)):
@@ -150,6 +149,13 @@ def calibration_curve(
     mean_risk = np.bincount(group, weights=values) / count
     observed_risk, lower, upper = estimates
     return CalibrationCurve(mean_risk, observed_risk, lower, upper, count)
+
+
+def quantile_groups(values: FloatArray, n_groups: int) -> IntArray:
+    """Return groups 0, 1, ... cut at quantiles; equal values stay together, which may leave fewer."""
+    cuts = np.unique(np.quantile(values, np.arange(1, n_groups) / n_groups))
+    group = np.unique(np.searchsorted(cuts, values, side="left"), return_inverse=True)[1]
+    return group.astype(np.int64)
 
 
 def integrated_calibration_index(
@@ -181,9 +187,11 @@ def integrated_calibration_index(
         Between 0 (calibrated) and 1. NaN, with a warning, if there is no event or the horizon lies
         beyond the follow-up.
 
-    References ---------- Austin, Harrell and van Klaveren (2020). Graphical calibration curves and
-    the integrated calibration index (ICI) for survival models. Statistics in Medicine 39,
-    2714-2742. https://doi.org/10.1002/sim.8570
+    References
+    ----------
+    Austin, Harrell and van Klaveren (2020). Graphical calibration curves and the integrated
+    calibration index (ICI) for survival models. Statistics in Medicine 39, 2714-2742.
+    https://doi.org/10.1002/sim.8570
 
     Austin, Putter, Giardiello and van Klaveren (2022). Graphical calibration curves and the
     integrated calibration index (ICI) for competing risk models. Diagnostic and Prognostic Research
@@ -318,8 +326,10 @@ def d_calibration(
     --------
     lifemix.plots.d_calibration : the picture.
 
-    References ---------- Haider, Hoehn, Davis and Greiner (2020). Effective ways to build and
-    evaluate individual survival distributions. Journal of Machine Learning Research 21(85), 1-63.
+    References
+    ----------
+    Haider, Hoehn, Davis and Greiner (2020). Effective ways to build and evaluate individual
+    survival distributions. Journal of Machine Learning Research 21(85), 1-63.
     https://jmlr.org/papers/v21/18-772.html
 
     Examples

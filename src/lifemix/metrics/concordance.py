@@ -71,8 +71,10 @@ def concordance(
     --------
     concordance_td : weighted by the inverse probability of censoring.
 
-    References ---------- Harrell, Califf, Pryor, Lee and Rosati (1982). Evaluating the yield of
-    medical tests. JAMA 247, 2543-2546. https://doi.org/10.1001/jama.1982.03320430047030
+    References
+    ----------
+    Harrell, Califf, Pryor, Lee and Rosati (1982). Evaluating the yield of medical tests. JAMA 247,
+    2543-2546. https://doi.org/10.1001/jama.1982.03320430047030
 
     Examples
     --------
@@ -142,12 +144,16 @@ def concordance_td(
     concordance : Harrell's index, without weights.
     concordance_antolini : of whole survival curves.
 
-    Notes ----- With ``y_train`` equal to ``y_test`` this is ``survival::concordance(timewt =
-    "n/G2", ymax = t)`` in R.
+    Notes
+    -----
+    With ``y_train`` equal to ``y_test`` this is ``survival::concordance(timewt = "n/G2", ymax =
+    t)`` in R.
 
-    References ---------- Uno, Cai, Pencina, D'Agostino and Wei (2011). On the C-statistics for
-    evaluating overall adequacy of risk prediction procedures with censored survival data.
-    Statistics in Medicine 30, 1105-1117. https://doi.org/10.1002/sim.4154
+    References
+    ----------
+    Uno, Cai, Pencina, D'Agostino and Wei (2011). On the C-statistics for evaluating overall
+    adequacy of risk prediction procedures with censored survival data. Statistics in Medicine 30,
+    1105-1117. https://doi.org/10.1002/sim.4154
 
     Wolbers, Koller, Witteman and Steyerberg (2009). Prognostic models with competing risks: methods
     and application to coronary risk prediction. Epidemiology 20, 555-561.
@@ -230,11 +236,15 @@ def concordance_antolini(
     --------
     concordance : the same for one risk score per subject.
 
-    Notes ----- A model with continuous curves is evaluated exactly with ``times`` the distinct
-    event times of ``y``. The time needed is O(n_times n log n).
+    Notes
+    -----
+    A model with continuous curves is evaluated exactly with ``times`` the distinct event times of
+    ``y``. The time needed is O(n_times n log n).
 
-    References ---------- Antolini, Boracchi and Biganzoli (2005). A time-dependent discrimination
-    index for survival data. Statistics in Medicine 24, 3927-3944. https://doi.org/10.1002/sim.2427
+    References
+    ----------
+    Antolini, Boracchi and Biganzoli (2005). A time-dependent discrimination index for survival
+    data. Statistics in Medicine 24, 3927-3944. https://doi.org/10.1002/sim.2427
 
     Examples
     --------

@@ -94,7 +94,9 @@ def permutation_importance(
     PermutationImportance
         ``features``, ``times``, ``score``, ``mean``, ``std`` and ``replicates``.
 
-    References ---------- Breiman (2001). Random forests. Machine Learning 45, 5-32.
+    References
+    ----------
+    Breiman (2001). Random forests. Machine Learning 45, 5-32.
     https://doi.org/10.1023/A:1010933404324
 
     Examples

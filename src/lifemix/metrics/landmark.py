@@ -194,9 +194,11 @@ def evaluate_landmarks(
         ``n_bootstrap`` also ``lower`` and ``upper``. What the data cannot determine is NaN, with a
         warning.
 
-    References ---------- Blanche, Proust-Lima, Loubère, Berr, Dartigues and Jacqmin-Gadda (2015).
-    Quantifying and comparing dynamic predictive accuracy of joint models for longitudinal marker
-    and time-to-event in presence of censoring and competing risks. Biometrics 71, 102-113.
+    References
+    ----------
+    Blanche, Proust-Lima, Loubère, Berr, Dartigues and Jacqmin-Gadda (2015). Quantifying and
+    comparing dynamic predictive accuracy of joint models for longitudinal marker and time-to-event
+    in presence of censoring and competing risks. Biometrics 71, 102-113.
     https://doi.org/10.1111/biom.12232
 
     Examples

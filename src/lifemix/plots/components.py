@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._types import FloatArray
-from ..checks import check_times
-from ..errors import InputError, SettingError
+from ..checks import Choice, check_times
+from ..errors import InputError
 from ._axes import GREY, PALETTE, check_curves, check_grid, empty_axes, legend_beside, time_axis
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def mixture_components(
     >>> [line.get_label() for line in ax.lines]
     ['component 2: 70%', 'component 1: 30%', 'mixture']
     """
-    _check_quantity(quantity)
+    Choice(*_LABELS)("quantity", quantity)
     grid = check_grid(times)
     component_values = check_curves(curves, len(grid), "curves")
     shares = np.asarray(weights, dtype=np.float64)
@@ -149,7 +149,7 @@ def component_curves(
     """
     import torch
 
-    _check_quantity(quantity)
+    Choice(*_LABELS)("quantity", quantity)
     if not hasattr(distribution, "components"):
         raise InputError(
             f"distribution must be the mixture of one event type; got {distribution!r}. Under "
@@ -171,10 +171,3 @@ def component_curves(
             "Leave out given(s)."
         )
     return weights, curves
-
-
-def _check_quantity(quantity: str) -> None:
-    if quantity not in _LABELS:
-        raise SettingError(
-            f"quantity must be one of {', '.join(map(repr, _LABELS))}; got {quantity!r}."
-        )

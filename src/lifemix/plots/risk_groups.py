@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._types import FloatArray, IntArray
-from ..checks import check_times
+from ..checks import Whole, check_times
 from ..errors import InputError
 from ..metrics import aalen_johansen, kaplan_meier
+from ..metrics.calibration import quantile_groups
 from ..metrics.inputs import check_risk, observed
 from ..target import Target, TargetLike
 from ._axes import (
@@ -141,18 +142,12 @@ def group_by_risk(risk: FloatArray, groups: int | ArrayLike) -> IntArray:
                 f"got {group}."
             )
         return group.astype(np.int64)
-    if (
-        isinstance(groups, bool)
-        or not isinstance(groups, (int, np.integer))
-        or not 1 <= groups <= len(risk)
-    ):
+    if not Whole(1).accepts(groups) or groups > len(risk):  # type: ignore[operator]
         raise InputError(
             f"groups must be a whole number from 1 to {len(risk)} or one per subject; "
             f"got {groups!r}."
         )
-    cuts = np.unique(np.quantile(risk, np.arange(1, groups) / groups))
-    group = np.unique(np.searchsorted(cuts, risk, side="left"), return_inverse=True)[1]
-    return group.astype(np.int64)
+    return quantile_groups(risk, int(groups))  # type: ignore[arg-type]
 
 
 def number_at_risk(y: TargetLike, times: ArrayLike) -> IntArray:

@@ -3,20 +3,12 @@ import pytest
 import torch
 from torch import nn
 
-from lifemix.baselines.training import Schedule, seeded, split_rows, train
+from lifemix import make_target
+from lifemix.baselines import DeepSurv
+from lifemix.baselines.networks import seeded, train
 from lifemix.errors import DivergedError, SettingError
-from lifemix.target import as_target
 
-
-def schedule(**changes):
-    options = {
-        "learning_rate": 0.1,
-        "decay": 0.0,
-        "weight_decay": 0.0,
-        "batch_size": None,
-        "max_epochs": 20,
-    }
-    return Schedule(**{**options, "patience": 3, **changes})
+OPTIONS = {"learning_rate": 0.1, "batch_size": None, "max_epochs": 20, "patience": 3}
 
 
 class Scalar(nn.Module):
@@ -33,9 +25,8 @@ def run(losses, **changes):
         seen.append(float(network.value.detach()))
         return torch.tensor(losses[len(seen) - 1])
 
-    history = train(
-        network, lambda rows: -network.value, validation, torch.arange(4), schedule(**changes)
-    )
+    options = {**OPTIONS, **changes}
+    history = train(network, lambda rows: -network.value, validation, torch.arange(4), **options)
     return float(network.value.detach()), seen, history
 
 
@@ -74,6 +65,6 @@ def test_seeded_gives_the_global_generator_back():
 
 
 def test_both_parts_need_an_event():
-    target = as_target((np.arange(1.0, 11.0), np.r_[1, np.zeros(9, int)]))
+    y = make_target(np.arange(1.0, 11.0), np.r_[1, np.zeros(9, int)])
     with pytest.raises(SettingError, match="part needs at least one event; got none among its"):
-        split_rows(target, 0.2, 0)
+        DeepSurv(preprocessor=None).fit(np.arange(10.0)[:, None], y)
