@@ -22,6 +22,7 @@ __all__ = ["Cells", "SummarisedTarget", "TargetSummary"]
 
 MIN_ROWS = 10  # in a cell
 _MAX_NUMBERS = 2**13  # of all cells
+_MAX_ROWS = 10**9  # more would not fit into memory
 _QUARTILES = (0.25, 0.5, 0.75)
 
 
@@ -40,8 +41,9 @@ class Cells:
         n_cells, n_codes = self.counts.shape
         for name, length in (("start", n_cells), ("end", n_cells), ("last", n_codes)):
             check_finite(name, getattr(self, name), (length,))
-        if self.counts.dtype != np.int64 or (self.counts < 0).any():
-            raise ValueError("counts must be numbers of rows")
+        is_count = (self.counts >= 0) & (self.counts <= _MAX_ROWS)
+        if self.counts.dtype != np.int64 or not is_count.all():
+            raise ValueError(f"counts must be numbers of rows, at most {_MAX_ROWS}")
         edges = np.column_stack([self.start, self.end]).ravel()
         if (np.diff(edges, prepend=0.0) < 0).any():
             raise ValueError("cells must be consecutive intervals of time")

@@ -37,6 +37,9 @@ class LeafCurves:
             )
         if not ((self.survival >= 0) & (self.survival <= 1)).all():
             raise ValueError("the survival of a leaf must be from 0 to 1")
+        is_same_leaf = np.diff(self.keys // self.width) == 0
+        if (np.diff(self.survival)[is_same_leaf] > 0).any():
+            raise ValueError("the survival of a leaf must not increase")
 
     @classmethod
     def of(

@@ -206,12 +206,14 @@ class LifeMix(WrappingModel):
     def _validate(self) -> None:
         super()._validate()
         check_finite("shares_", self.shares_, (len(self.part_names_),))
-        check_finite("part_of_", self.part_of_, (len(self.models_),))
         check_finite("steps_", self.steps_, (None,))
+        if not len(self.steps_) or (np.diff(self.steps_, prepend=0.0) <= 0).any():
+            raise ValueError("steps_ must be ascending times above 0")
         if (self.shares_ < 0).any() or abs(self.shares_.sum() - 1.0) > 1e-9:
             raise ValueError("shares_ must be weights that add up to 1")
-        if set(self.part_of_.tolist()) != set(range(len(self.shares_))):
-            raise ValueError("every part needs a model")
+        is_count = self.part_of_.dtype == np.int64 and len(self.part_of_) == len(self.models_)
+        if not is_count or set(self.part_of_.tolist()) != set(range(len(self.shares_))):
+            raise ValueError("every model must belong to a part, and every part needs a model")
         if any(model.n_events_ != self.n_events_ for model in self.models_):
             raise ValueError("models of the same event types expected")
 

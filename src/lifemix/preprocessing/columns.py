@@ -266,16 +266,17 @@ class Column:
             "empty": self.fill is None,
         }
         is_valid = (
-            has_fill.get(self.kind, False)
+            isinstance(self.name, str)
+            and has_fill.get(self.kind, False)
             and len(set(levels)) == len(levels)
             and math.isfinite(self.mean)
             and 0 < self.scale < math.inf
-            and (self.knots is None or (len(self.knots) > 1 and (np.diff(self.knots) > 0).all()))
+            and (self.knots is None or (len(self.knots) > 1 and _ascend(self.knots)))
         )
         if not is_valid:
             raise ValueError(
-                f"column {self.name!r:.60} must have a fill value, different levels, a finite mean, "
-                "a scale above 0 and ascending knots"
+                f"column {self.name!r:.60} must have a name, a fill value, different levels, a finite "
+                "mean, a scale above 0 and ascending knots"
             )
 
     @cached_property
@@ -330,6 +331,10 @@ class Column:
                 f"({len(output) - len(rows)} rows); they are coded as none of the {len(position)} "
                 "known levels."
             )
+
+
+def _ascend(knots: tuple[float, ...]) -> bool:
+    return bool(np.isfinite(knots).all() and (np.diff(knots) > 0).all())
 
 
 def usual_values(

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Float32Array
-from ..checks import Whole
+from ..checks import Number, Whole
 from ..errors import CovariateError, SettingError
 from ..histories import HEAD, TIME_FEATURES, ArrayRows, Block, Histories, Sources, as_input
 from ..registry import register_model
@@ -114,6 +114,14 @@ class VisitsPart:
     max_visits: int
     time_scale: float
     gap_scale: float
+
+    def __post_init__(self) -> None:
+        n_columns = len(self.table.columns_)
+        if not all(type(index) is int and 0 <= index < n_columns for index in self.masked):
+            raise ValueError("masked must be numbers of columns")
+        Whole(1)("max_visits", self.max_visits)
+        Number(above=0.0)("time_scale", self.time_scale)
+        Number(above=0.0)("gap_scale", self.gap_scale)
 
     @classmethod
     def learn(
@@ -265,6 +273,12 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
                 else:
                     self.parts_[name] = TablePart(table.fit(source))
         return self
+
+    def _validate(self) -> None:
+        """Check a transformer that was read from a model file."""
+        parts = (TablePart, ArrayPart, VisitsPart)
+        if not all(isinstance(part, parts) for part in self.parts_.values()):
+            raise ValueError("parts_ must be the parts of a row")
 
     @property
     def blocks_(self) -> tuple[Block, ...]:
