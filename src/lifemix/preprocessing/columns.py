@@ -258,7 +258,7 @@ class Column:
     missing: float = 0.0
 
     def __post_init__(self) -> None:
-        levels = self.levels or ()
+        levels, knots = self.levels or (), self.knots
         has_fill = {
             "numeric": isinstance(self.fill, Real) and math.isfinite(self.fill),
             "categorical": self.fill in levels,
@@ -271,7 +271,8 @@ class Column:
             and len(set(levels)) == len(levels)
             and math.isfinite(self.mean)
             and 0 < self.scale < math.inf
-            and (self.knots is None or (len(self.knots) > 1 and _ascend(self.knots)))
+            and np.isfinite(knots or 0.0).all()
+            and (knots is None or (len(knots) > 1 and (np.diff(knots) > 0).all()))
         )
         if not is_valid:
             raise ValueError(
@@ -331,10 +332,6 @@ class Column:
                 f"({len(output) - len(rows)} rows); they are coded as none of the {len(position)} "
                 "known levels."
             )
-
-
-def _ascend(knots: tuple[float, ...]) -> bool:
-    return bool(np.isfinite(knots).all() and (np.diff(knots) > 0).all())
 
 
 def usual_values(

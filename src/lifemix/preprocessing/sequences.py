@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +23,6 @@ from ..registry import register_model
 from .tabular import TabularPreprocessor
 
 __all__ = ["ArrayPart", "SequencePreprocessor", "TablePart", "VisitsPart"]
-
-
-class SourcePart(Protocol):
-    """The columns of one source in a packed row."""
-
-    def block(self, name: str) -> Block:
-        """Return the place and shape of the source."""
-
-    def names(self) -> list[str]:
-        """Return the names of the columns, to be appended to the name of the source."""
-
-    def write(self, source: Any, out: Float32Array) -> None:
-        """Write the rows of a source into ``out``, which holds zeros."""
 
 
 @register_model
@@ -169,20 +156,31 @@ class VisitsPart:
         last = np.nan_to_num(source.last_times)
         until = np.where(np.isnan(source.at), last, source.at)
         elapsed = np.log1p(np.maximum(until - last, 0.0) / self.gap_scale)
-        out[:, 0], out[:, 1] = count, until / self.time_scale
+        out[:, 0] = count
+        out[:, 1] = until / self.time_scale
         out[:, 2] = np.where(count > 0, elapsed, 0.0)
         if not len(visits):
             return
         gaps = np.diff(visits.times, prepend=visits.times[0])
-        gaps[np.append(True, np.diff(visits.subject) != 0)] = 0.0
-        times = np.stack([visits.times / self.time_scale, np.log1p(gaps / self.gap_scale)], axis=1)
-        missing = visits.missing[:, list(self.masked)]
-        features = np.concatenate([times, self.table.transform(visits.carried), missing], axis=1)
+        gaps[np.diff(visits.subject, prepend=-1) != 0] = 0.0
+        features = np.column_stack(
+            [
+                visits.times / self.time_scale,
+                np.log1p(gaps / self.gap_scale),
+                self.table.transform(visits.carried),
+                visits.missing[:, list(self.masked)],
+            ]
+        )
         step = np.arange(self.max_visits)
-        is_visit = step < count[:, None]
-        steps = np.zeros((len(out), self.max_visits, features.shape[1]), np.float32)
-        steps[is_visit] = features[((stops - count)[:, None] + step)[is_visit]]
+        is_visit = step < count[:, None]  # [n_rows, max_visits]
+        visit = (stops - count)[:, None] + step
+        steps = np.zeros((*is_visit.shape, features.shape[1]), np.float32)
+        steps[is_visit] = features[visit[is_visit]]
         out[:, HEAD:] = steps.reshape(len(out), -1)
+
+
+SourcePart: TypeAlias = TablePart | ArrayPart | VisitsPart
+"""The columns of one source in a packed row."""
 
 
 @register_model
@@ -276,8 +274,7 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def _validate(self) -> None:
         """Check a transformer that was read from a model file."""
-        parts = (TablePart, ArrayPart, VisitsPart)
-        if not all(isinstance(part, parts) for part in self.parts_.values()):
+        if not all(isinstance(part, SourcePart) for part in self.parts_.values()):
             raise ValueError("parts_ must be the parts of a row")
 
     @property
