@@ -160,24 +160,24 @@ class Landmarks(NamedTuple):
 class Histories(SelectableRows):
     """The measurements of each subject in the order of their times: a ragged sequence per subject.
 
-    Made by ``Histories.from_long`` from a table of visits, or by ``Histories.from_array``.
-    ``histories[rows]`` are those of some subjects (numbers, a mask, a slice), so that splits,
-    searches and cross-validation can take them as X; ``histories.until(s)`` is what was known at
-    time s. Parts share the table of visits; nothing is copied.
+    Use ``Histories.from_long`` for a table of visits, or ``Histories.from_array``.
+    ``histories[rows]`` selects subjects by number, mask or slice, so that splits, searches and
+    cross-validation can take histories as X; ``histories.until(s)`` returns what was known at time
+    s. Selections share the table of visits; nothing is copied.
 
-    A subject without any visit is refused by ``from_long`` and ``until`` unless ``empty="keep"``;
-    then its sequence has length zero, and a model predicts for it from what else it knows.
+    ``from_long`` and ``until`` refuse a subject without any visit unless ``empty="keep"``; then its
+    sequence has length zero, and a model predicts from its other sources.
 
     Parameters
     ----------
     visits : Visits
         The visits of all subjects, sorted; ``from_long`` makes them.
     starts, stops : int arrays of shape (n,)
-        Where the visits of each row begin and end among them.
+        The positions of the first visit of each row, and after its last one.
     subjects : array of shape (n,)
         The identifier of the subject of each row.
     at : float array of shape (n,), optional
-        The time up to which each history is known; NaN where it was never cut.
+        The time up to which each history is known; NaN if it was never cut.
 
     Attributes
     ----------

@@ -187,28 +187,25 @@ SourcePart: TypeAlias = TablePart | ArrayPart | VisitsPart
 class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode, scale and pack histories, and the tables and arrays beside them.
 
-    All statistics are those of the training rows.
-
-    Measurements are encoded as ``table`` does it with the columns of a table: the statistics are
-    those of the visits of the training rows. A missing value becomes the subject's last known one,
-    or else what ``table`` imputes; columns with missing values in training are followed by a mark
-    for each visit. Each visit also has its time and the gap to the one before. Only the last
-    ``max_visits`` visits are kept. Arrays are taken as they are.
+    All statistics are learned from the training rows, those of measurements from their visits.
+    ``table`` encodes the measurements like the columns of a table, but a missing value becomes the
+    subject's last known value if there is one. Columns with missing values in training add an
+    indicator to each visit. Each visit also has its time and the gap since the visit before. Only
+    the last ``max_visits`` visits are used. Arrays are not changed.
 
     Parameters
     ----------
     table : TabularPreprocessor, optional
-        How the columns of tables and visits are encoded; None is one with the defaults.
+        Encodes the columns of tables and visits; None: one with default options.
     max_visits : int, optional
-        The longest sequence; None: that of the training rows.
+        The longest sequence; None: the longest one of the training rows.
     sequences : bool, default True
-        Whether an array of three dimensions holds histories (subjects, steps, columns); otherwise
-        it is left as it is.
+        Whether an array of three dimensions holds histories (subjects, steps, columns).
 
     Attributes
     ----------
     blocks_ : tuple of Block
-        Where each source stands in a row.
+        The position of each source in a row.
 
     Examples
     --------
@@ -253,7 +250,7 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
         Raises
         ------
         CovariateError
-            Where a source cannot be used; the message names it.
+            If a source cannot be used; the message names it.
         """
         Whole(1, optional=True)("max_visits", self.max_visits)
         if self.table is not None and not isinstance(self.table, TabularPreprocessor):
@@ -299,7 +296,7 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
         Raises
         ------
         CovariateError
-            Where a source is missing or has another shape; the message names it.
+            If a source is missing or has another shape; the message names it.
         """
         blocks = self.blocks_
         sources = _sources(X, {block.name for block in blocks if block.kind == "visits"})
