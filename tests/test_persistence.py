@@ -416,6 +416,7 @@ def test_histories_with_an_encoder_of_ours(path):
     for where, update, message in (
         ("arguments encoder arguments", {"hidden": -1}, "hidden"),
         ("arguments encoder arguments", {"hidden": 10**5}, "memory|shape"),
+        ("arguments encoder arguments", {"layers": 10**9}, "layers=10+ for"),
         (visits, {"time_scale": 0}, "time_scale must be a number above 0"),
         (visits, {"masked": [7]}, "masked must be numbers of columns"),
         ("attributes preprocessor_ attributes", {"parts_": {"visits": 3}}, "parts of a row"),
