@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,12 @@ __all__ = ["CrossFit", "cross_fit", "with_seed"]
 Fold = tuple[IndexArray, IndexArray]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class CrossFit:
     """The models of a part, one per fold, and their incidences of the held-out rows."""
 
     curves: FloatArray  # [n_events, n_rows, n_times]
-    models: list[Any]
+    models: list[Any] = field(default_factory=list)
 
 
 def cross_fit(
@@ -43,20 +43,39 @@ def cross_fit(
 ) -> tuple[dict[str, CrossFit], dict[str, LifemixError]]:
     """Return the models and curves of each part, and the errors of parts that cannot be fitted."""
     seeds = np.random.SeedSequence(seed).generate_state(len(folds)).tolist()
+    networks = [name for name, part in parts.items() if isinstance(part, DeepSurvivalMachines)]
+    # Networks of all folds train together.
+    tasks = [(name, list(range(len(folds)))) for name in networks]
+    for number in range(len(folds)):
+        tasks += [(name, [number]) for name in parts if name not in networks]
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_fit_folds)(part, X, y, sample_weight, folds, times, seeds)
-        for part in parts.values()
+        delayed(_fit_folds)(
+            parts[name],
+            X,
+            y,
+            sample_weight,
+            [folds[number] for number in numbers],
+            times,
+            [seeds[number] for number in numbers],
+        )
+        for name, numbers in tasks
     )
-    fits: dict[str, CrossFit] = {}
+    shape = (int(y["event"].max()), len(y), len(times))
+    fits = {name: CrossFit(np.empty(shape)) for name in parts}
     errors: dict[str, LifemixError] = {}
-    report_progress("fitting the parts", 0, len(parts))
-    for n_completed, (name, outcome) in enumerate(zip(parts, outcomes, strict=True), 1):
-        report_progress("fitting the parts", n_completed, len(parts))
-        if isinstance(outcome, CrossFit):
-            fits[name] = outcome
-        else:
-            errors[name] = outcome
-    return fits, errors
+    n_completed, n_fits = 0, len(parts) * len(folds)
+    report_progress("fitting the parts", n_completed, n_fits)
+    for (name, numbers), outcome in zip(tasks, outcomes, strict=True):
+        n_completed += len(numbers)
+        report_progress("fitting the parts", n_completed, n_fits)
+        if isinstance(outcome, LifemixError):
+            errors.setdefault(name, outcome)
+            continue
+        for number, (model, curves) in zip(numbers, outcome, strict=True):
+            _, held_out = folds[number]
+            fits[name].models.append(model)
+            fits[name].curves[:, held_out] = curves
+    return {name: fit for name, fit in fits.items() if name not in errors}, errors
 
 
 def _fit_folds(
@@ -67,8 +86,8 @@ def _fit_folds(
     folds: Sequence[Fold],
     times: FloatArray,
     seeds: Sequence[int],
-) -> CrossFit | LifemixError:
-    """Return models and curves of a part, or its first error; networks of all folds train together."""
+) -> list[tuple[Any, FloatArray]] | LifemixError:
+    """Return model and curves of each fold, or the first error."""
     from .fleet_groups import FitRequest, fit_many  # training is not imported for prediction
 
     requests = []
@@ -76,7 +95,6 @@ def _fit_folds(
         model = with_seed(_for_comparison(clone(part), len(train)), seed)
         weight = None if sample_weight is None else sample_weight[train]
         requests.append(FitRequest(model, take_rows(X, train), y[train], sample_weight=weight))
-    curves = np.empty((int(y["event"].max()), len(y), len(times)))
     try:
         if isinstance(part, DeepSurvivalMachines):
             for result in fit_many(requests):
@@ -87,12 +105,12 @@ def _fit_folds(
                 weight = request.sample_weight
                 options = {} if weight is None else {"sample_weight": weight}
                 request.model.fit(request.X, request.y, **options)
-        for request, (_, test) in zip(requests, folds, strict=True):
-            rows = take_rows(X, test)
-            curves[:, test] = request.model.predict_cumulative_incidences(rows, times)
+        return [
+            (request.model, request.model.predict_cumulative_incidences(take_rows(X, test), times))
+            for request, (_, test) in zip(requests, folds, strict=True)
+        ]
     except LifemixError as error:
         return error
-    return CrossFit(curves, [request.model for request in requests])
 
 
 def _for_comparison(part: Any, n_rows: int) -> Any:

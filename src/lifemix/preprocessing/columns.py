@@ -211,12 +211,12 @@ def _codes_and_levels(name: str, values: pd.Series[Any]) -> tuple[IndexArray, tu
 
 def _used_levels(codes: IndexArray, levels: tuple[str, ...]) -> tuple[IndexArray, tuple[str, ...]]:
     """Return codes and levels without the levels that no row has."""
-    used = np.flatnonzero(np.bincount(codes + 1, minlength=len(levels) + 1)[1:])
-    if len(used) == len(levels):
+    used_codes = np.flatnonzero(np.bincount(codes + 1, minlength=len(levels) + 1)[1:])
+    if len(used_codes) == len(levels):
         return codes, levels
     new_codes = np.full(len(levels) + 1, -1)  # the last entry is for missing values
-    new_codes[used] = np.arange(len(used))
-    return new_codes[codes], tuple(levels[code] for code in used)
+    new_codes[used_codes] = np.arange(len(used_codes))
+    return new_codes[codes], tuple(levels[code] for code in used_codes)
 
 
 def _level_text(label: Any) -> str:

@@ -271,14 +271,14 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def _validate(self) -> None:
         """Check a transformer that was read from a model file."""
-        if not all(isinstance(part, SourcePart) for part in self.parts_.values()):
+        if not all(isinstance(encoding, SourcePart) for encoding in self.parts_.values()):
             raise ValueError("parts_ must be the parts of a row")
 
     @property
     def blocks_(self) -> tuple[Block, ...]:
         """The place of each source in a row."""
         check_is_fitted(self, "parts_")
-        return tuple(part.block(name) for name, part in self.parts_.items())
+        return tuple(encoding.block(name) for name, encoding in self.parts_.items())
 
     def transform(self, X: Any) -> Float32Array:
         """Return one row of numbers per subject.
@@ -308,9 +308,9 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
         n_rows = len(next(iter(sources.values())))
         matrix = np.zeros((n_rows, sum(block.width for block in blocks)), np.float32)
         columns = np.split(matrix, np.cumsum([block.width for block in blocks])[:-1], axis=1)
-        for (name, part), out in zip(self.parts_.items(), columns, strict=True):
+        for (name, encoding), out in zip(self.parts_.items(), columns, strict=True):
             with _source_in_errors(name), np.errstate(over="ignore"):
-                part.write(sources[name], out)
+                encoding.write(sources[name], out)
         return matrix
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -327,7 +327,9 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
             Such as ``clinic.age`` and ``visits[0].bili``, the first visit kept.
         """
         check_is_fitted(self, "parts_")
-        names = [name + column for name, part in self.parts_.items() for column in part.names()]
+        names = [
+            name + column for name, encoding in self.parts_.items() for column in encoding.names()
+        ]
         return np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
