@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lifemix._types import FloatArray
+from lifemix._types import FittedSurvivalModel, FloatArray
 from lifemix.errors import LifemixWarning
 from lifemix.metrics import brier_score, calibration_curve, concordance_td, predicted_risks
-from lifemix.survival_model import FittedSurvivalModel
 
 from .protocol import Fold
 from .records import rounded

@@ -412,24 +412,19 @@ def test_histories_with_an_encoder_of_ours(path):
     model = DeepSurvivalMachines(encoder=encoders.Recurrent(hidden=4), max_epochs=2).fit(X, y)
     save(model, path)
     np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
-    with pytest.raises(ModelFileError, match="hidden"):
-        load(
-            forge(
-                path,
-                lambda content, arrays: at(content, "arguments encoder arguments").update(
-                    hidden=-1
-                ),
-            )
-        )
-    with pytest.raises(ModelFileError, match="memory|shape"):
-        load(
-            forge(
-                path,
-                lambda content, arrays: at(content, "arguments encoder arguments").update(
-                    hidden=10**5
-                ),
-            )
-        )
+    visits = "attributes preprocessor_ attributes parts_ visits arguments"
+    for where, update, message in (
+        ("arguments encoder arguments", {"hidden": -1}, "hidden"),
+        ("arguments encoder arguments", {"hidden": 10**5}, "memory|shape"),
+        ("arguments encoder arguments", {"layers": 10**9}, "layers=10+ for"),
+        (visits, {"time_scale": 0}, "time_scale must be a number above 0"),
+        (visits, {"masked": [7]}, "masked must be numbers of columns"),
+        ("attributes preprocessor_ attributes", {"parts_": {"visits": 3}}, "parts of a row"),
+    ):
+        save(model, path)
+        forge(path, lambda content, arrays, where=where, new=update: at(content, where).update(new))
+        with pytest.raises(ModelFileError, match=message):
+            load(path)
 
 
 # The file.
@@ -691,6 +686,12 @@ FORGED = {
         {"scale": 0},
         "scale",
     ),
+    "name of a column": (
+        "CoxPH",
+        "attributes preprocessor_ attributes columns_ $tuple 0 arguments",
+        {"name": {"$array": "coef_"}},
+        "must have a name",
+    ),
 }
 
 
@@ -735,6 +736,10 @@ FORGED_ARRAYS = {
         -1,
         "every leaf must have a curve",
     ),
+    "curve of a leaf": ("RandomSurvivalForest", "_step_survival", -1, 1.0, "must descend"),
+    "steps": ("LifeMix", "steps_", 0, 1e9, "steps_ must be ascending times above 0"),
+    "part of a model": ("LifeMix", "part_of_", 0, 7, "every model must belong to a part"),
+    "number of rows": ("CoxPH", "training_summary_.times.counts", 0, 2**40, "numbers of rows"),
     "incidences": ("MartingaleForest", "_curves", (0, 0, 0), 1.0, "incidences must not descend"),
     "event type of a tree": (
         "GradientBoosting",
@@ -949,6 +954,7 @@ def test_a_mutated_file_is_refused_or_predicts(name, choices):
         except LifemixError:  # for example other columns than the table has
             return
         assert curves.shape == (len(X), len(TIMES))
+        assert not (np.diff(curves) > 1e-9).any()
         assert risk.shape == (len(X),)
 
 

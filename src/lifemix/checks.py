@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -287,46 +288,26 @@ class Choice(Rule):
         )
 
 
-class Flag(Rule):
-    """True or False."""
-
-    def __init__(self) -> None:
-        super().__init__("True or False", lambda value: isinstance(value, (bool, np.bool_)))
-
-
-class Seed(Rule):
-    """A random seed: a whole number from 0 on, a NumPy generator, or None."""
-
-    def __init__(self) -> None:
-        generators = (np.random.Generator, np.random.RandomState)
-        super().__init__(
-            "a whole number >= 0, a generator",
-            lambda value: isinstance(value, generators) or (_is_integer(value) and value >= 0),
-            optional=True,
-        )
-
-
-class Jobs(Rule):
-    """The number of processes or threads, as in joblib."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "a whole number other than 0", lambda n: _is_integer(n) and n != 0, optional=True
-        )
-
-
-class Widths(Rule):
-    """A sequence of the widths of hidden layers, whole numbers of at least 1."""
-
-    def __init__(self, optional: bool = False) -> None:
-        super().__init__(
-            "a sequence of widths such as (100,) or (64, 32)",
-            lambda widths: (
-                isinstance(widths, Iterable)
-                and all(_is_integer(width) and width >= 1 for width in widths)
-            ),
-            optional,
-        )
+Flag = partial(Rule, "True or False", lambda value: isinstance(value, (bool, np.bool_)))
+Seed = partial(
+    Rule,
+    "a whole number >= 0, a generator",
+    lambda value: (
+        isinstance(value, (np.random.Generator, np.random.RandomState))
+        or (_is_integer(value) and value >= 0)
+    ),
+    optional=True,
+)
+Jobs = partial(
+    Rule, "a whole number other than 0", lambda n: _is_integer(n) and n != 0, optional=True
+)
+Widths = partial(
+    Rule,
+    "a sequence of widths such as (100,) or (64, 32)",
+    lambda widths: (
+        isinstance(widths, Iterable) and all(_is_integer(width) and width >= 1 for width in widths)
+    ),
+)
 
 
 class Check(Rule):

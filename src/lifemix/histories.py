@@ -160,24 +160,24 @@ class Landmarks(NamedTuple):
 class Histories(SelectableRows):
     """The measurements of each subject in the order of their times: a ragged sequence per subject.
 
-    Made by ``Histories.from_long`` from a table of visits, or by ``Histories.from_array``.
-    ``histories[rows]`` are those of some subjects (numbers, a mask, a slice), so that splits,
-    searches and cross-validation can take them as X; ``histories.until(s)`` is what was known at
-    time s. Parts share the table of visits; nothing is copied.
+    Use ``Histories.from_long`` for a table of visits, or ``Histories.from_array``.
+    ``histories[rows]`` selects subjects by number, mask or slice, so that splits, searches and
+    cross-validation can take histories as X; ``histories.until(s)`` returns what was known at time
+    s. Selections share the table of visits; nothing is copied.
 
-    A subject without any visit is refused by ``from_long`` and ``until`` unless ``empty="keep"``;
-    then its sequence has length zero, and a model predicts for it from what else it knows.
+    ``from_long`` and ``until`` refuse a subject without any visit unless ``empty="keep"``; then its
+    sequence has length zero, and a model predicts from its other sources.
 
     Parameters
     ----------
     visits : Visits
         The visits of all subjects, sorted; ``from_long`` makes them.
     starts, stops : int arrays of shape (n,)
-        Where the visits of each row begin and end among them.
+        The positions of the first visit of each row, and after its last one.
     subjects : array of shape (n,)
         The identifier of the subject of each row.
     at : float array of shape (n,), optional
-        The time up to which each history is known; NaN where it was never cut.
+        The time up to which each history is known; NaN if it was never cut.
 
     Attributes
     ----------
@@ -270,7 +270,6 @@ class Histories(SelectableRows):
         >>> Histories.from_long(visits, "id", "day", subjects=["a", "b"]).n_visits
         array([1, 2])
         """
-        _check_empty(empty)
         table = as_pandas(frame)
         if not isinstance(table, pd.DataFrame):
             raise CovariateError(
@@ -412,7 +411,6 @@ class Histories(SelectableRows):
         InputError
             Where s is not a finite number or has another length, or a row has no visit left.
         """
-        _check_empty(empty)
         limits = np.asarray(s, dtype=np.float64)
         if limits.shape not in ((), (len(self),)) or not np.isfinite(limits).all():
             wrong = limits[~np.isfinite(limits)]
@@ -422,10 +420,9 @@ class Histories(SelectableRows):
                 "Times count from the origin of the target's times."
             )
         limits = np.broadcast_to(limits, len(self))
-        bounds = zip(self._starts, self._stops, limits, strict=True)
-        times = self._visits.times
-        counts = [times[start:stop].searchsorted(limit, "right") for start, stop, limit in bounds]
-        stops = self._starts + np.array(counts, dtype=np.intp)
+        rows, visits = self._rows_and_visits()
+        is_before = self._visits.times[visits] <= limits[rows]
+        stops = self._starts + np.bincount(rows[is_before], minlength=len(self))
         at = np.fmin(self.at, limits)
         histories = Histories(self._visits, self._starts, stops, self.subjects, at)
         return histories._check_visits(empty, "have no visit at or before s")
@@ -458,10 +455,10 @@ class Histories(SelectableRows):
         DataFrame
             One row per visit of each row.
         """
-        index = self._visit_index()
-        frame = self._visits.frame.iloc[index].reset_index(drop=True)
-        frame.insert(0, "row", np.repeat(np.arange(len(self)), self.n_visits))
-        frame.insert(1, "time", self._visits.times[index])
+        rows, visits = self._rows_and_visits()
+        frame = self._visits.frame.iloc[visits].reset_index(drop=True)
+        frame.insert(0, "row", rows)
+        frame.insert(1, "time", self._visits.times[visits])
         return frame
 
     def landmarks(
@@ -541,8 +538,10 @@ class Histories(SelectableRows):
             draws = np.random.default_rng(random_state).uniform(low, high, (n_rows, n_draws))
             rows, at = np.repeat(np.arange(n_rows), n_draws), np.sort(draws, axis=1).ravel()
         else:
-            visits = self.to_long()[["row", "time"]].drop_duplicates()
-            rows, at = visits["row"].to_numpy(dtype=np.intp), visits["time"].to_numpy()
+            rows, visits = self._rows_and_visits()
+            at = self._visits.times[visits]
+            is_new = np.append(True, (np.diff(rows) != 0) | (np.diff(at) != 0))[: len(at)]
+            rows, at = rows[is_new], at[is_new]
         at_risk = (at >= target.entry[rows]) & (at < target.time[rows])
         is_usable = at_risk & (at >= 0) & (self.first_times[rows] <= at)
         rows, at = rows[is_usable], at[is_usable]
@@ -565,17 +564,18 @@ class Histories(SelectableRows):
         tuple
             ``(visits, starts, stops)``.
         """
-        index = np.unique(self._visit_index())
+        index = np.unique(self._rows_and_visits()[1])
         if len(index) == len(self._visits):
             return self._visits, self._starts, self._stops
         starts, stops = np.searchsorted(index, self._starts), np.searchsorted(index, self._stops)
         return self._visits.take(index), starts, stops
 
-    def _visit_index(self) -> IndexArray:
-        """Return the numbers of the visits of all rows, row after row."""
+    def _rows_and_visits(self) -> tuple[IndexArray, IndexArray]:
+        """Return the number of the row and of the visit, for every visit of every row."""
         counts = self.n_visits
-        offsets = np.repeat(self._starts - (counts.cumsum() - counts), counts)
-        return np.arange(counts.sum(), dtype=np.intp) + offsets.astype(np.intp)
+        rows = np.repeat(np.arange(len(self)), counts)
+        n_before = counts.cumsum() - counts
+        return rows, np.arange(len(rows)) + (self._starts - n_before)[rows]
 
     def __reduce__(self) -> Any:
         # a pickle has no visits of other rows
@@ -583,6 +583,8 @@ class Histories(SelectableRows):
 
     def _check_visits(self, empty: str, problem: str) -> Histories:
         """Return the histories; refuse rows without a visit unless they may be empty."""
+        if empty not in ("refuse", "keep"):
+            raise SettingError(f"empty must be 'refuse' or 'keep'; got {empty!r}.")
         subjects = self.subjects[self.n_visits == 0]
         if empty == "refuse" and len(subjects):
             examples = ", ".join(map(str, subjects[:5])) + (", ..." if len(subjects) > 5 else "")
@@ -592,11 +594,6 @@ class Histories(SelectableRows):
                 "keep them with empty='keep'."
             )
         return self
-
-
-def _check_empty(empty: object) -> None:
-    if empty not in ("refuse", "keep"):
-        raise SettingError(f"empty must be 'refuse' or 'keep'; got {empty!r}.")
 
 
 def _visit_times(column: pd.Series[Any], name: str) -> FloatArray:

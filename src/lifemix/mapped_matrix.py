@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ._types import BoolArray, FloatArray
+from ._types import FloatArray
 from .errors import InputError
 from .files import folder_lock
 from .preprocessing import TableData
@@ -85,7 +85,7 @@ def scan_table(source: TableSource, validation_fraction: float, max_levels: int,
         extremes.append(_extremes(block.take(~is_sampled)))
         n_rows += len(block.row)
         total_weight += block.weight.sum()
-        is_held_out = block.is_chosen(held_out_share, seed)[_is_informative(block.outcome)]
+        is_held_out = block.is_chosen(held_out_share, seed)[block.outcome.informative]
         n_held_out += int(is_held_out.sum())
         n_train += int((~is_held_out).sum())
     if not n_rows:
@@ -109,14 +109,9 @@ def scan_table(source: TableSource, validation_fraction: float, max_levels: int,
     )
 
 
-def _is_informative(target: Target) -> BoolArray:
-    """Return which rows are not censored at time 0."""
-    return (target.time > 0) | (target.event > 0)
-
-
 def _informative_blocks(source: TableSource) -> Iterator[RowBlock]:
     for block in source.read():
-        block = block.take(_is_informative(block.outcome))
+        block = block.take(block.outcome.informative)
         if len(block.row):
             yield block
 
@@ -124,14 +119,17 @@ def _informative_blocks(source: TableSource) -> Iterator[RowBlock]:
 def _extremes(block: RowBlock) -> RowBlock:
     """Return the first and last rows of every event code, and a row of every kind of censoring."""
     target = block.outcome
-    is_exact = (target.time > 0) & ~target.interval
-    ends = pd.DataFrame({"last": np.fmax(target.time, target.upper)})
-    ends["first"] = np.where(is_exact, target.time, np.inf)
-    groups = ends.groupby(target.event)
-    kinds = (target.interval, target.truncated, (target.time == 0) & (target.event > 0))
-    rows: list[Any] = [groups["last"].idxmax(), groups["first"].idxmin()]
-    rows += [np.flatnonzero(is_kind)[:1] for is_kind in kinds]
-    return block.take(np.unique(np.concatenate(rows).astype(np.intp)))
+    last = np.fmax(target.time, target.upper)
+    first = np.where((target.time > 0) & ~target.interval, target.time, np.inf)
+    is_early_event = (target.time == 0) & (target.event > 0)
+    rows: set[int] = set()
+    for code in np.unique(target.event):
+        rows_of_code = np.flatnonzero(target.event == code)
+        rows.add(rows_of_code[last[rows_of_code].argmax()])
+        rows.add(rows_of_code[first[rows_of_code].argmin()])
+    for is_kind in (target.interval, target.truncated, is_early_event):
+        rows.update(np.flatnonzero(is_kind)[:1])
+    return block.take(np.array(sorted(rows), dtype=np.intp))
 
 
 @contextmanager
@@ -216,19 +214,20 @@ def _write_arrays(
     edges = np.linspace(0, scan.n_train, n_buckets + 1).astype(np.int64)
     buckets = np.arange(n_buckets, dtype=np.uint16)
     bucket_of_row = rng.permutation(np.repeat(buckets, np.diff(edges)))
-    next_row, n_assigned = edges.copy(), 0  # the held-out rows follow the last bucket
+    next_row = edges.copy()  # of each bucket; the held-out rows follow the last bucket
     for block in _informative_blocks(source):
         is_train = ~block.is_chosen(scan.held_out_share, seed)
+        n_train = int(is_train.sum())
         bucket = np.full(len(is_train), n_buckets)
-        bucket[is_train] = bucket_of_row[n_assigned : n_assigned + is_train.sum()]
-        n_assigned += is_train.sum()
+        bucket[is_train] = bucket_of_row[:n_train]
+        bucket_of_row = bucket_of_row[n_train:]
         encoded = encode(block)
         for index in np.unique(bucket):
             is_in_bucket = bucket == index
-            start, stop = next_row[index], next_row[index] + is_in_bucket.sum()
+            start = next_row[index]
+            next_row[index] += is_in_bucket.sum()
             for name, values in encoded.items():
-                arrays[name][start:stop] = values[is_in_bucket]
-            next_row[index] = stop
+                arrays[name][start : next_row[index]] = values[is_in_bucket]
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
         order = rng.permutation(stop - start)
         for array in arrays.values():

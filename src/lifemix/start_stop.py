@@ -152,25 +152,21 @@ def path_curves(
         rows_of_step = np.flatnonzero(position == step)
         for first in range(0, len(rows_of_step), _BLOCK):
             rows = rows_of_step[first : first + _BLOCK]
-            path, start, stop = (
-                intervals.path[rows],
-                intervals.start[rows][:, None],
-                intervals.stop[rows][:, None],
-            )
-            grid, index = np.unique(np.append(times, stop), return_inverse=True)
-            at_times, at_stop = index[: len(times)], index[len(times) :]
-            survival, incidences = conditional(intervals.rows[rows], start[:, 0], grid)
-            before = survived[path]
-            values = before[:, None] * survival
+            path, start, stop = intervals.path[rows], intervals.start[rows], intervals.stop[rows]
+            grid = np.unique(np.append(times, stop))
+            at_times, at_stop = np.searchsorted(grid, times), np.searchsorted(grid, stop)
+            survival, incidences = conditional(intervals.rows[rows], start, grid)
+            survived_to_start = survived[path][:, None]
+            values = survived_to_start * survival
             if incidence:
                 assert incidences is not None
-                values = happened[path][:, None] + before[:, None] * incidences
-            inside = ((times > start) | (step == 0)) & (
-                (times <= stop) | (extend & is_last[rows][:, None])
-            )
+                values = happened[path][:, None] + survived_to_start * incidences
+            has_begun = (times > start[:, None]) | (step == 0)
+            has_ended = (times > stop[:, None]) & ~(extend & is_last[rows])[:, None]
+            inside = has_begun & ~has_ended
             curves[path] = np.where(inside, values[:, at_times], curves[path])
             row_index = np.arange(len(rows))
-            survived[path] = before * survival[row_index, at_stop]
+            survived[path] *= survival[row_index, at_stop]
             happened[path] = values[row_index, at_stop]
     return curves
 
@@ -240,27 +236,11 @@ def start_stop(
     """
     Choice("origin", "first_visit")("begin", begin)
     table = as_pandas(visits)
-    ends = table if outcomes is None else as_pandas(outcomes)
-    _require_columns(table, [subject, visit], "visits")
-    _require_columns(ends, [subject, time, event], "visits" if outcomes is None else "outcomes")
-    covariates = table.drop(columns=[subject, visit])
-    if outcomes is None:
-        covariates = covariates.drop(columns=[time, event])
-        ends = table[[subject, time, event]].drop_duplicates()
-    ends = ends.reset_index(drop=True)
-    fixed = ends.drop(columns=[subject, time, event])
-    names = pd.Index([subject, "start", "stop", "event", *fixed, *covariates])
-    if names.has_duplicates:
-        raise InputError(
-            "covariates must have other names than the columns subject, start, stop and event of "
-            f"the result, and occur once in both tables; got {names[names.duplicated()].tolist()}. "
-            "Rename or drop them."
-        )
-    _refuse_several_outcomes(ends, subject, time, event)
+    names = subject, visit, time, event
+    ends, covariates = _outcomes_and_covariates(table, outcomes, *names)
     stop, at = _known_times(ends[time], time), _known_times(table[visit], visit)
     fix = "Leave out subjects who were never observed"
     refuse_rows(stop <= 0, stop, f"{time} must be > 0", fix)
-
     number = pd.Index(ends[subject]).get_indexer(table[subject])  # -1: no outcome
     if (number < 0).any():
         warn_user(
@@ -285,13 +265,47 @@ def start_stop(
     values[values.columns] = values.groupby(number, sort=False).ffill()
     # Of several visits at the same time (or before 0) the last row has all known values.
     is_complete = (np.diff(number, append=-1) != 0) | (np.diff(start, append=-1) != 0)
-    number, start = number[is_complete], start[is_complete]
+    number, start, values = number[is_complete], start[is_complete], values[is_complete]
     is_last = np.diff(number, append=-1) != 0
-    rows = pd.DataFrame({subject: ends[subject].to_numpy()[number], "start": start})
+    ends = ends.iloc[number].reset_index(drop=True)  # one row per interval
+    rows = pd.DataFrame({subject: ends[subject], "start": start})
     rows["stop"] = np.where(is_last, stop[number], np.append(start[1:], 0.0))
-    rows["event"] = np.where(is_last, ends[event].to_numpy()[number], 0)
-    fixed, values = fixed.iloc[number], values[is_complete]
-    return pd.concat([rows, fixed.set_axis(rows.index), values.set_axis(rows.index)], axis=1)
+    rows["event"] = np.where(is_last, ends[event], 0)
+    fixed = ends.drop(columns=[subject, time, event])
+    return pd.concat([rows, fixed, values.reset_index(drop=True)], axis=1)
+
+
+def _outcomes_and_covariates(
+    table: pd.DataFrame,
+    outcomes: pd.DataFrame | None,
+    subject: str,
+    visit: str,
+    time: str,
+    event: str,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return one row per subject with its outcome, and the covariates that change, one per visit."""
+    ends = table if outcomes is None else as_pandas(outcomes)
+    _require_columns(table, [subject, visit], "visits")
+    _require_columns(ends, [subject, time, event], "visits" if outcomes is None else "outcomes")
+    covariates = table.drop(columns=[subject, visit])
+    if outcomes is None:
+        covariates = covariates.drop(columns=[time, event])
+        ends = table[[subject, time, event]].drop_duplicates()
+    fixed = ends.columns.drop([subject, time, event])
+    names = pd.Index([subject, "start", "stop", "event", *fixed, *covariates])
+    if names.has_duplicates:
+        raise InputError(
+            "covariates must have other names than the columns subject, start, stop and event of "
+            f"the result, and occur once in both tables; got {names[names.duplicated()].tolist()}. "
+            "Rename or drop them."
+        )
+    is_repeated = ends[subject].duplicated()
+    if is_repeated.any():
+        raise InputError(
+            f"each subject must have one {time} and one {event}; got several for "
+            f"{ends[subject][is_repeated].iloc[0]} ({int(is_repeated.sum())} such rows). Correct them."
+        )
+    return ends, covariates
 
 
 def _require_columns(frame: pd.DataFrame, names: list[str], table: str) -> None:
@@ -299,15 +313,6 @@ def _require_columns(frame: pd.DataFrame, names: list[str], table: str) -> None:
     if missing:
         raise InputError(
             f"{table} must have the columns {names}; got {list(frame.columns)}, without {missing}."
-        )
-
-
-def _refuse_several_outcomes(ends: pd.DataFrame, subject: str, time: str, event: str) -> None:
-    is_repeated = ends[subject].duplicated()
-    if is_repeated.any():
-        raise InputError(
-            f"each subject must have one {time} and one {event}; got several for "
-            f"{ends[subject][is_repeated].iloc[0]} ({int(is_repeated.sum())} such rows). Correct them."
         )
 
 

@@ -134,8 +134,6 @@ class TableSource:
         The covariates.
     n_rows : int
         The number of rows of the files, before any are dropped; CSV files are read once to count them.
-    n_files : int
-        The number of files.
 
     Examples
     --------
@@ -204,11 +202,6 @@ class TableSource:
         label_columns = [*categorical] if codes is None or event is None else [*categorical, event]
         self._schema = block_schema(schema, self._roles, self.columns, label_columns)
         self.labels = [name for name in self.columns if self._schema.field(name).type == "string"]
-
-    @property
-    def n_files(self) -> int:
-        """The number of files."""
-        return len(self._fragments)
 
     @property
     def n_rows(self) -> int:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ._types import FittedSurvivalModel, FloatArray
+from ._types import FloatArray
 from .checks import (
     Rule,
     as_pandas,
@@ -32,7 +32,7 @@ from .start_stop import Intervals, path_curves
 from .target import Target, TargetLike, as_target, refuse_unknown_types, subject_codes
 from .target_summary import SummarisedTarget, TargetSummary
 
-__all__ = ["FittedSurvivalModel", "SurvivalFunction", "SurvivalModel"]
+__all__ = ["SurvivalFunction", "SurvivalModel"]
 
 
 class SurvivalFunction:
@@ -114,22 +114,9 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
     # Prediction.
 
-    @overload
-    def predict_survival_function(self, X: TableLike, times: ArrayLike) -> FloatArray: ...
-
-    @overload
-    def predict_survival_function(
-        self, X: TableLike, times: None = None
-    ) -> NDArray[np.object_]: ...
-
-    @overload
-    def predict_survival_function(
-        self, X: TableLike, times: None = None, *, return_array: Literal[True]
-    ) -> FloatArray: ...
-
     def predict_survival_function(
         self, X: TableLike, times: ArrayLike | None = None, *, return_array: bool = False
-    ) -> FloatArray | NDArray[np.object_]:
+    ) -> Any:
         """Return ``P(T > t | x)``, T the time of the first event of any type.
 
         Parameters
@@ -321,7 +308,16 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
 
         x, target = self.preprocess(X), as_target(y)
         check_same_rows(shape_of(x)[0], len(target))
-        self._warn_of_training_subjects(target)
+        if self._training_rows is not None and target.subject is not None:
+            subjects, all_rows = _hashes(target)
+            n_known = int(np.isin(subjects, self._training_rows[0]).sum())
+            if n_known and all_rows != self._training_rows[1]:
+                warn_user(
+                    f"{n_known} of {len(target)} scored rows belong to subjects that the model was "
+                    "trained on: the score is too high for new subjects. Keep the rows of one "
+                    "subject together: in scikit-learn's searches use "
+                    "cv=lifemix.splits.EventStratifiedKFold(), or GroupKFold() with groups=."
+                )
         refuse_unknown_types(target.event, self.n_events_, "y")
         return mean_concordance(
             lambda times, event: self._incidence(x, times, event), self.training_target_, target
@@ -442,17 +438,19 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         self, x: Any, since: FloatArray, times: FloatArray, event: int | None
     ) -> tuple[FloatArray, FloatArray | None]:
         """Return survival and incidence at the times, given survival of row i to ``since[i]``."""
-        grid, index = np.unique(np.append(since, times), return_inverse=True)
-        rows, at_start, at_times = np.arange(len(since)), index[: len(since)], index[len(since) :]
+        grid = np.unique(np.append(since, times))
+        rows, at_start = np.arange(len(since)), np.searchsorted(grid, since)
+        at_times = np.searchsorted(grid, times)
         survival = self._survival(x, grid)
-        at_risk = survival[rows, at_start][:, None]
-        at_risk = np.where(at_risk > 0, at_risk, np.inf)  # so that quotients are 0
-        conditional_survival = np.clip(survival[:, at_times] / at_risk, 0.0, 1.0)
+        survival_at_start = survival[rows, at_start][:, None]
+        # Quotients are 0 if nobody survives to the start.
+        divisor = np.where(survival_at_start > 0, survival_at_start, np.inf)
+        conditional_survival = np.clip(survival[:, at_times] / divisor, 0.0, 1.0)
         if event is None or self.n_events_ == 1:
             return conditional_survival, 1.0 - conditional_survival
         incidence = self._incidence(x, grid, event)
         gain = incidence[:, at_times] - incidence[rows, at_start][:, None]
-        return conditional_survival, np.clip(gain / at_risk, 0.0, 1.0)
+        return conditional_survival, np.clip(gain / divisor, 0.0, 1.0)
 
     def _risk(self, x: Any) -> FloatArray:
         raise NotImplementedError
@@ -474,20 +472,6 @@ class SurvivalModel(BaseEstimator):  # type: ignore[misc]
         """Remember the training subjects for ``score``; ``save`` does not write them."""
         if target.subject is not None:
             self._training_rows = _hashes(target.take(weight > 0))
-
-    def _warn_of_training_subjects(self, target: Target) -> None:
-        """Warn if scored rows are not the training rows, but share subjects with them."""
-        if self._training_rows is None or target.subject is None:
-            return
-        subjects, all_rows = _hashes(target)
-        count = int(np.isin(subjects, self._training_rows[0]).sum())
-        if count and all_rows != self._training_rows[1]:
-            warn_user(
-                f"{count} of {len(target)} scored rows belong to subjects that the model was "
-                "trained on: the score is too high for new subjects. Keep the rows of one subject "
-                "together: in scikit-learn's searches use "
-                "cv=lifemix.splits.EventStratifiedKFold(), or GroupKFold() with groups=."
-            )
 
     def _learn_columns(self, X: TableLike) -> None:
         table = as_pandas(X)

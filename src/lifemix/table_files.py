@@ -181,8 +181,9 @@ def _file_errors(path: str, fragment: Any = None) -> Iterator[None]:
             ) from None
         column, line, dtype, cell = bad_cell.groups()
         name = fragment.physical_schema.names[int(column)]
+        location = f"{path}, line {line}" if line else path
         raise CovariateError(
-            f"{path}{f', line {line}' if line else ''}: {cell!r} in column {name!r} does not fit the "
+            f"{location}: {cell!r} in column {name!r} does not fit the "
             f"type {dtype} of the first rows. Correct the cell, read it as missing: "
             f"missing=[{cell!r}], or read the column as labels: categorical=[{name!r}]."
         ) from None

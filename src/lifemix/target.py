@@ -93,6 +93,11 @@ class Target:
         return self.entry > 0
 
     @property
+    def informative(self) -> BoolArray:
+        """Which rows are not censored at time 0."""
+        return (self.time > 0) | (self.event > 0)
+
+    @property
     def subject_numbers(self) -> IndexArray:
         """The subject of each row, numbered 0, 1, 2 ... by first appearance (see ``subject``)."""
         return _numbered(self.subject, len(self))

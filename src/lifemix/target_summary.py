@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ._types import FloatArray, IntArray
+from ._types import FloatArray, IndexArray, IntArray
 from .registry import check_finite, register_model
 from .target import Target
 
@@ -22,6 +22,7 @@ __all__ = ["Cells", "SummarisedTarget", "TargetSummary"]
 
 MIN_ROWS = 10  # in a cell
 _MAX_NUMBERS = 2**13  # of all cells
+_MAX_ROWS = 10**9  # more would not fit into memory
 _QUARTILES = (0.25, 0.5, 0.75)
 
 
@@ -40,8 +41,9 @@ class Cells:
         n_cells, n_codes = self.counts.shape
         for name, length in (("start", n_cells), ("end", n_cells), ("last", n_codes)):
             check_finite(name, getattr(self, name), (length,))
-        if self.counts.dtype != np.int64 or (self.counts < 0).any():
-            raise ValueError("counts must be numbers of rows")
+        is_count = (self.counts >= 0) & (self.counts <= _MAX_ROWS)
+        if self.counts.dtype != np.int64 or not is_count.all():
+            raise ValueError(f"counts must be numbers of rows, at most {_MAX_ROWS}")
         edges = np.column_stack([self.start, self.end]).ravel()
         if (np.diff(edges, prepend=0.0) < 0).any():
             raise ValueError("cells must be consecutive intervals of time")
@@ -51,37 +53,47 @@ class Cells:
         """Count values ``[n_rows]`` with codes ``[n_rows]``."""
         order = np.argsort(values)
         values, codes = values[order], codes[order]
-        rows_per_cell = max(MIN_ROWS, -(-len(values) * (n_codes + 2) // _MAX_NUMBERS))
-        first = [0] if len(values) else []
-        changes = np.flatnonzero(np.diff(values)) + 1  # equal values stay in one cell
-        for row in changes.tolist():
-            if first[-1] + rows_per_cell <= row <= len(values) - rows_per_cell:
-                first.append(row)
-        first_row = np.array(first, dtype=np.intp)
-        next_row = np.append(first_row[1:], len(values))[: len(first)]
+        n_rows = len(values)
+        min_rows = max(MIN_ROWS, -(-n_rows * (n_codes + 2) // _MAX_NUMBERS))
+        first_rows = _first_rows(values, min_rows)
+        next_rows = np.append(first_rows[1:], n_rows)[: len(first_rows)]
         # An edge lies half way between two values, so that it is not the time of a subject.
-        start = (values[first_row] + values[first_row - 1]) / 2
-        start[:1] = values[:1]
-        end = np.append(start[1:], values[-1:])
+        edges = (values[first_rows[1:]] + values[first_rows[1:] - 1]) / 2
+        start = np.append(values[:1], edges)
+        end = np.append(edges, values[-1:])
         # If many rows of a cell share a time, it is the time of its middle row.
-        middle = values[(first_row + next_row) // 2]
-        n_equal = np.searchsorted(values, middle, "right") - np.searchsorted(values, middle)
-        is_shared = n_equal >= rows_per_cell
-        start[is_shared] = end[is_shared] = middle[is_shared]
-        counts = np.zeros((len(first), n_codes), dtype=np.int64)
-        cell = np.repeat(np.arange(len(first)), next_row - first_row)
+        middle = values[(first_rows + next_rows) // 2]
+        n_below = np.searchsorted(values, middle, side="left")
+        n_equal = np.searchsorted(values, middle, side="right") - n_below
+        is_shared = n_equal >= min_rows
+        start = np.where(is_shared, middle, start)
+        end = np.where(is_shared, middle, end)
+        cell = np.repeat(np.arange(len(first_rows)), next_rows - first_rows)
+        counts = np.zeros((len(first_rows), n_codes), dtype=np.int64)
         np.add.at(counts, (cell, codes), 1)
-        last = [values[codes == code].max(initial=0.0) for code in range(n_codes)]
-        return cls(start, end, counts, np.array(last))
+        last = np.zeros(n_codes)
+        np.maximum.at(last, codes, values)
+        return cls(start, end, counts, last)
 
     def spread(self, code: int) -> FloatArray:
         """Return as many values of a code, ascending; the largest is exact."""
         counts = self.counts[:, code]
-        rank = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
-        start, end = np.repeat([self.start, self.end], counts, axis=1)
+        n_before = np.repeat(counts.cumsum() - counts, counts)
+        rank = np.arange(counts.sum()) - n_before  # of a value in its cell
+        start = np.repeat(self.start, counts)
+        end = np.repeat(self.end, counts)
         values = start + (end - start) * (rank + 0.5) / np.repeat(counts, counts)
         values[-1:] = self.last[code]
         return np.minimum(values, self.last[code])
+
+
+def _first_rows(values: FloatArray, min_rows: int) -> IndexArray:
+    """Return the first row of each cell of sorted values; equal values stay in one cell."""
+    first_rows = [0] if len(values) else []
+    for row in (np.flatnonzero(np.diff(values)) + 1).tolist():
+        if first_rows[-1] + min_rows <= row <= len(values) - min_rows:
+            first_rows.append(row)
+    return np.array(first_rows, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,12 +153,11 @@ class TargetSummary:
     event_times: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        n_exact, n_lower, n_upper, n_entries = (
-            cells.counts.sum(axis=0) for cells in (self.times, self.lower, self.upper, self.entry)
-        )
-        if self.n_events < 1 or not (n_exact + n_lower)[1:].all():
+        n_lower, n_upper = self.lower.counts.sum(axis=0), self.upper.counts.sum(axis=0)
+        n_rows = self.times.counts.sum(axis=0) + n_lower
+        if self.n_events < 1 or not n_rows[1:].all():
             raise ValueError("every event type 1..M must occur")
-        if not np.array_equal(n_lower, n_upper) or n_entries.sum() > (n_exact + n_lower).sum():
+        if not np.array_equal(n_lower, n_upper) or self.entry.counts.sum() > n_rows.sum():
             raise ValueError("there are more ends of intervals, or entry times, than rows")
         check_finite("quartiles", self.quartiles, (self.n_events + 1, 3))
         check_finite("last_event_time", np.array(self.last_event_time), ())
@@ -171,16 +182,19 @@ class TargetSummary:
         TargetSummary
 
         """
-        n_codes, interval, is_late = target.n_events + 1, target.interval, target.truncated
+        n_codes = target.n_events + 1
+        exact = target.take(~target.interval)
+        intervals = target.take(target.interval)
+        late_entry = target.entry[target.truncated]
         events = (None, *range(1, n_codes))
         return cls(
-            Cells.of(target.time[~interval], target.event[~interval], n_codes),
-            Cells.of(target.time[interval], target.event[interval], n_codes),
-            Cells.of(target.upper[interval], target.event[interval], n_codes),
-            Cells.of(target.entry[is_late], np.zeros(is_late.sum(), dtype=np.int64), 1),
-            np.array([target.event_quantiles(_QUARTILES, event) for event in events]),
-            float(target.event_times.max()),
-            target.event_times if with_event_times else None,
+            times=Cells.of(exact.time, exact.event, n_codes),
+            lower=Cells.of(intervals.time, intervals.event, n_codes),
+            upper=Cells.of(intervals.upper, intervals.event, n_codes),
+            entry=Cells.of(late_entry, np.zeros(len(late_entry), dtype=np.int64), 1),
+            quartiles=np.array([target.event_quantiles(_QUARTILES, event) for event in events]),
+            last_event_time=float(target.event_times.max()),
+            event_times=target.event_times if with_event_times else None,
         )
 
     @property
@@ -213,10 +227,10 @@ class TargetSummary:
         target = target.joined()
         if target.n_events != self.n_events:
             return False
-        is_exact = ~target.interval
-        cells = Cells.of(target.time[is_exact], target.event[is_exact], self.n_events + 1)
+        cells = TargetSummary.of(target).times
         return all(
-            np.array_equal(vars(cells)[name], vars(self.times)[name]) for name in vars(cells)
+            np.array_equal(values, getattr(self.times, name))
+            for name, values in vars(cells).items()
         )
 
     def to_target(self) -> SummarisedTarget:
@@ -237,11 +251,10 @@ class TargetSummary:
             events.append(np.full(len(exact) + len(lower), code))
         event, time, upper = map(np.concatenate, (events, times, uppers))
         order = np.argsort(time, kind="stable")
+        event, time, upper = event[order], time[order], upper[order]
         # Estimates depend on how many rows have entered by each time, not on which.
         late_entry = self.entry.spread(0)
-        late = order[len(time) - len(late_entry) :]
+        first_late = len(time) - len(late_entry)
         entry = np.zeros(len(time))
-        entry[late] = np.minimum(late_entry, np.nextafter(time[late], 0.0))
-        return SummarisedTarget(
-            event[order], time[order], entry[order], upper[order], quartiles=self.quartiles
-        )
+        entry[first_late:] = np.minimum(late_entry, np.nextafter(time[first_late:], 0.0))
+        return SummarisedTarget(event, time, entry, upper, quartiles=self.quartiles)

@@ -291,6 +291,30 @@ def test_a_broken_checkpoint_is_named(tmp_path, content):
         make(tmp_path).fit(*data())
 
 
+FORGED = {
+    "no state": lambda state, arrays: state.clear(),
+    "no model": lambda state, arrays: state["fits"].clear(),
+    "other model": lambda state, arrays: state["running"].append(7),
+    "text": lambda state, arrays: state.update(epoch="3"),
+    "loss": lambda state, arrays: state["fits"][0]["train_loss"].append(1.0),
+    "no parameters": lambda state, arrays: arrays.pop("fleet.parameters"),
+    "one parameter": lambda state, arrays: arrays.update({"fleet.best": np.zeros((1, 1))}),
+    "moment": lambda state, arrays: arrays.update({"optimizer.0": np.zeros(3)}),
+    "unknown": lambda state, arrays: arrays.update({"optimizer": np.zeros(3)}),
+}
+
+
+@pytest.mark.parametrize("change", FORGED.values(), ids=FORGED.keys())
+def test_a_forged_checkpoint_with_the_right_signature_is_refused(interrupted, monkeypatch, change):
+    monkeypatch.setattr(checkpoint_module, "_fingerprint", lambda fleet: b"known to the forger")
+    path = interrupted(*data()) / FILE
+    content, arrays = checkpoint_module.read_arrays(path, b"known to the forger")
+    change(content["state"], arrays)
+    checkpoint_module.write_arrays(path, content, arrays, b"known to the forger")
+    with pytest.raises(ModelFileError, match="checkpoint .*is damaged or belongs to another fit"):
+        make(path.parent).fit(*data())
+
+
 def test_every_altered_bit_is_noticed(interrupted):
     X, y = data()
     folder = interrupted(X, y, encoder=encoder(), max_epochs=3)

@@ -187,9 +187,14 @@ class RandomSurvivalForest(Baseline):
         self._trees.check_columns(self._n_inputs)
         check_finite("_steps", self._steps, (None,))
         check_finite("_step_survival", self._step_survival, self._steps.shape)
-        leaves = np.unique(self._steps // (len(self.event_times_) + 1))
-        if not np.array_equal(leaves, np.flatnonzero(self._trees.is_leaf)):
+        leaf_of_step = self._steps // (len(self.event_times_) + 1)
+        if not np.array_equal(np.unique(leaf_of_step), np.flatnonzero(self._trees.is_leaf)):
             raise ValueError("every leaf must have a curve at the event times")
+        if (np.diff(self._steps) < 1).any():
+            raise ValueError("the steps of the leaf curves must ascend")
+        rises = np.diff(self._step_survival)[np.diff(leaf_of_step) == 0] > 0
+        if rises.any() or not ((self._step_survival >= 0) & (self._step_survival <= 1)).all():
+            raise ValueError("the survival of a leaf must descend within [0, 1]")
 
     def _survival(self, x: FloatArray, times: FloatArray) -> FloatArray:
         n_times = np.searchsorted(self.event_times_, times, side="right")

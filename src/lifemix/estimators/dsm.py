@@ -25,7 +25,7 @@ from ..streaming import TableSource
 from ..survival_model import SurvivalModel
 from ..target import TargetLike, as_target, refuse_unknown_types
 from .fitted_network import FittedNetwork, architecture_of
-from .settings import RULES, check_combinations, with_settings
+from .settings import ONE_NETWORK, RULES, check_combinations, with_settings
 
 if TYPE_CHECKING:
     from ..training import Callback
@@ -253,23 +253,8 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             Not fitted yet.
 
         """
-        defaults: dict[str, Any] = {
-            "hidden": (100,),
-            "objective": "elbo",
-            "discount": 1.0,
-            "activation": "relu6",
-            "shift_activation": None,
-            "bias": False,
-            "prior_strength": 1e-8,
-            "optimizer": "adam",
-            "learning_rate": 1e-3,
-            "n_members": 1,
-            "dropout": 0.0,
-            "batch_size": 128,
-            "patience": 10,
-            "rounding": 0.0,
-        }
-        return cls(**{"primitive": primitive, "k": k, **defaults, **settings})
+        paper = {"objective": "elbo", "shift_activation": None, "bias": False}
+        return cls(**{"primitive": primitive, "k": k, **ONE_NETWORK, **paper, **settings})
 
     @classmethod
     def tuned(cls, competing: bool = False, **settings: Any) -> Self:
@@ -292,29 +277,13 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
             Not fitted yet.
 
         """
-        defaults: dict[str, Any] = {
-            "k": 4,
-            "n_members": 8,
-            "batch_size": 128,
-            "learning_rate": 1e-3,
-            "patience": 10,
-            "rounding": 0.0,
-        }
+        defaults = {**ONE_NETWORK, "n_members": 8}
         if competing:
-            defaults |= {
-                "primitive": "weibull",
-                "hidden": (50, 50),
-                "activation": "tanh",
-                "dropout": 0.1,
-            }
+            defaults |= {"hidden": (50, 50), "activation": "tanh", "dropout": 0.1}
         else:
-            defaults |= {
-                "primitive": "lognormal",
-                "hidden": (100, 100),
-                "activation": "relu6",
-                "dropout": 0.5,
-                "preprocessor": TabularPreprocessor(numbers="piecewise", bins=8),
-            }
+            preprocessor = TabularPreprocessor(numbers="piecewise", bins=8)
+            defaults |= {"primitive": "lognormal", "hidden": (100, 100), "dropout": 0.5}
+            defaults["preprocessor"] = preprocessor
         return cls(**(defaults | settings))
 
     def fit(
@@ -437,8 +406,12 @@ class DeepSurvivalMachines(TransformerMixin, SurvivalModel):  # type: ignore[mis
                 f"{len(self.best_epoch_)} best epochs for {n_members} members, "
                 f"{len(state['modules'])} modules"
             )
-        if self.k > state["parameters"].numel():  # a component has at least one parameter
-            raise ValueError(f"k={self.k} for {state['parameters'].numel()} parameters")
+        n_parameters, counts_by_name = state["parameters"].numel(), {"k": self.k}
+        if isinstance(self.encoder, SequenceEncoder):
+            counts_by_name["layers"] = getattr(self.encoder, "layers", 1)
+        for name, count in counts_by_name.items():  # each has at least one parameter
+            if count > n_parameters:
+                raise ValueError(f"{name}={count} for {n_parameters} parameters")
         example = torch.zeros(1).expand(2, self._n_inputs)  # takes no memory
         options = with_settings(self, self.settings_), example, self.n_events_, self.preprocessor_
         self._set_network(FittedNetwork.from_state(state, lambda: architecture_of(*options)))

@@ -244,9 +244,11 @@ class FittedNetwork:
         FittedNetwork
         """
         parameters, modules = state["parameters"], state["modules"]
-        architectures = [make_architecture() for _ in modules or [None]]
-        _check_shapes(state["layout"], _shapes(architectures[0].layout.shapes))
-        shape = (len(parameters), architectures[0].layout.size)
+        # Members share one architecture, unless each has a module.
+        architectures = [make_architecture() for _ in range(len(modules) or 1)]
+        layout = architectures[0].layout
+        _check_shapes(state["layout"], _shapes(layout.shapes))
+        shape = (len(parameters), layout.size)
         if parameters.dtype != torch.float32 or parameters.shape != shape:
             raise ValueError(f"parameters must have shape {shape}; got {tuple(parameters.shape)}")
         if not len(parameters) or not parameters.isfinite().all():
@@ -368,16 +370,7 @@ class FittedNetwork:
             rows = slice(start, start + size)
             mixtures = self.mixtures(matrix[rows])
             observed = self.scale.observe(target.take(rows), weight[rows])
-            members_rows = torch.arange(len(observed)).expand(len(self), -1)
-            by_member = contributions(mixtures, observed.take(members_rows)).total()
-            log_entry = torch.zeros_like(by_member)  # log S(entry): the weight of a member
-            if observed.entry is not None and observed.truncated is not None:
-                entry = observed.entry[:, None].expand(mixtures.log_weights.shape[1:3])
-                log_entry = torch.where(
-                    observed.truncated, mixtures.log_survival(entry).sum(-1), 0.0
-                )
-            by_row = torch.logsumexp(by_member + torch.log_softmax(log_entry, dim=0), dim=0)
-            total += float((observed.weight * by_row).sum())
+            total += float((observed.weight * _log_likelihood_by_row(mixtures, observed)).sum())
         return total
 
     @torch.no_grad()
@@ -406,6 +399,18 @@ class FittedNetwork:
         if len(self.architectures) == 1:
             return [(self.architectures[0], self.parameters)]
         return list(zip(self.architectures, self.parameters.split(1), strict=True))
+
+
+def _log_likelihood_by_row(mixtures: Mixture, observed: Observations) -> Tensor:
+    """Return the log-likelihood of each row if members count by their survival to the entry."""
+    n_members, n_rows, n_events = mixtures.log_weights.shape[:3]
+    row_numbers = torch.arange(n_rows).expand(n_members, -1)
+    by_member = contributions(mixtures, observed.take(row_numbers)).total()  # [n_members, n_rows]
+    log_entry = torch.zeros_like(by_member)
+    if observed.entry is not None and observed.truncated is not None:
+        entry = observed.entry[:, None].expand(-1, n_events)
+        log_entry = torch.where(observed.truncated, mixtures.log_survival(entry).sum(-1), 0.0)
+    return torch.logsumexp(by_member + torch.log_softmax(log_entry, dim=0), dim=0)
 
 
 def _stacked_mixture(

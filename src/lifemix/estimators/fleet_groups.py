@@ -6,7 +6,6 @@ ensemble, and the fits of a search or of any list of fits.
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
 import time
@@ -255,6 +254,7 @@ class FleetKey:
 
 
 def _is_single(prepared: PreparedFit) -> bool:
+    """Return whether the members train one by one: with modules, or classes of optimisers."""
     return prepared.architecture.module is not None or trains_alone(prepared.config.optimizer)
 
 
@@ -307,15 +307,15 @@ def train_together(prepared: Sequence[PreparedFit]) -> list[TrainedFit]:
 
 def _joined_data(data_of_fits: Sequence[Data]) -> tuple[Data, list[int]]:
     """Return the rows of all folds, and the position of the first row of each fit."""
-    folds = {id(data): data for data in data_of_fits}
-    ends = itertools.accumulate(len(data.x) for data in folds.values())
-    starts = dict(zip(folds, [0, *ends], strict=False))
-    joined = data_of_fits[0]
-    if len(folds) > 1:
-        columns: dict[str, Any] = {}
-        for name, values in vars(joined.observed).items():
-            column = [getattr(data.observed, name) for data in folds.values()]
-            columns[name] = None if values is None else torch.cat(column)
-        x = torch.cat([data.x for data in folds.values()])
-        joined = Data(x, Observations(**columns))
-    return joined, [starts[id(data)] for data in data_of_fits]
+    folds = list({id(data): data for data in data_of_fits}.values())
+    first_rows = np.cumsum([0, *(len(data.x) for data in folds[:-1])]).tolist()
+    first_row_of = {id(data): row for data, row in zip(folds, first_rows, strict=True)}
+    offsets = [first_row_of[id(data)] for data in data_of_fits]
+    if len(folds) == 1:
+        return folds[0], offsets
+    columns: dict[str, Any] = dict(vars(folds[0].observed))
+    for name, values in columns.items():
+        if values is not None:
+            columns[name] = torch.cat([getattr(data.observed, name) for data in folds])
+    x = torch.cat([data.x for data in folds])
+    return Data(x, Observations(**columns)), offsets

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from itertools import compress
+from itertools import chain, compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from ..baselines.base import chunks, draw_seed
 from ..baselines.combined import WrappingModel
 from ..checks import Check, Jobs, Rule, Seed, Whole, take_rows, warn_user
 from ..distribution import AverageDistribution, GridDistribution, SurvivalDistribution
-from ..errors import CovariateError, InputError, LifemixError, LifemixWarning, SettingError
+from ..errors import CovariateError, InputError, LifemixWarning, SettingError
 from ..metrics.censoring import horizon_weights
 from ..preprocessing import TabularPreprocessor, shape_of
 from ..registry import check_finite, register_model
@@ -163,7 +163,7 @@ class LifeMix(WrappingModel):
 
     def _fit(self, x: Any, target: Target, weight: FloatArray) -> None:
         seed = draw_seed(self.random_state)
-        rows = np.flatnonzero((weight > 0) & ((target.time > 0) | (target.event > 0)))
+        rows = np.flatnonzero((weight > 0) & target.informative)
         x, target, weight = take_rows(x, rows), target.take(rows), weight[rows]
         y = target.to_array()
         sample_weight = None if (weight == 1).all() else weight
@@ -174,21 +174,29 @@ class LifeMix(WrappingModel):
         splitter = EventStratifiedKFold(self._n_folds(target), random_state=seed)
         folds = list(splitter.split(x, y))
         fits, errors = cross_fit(parts, x, y, sample_weight, folds, times, seed, self.n_jobs)
-        _report_errors(errors, has_fits=len(fits) > 0)
+        for name, error in errors.items():
+            if isinstance(error, CovariateError):  # of the table, not of the model
+                raise error
+            if not fits:
+                raise InputError(f"no part of LifeMix could be fitted; {name}: {error}") from error
+            warn_user(f"LifeMix goes on without {name}, which could not be fitted: {error}")
         shares = _shares({name: fit.curves for name, fit in fits.items()}, target, times, weight)
         names = [name for name, share in shares.items() if share > 0]
         self.part_names_ = np.array(names, dtype=object)
         self.shares_ = np.array([shares[name] for name in names])
         self.dropped_ = np.array([name for name in fits if name not in names], dtype=object)
-        self.models_, part_of = [], []
-        for number, name in enumerate(names):
-            models = fits[name].models
-            if not _is_boosting(parts[name]):  # the mean of several sets of trees is better
+        models_of_parts = []
+        for name in names:
+            if _is_boosting(parts[name]):  # the mean of several sets of trees is better
+                models_of_parts.append(fits[name].models)
+            else:
+                model = with_seed(clone(parts[name]), seed)
                 options = {} if sample_weight is None else {"sample_weight": sample_weight}
-                models = [with_seed(clone(parts[name]), seed).fit(x, y, **options)]
-            self.models_ += models
-            part_of += [number] * len(models)
-        self.part_of_ = np.array(part_of, dtype=np.int64)
+                models_of_parts.append([model.fit(x, y, **options)])
+        self.models_ = list(chain.from_iterable(models_of_parts))
+        self.part_of_ = np.repeat(
+            np.arange(len(names)), [len(models) for models in models_of_parts]
+        )
         self.steps_ = self.event_times_
         if len(self.steps_) > _MAX_STEP_TIMES:
             levels = np.linspace(0, 1, _MAX_STEP_TIMES)
@@ -207,12 +215,14 @@ class LifeMix(WrappingModel):
     def _validate(self) -> None:
         super()._validate()
         check_finite("shares_", self.shares_, (len(self.part_names_),))
-        check_finite("part_of_", self.part_of_, (len(self.models_),))
         check_finite("steps_", self.steps_, (None,))
+        if not len(self.steps_) or (np.diff(self.steps_, prepend=0.0) <= 0).any():
+            raise ValueError("steps_ must be ascending times above 0")
         if (self.shares_ < 0).any() or abs(self.shares_.sum() - 1.0) > 1e-9:
             raise ValueError("shares_ must be weights that add up to 1")
-        if set(self.part_of_.tolist()) != set(range(len(self.shares_))):
-            raise ValueError("every part needs a model")
+        is_count = self.part_of_.dtype == np.int64 and len(self.part_of_) == len(self.models_)
+        if not is_count or set(self.part_of_.tolist()) != set(range(len(self.shares_))):
+            raise ValueError("every model must belong to a part, and every part needs a model")
         if any(model.n_events_ != self.n_events_ for model in self.models_):
             raise ValueError("models of the same event types expected")
 
@@ -311,16 +321,6 @@ def _is_continuous(model: Any) -> bool:
 def _is_boosting(model: Any) -> bool:
     estimator = model.estimator if isinstance(model, CauseSpecific) else model
     return isinstance(estimator, GradientBoosting)
-
-
-def _report_errors(errors: Mapping[str, LifemixError], has_fits: bool) -> None:
-    """Warn of the parts that could not be fitted; raise an error if the table is at fault."""
-    for name, error in errors.items():
-        if isinstance(error, CovariateError):  # of the table, not of the model
-            raise error
-        if not has_fits:
-            raise InputError(f"no part of LifeMix could be fitted; {name}: {error}") from error
-        warn_user(f"LifeMix goes on without {name}, which could not be fitted: {error}")
 
 
 # Weights.

@@ -22,7 +22,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from .._types import BoolArray, Float32Array, IndexArray
+from .._types import Float32Array, IndexArray
 from ..checks import as_pandas, check_same_rows, check_weight, take_rows, warn_user
 from ..encoders import SequenceEncoder
 from ..errors import InputError, SettingError, TargetError
@@ -175,7 +175,7 @@ class TrainingSet:
         """Return the numbers of the rows to train on and of those to hold out."""
         n_training = len(self.target)
         if n_training < len(self.all_rows):  # the rows of validation_data follow
-            rows = np.flatnonzero(is_informative(self.all_rows))
+            rows = np.flatnonzero(self.all_rows.informative)
             train, validation = rows[rows < n_training], rows[rows >= n_training]
         else:
             train, validation = split_rows(self.target, fraction, seed)
@@ -214,7 +214,7 @@ def _read_validation(validation_data: Any, training: Target) -> tuple[Any, Targe
                 f"{target.take(is_shared).n_subjects} of its {target.n_subjects} subjects in both "
                 f"({int(is_shared.sum())} rows). Leave their rows out of one of them."
             )
-    if not is_informative(target).any():
+    if not target.informative.any():
         raise TargetError(
             "validation_data must not be censored at time 0 in all rows; got only "
             f"such rows ({len(target)}). Use other rows."
@@ -228,18 +228,13 @@ def _inputs(preprocessor: Any, X: Any) -> Float32Array:
     return single_precision(matrix).numpy()
 
 
-def is_informative(target: Target) -> BoolArray:
-    """Return which rows are not censored at time 0."""
-    return (target.time > 0) | (target.event > 0)
-
-
 def split_rows(target: Target, fraction: float, seed: int) -> tuple[IndexArray, IndexArray]:
     """Return the informative rows to train on and to hold out, each subject on one side.
 
     The split is stratified by event. If both sides cannot have every event type, nothing is held
     out, with a warning.
     """
-    rows = np.flatnonzero(is_informative(target))
+    rows = np.flatnonzero(target.informative)
     if fraction == 0:
         return rows, rows[:0]
     n_subjects = target.take(rows).n_subjects

@@ -313,14 +313,9 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return scores and times, each of shape (n_candidates, n_folds)."""
         requests, tests = [], []
         for train, test in folds:
-            training_rows = take_rows(X, train), target.take(train)
-            test_rows = take_rows(X, test), target.take(test).to_array()
-            tests += [test_rows] * len(candidates)
-            train_weight = weight[train]
-            requests += [
-                FitRequest(self._model(candidate), *training_rows, sample_weight=train_weight)
-                for candidate in candidates
-            ]
+            training = take_rows(X, train), target.take(train), None, weight[train]
+            requests += [FitRequest(self._model(candidate), *training) for candidate in candidates]
+            tests += [(take_rows(X, test), target.take(test).to_array())] * len(candidates)
         fleets = prepare_fleets(requests, int(self.max_fleet))
         tasks = [(fleet, [tests[member.number] for member in fleet]) for fleet in fleets]
         score_fleet = joblib.delayed(_fit_and_score)
@@ -333,8 +328,8 @@ class FleetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                     results[int(number)] = values
                 n_scored += len(scores)
                 report_progress("cross-validation", n_scored, len(requests))
-        by_fold = results.T.reshape(len(_RESULTS), len(folds), len(candidates))
-        return dict(zip(_RESULTS, by_fold.transpose(0, 2, 1), strict=True))
+        shape = len(folds), len(candidates)
+        return {name: results[:, i].reshape(shape).T for i, name in enumerate(_RESULTS)}
 
     # The best estimator's methods.
 

@@ -211,12 +211,12 @@ def _codes_and_levels(name: str, values: pd.Series[Any]) -> tuple[IndexArray, tu
 
 def _used_levels(codes: IndexArray, levels: tuple[str, ...]) -> tuple[IndexArray, tuple[str, ...]]:
     """Return codes and levels without the levels that no row has."""
-    used = np.flatnonzero(np.bincount(codes + 1, minlength=len(levels) + 1)[1:])
-    if len(used) == len(levels):
+    used_codes = np.flatnonzero(np.bincount(codes + 1, minlength=len(levels) + 1)[1:])
+    if len(used_codes) == len(levels):
         return codes, levels
     new_codes = np.full(len(levels) + 1, -1)  # the last entry is for missing values
-    new_codes[used] = np.arange(len(used))
-    return new_codes[codes], tuple(levels[code] for code in used)
+    new_codes[used_codes] = np.arange(len(used_codes))
+    return new_codes[codes], tuple(levels[code] for code in used_codes)
 
 
 def _level_text(label: Any) -> str:
@@ -258,7 +258,7 @@ class Column:
     missing: float = 0.0
 
     def __post_init__(self) -> None:
-        levels = self.levels or ()
+        levels, knots = self.levels or (), self.knots
         has_fill = {
             "numeric": isinstance(self.fill, Real) and math.isfinite(self.fill),
             "categorical": self.fill in levels,
@@ -266,16 +266,18 @@ class Column:
             "empty": self.fill is None,
         }
         is_valid = (
-            has_fill.get(self.kind, False)
+            isinstance(self.name, str)
+            and has_fill.get(self.kind, False)
             and len(set(levels)) == len(levels)
             and math.isfinite(self.mean)
             and 0 < self.scale < math.inf
-            and (self.knots is None or (len(self.knots) > 1 and (np.diff(self.knots) > 0).all()))
+            and np.isfinite(knots or 0.0).all()
+            and (knots is None or (len(knots) > 1 and (np.diff(knots) > 0).all()))
         )
         if not is_valid:
             raise ValueError(
-                f"column {self.name!r:.60} must have a fill value, different levels, a finite mean, "
-                "a scale above 0 and ascending knots"
+                f"column {self.name!r:.60} must have a name, a fill value, different levels, a finite "
+                "mean, a scale above 0 and ascending knots"
             )
 
     @cached_property

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,26 +16,13 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._types import Float32Array
-from ..checks import Whole
+from ..checks import Number, Whole
 from ..errors import CovariateError, SettingError
 from ..histories import HEAD, TIME_FEATURES, ArrayRows, Block, Histories, Sources, as_input
 from ..registry import register_model
 from .tabular import TabularPreprocessor
 
 __all__ = ["ArrayPart", "SequencePreprocessor", "TablePart", "VisitsPart"]
-
-
-class SourcePart(Protocol):
-    """The columns of one source in a packed row."""
-
-    def block(self, name: str) -> Block:
-        """Return the place and shape of the source."""
-
-    def names(self) -> list[str]:
-        """Return the names of the columns, to be appended to the name of the source."""
-
-    def write(self, source: Any, out: Float32Array) -> None:
-        """Write the rows of a source into ``out``, which holds zeros."""
 
 
 @register_model
@@ -115,6 +102,14 @@ class VisitsPart:
     time_scale: float
     gap_scale: float
 
+    def __post_init__(self) -> None:
+        n_columns = len(self.table.columns_)
+        if not all(type(index) is int and 0 <= index < n_columns for index in self.masked):
+            raise ValueError("masked must be numbers of columns")
+        Whole(1)("max_visits", self.max_visits)
+        Number(above=0.0)("time_scale", self.time_scale)
+        Number(above=0.0)("gap_scale", self.gap_scale)
+
     @classmethod
     def learn(
         cls, table: TabularPreprocessor, histories: Histories, max_visits: int | None
@@ -161,48 +156,56 @@ class VisitsPart:
         last = np.nan_to_num(source.last_times)
         until = np.where(np.isnan(source.at), last, source.at)
         elapsed = np.log1p(np.maximum(until - last, 0.0) / self.gap_scale)
-        out[:, 0], out[:, 1] = count, until / self.time_scale
+        out[:, 0] = count
+        out[:, 1] = until / self.time_scale
         out[:, 2] = np.where(count > 0, elapsed, 0.0)
         if not len(visits):
             return
         gaps = np.diff(visits.times, prepend=visits.times[0])
-        gaps[np.append(True, np.diff(visits.subject) != 0)] = 0.0
-        times = np.stack([visits.times / self.time_scale, np.log1p(gaps / self.gap_scale)], axis=1)
-        missing = visits.missing[:, list(self.masked)]
-        features = np.concatenate([times, self.table.transform(visits.carried), missing], axis=1)
+        gaps[np.diff(visits.subject, prepend=-1) != 0] = 0.0
+        features = np.column_stack(
+            [
+                visits.times / self.time_scale,
+                np.log1p(gaps / self.gap_scale),
+                self.table.transform(visits.carried),
+                visits.missing[:, list(self.masked)],
+            ]
+        )
         step = np.arange(self.max_visits)
-        is_visit = step < count[:, None]
-        steps = np.zeros((len(out), self.max_visits, features.shape[1]), np.float32)
-        steps[is_visit] = features[((stops - count)[:, None] + step)[is_visit]]
+        is_visit = step < count[:, None]  # [n_rows, max_visits]
+        visit = (stops - count)[:, None] + step
+        steps = np.zeros((*is_visit.shape, features.shape[1]), np.float32)
+        steps[is_visit] = features[visit[is_visit]]
         out[:, HEAD:] = steps.reshape(len(out), -1)
+
+
+SourcePart: TypeAlias = TablePart | ArrayPart | VisitsPart
+"""The columns of one source in a packed row."""
 
 
 @register_model
 class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode, scale and pack histories, and the tables and arrays beside them.
 
-    All statistics are those of the training rows.
-
-    Measurements are encoded as ``table`` does it with the columns of a table: the statistics are
-    those of the visits of the training rows. A missing value becomes the subject's last known one,
-    or else what ``table`` imputes; columns with missing values in training are followed by a mark
-    for each visit. Each visit also has its time and the gap to the one before. Only the last
-    ``max_visits`` visits are kept. Arrays are taken as they are.
+    All statistics are learned from the training rows, those of measurements from their visits.
+    ``table`` encodes the measurements like the columns of a table, but a missing value becomes the
+    subject's last known value if there is one. Columns with missing values in training add an
+    indicator to each visit. Each visit also has its time and the gap since the visit before. Only
+    the last ``max_visits`` visits are used. Arrays are not changed.
 
     Parameters
     ----------
     table : TabularPreprocessor, optional
-        How the columns of tables and visits are encoded; None is one with the defaults.
+        Encodes the columns of tables and visits; None: one with default options.
     max_visits : int, optional
-        The longest sequence; None: that of the training rows.
+        The longest sequence; None: the longest one of the training rows.
     sequences : bool, default True
-        Whether an array of three dimensions holds histories (subjects, steps, columns); otherwise
-        it is left as it is.
+        Whether an array of three dimensions holds histories (subjects, steps, columns).
 
     Attributes
     ----------
     blocks_ : tuple of Block
-        Where each source stands in a row.
+        The position of each source in a row.
 
     Examples
     --------
@@ -247,7 +250,7 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
         Raises
         ------
         CovariateError
-            Where a source cannot be used; the message names it.
+            If a source cannot be used; the message names it.
         """
         Whole(1, optional=True)("max_visits", self.max_visits)
         if self.table is not None and not isinstance(self.table, TabularPreprocessor):
@@ -266,11 +269,16 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
                     self.parts_[name] = TablePart(table.fit(source))
         return self
 
+    def _validate(self) -> None:
+        """Check a transformer that was read from a model file."""
+        if not all(isinstance(encoding, SourcePart) for encoding in self.parts_.values()):
+            raise ValueError("parts_ must be the parts of a row")
+
     @property
     def blocks_(self) -> tuple[Block, ...]:
         """The place of each source in a row."""
         check_is_fitted(self, "parts_")
-        return tuple(part.block(name) for name, part in self.parts_.items())
+        return tuple(encoding.block(name) for name, encoding in self.parts_.items())
 
     def transform(self, X: Any) -> Float32Array:
         """Return one row of numbers per subject.
@@ -288,7 +296,7 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
         Raises
         ------
         CovariateError
-            Where a source is missing or has another shape; the message names it.
+            If a source is missing or has another shape; the message names it.
         """
         blocks = self.blocks_
         sources = _sources(X, {block.name for block in blocks if block.kind == "visits"})
@@ -300,9 +308,9 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
         n_rows = len(next(iter(sources.values())))
         matrix = np.zeros((n_rows, sum(block.width for block in blocks)), np.float32)
         columns = np.split(matrix, np.cumsum([block.width for block in blocks])[:-1], axis=1)
-        for (name, part), out in zip(self.parts_.items(), columns, strict=True):
+        for (name, encoding), out in zip(self.parts_.items(), columns, strict=True):
             with _source_in_errors(name), np.errstate(over="ignore"):
-                part.write(sources[name], out)
+                encoding.write(sources[name], out)
         return matrix
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -319,7 +327,9 @@ class SequencePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[mis
             Such as ``clinic.age`` and ``visits[0].bili``, the first visit kept.
         """
         check_is_fitted(self, "parts_")
-        names = [name + column for name, part in self.parts_.items() for column in part.names()]
+        names = [
+            name + column for name, encoding in self.parts_.items() for column in encoding.names()
+        ]
         return np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:

@@ -523,28 +523,23 @@ class TabularPreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc
         names = [column.name for column in self.columns_]
         is_named = hasattr(self, "feature_names_in_")
         table = match_columns(as_table(X), names, is_named, type(self).__name__)
-        n_outputs = [len(column.outputs) for column in self.columns_]
-        matrix = np.zeros((len(table), sum(n_outputs)), order="F")
-        stop = 0
+        stops = np.cumsum([len(column.outputs) for column in self.columns_])
+        matrix = np.zeros((len(table), stops[-1]), order="F")
         with np.errstate(over="ignore"):
-            for column, width in zip(self.columns_, n_outputs, strict=True):
-                start, stop = stop, stop + width
-                if width:
+            for column, stop in zip(self.columns_, stops, strict=True):
+                if column.outputs:
+                    start = stop - len(column.outputs)
                     column.write(table.column(column.name), matrix[:, start:stop])
         if not np.isfinite(matrix).all():
-            self._refuse_far_values(table, matrix)
+            first = (~np.isfinite(matrix).all(axis=0)).argmax()
+            column = self.columns_[np.searchsorted(stops, first, side="right")]
+            numbers = table.column(column.name).observed
+            raise CovariateError(
+                f"column {column.name!r} has values too far from those of training (mean "
+                f"{column.mean}, standard deviation {column.scale}); got from {numbers.min()} to "
+                f"{numbers.max()}. Check its unit."
+            )
         return matrix
-
-    def _refuse_far_values(self, table: TableData, matrix: FloatArray) -> None:
-        """Name the column of the first output that overflows."""
-        output = int((~np.isfinite(matrix).all(axis=0)).argmax())
-        column = next(c for c in self.columns_ if self.get_feature_names_out()[output] in c.outputs)
-        numbers = table.column(column.name).observed
-        raise CovariateError(
-            f"column {column.name!r} has values too far from those of training (mean "
-            f"{column.mean}, standard deviation {column.scale}); got from {numbers.min()} to "
-            f"{numbers.max()}. Check its unit."
-        )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the outputs: ``column``, ``column=level``, ``missing_column``.
@@ -691,11 +686,10 @@ def apply_preprocessor(fitted: Any, X: TableLike, *, columns_required: bool = Tr
     array([1., 2., 3.])
 
     """
-    from .sequences import SequencePreprocessor  # imports this module
-
     X = X if isinstance(fitted, TabularPreprocessor) else as_input(X)
     values = fitted.transform(_input_of(fitted, X))
-    dtype = np.float32 if isinstance(fitted, SequencePreprocessor) else np.float64
+    is_packed = hasattr(fitted, "blocks_")  # by a SequencePreprocessor
+    dtype = np.float32 if is_packed else np.float64
     try:
         matrix = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=dtype)
     except (TypeError, ValueError) as error:

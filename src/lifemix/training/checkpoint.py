@@ -73,19 +73,23 @@ class Checkpoint(Callback):
         """Restore the state if there is a file; raise ModelFileError if it is of another fit."""
         try:
             content, arrays = read_arrays(self.path, self.key)
+            new_groups = _tensor_groups(fleet)
+            groups: dict[str, dict[str, Tensor]] = {name: {} for name in new_groups}
+            for key, array in arrays.items():
+                group, name = key.split(".", 1)
+                tensor = torch.from_numpy(np.array(array, order="C"))
+                device = "cpu" if group == "random" else fleet.data.x.device
+                groups[group][name] = tensor.to(device)
+                if group in ("random", "buffer", "best_buffer"):
+                    _check_like(tensor, new_groups[group][name])
+            _restore(fleet, content["state"], groups)
         except FileNotFoundError:
             return False
-        except ModelFileError as error:
+        except Exception as error:  # a forged state may fail anywhere
             raise ModelFileError(
                 f"the checkpoint {self.path} is damaged or belongs to another fit (other data, "
-                f"settings, seed or version): remove it, or give another folder. ({error})"
+                f"settings, seed or version): remove it, or give another folder. ({error!r:.500})"
             ) from None
-        groups: dict[str, dict[str, Tensor]] = {name: {} for name in _tensor_groups(fleet)}
-        for key, array in arrays.items():
-            group, name = key.split(".", 1)
-            tensor = torch.from_numpy(np.array(array, order="C"))
-            groups[group][name] = tensor if group == "random" else tensor.to(fleet.data.x.device)
-        _restore(fleet, content["state"], groups)
         return True
 
     def remove(self) -> None:
@@ -128,6 +132,35 @@ def _restore(
         fleet.best_buffers = groups["best_buffer"]
     if fleet.running:
         fleet.set_parameters(groups["fleet"]["parameters"])
+    _check(fleet)
+
+
+def _check_like(tensor: Tensor, expected: Tensor) -> None:
+    if tensor.shape != expected.shape or tensor.dtype != expected.dtype:
+        raise ValueError(f"a tensor must be like {expected.dtype} {tuple(expected.shape)}")
+
+
+def _check(fleet: Fleet) -> None:
+    """Raise ``ValueError`` if a restored state does not fit the jobs of its fleet."""
+    n_running = len(fleet.running)
+    finished = {i: fit.parameters for i, fit in enumerate(fleet.fits) if fit.parameters is not None}
+    models = list(range(len(fleet.jobs)))
+    if len(fleet.fits) != len(models) or sorted([*fleet.running, *finished]) != models:
+        raise ValueError("every model must be running or finished")
+    vector = torch.empty(fleet.architecture.layout.size)
+    _check_like(fleet.best, vector.expand(n_running, -1))
+    for parameters in finished.values():
+        _check_like(parameters, vector)
+    if n_running:
+        for values in (fleet.parameters.flat, *fleet.optimizer.moments):
+            _check_like(values, vector.repeat(n_running))
+    counts = [fleet.epoch, fleet.optimizer.n_steps, *(fit.best_epoch for fit in fleet.fits)]
+    if any(type(count) is not int or count < 0 for count in counts):
+        raise ValueError("epochs and steps must be counts")
+    for fit in fleet.fits:
+        losses = np.array([fit.train_loss, fit.validation_loss], dtype=np.float64)
+        if losses.shape != (2, len(fit.train_loss)) or type(fit.best_loss) is not float:
+            raise ValueError("every epoch must have its losses")
 
 
 def _fingerprint(fleet: Fleet) -> bytes:
