@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lifemix._html import check_figures
 from lifemix.errors import SettingError
 from lifemix.files import atomic_write, folder_lock
+from lifemix.report._pieces import check_figures
 
 from .cells import Cell
 from .comparison import paper_of

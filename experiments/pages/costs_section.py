@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lifemix._html import Entry, Html, Page, TableColumn, Value, figure, table
+from lifemix.report._pieces import Entry, Html, Page, TableColumn, Value, figure, table
 
 from ..cells import Cell
 from ..names import data_title, measure_of, model_title, rank, style_of

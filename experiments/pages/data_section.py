@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lifemix._html import Html, Page, Section, figure, joined, paragraph
+from lifemix.report._pieces import Html, Page, Section, figure, joined, paragraph
 
 from ..cells import Cell
 from ..comparison import Published, our_models

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lifemix._html import Html, figure, joined, new_figure, note
 from lifemix.errors import MissingExtraError
+from lifemix.report._pieces import Html, figure, joined, new_figure, note
 
 from ..cells import Cell
 from ..comparison import Published

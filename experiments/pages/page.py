@@ -8,9 +8,9 @@ import re
 from collections.abc import Container, Sequence
 from pathlib import Path
 
-from lifemix._html import Html, Page, bullets, code, joined, link, note, paragraph, safe
-from lifemix._html import facts as fact_list
 from lifemix.errors import SettingError
+from lifemix.report._pieces import Html, Page, bullets, code, joined, link, note, paragraph, safe
+from lifemix.report._pieces import facts as fact_list
 
 from ..cells import Cell
 from ..comparison import Published, paper_of

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from lifemix._html import Entry, Html, TableColumn, Value, joined, safe, table
+from lifemix.report._pieces import Entry, Html, TableColumn, Value, joined, safe, table
 
 from ..cells import Cell
 from ..comparison import Difference, Published, against, is_judged, our_models, paired, rival_counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifemix._html import Entry, Html, Page, TableColumn, Value, figure, table
+from lifemix.report._pieces import Entry, Html, Page, TableColumn, Value, figure, table
 
 from ..cells import Cell
 from ..comparison import Published

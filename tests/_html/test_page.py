@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import lifemix
-from lifemix._html import Html, Page, figure, link, new_figure
 from lifemix.errors import InputError, MissingExtraError, SettingError
+from lifemix.report._pieces import Html, Page, figure, link, new_figure
 
 
 def drawing(title="x"):
@@ -105,7 +105,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
 
 
 def test_pages_without_figures_need_no_matplotlib():
-    code = "import sys; from lifemix._html import Page; Page('t').html(); print('matplotlib' in sys.modules)"
+    code = "import sys; from lifemix.report._pieces import Page; Page('t').html(); print('matplotlib' in sys.modules)"
     source = str(Path(lifemix.__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": source}
     result = subprocess.run(

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifemix._html import (
+from lifemix.errors import SettingError
+from lifemix.report._pieces import (
     Html,
     bullets,
     code,
@@ -18,7 +19,6 @@ from lifemix._html import (
     preformatted,
     safe,
 )
-from lifemix.errors import SettingError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)
 

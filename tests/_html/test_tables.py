@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifemix._html import TableColumn, Value, table
 from lifemix.errors import SettingError
+from lifemix.report._pieces import TableColumn, Value, table
 
 
 def plain(text):

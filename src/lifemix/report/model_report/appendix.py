@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..._html import Html, Section, TableColumn, bullets, facts, paragraph, preformatted, table
 from ...errors import ModelFileError
+from .._pieces import Html, Section, TableColumn, bullets, facts, paragraph, preformatted, table
 from ..text import counted, listed
 from .context import ReportContext
 

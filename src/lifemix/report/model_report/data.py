@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._html import Html, Section, TableColumn, paragraph, table
 from ...metrics import kaplan_meier
 from ...preprocessing.columns import ColumnData
 from ...target import Target
+from .._pieces import Html, Section, TableColumn, paragraph, table
 from ..doctor.outcome import exact_times
 from ..doctor.table import readable_columns
 from ..text import percent, plain

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._html import Html, Section, TableColumn, Value, figure, new_figure, paragraph, table
 from ..._types import FittedSurvivalModel, FloatArray
 from ...metrics import permutation_importance, predicted_risks
 from ...metrics.importance import PermutationImportance
 from ...plots import importance_over_time
 from ...preprocessing import TableLike
+from .._pieces import Html, Section, TableColumn, Value, figure, new_figure, paragraph, table
 from ..doctor.model import mixture_of
 from .context import ReportContext
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._html import Html, Section, TableColumn, facts, figure, new_figure, paragraph, table
 from ...plots import component_curves, mixture_components, phenotypes, training_history
+from .._pieces import Html, Section, TableColumn, facts, figure, new_figure, paragraph, table
 from ..doctor.model import effective_components
 from ..text import counted, listed, percent
 from .context import ReportContext

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from ..._html import Html, Page, Section, bullets, check_figures, joined, note, paragraph
 from ..._types import FittedSurvivalModel
 from ...checks import Whole
 from ...errors import LifemixWarning
 from ...preprocessing import TableLike
 from ...target import TargetLike
+from .._pieces import Html, Page, Section, bullets, check_figures, joined, note, paragraph
 from ..doctor import SEVERITIES, Finding, check_model, check_table
 from ..text import capital, counted, listed
 from .appendix import checklist_section, describe_file, limits_section, reproduce_section

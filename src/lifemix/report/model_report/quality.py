@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._html import (
+from ..._types import FloatArray
+from ...metrics import Measure, evaluate, measure_named, registered_measures
+from ...target import Target
+from .._pieces import (
     Html,
     Section,
     TableColumn,
@@ -20,9 +23,6 @@ from ..._html import (
     safe,
     table,
 )
-from ..._types import FloatArray
-from ...metrics import Measure, evaluate, measure_named, registered_measures
-from ...target import Target
 from ..text import counted, listed, p_value
 from .context import ReportContext
 

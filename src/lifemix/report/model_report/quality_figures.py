@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._html import Html, Section, figure, new_figure, paragraph
 from ...metrics import survival_at_own_time
 from ...plots import brier_over_time, calibration, d_calibration, risk_groups
+from .._pieces import Html, Section, figure, new_figure, paragraph
 from .context import ReportContext
 
 __all__ = ["calibration_section", "groups_section", "over_time_section"]

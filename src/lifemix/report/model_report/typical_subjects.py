@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._html import Html, Section, TableColumn, figure, new_figure, paragraph, table
 from ..._types import FloatArray
 from ...metrics import predicted_risk
 from ...plots import incidence_curves, survival_curves
 from ...preprocessing import TableLike
+from .._pieces import Html, Section, TableColumn, figure, new_figure, paragraph, table
 from ..doctor.table import readable_columns
 from ..text import percent, plain
 from .context import ReportContext

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ..errors import MissingExtraError
-from ..files import atomic_write
+from .errors import MissingExtraError
+from .files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["environment", "figure_uri", "new_figure", "number", "write_page"]
 
-_TEMPLATES = Path(__file__).parents[1] / "templates"
+_TEMPLATES = Path(__file__).with_name("templates")
 
 
 def environment(folder: Path) -> Environment:
