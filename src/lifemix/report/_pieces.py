@@ -19,6 +19,28 @@ from ..files import atomic_write
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+__all__ = [
+    "Entry",
+    "Html",
+    "Page",
+    "Section",
+    "TableColumn",
+    "Value",
+    "bullets",
+    "check_figures",
+    "code",
+    "facts",
+    "figure",
+    "joined",
+    "link",
+    "new_figure",
+    "note",
+    "paragraph",
+    "preformatted",
+    "safe",
+    "table",
+]
+
 
 class Html(str):
     """HTML that may go into a page as it is: made by this package, or written by you in the program itself."""
