@@ -11,12 +11,12 @@ from typing import Any
 
 from lifemix.errors import SettingError
 from lifemix.files import atomic_write, folder_lock
-from lifemix.report._pieces import check_figures
 
 from .cells import Cell
 from .comparison import paper_of
 from .learners import LEARNERS
 from .pages import RunFacts, write_page
+from .pages.pieces import check_figures
 from .protocol import times_of
 from .records import Record, RecordStore
 from .runner import run_jobs

@@ -46,6 +46,7 @@ def number(value: float | None, digits: int = 3) -> str:
     """Return a number with thousands separators and a typographic minus; ``–`` if it is missing."""
     if value is None or math.isnan(value):
         return "–"
+    value = round(value, digits) + 0.0  # no negative zero
     text = f"{value:,.{digits}f}" if math.isfinite(value) else f"{value:+.0f}"
     return text.replace("-", "−").replace("+inf", "∞").replace("inf", "∞")
 

@@ -12,9 +12,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from .._html import figure_uri, new_figure
-from ..errors import SettingError
-from ..files import atomic_write
+import lifemix
+from lifemix._html import figure_uri, new_figure
+from lifemix.errors import SettingError
+from lifemix.files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -240,7 +241,7 @@ def _cell(column: TableColumn, entry: Entry, best: str | None, first: bool) -> s
 
 
 # Nothing is fetched and nothing runs, whatever gets into a page.
-STYLE = (Path(__file__).parents[1] / "templates" / "style.css").read_text(encoding="utf-8")
+STYLE = (Path(lifemix.__file__).with_name("templates") / "style.css").read_text(encoding="utf-8")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 

@@ -80,7 +80,7 @@ def test_every_entry_of_the_contents_leads_somewhere(page_file, browser):
     targets = page.evaluate(
         "[...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))"
     )
-    assert len(targets) == 18
+    assert len(targets) == 14
     for target in targets:
         assert re.fullmatch(r"#[\w-]+", target)
         assert page.evaluate(f"document.getElementById({target[1:]!r}) !== null")
