@@ -50,7 +50,7 @@ def test_quality_is_that_of_evaluate_with_registered_measures(name, request, mon
     for row in expected.dropna(subset="horizon").itertuples():
         numbers = quality.loc[(row.metric, row.event, row.horizon), ["value", "lower", "upper"]]
         np.testing.assert_allclose(numbers, [row.value, row.lower, row.upper], atol=1e-12)
-    content = of_event(report, quality.reset_index(), 1, [])
+    content = of_event(report, quality.reset_index(), 1)
     rows = {row[0][0]: row[1:] for row in content["by_horizon"][2:] + content["over_time"]}
     assert {"Cᵗᵈ", "AUC", "mean of the curve"} <= set(rows)
     assert ("mean at the own time" in rows) == (name == "single")
@@ -70,7 +70,7 @@ def test_an_event_type_without_events_is_undefined(competing):
 
     report = report_of(Foreign(), X, (times, np.where(event == 2, 0, event)))
     with pytest.warns(LifemixWarning):
-        content = of_event(report, measure_quality(report), 2, [])
+        content = of_event(report, measure_quality(report), 2)
     assert content["key"][0][1:3] == ["–", ""]
 
 

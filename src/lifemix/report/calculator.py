@@ -11,7 +11,6 @@ import base64
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -323,18 +322,15 @@ def _slider(column: Column, table: TableData | None) -> dict[str, Any]:
             "data=X."
         )
     low, middle, high = usual
-    width = Decimal(high) - Decimal(low)
-    exponent = (width / _N_STEPS).adjusted() if width else 0
+    exponent = int(np.floor(np.log10((high - low) / _N_STEPS))) if high > low else 0
     exponent = max(0, exponent) if is_whole else exponent
-    step = Decimal(1).scaleb(exponent)
-    return {
-        # Decimal numbers have no binary residue.
-        "low": float(Decimal(repr(low)).quantize(step, ROUND_FLOOR)),
-        "high": float(Decimal(repr(high)).quantize(step, ROUND_CEILING)),
-        "middle": float(Decimal(repr(middle)).quantize(step, ROUND_HALF_EVEN)),
-        "step": float(step),
-        "digits": max(0, -exponent),
-    }
+    step, digits = 10.0**exponent, max(0, -exponent)
+    limits = {"low": (np.floor, low), "high": (np.ceil, high), "middle": (np.rint, middle)}
+    slider: dict[str, Any] = {"step": step, "digits": digits}
+    for name, (direction, value) in limits.items():
+        # The inner rounding removes the error of the division, the outer that of the product.
+        slider[name] = round(float(direction(round(value / step, 9)) * step), digits)
+    return slider
 
 
 def _read(name: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +28,7 @@ from ..preprocessing.tabular import as_table
 from ..target import Target, TargetLike, as_target
 from ..target import event_names as all_event_names
 from . import sections
-from .doctor import SEVERITIES, Finding, check_model, check_table
+from .doctor import check_model, check_table
 from .doctor.model import horizons_within, mixture_of
 from .text import counted, listed
 
@@ -43,31 +45,21 @@ _MIN_ROWS, _MIN_EVENTS = 30, 10
 class Report:
     """The model, the rows and the predictions that all sections use.
 
-    frame, target: all rows. Those that measures can use, with exact or right-censored times from
-    the origin, are ``X``, ``inputs`` (as the model takes them) and ``y``.
-    mixture: the model if it is a ``DeepSurvivalMachines``.
+    frame, target: all rows.
+    X, y: the rows that measures can use, with exact or right-censored times from the origin.
     train: the target of training, None if the model does not keep it.
-    reference: the target that gives the censoring distribution and the marginal curve, from
-    training if possible.
-    grid, curves: times from 0 to the last horizon, and the risk of every event type at them.
     source: histories or several sources, of which ``frame`` is a description.
     """
 
     model: FittedSurvivalModel
-    mixture: DeepSurvivalMachines | None
     frame: pd.DataFrame
     target: Target
     X: pd.DataFrame
-    inputs: Any
     y: Target
     train: Target | None
-    reference: Target
     event_names: tuple[str, ...]
     horizons: FloatArray
-    grid: FloatArray
-    risks: FloatArray  # [n_events, n_rows, n_horizons]
-    curves: FloatArray  # [n_events, n_rows, n_times]
-    time_unit: str
+    time_unit: str | None
     n_bootstrap: int
     random_state: int
     takes_names: bool
@@ -79,9 +71,44 @@ class Report:
         return len(self.event_names)
 
     @property
+    def mixture(self) -> DeepSurvivalMachines | None:
+        """The model if it is a ``DeepSurvivalMachines``."""
+        return mixture_of(self.model)
+
+    @property
     def middle(self) -> int:
         """The index of the middle horizon, whose risk orders and groups the subjects."""
         return len(self.horizons) // 2
+
+    @cached_property
+    def reference(self) -> Target:
+        """The target of the censoring distribution and the marginal curve, of training if known."""
+        train = self.y if self.train is None else self.train
+        usable = train.take(~train.interval & ~train.truncated)
+        return usable if len(usable) >= _MIN_ROWS and (usable.event > 0).any() else self.y
+
+    @cached_property
+    def inputs(self) -> Any:
+        """``X`` as the model takes it."""
+        return self.as_input(self.X)
+
+    @cached_property
+    def risks(self) -> FloatArray:
+        """The risk of every event type by each horizon, ``[n_events, n_rows, n_horizons]``."""
+        return self._predicted(self.horizons)
+
+    @cached_property
+    def grid(self) -> FloatArray:
+        """The times of ``curves``, up to the last horizon."""
+        return np.linspace(0, self.horizons[-1], _N_GRID)[1:]
+
+    @cached_property
+    def curves(self) -> FloatArray:
+        """The risk of every event type by each time of ``grid``, ``[n_events, n_rows, n_times]``."""
+        return self._predicted(self.grid)
+
+    def _predicted(self, times: FloatArray) -> FloatArray:
+        return np.clip(predicted_risks(self.model, self.inputs, times, self.n_events), 0, 1)
 
     def of(self, event: int) -> str:
         """Return `` of NAME``, or nothing if there is one event type only."""
@@ -89,7 +116,7 @@ class Report:
 
     def time(self, value: float) -> str:
         """Return a time with its unit."""
-        return f"{value:,.4g} {self.time_unit}".rstrip()
+        return f"{value:,.4g} {self.time_unit or ''}".rstrip()
 
     def as_input(self, X: pd.DataFrame) -> Any:
         """Return rows of ``frame`` as the model takes them."""
@@ -198,6 +225,7 @@ def write_report(
     html = templates.get_template("report.html.j2").render(
         content,
         title=title or f"{kind}: model report",
+        max_rows=max_rows,
         warnings=list(dict.fromkeys(str(item.message) for item in caught)),
         provenance=sections.provenance(report, model_hash),
         date=f"{datetime.now(UTC):%d %B %Y}",
@@ -207,50 +235,36 @@ def write_report(
 
 def _content(report: Report, horizons: ArrayLike | None) -> dict[str, Any]:
     """Return the values of the template, apart from the title and the provenance."""
-    is_measured = len(report.horizons) > 0
-    table, names = report.as_input(report.frame), report.event_names
-    table_findings = check_table(report.frame, report.target, horizons=horizons, event_names=names)
+    is_measured, names = len(report.horizons) > 0, report.event_names
+    rows = (report.as_input(report.frame), report.target)
+    in_table = check_table(report.frame, report.target, horizons=horizons, event_names=names)
     if is_measured:
         horizons = report.horizons
-    model_findings = check_model(
-        report.model, table, report.target, horizons=horizons, event_names=names
-    )
+    in_model = check_model(report.model, *rows, horizons=horizons, event_names=names)
+    severities = Counter(finding.severity for finding in in_table + in_model)
+    words = {"stop": "serious problem", "warn": "warning", "note": "note"}
+    counts = [counted(severities[level], words[level]) for level in severities]
     content = {
         "report": report,
         "kind": type(report.model).__name__,
         "event_list": "the event" if names == ("event",) else listed(names),
         "marginal": "Kaplan-Meier" if report.n_events == 1 else "Aalen-Johansen",
         "horizons": [f"by {report.time(t)}" for t in report.horizons],
-        "findings": {"The rows": table_findings, "The model": model_findings},
-        "n_findings": _count(table_findings + model_findings),
+        "findings": {"The rows": in_table, "The model": in_model},
+        "n_findings": listed(counts) if counts else "nothing",
         "data": sections.data(report),
         "model": sections.model_facts(report),
         "settings": sections.settings(report),
         "training": sections.training(report),
-        "limits": sections.limits(report),
         "events": [],
     }
     if is_measured:
         quality = sections.measure_quality(report)
-        permuted: list[FloatArray] = []
         content["events"] = [
-            sections.of_event(report, quality, event, permuted)
-            for event in range(1, report.n_events + 1)
+            sections.of_event(report, quality, event) for event in range(1, report.n_events + 1)
         ]
         content["components"] = sections.components(report)
     return content
-
-
-def _count(findings: list[Finding]) -> str:
-    """Return the number of findings by severity, in words."""
-    severities = [finding.severity for finding in findings]
-    words = {"stop": "serious problem", "warn": "warning", "note": "note"}
-    counts = [
-        counted(severities.count(severity), words[severity])
-        for severity in SEVERITIES
-        if severity in severities
-    ]
-    return listed(counts) if counts else "nothing"
 
 
 def gather(
@@ -281,37 +295,19 @@ def gather(
     rows = np.sort(np.random.default_rng(random_state).permutation(rows)[:max_rows])
     measured = target.take(rows)
     train = getattr(model, "training_target_", None)
-    reference = measured if train is None else train.take(~train.interval & ~train.truncated)
-    if len(reference) < _MIN_ROWS or not (reference.event > 0).any():
-        reference = measured
-    times = _horizons(horizons, measured if train is None else train, measured)
-    grid = np.linspace(0, times[-1], _N_GRID)[1:] if len(times) else np.empty(0)
-    takes_names = table.named and hasattr(model, "feature_names_in_")
-    frame = table.frame.iloc[rows]
-    inputs = source.iloc[rows] if not is_table else frame if takes_names else frame.to_numpy()
-    all_times = np.unique(np.concatenate([times, grid]))
-    risks = np.empty((len(names), len(rows), 0))
-    if len(times):
-        risks = np.clip(predicted_risks(model, inputs, all_times, len(names)), 0, 1)
     return Report(
         model=model,
-        mixture=mixture_of(model),
         frame=table.frame,
         target=target,
-        X=frame,
-        inputs=inputs,
+        X=table.frame.iloc[rows],
         y=measured,
         train=train,
-        reference=reference,
         event_names=names,
-        horizons=times,
-        grid=grid,
-        risks=risks[:, :, np.searchsorted(all_times, times)],
-        curves=risks[:, :, np.searchsorted(all_times, grid)],
-        time_unit=time_unit or "",
+        horizons=_horizons(horizons, measured if train is None else train, measured),
+        time_unit=time_unit,
         n_bootstrap=n_bootstrap,
         random_state=random_state,
-        takes_names=takes_names,
+        takes_names=table.named and hasattr(model, "feature_names_in_"),
         source=None if is_table else source,
     )
 

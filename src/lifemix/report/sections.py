@@ -10,8 +10,7 @@ import inspect
 import os
 import platform
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
-from itertools import count
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +26,12 @@ from ..metrics import (
     kaplan_meier,
     measure_named,
     permutation_importance,
-    predicted_risks,
+    predicted_risk,
     registered_measures,
 )
 from ..preprocessing.columns import ColumnData
 from ..target import Target
 from . import figures
-from .doctor.model import effective_components
 from .doctor.outcome import exact_times
 from .doctor.table import readable_columns
 from .text import counted, listed, percent, plain
@@ -45,7 +43,6 @@ __all__ = [
     "components",
     "data",
     "file_hash",
-    "limits",
     "measure_quality",
     "median_time",
     "model_facts",
@@ -113,13 +110,8 @@ def _label(measure: Measure) -> str:
     return measure.label.replace("^td", "ᵗᵈ")
 
 
-def of_event(
-    report: Report, quality: pd.DataFrame, event: int, permuted: list[FloatArray]
-) -> dict[str, Any]:
-    """Return the sections about one event type.
-
-    ``permuted`` keeps the predictions of shuffled rows, which all event types share.
-    """
+def of_event(report: Report, quality: pd.DataFrame, event: int) -> dict[str, Any]:
+    """Return the sections about one event type."""
     mean_risks = report.risks[event - 1].mean(axis=0)
     times = report.y.time[report.y.event == event]
     n_by_horizon = (times[:, None] <= report.horizons).sum(axis=0)
@@ -136,15 +128,15 @@ def of_event(
         if report.n_events == 1
         else f"cumulative incidence{report.of(event)}",
         "key": _key_numbers(report, quality, event),
-        "groups": figures.groups(report, event),
-        "calibration": [figures.calibration_at(report, event, i) for i in horizon_indices],
+        "groups": figures.risk_groups(report, event),
+        "calibration": [figures.calibration(report, event, i) for i in horizon_indices],
         "brier": figures.brier(report, event),
         "by_horizon": by_horizon,
         "over_time": _measure_rows(quality, "curve", event)
         + _measure_rows(quality, "own_time", event),
-        "d_calibration": figures.uniformity(report) if report.n_events == 1 else "",
+        "d_calibration": figures.d_calibration(report) if report.n_events == 1 else "",
         "typical": _typical_subjects(report, event),
-        "importance": _importance(report, event, permuted),
+        "importance": _importance(report, event),
     }
 
 
@@ -200,21 +192,16 @@ def typical_rows(risk: FloatArray) -> dict[str, int]:
     return {level: int(order[round(share * last)]) for level, share in _RISK_LEVELS.items()}
 
 
-def _importance(report: Report, event: int, permuted: list[FloatArray]) -> dict[str, Any] | None:
+def _importance(report: Report, event: int) -> dict[str, Any] | None:
     """Return the permutation importance of the columns; None if they are not those of a table."""
     if report.source is not None:
         return None
     rng = np.random.default_rng(report.random_state)
     rows = np.sort(rng.permutation(len(report.y))[:_IMPORTANCE_ROWS])
     times = np.linspace(0, report.horizons[-1], _N_IMPORTANCE_TIMES + 1)[1:]
-    calls = count()
 
     def predict(X: pd.DataFrame) -> FloatArray:
-        call = next(calls)
-        if call == len(permuted):
-            inputs = report.as_input(X)
-            permuted.append(predicted_risks(report.model, inputs, times, report.n_events))
-        return 1 - permuted[call][event - 1]
+        return 1 - predicted_risk(report.model, report.as_input(X), times, event, report.n_events)
 
     result = permutation_importance(
         predict,
@@ -245,37 +232,28 @@ def _importance(report: Report, event: int, permuted: list[FloatArray]) -> dict[
 
 def data(report: Report) -> dict[str, Any]:
     """Return the rows, events and follow-up of training and evaluation, and the covariates."""
-    follow_up = ["median follow-up (reverse Kaplan-Meier)"]
-    time_to_event = ["median time to the first event (Kaplan-Meier)"]
     samples = {"training rows": report.train, "evaluated rows": report.target}
-    targets = {label: exact_times(target) for label, target in samples.items() if target}
-    rows = [["rows", *(f"{len(target):,}" for target in targets.values())]]
-    for code, name in [*enumerate(report.event_names, 1), (0, "censored")]:
-        rows.append([name, *(_share(target.event == code) for target in targets.values())])
-    for target in targets.values():
-        reverse = replace(target, event=(target.event == 0).astype(np.int64))
-        for texts, sample in ((follow_up, reverse), (time_to_event, target)):
-            median = median_time(sample)
-            texts.append("not reached" if median is None else report.time(median))
-    rows += [follow_up, time_to_event]
-    last_times = [report.time(float(target.time.max())) for target in targets.values()]
-    rows.append(["last time", *last_times])
-    n_special = int((report.target.interval | report.target.truncated).sum())
-    reasons = []
-    if n_special:
-        reasons.append(f"{n_special:,} are interval-censored or left-truncated")
-    if len(report.y) + n_special < len(report.target):
-        reasons.append("the measured rows are drawn at random")
+    labels = ["rows", *report.event_names, "censored", "median follow-up (reverse Kaplan-Meier)"]
+    labels += ["median time to the first event (Kaplan-Meier)", "last time"]
+    columns = {"": labels}
+    for label, sample in samples.items():
+        if sample is not None:
+            target = exact_times(sample)
+            reverse = replace(target, event=(target.event == 0).astype(np.int64))
+            medians = [median_time(reverse), median_time(target)]
+            columns[label] = [
+                f"{len(target):,}",
+                *(_share(target.event == code) for code in range(1, report.n_events + 1)),
+                _share(target.event == 0),
+                *("not reached" if t is None else report.time(t) for t in medians),
+                report.time(float(target.time.max())),
+            ]
     covariates = [
         [column.name, _describe(column), _share(column.missing)]
         for column in readable_columns(report.frame)[0]
     ]
-    return {
-        "columns": ["", *targets],
-        "rows": rows,
-        "covariates": covariates,
-        "reasons": " and ".join(reasons),
-    }
+    rows = zip(*columns.values(), strict=True)
+    return {"columns": list(columns), "rows": list(rows), "covariates": covariates}
 
 
 def _share(mask: BoolArray) -> str:
@@ -319,10 +297,10 @@ def model_facts(report: Report) -> dict[str, str]:
     if mixture is not None:
         facts["model"] = "Deep Survival Machines (Nagpal, Li and Dubrawski 2021)"
         architecture = mixture.network_.architectures[0]
-        each = "a" if report.n_events == 1 else "for each event type a"
+        article = "a" if report.n_events == 1 else "for each event type a"
         cured = ", and of those who never have the event" if mixture.cure else ""
         facts["form"] = (
-            f"{each} mixture of {architecture.k - bool(mixture.cure)} {architecture.family.label} "
+            f"{article} mixture of {architecture.k - bool(mixture.cure)} {architecture.family.label} "
             "distributions; a neural network computes their weights and parameters from the "
             f"covariates{cured}"
         )
@@ -339,32 +317,26 @@ def model_facts(report: Report) -> dict[str, str]:
         if report.n_events == 1
         else f"the cumulative incidence of {listed(report.event_names)} at any time"
     )
-    names = list(getattr(model, "feature_names_in_", report.frame.columns))
-    facts["from"] = f"{counted(len(names), 'column')}: {listed(names, 40)}"
     if report.train is not None:
         last = report.time(float(report.train.time.max()))
         facts["valid up to"] = f"{last}, the end of follow-up in the training data"
     return facts
 
 
-def settings(report: Report) -> dict[str, Any]:
-    """Return the options that differ from their defaults, the others, and those set by the data."""
+def settings(report: Report) -> list[Row]:
+    """Return every option with its value and default, those that differ first."""
     model: Any = report.model
     if not hasattr(model, "get_params"):
-        return {"changed": [], "unchanged": "", "automatic": ""}
+        return []
     defaults = inspect.signature(type(model).__init__).parameters
-    changed, unchanged, automatic = [], [], []
     learned = getattr(model, "settings_", {})
+    rows: list[Row] = []
     for name, value in model.get_params(deep=False).items():
-        text, default = _shortened(value), _shortened(defaults[name].default)
-        if text != default:
-            changed.append([name, text, default])
-        else:
-            unchanged.append(f"{name} = {text}")
+        note = ""
         if value is None and name in learned:
-            automatic.append(f"{name} = {_shortened(learned[name])}")
-    texts = {"unchanged": ", ".join(unchanged), "automatic": ", ".join(automatic)}
-    return {"changed": changed, **texts}
+            note = f"from the training rows: {_shortened(learned[name])}"
+        rows.append([name, [_shortened(value), note], _shortened(defaults[name].default)])
+    return sorted(rows, key=lambda row: row[1][0] == row[2])
 
 
 def _shortened(value: object) -> str:
@@ -377,86 +349,37 @@ def training(report: Report) -> dict[str, Any] | None:
     model = report.mixture
     if model is None:
         return None
-    learned = model.settings_
-    n_epochs = pd.DataFrame(model.history_, columns=["member"]).value_counts(sort=False)
-    bound = "exact likelihood" if model.objective == "exact" else "evidence lower bound (ELBO)"
+    n_epochs = pd.Series([record["member"] for record in model.history_]).value_counts(sort=False)
     facts = {
-        "objective": f"{bound}, discount {model.discount:g}",
-        "optimiser": f"{model.optimizer}, learning rate {learned['learning_rate']:g}, batches of "
-        f"{learned['batch_size']}",
-        "early stopping": f"on {percent(model.validation_fraction or 0)} of the rows (unless "
-        f"others were given to fit), patience {learned['patience']} epochs",
-        "epochs": listed(n_epochs.tolist() or [0], 12),
+        "epochs": listed(n_epochs.tolist(), 12) if len(n_epochs) else "0",
         "best epochs": listed(model.best_epoch_, 12),
         "internal unit of time": report.time(model.time_unit_),
     }
-    if learned["rounding"]:
-        step = report.time(learned["rounding"])
+    if model.settings_["rounding"]:
+        step = report.time(model.settings_["rounding"])
         facts["rounded times"] = f"an event may have happened in the {step} around its time"
-    figure = figures.training(model) if model.history_ else None
-    return {"facts": facts, "figure": figure}
+    return {"facts": facts, "figure": figures.training(model) if model.history_ else ""}
 
 
-def components(report: Report) -> dict[str, Any] | None:
-    """Return how many components are in use, with figures; None for other models."""
-    model = report.mixture
-    if model is None:
-        return None
-    k, in_sample, per_subject = effective_components(model, report.inputs)
-    sample_text, subject_text = (
-        listed([f"{value:.2f}" for value in values]) for values in (in_sample, per_subject)
-    )
-    facts = {
-        "components": f"{k}" + ("" if report.n_events == 1 else " for each event type"),
-        "effective number in the sample": f"{sample_text} (exponential of the entropy of the mean "
-        "weights)",
-        "effective number per subject": f"{subject_text} (exponential of the mean entropy of the "
-        "weights)",
-    }
+def components(report: Report) -> list[tuple[str, str, str]]:
+    """Return two figures of the components of each event type; none for other models."""
+    if report.mixture is None:
+        return []
     drawn = []
-    for event in range(1, report.n_events + 1) if k > 1 else ():
+    for event in range(1, report.n_events + 1):
         row = typical_rows(report.risks[event - 1][:, report.middle])["medium"]
-        drawn.append((report.of(event), *figures.mixture(report, model, event, row)))
-    return {"facts": facts, "figures": drawn, "is_ensemble": len(model.best_epoch_) > 1}
-
-
-def limits(report: Report) -> list[str]:
-    """Return the limits that depend on the model and the data."""
-    counts = np.bincount(report.y.event, minlength=report.n_events + 1)[1:].tolist()
-    events = [counted(n, "event") + report.of(code) for code, n in enumerate(counts, 1)]
-    texts = [
-        f"The measures rest on {listed(events)}. The intervals show the uncertainty from that, but "
-        "not how much another training sample would change the model."
-    ]
-    if report.n_events > 1 and report.mixture is not None:
-        texts.append(
-            "The event types are modelled as independent given the covariates. The cumulative "
-            "incidences can be checked against data; net survival, as if the other events did not "
-            "exist, cannot."
-        )
-    if type(getattr(report.model, "preprocessor_", None)).__name__ == "TabularPreprocessor":
-        texts.append(
-            "Missing values are replaced by the training mean or most frequent level, with "
-            "indicators; the intervals do not include the uncertainty of that."
-        )
-    return texts
+        drawn.append((report.of(event), *figures.mixture(report, report.mixture, event, row)))
+    return drawn
 
 
 def provenance(report: Report, model_hash: str | None) -> dict[str, str]:
-    """Return versions, seeds and hashes."""
+    """Return versions, the random seed and hashes."""
     outcome = pd.MultiIndex.from_arrays([report.target.time, report.target.event])
     row_hashes = pd.util.hash_pandas_object(report.frame.set_axis(outcome))
-    versions = []
-    for name in _PACKAGES:
-        try:
-            versions.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
+    versions = [f"{name} {version(name)}" for name in _PACKAGES]
     facts = {
         "versions": ", ".join([*versions, f"Python {platform.python_version()}"]),
-        "random seed of the fit": str(getattr(report.model, "random_state", "unknown")),
         "random seed of this report": str(report.random_state),
-        "bootstrap samples": f"{report.n_bootstrap}",
         "rows (SHA-256)": hashlib.sha256(row_hashes.to_numpy().tobytes()).hexdigest(),
     }
     if model_hash is not None:

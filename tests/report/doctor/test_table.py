@@ -145,13 +145,6 @@ CASES = {
         "stop",
         "leak",
     ),
-    "autopsy": (
-        with_column(
-            "autopsy", lambda X, t, e: where((e == 1) & (rng().random(len(X)) < 0.2), "yes", "no")
-        ),
-        "warn",
-        "leak",
-    ),
     "constant": (with_column("site", lambda X, t, e: "here"), "note", "constant-column"),
     "empty": (with_column("site", lambda X, t, e: np.nan), "note", "empty-column"),
     "mostly-missing": (
@@ -345,11 +338,6 @@ def test_intervals_and_late_entries_are_read():
     assert codes(check_table(X, y)) == set()
 
 
-def test_a_sample_is_said_to_be_one():
-    X, times, event = clean()
-    assert "sample" in codes(check_table(X, (times, event), max_rows=500))
-
-
 def test_the_most_severe_findings_come_first():
     X, times, event = clean()
     levels = [
@@ -365,7 +353,7 @@ def test_large_tables_are_checked_in_seconds():
     X["0"] = generator.choice(list("abcdef"), len(X))
     y = (generator.exponential(size=len(X)), generator.integers(0, 3, len(X)))
     start = time.process_time()
-    assert codes(check_table(X, y)) == {"sample"}
+    assert codes(check_table(X, y)) == set()
     assert time.process_time() - start < 10
 
 
@@ -380,57 +368,6 @@ def test_expected_events_sum_to_the_observed(rows):
     times, event = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
     target = as_target((times, event))
     assert expected_events(target).sum() == pytest.approx((event > 0).sum())
-
-
-RANDOM = np.random.default_rng(0)
-SUBJECT = RANDOM.permutation(np.repeat(np.arange(60), 6))
-TIMES, EVENTS = RANDOM.exponential(size=360), RANDOM.integers(0, 2, 360)
-TABLE = pd.DataFrame(
-    {"weight": RANDOM.normal(size=360), "no": SUBJECT, "age": RANDOM.integers(30, 70, 60)[SUBJECT]}
-)
-DETERMINED = TABLE.assign(blood=RANDOM.normal(size=60)[SUBJECT])
-
-
-def subjects_found(X, **options):
-    found = [
-        finding
-        for finding in check_table(X, make_target(TIMES, EVENTS, **options))
-        if "repeated" in finding.code
-    ]
-    return [finding.text for finding in found]
-
-
-def test_a_column_that_fixes_others_may_identify_subjects():
-    (text,) = subjects_found(DETERMINED)
-    assert text.startswith("no has 60 different values in 360 rows, and age and blood are the same")
-    assert subjects_found(DETERMINED.assign(no=[f"p{i}" for i in SUBJECT]))
-
-
-def test_the_fix_names_the_option_and_the_argument():
-    finding = next(
-        one for one in check_table(DETERMINED, (TIMES, EVENTS)) if one.code == "repeated-subjects"
-    )
-    assert "make_target(..., subject=)" in finding.remedy
-    assert "--id no" in finding.remedy
-
-
-NO_SUBJECTS = {
-    "one column fixed": TABLE,
-    "rising along": TABLE.assign(square=TABLE["no"] ** 2, logarithm=-np.log1p(TABLE["no"])),
-    "not quite fixed": DETERMINED.assign(blood=DETERMINED["blood"] + (np.arange(360) == 5)),
-    "few values": DETERMINED.assign(
-        no=SUBJECT % 10, age=(SUBJECT % 10) ** 2, blood=-(SUBJECT % 10.0)
-    ),
-}
-
-
-@pytest.mark.parametrize("table", NO_SUBJECTS.values(), ids=NO_SUBJECTS.keys())
-def test_no_subjects_are_suspected_in(table):
-    assert subjects_found(table) == []
-
-
-def test_nothing_is_said_where_the_target_has_subjects():
-    assert subjects_found(DETERMINED, subject=SUBJECT) == []
 
 
 @pytest.mark.parametrize(
