@@ -62,7 +62,9 @@ def test_texts_of_the_user_are_text_with_units_and_names(single_file, competing_
     assert "Quality of the predicted risk of death at the horizons" in competing
     assert "A model of the time to relapse and death" in competing
     assert not re.search(r"\bevent [12]\b", competing, re.IGNORECASE)
-    assert re.search(r"batch_size</th>.*None<small[^<]*>from the training rows: \d", single)
+    assert re.search(
+        r"batch_size</th>\n<td[^>]*>None<small[^>]*>from the training rows: \d", single
+    )
     assert "(100,)" not in single
 
 

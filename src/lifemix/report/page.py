@@ -243,7 +243,7 @@ def _content(report: Report, horizons: ArrayLike | None) -> dict[str, Any]:
     in_model = check_model(report.model, *rows, horizons=horizons, event_names=names)
     severities = Counter(finding.severity for finding in in_table + in_model)
     words = {"stop": "serious problem", "warn": "warning", "note": "note"}
-    counts = [counted(severities[level], words[level]) for level in severities]
+    counts = [counted(severities[level], words[level]) for level in words if severities[level]]
     content = {
         "report": report,
         "kind": type(report.model).__name__,

@@ -34,7 +34,7 @@ from ..target import Target
 from . import figures
 from .doctor.outcome import exact_times
 from .doctor.table import readable_columns
-from .text import counted, listed, percent, plain
+from .text import capital, counted, listed, percent, plain
 
 if TYPE_CHECKING:
     from .page import Report
@@ -122,7 +122,7 @@ def of_event(report: Report, quality: pd.DataFrame, event: int) -> dict[str, Any
     ]
     horizon_indices = range(len(report.horizons))
     return {
-        "name": report.event_names[event - 1],
+        "name": capital(report.event_names[event - 1]),
         "of": report.of(event),
         "quantity": "survival"
         if report.n_events == 1
@@ -160,7 +160,7 @@ def _key_numbers(report: Report, quality: pd.DataFrame, event: int) -> list[Row]
         numbers.append([label, *value_with_interval(measure_named(name), *values), explanation])
     is_event = report.y.event == event
     share = f"{percent(float(is_event.mean()))} of {counted(len(report.y), 'row')}"
-    return [*numbers, [f"Events{report.of(event)}", f"{is_event.sum():,}", share, ""]]
+    return [*numbers, ["Events", f"{is_event.sum():,}", share, ""]]
 
 
 def _typical_subjects(report: Report, event: int) -> dict[str, Any]:
