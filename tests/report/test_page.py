@@ -107,7 +107,7 @@ def test_columns_may_have_any_name(single, tmp_path, as_input):
 
 def test_too_few_rows_leave_quality_out(small, tmp_path):
     text = written(tmp_path, *small)
-    assert "Quality is left out: of the 20 rows 20 were followed" in text
+    assert "Quality is left out: of the 20 rows 20 have exact times" in text
     assert re.findall(r'<section id="(\w+)">', text) == ["result", *DESCRIPTION]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -241,9 +240,13 @@ def _content(report: Report, horizons: ArrayLike | None) -> dict[str, Any]:
     if is_measured:
         horizons = report.horizons
     in_model = check_model(report.model, *rows, horizons=horizons, event_names=names)
-    severities = Counter(finding.severity for finding in in_table + in_model)
+    severities = [finding.severity for finding in in_table + in_model]
     words = {"stop": "serious problem", "warn": "warning", "note": "note"}
-    counts = [counted(severities[level], words[level]) for level in words if severities[level]]
+    counts = [
+        counted(severities.count(level), word)
+        for level, word in words.items()
+        if level in severities
+    ]
     content = {
         "report": report,
         "kind": type(report.model).__name__,

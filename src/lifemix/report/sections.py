@@ -100,14 +100,11 @@ def _measure_rows(quality: pd.DataFrame, kind: str, event: int) -> list[Row]:
         measure = measure_named(name)
         values = quality.loc[quality["metric"] == name, ["value", "lower", "upper"]]
         if measure.kind == kind and len(values):
-            label = [_label(measure), f"{measure.better} is better" if measure.better else ""]
+            better = f"{measure.better} is better" if measure.better else ""
+            label = [measure.label.replace("^td", "ᵗᵈ"), better]
             cells = [value_with_interval(measure, *row) for row in values.to_numpy()]
             rows.append([label, *cells])
     return rows
-
-
-def _label(measure: Measure) -> str:
-    return measure.label.replace("^td", "ᵗᵈ")
 
 
 def of_event(report: Report, quality: pd.DataFrame, event: int) -> dict[str, Any]:
@@ -262,8 +259,6 @@ def _share(mask: BoolArray) -> str:
 
 def median_time(target: Target) -> float | None:
     """Return the median time to any event by Kaplan-Meier; None if it is not reached."""
-    if not (target.event > 0).any():
-        return None
     curve = kaplan_meier(target)
     below = np.flatnonzero(curve.estimate <= 0.5 + 1e-12)
     return float(curve.time[below[0]]) if len(below) else None
