@@ -173,9 +173,9 @@ def test_mass_beyond_the_follow_up():
     )
     findings = check_model(model, X, (times, event))
     assert "extrapolation" in codes(findings, "note")
-    (found,) = [f for f in findings if f.code == "extrapolation"]
+    (finding,) = [f for f in findings if f.code == "extrapolation"]
     share = model.predict_survival_function(X, [0.4]).mean()
-    assert found.text.startswith(f"{100 * share:.0f} %")
+    assert finding.text.startswith(f"{100 * share:.0f} %")
 
 
 def test_a_tail_that_kaplan_meier_does_not_have(fitted):
@@ -244,9 +244,9 @@ def test_a_long_follow_up_is_silent_and_a_short_one_is_not():
 
 
 @pytest.mark.parametrize(
-    ("until", "cure", "said"), [(8.0, True, True), (80.0, True, False), (8.0, False, False)]
+    ("until", "cure", "expected"), [(8.0, True, True), (80.0, True, False), (8.0, False, False)]
 )
-def test_the_doctor_says_so_of_a_model_with_cured_rows_only(until, cure, said):
+def test_the_doctor_says_so_of_a_model_with_cured_rows_only(until, cure, expected):
     X, y = followed(until)
     model = DeepSurvivalMachines(k=1, hidden=(), max_epochs=2, cure=cure).fit(X, y)
-    assert ("follow-up" in [finding.code for finding in check_model(model, X, y)]) == said
+    assert ("follow-up" in [finding.code for finding in check_model(model, X, y)]) == expected
