@@ -20,6 +20,11 @@ COLUMNS = {
     "nearly the event": (lambda t, e: e + NORMAL / 2, "warn", "leak"),
     "nearly the time": (lambda t, e: np.log(t) + 0.3 * NORMAL, "warn", "leak"),
     "the cause of death": (lambda t, e: (UNIFORM < 0.5) + NORMAL.where(e == 1) * 0, "stop", "leak"),
+    "a mark of events": (
+        lambda t, e: np.where((e == 1) & (UNIFORM < 0.95) | (UNIFORM < 0.04), "x", None),
+        "warn",
+        "leak",
+    ),
     "the last visit": (lambda t, e: NORMAL.where(e == 0), "stop", "leak"),
     "informative gaps": (
         lambda t, e: NORMAL.mask(np.where(t < np.median(t), 0.6, 0.1) > UNIFORM),

@@ -61,7 +61,7 @@ def check_leak(
                 "the outcome.",
                 f"Leave {column.name} out.",
             )
-    score = _scores(column, target, expected) if column.distinct > 1 else None
+    score = _scores(column, target, expected)
     if score is None:
         return None
     strength, text = max(_signs(score, column, target, names), default=(0.0, ""))
@@ -92,10 +92,10 @@ def _signs(
         value = max(value, 1 - value)
         yield value, f"alone orders the subjects by their outcome with a concordance of {value:.3f}"
     everyone = np.ones(len(target), dtype=bool)
-    questions = [(everyone, has_event, "tells who has the event")]
+    questions = [(everyone, has_event, "predicts who has the event")]
     if target.n_events > 1:
         questions += [
-            (has_event, target.event == code, f"tells {name} from the other events")
+            (has_event, target.event == code, f"separates {name} from the other events")
             for code, name in enumerate(names, 1)
         ]
     for rows, is_positive, text in questions:
