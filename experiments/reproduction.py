@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lifemix._html import check_figures
 from lifemix.errors import SettingError
 from lifemix.files import atomic_write, folder_lock
 
@@ -17,6 +16,7 @@ from .cells import Cell
 from .comparison import paper_of
 from .learners import LEARNERS
 from .pages import RunFacts, write_page
+from .pages.pieces import check_figures
 from .protocol import times_of
 from .records import Record, RecordStore
 from .runner import run_jobs

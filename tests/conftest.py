@@ -11,7 +11,7 @@ from lifemix.cli import quality
 from lifemix.errors import MissingExtraError
 from lifemix.estimators import life_mix
 from lifemix.estimators import settings as option_settings
-from lifemix.report.model_report import write_report
+from lifemix.report.page import write_report
 
 settings.register_profile(
     "lifemix", deadline=None, max_examples=60, derandomize=bool(os.environ.get("CI"))

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from lifemix import make_target
 from lifemix.errors import CovariateError, InputError, SettingError
 from lifemix.histories import ArrayRows, Histories, Sources, as_input
-from lifemix.report.model_report.context import inputs_as_table
+from lifemix.report.page import inputs_as_table
 from lifemix.target import as_target
 
 

@@ -16,7 +16,7 @@ PAGE = """
 {% set contents = {"first": "The first <section>"} %}
 {% block main %}
 <section id="first"><h2>{{ contents.first }}</h2>
-{{ m.figure(uris, "a line", "caption <x>") }}
+{{ m.figure(uris, "a line", "explanation <x>") }}
 {{ m.table("caption", ["a", "<b>"], [["<script>alert(1)</script>", ("<v>", "<note>")], ["y", 2.5]], text=(1,)) }}
 {{ m.facts({"<name>": "<value>"}) }}{{ m.warning("<text>") }}
 </section>
@@ -62,7 +62,7 @@ def test_several_figures_have_one_caption_and_numbered_texts(html):
 def test_tables_have_headings_of_rows_and_columns(html):
     assert html.count('scope="col"') == 2
     assert html.count('scope="row"') == 2
-    assert '<td class="text">&lt;v&gt;<small class="under">&lt;note&gt;</small></td>' in html
+    assert '<td class="text">&lt;v&gt;<small>&lt;note&gt;</small></td>' in html
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])

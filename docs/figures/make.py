@@ -379,14 +379,13 @@ def shown(path: Path, prepare: Callable[[Any], None], height: int) -> bytes:
 
 
 def report() -> bytes:
-    """A model report, from its measures of quality on."""
+    """The first screen of a model report."""
     _, _, X, y, _ = support()
     with TemporaryDirectory() as folder:
         path = write_report(
             ensemble(), X, y, Path(folder) / "page.html", time_unit="days", event_names=["death"]
         )
-        place = "document.getElementById('quality-on-the-evaluated-rows').scrollIntoView({behavior: 'instant'})"
-        return shown(path, lambda page: page.evaluate(place), 900)
+        return shown(path, lambda page: None, 900)
 
 
 def calculator() -> bytes:

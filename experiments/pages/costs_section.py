@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lifemix._html import Entry, Html, Page, TableColumn, Value, figure, table
-
 from ..cells import Cell
 from ..names import data_title, measure_of, model_title, rank, style_of
 from ..records import Record
 from .figures import drawn, legend, panel
+from .pieces import Entry, Html, Page, TableColumn, Value, figure, table
 from .tables import measure_title
 
 __all__ = ["COSTS", "add_costs", "cost_cells"]

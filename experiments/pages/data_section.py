@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from lifemix._html import Html, Page, Section, figure, joined, paragraph
-
 from ..cells import Cell
 from ..comparison import Published, our_models
 from ..names import MEASURES, data_title, is_ours, measure_of, model_title, rank, style_of
@@ -18,6 +16,7 @@ from ..published import PLUS_MINUS
 from ..records import Record
 from .facts import RunFacts
 from .figures import by_censoring, by_horizon, dots, drawn, legend, panel
+from .pieces import Html, Page, Section, figure, joined, paragraph
 from .tables import comparison_table, measure_title, paired_table
 
 __all__ = ["add_data"]

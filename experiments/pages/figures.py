@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lifemix._html import Html, figure, joined, new_figure, note
 from lifemix.errors import MissingExtraError
 
 from ..cells import Cell
 from ..comparison import Published
 from ..names import measure_of, model_title, rows_of, sign_of, style_of
+from .pieces import Html, figure, joined, new_figure, note
 from .tables import measure_title
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from lifemix._html import Html, Page, bullets, code, link, note, paragraph
+from .pieces import Html, Page, bullets, code, link, note, paragraph
 
 __all__ = ["META", "summary_of", "write_index"]
 

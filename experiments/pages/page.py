@@ -8,8 +8,6 @@ import re
 from collections.abc import Container, Sequence
 from pathlib import Path
 
-from lifemix._html import Html, Page, bullets, code, joined, link, note, paragraph, safe
-from lifemix._html import facts as fact_list
 from lifemix.errors import SettingError
 
 from ..cells import Cell
@@ -21,6 +19,8 @@ from .costs_section import COSTS, add_costs, cost_cells
 from .data_section import add_data
 from .facts import RunFacts
 from .index import META, write_index
+from .pieces import Html, Page, bullets, code, joined, link, note, paragraph, safe
+from .pieces import facts as fact_list
 from .tables import rival_table
 from .transfer_section import add_transfer
 

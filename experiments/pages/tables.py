@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from lifemix._html import Entry, Html, TableColumn, Value, joined, safe, table
-
 from ..cells import Cell
 from ..comparison import Difference, Published, against, is_judged, our_models, paired, rival_counts
 from ..names import (
@@ -22,6 +20,7 @@ from ..names import (
     sign_of,
 )
 from .facts import RunFacts
+from .pieces import Entry, Html, TableColumn, Value, joined, safe, table
 
 __all__ = ["comparison_table", "measure_title", "paired_table", "rival_table"]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifemix._html import Entry, Html, Page, TableColumn, Value, figure, table
-
 from ..cells import Cell
 from ..comparison import Published
 from ..names import measure_of, model_title, rank
 from ..published import PLUS_MINUS
 from .facts import RunFacts
 from .figures import PAPER, drawn, error_lines, legend, panel
+from .pieces import Entry, Html, Page, TableColumn, Value, figure, table
 from .tables import comparison_table
 
 __all__ = ["add_transfer"]

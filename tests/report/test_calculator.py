@@ -33,12 +33,12 @@ def target(n=60, n_events=1, seed=0):
 
 
 def content_of(path):
-    found = re.search(
+    match = re.search(
         r'<script type="application/json" id="content">(.*?)</script>',
         path.read_text("utf-8"),
         re.S,
     )
-    return json.loads(found.group(1))
+    return json.loads(match.group(1))
 
 
 def fields_of(path):
@@ -51,12 +51,12 @@ def model():
 
 
 def test_the_same_arguments_give_the_same_bytes_and_no_other_file(model, tmp_path):
-    one = write_calculator(model, tmp_path / "one.html", title="Ärzte & co", time_unit="days")
-    other = write_calculator(
+    first = write_calculator(model, tmp_path / "one.html", title="Ärzte & co", time_unit="days")
+    second = write_calculator(
         model, str(tmp_path / "new folder" / "other.html"), title="Ärzte & co", time_unit="days"
     )
-    assert one.read_bytes() == other.read_bytes()
-    assert "<title>Ärzte &amp; co</title>" in one.read_text("utf-8")
+    assert first.read_bytes() == second.read_bytes()
+    assert "<title>Ärzte &amp; co</title>" in first.read_text("utf-8")
     assert sorted(os.listdir(tmp_path)) == ["new folder", "one.html"]
     assert os.listdir(tmp_path / "new folder") == ["other.html"]
 
@@ -74,7 +74,7 @@ def test_nothing_in_the_file_points_elsewhere(model, tmp_path):
 
 def test_a_failed_write_leaves_the_old_page(model, tmp_path, monkeypatch):
     path = write_calculator(model, tmp_path / "page.html")
-    before = path.read_bytes()
+    old_bytes = path.read_bytes()
 
     def fails(*_):
         raise OSError("no space left")
@@ -82,7 +82,7 @@ def test_a_failed_write_leaves_the_old_page(model, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", fails)
     with pytest.raises(InputError, match="cannot be written: no space left"):
         write_calculator(model, path, title="another")
-    assert path.read_bytes() == before
+    assert path.read_bytes() == old_bytes
     assert os.listdir(tmp_path) == ["page.html"]
 
 
@@ -155,12 +155,12 @@ def test_without_a_preprocessor_the_table_tells_the_ranges(tmp_path):
 
 def test_data_gives_the_ranges_of_numbers(model, tmp_path):
     younger = table().assign(age=lambda t: t["age"] - 20)
-    usual, own = (
+    usual, younger_range = (
         fields_of(write_calculator(model, tmp_path / "p.html", data=d))["age"]
         for d in (None, younger)
     )
-    assert own["low"] == usual["low"] - 20
-    assert own["mean"] == usual["mean"]
+    assert younger_range["low"] == usual["low"] - 20
+    assert younger_range["mean"] == usual["mean"]
     with pytest.raises(CovariateError, match="values in column 'age'; got none"):
         write_calculator(model, tmp_path / "p.html", data=table().assign(age=np.nan))
 
@@ -168,23 +168,25 @@ def test_data_gives_the_ranges_of_numbers(model, tmp_path):
 def test_horizons_are_sorted_and_by_default_those_of_every_page(model, tmp_path):
     path = write_calculator(model, tmp_path / "page.html", horizons=[20, 5, 5.0])
     assert content_of(path)["horizons"] == [5.0, 20.0]
-    found = content_of(write_calculator(model, tmp_path / "page.html"))["horizons"]
-    assert found == default_horizons(target()).tolist()
+    default = content_of(write_calculator(model, tmp_path / "page.html"))["horizons"]
+    assert default == default_horizons(target()).tolist()
 
 
 @pytest.mark.parametrize(
-    ("given", "shown"),
+    ("event_names", "labels"),
     [
         ({1: "relapse", 2: "death"}, ["relapse", "death"]),
         (["relapse", "death"], ["relapse", "death"]),
         (None, ["event 1", "event 2"]),
     ],
 )
-def test_event_names_are_a_mapping_or_a_sequence(given, shown, tmp_path):
+def test_event_names_are_a_mapping_or_a_sequence(event_names, labels, tmp_path):
     model = quick().fit(table(), target(n_events=2))
     assert (
-        content_of(write_calculator(model, tmp_path / "page.html", event_names=given))["events"]
-        == shown
+        content_of(write_calculator(model, tmp_path / "page.html", event_names=event_names))[
+            "events"
+        ]
+        == labels
     )
 
 

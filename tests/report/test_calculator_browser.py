@@ -63,9 +63,8 @@ def table(n=150, seed=0):
         }
     )
     X["stage"] = rng.choice(["I", "II", "III", None], n, p=[0.4, 0.3, 0.2, 0.1])
-    X["noted"] = np.where(
-        rng.random(n) < 0.3, "yes", None
-    )  # one value or none: only whether it is there tells
+    # One value or none: only whether it is missing is informative.
+    X["noted"] = np.where(rng.random(n) < 0.3, "yes", None)
     X["site"] = 7.0
     return X.mask(
         pd.DataFrame({"dose": rng.random(n) < 0.2}).reindex(columns=X.columns, fill_value=False)
@@ -106,22 +105,27 @@ def predicted(page, X):
 
 
 def assert_equal_to_python(page, model, X, tolerance=1e-5):
-    found = predicted(page, X)
+    results = predicted(page, X)
     distribution = model.predict_distribution(X)
     np.testing.assert_allclose(
-        [one["survival"] for one in found], distribution.survival(TIMES), atol=tolerance, rtol=0
+        [result["survival"] for result in results],
+        distribution.survival(TIMES),
+        atol=tolerance,
+        rtol=0,
     )
     incidences = distribution.cumulative_incidences(TIMES).swapaxes(0, 1)  # by row
-    np.testing.assert_allclose([one["risks"] for one in found], incidences, atol=tolerance, rtol=0)
     np.testing.assert_allclose(
-        [one["median"] for one in found], distribution.median(), rtol=tolerance
+        [result["risks"] for result in results], incidences, atol=tolerance, rtol=0
+    )
+    np.testing.assert_allclose(
+        [result["median"] for result in results], distribution.median(), rtol=tolerance
     )
     matrix = model.preprocess(X)
     for m, member in enumerate(model.network_.members()):
         alone = member.distribution(matrix)
-        curves = [one["survivalByMember"][m] for one in found]
+        curves = [result["survivalByMember"][m] for result in results]
         np.testing.assert_allclose(curves, alone.survival(TIMES), atol=tolerance, rtol=0)
-        curves = [one["riskByMember"][m] for one in found]
+        curves = [result["riskByMember"][m] for result in results]
         expected = alone.cumulative_incidences(TIMES).swapaxes(0, 1)
         np.testing.assert_allclose(curves, expected, atol=tolerance, rtol=0)
 
@@ -196,14 +200,13 @@ def test_arrays_and_no_preprocessor(open_page):
     for preprocessor in ("auto", None):
         model = quick(preprocessor=preprocessor).fit(X, target())
         page = open_page(model, {"data": X})
-        found = page.evaluate(
+        results = page.evaluate(
             "(t) => lifemix.predict({'feature 1': 1.23, 'feature 2': 0}, t).survival", TIMES
         )
         expected = model.predict_survival_function(np.array([[1.23, 0]]), TIMES)[0]
-        np.testing.assert_allclose(found, expected, atol=1e-5)
-        assert page.locator("input[type=checkbox]").count() == (
-            2 if preprocessor else 0
-        )  # unknown or not
+        np.testing.assert_allclose(results, expected, atol=1e-5)
+        n_unknown_boxes = page.locator("input[type=checkbox]").count()
+        assert n_unknown_boxes == (2 if preprocessor else 0)
 
 
 def test_sharp_components_do_not_slip_through_the_quadrature(open_page):
@@ -217,8 +220,8 @@ def test_sharp_components_do_not_slip_through_the_quadrature(open_page):
 def test_normal_survival_is_exact_far_into_both_tails(open_page):
     page = open_page(quick().fit(table(), target()))
     z = [*np.linspace(-38, 38, 401), -1e-12, 1e300]
-    found = np.array(page.evaluate("(z) => z.map(lifemix.normalSurvival)", z))
-    np.testing.assert_allclose(found, np.exp(log_ndtr(-np.array(z))), rtol=3e-13, atol=1e-308)
+    results = np.array(page.evaluate("(z) => z.map(lifemix.normalSurvival)", z))
+    np.testing.assert_allclose(results, np.exp(log_ndtr(-np.array(z))), rtol=3e-13, atol=1e-308)
 
 
 def test_values_far_from_training_are_refused_as_in_python(open_page):
@@ -268,16 +271,7 @@ def test_the_form_works_by_keyboard_alone(open_page):
     page = open_page(model, {"horizons": [10.0], "time_unit": "days", "units": {"age": "years"}})
     start = page.evaluate("() => lifemix.current()")
     assert start == page.evaluate("() => lifemix.typical()")
-    order = [
-        "all-typical",
-        "all-unknown",
-        "slider-0",
-        "value-0",
-        "unknown-0",
-        "slider-1",
-        "value-1",
-        "unknown-1",
-    ]
+    order = "all-typical all-unknown slider-0 value-0 unknown-0 slider-1 value-1 unknown-1".split()
     for expected in [*order, "value-2", "value-3", "value-4", "reading", "horizons"]:
         page.keyboard.press("Tab")
         assert page.evaluate("() => document.activeElement.id") == expected
@@ -293,11 +287,11 @@ def test_the_form_works_by_keyboard_alone(open_page):
     page.keyboard.press("End")  # unknown is the last choice
     page.locator("#value-2").focus()
     page.keyboard.press("Home")
-    now = page.evaluate("() => lifemix.current()")
+    current = page.evaluate("() => lifemix.current()")
     changed = {"age": start["age"] + 2, "dose": 12.25, "stage": None, "smoker": 0}
-    assert now == start | changed
-    assert page.locator("#value-0").input_value() == str(now["age"])
-    expected = model.predict_cumulative_incidence(pd.DataFrame([now]), [10.0])[0, 0]
+    assert current == start | changed
+    assert page.locator("#value-0").input_value() == str(current["age"])
+    expected = model.predict_cumulative_incidence(pd.DataFrame([current]), [10.0])[0, 0]
     assert shown(page) == as_percent(expected)
     page.locator("#unknown-1").focus()
     page.keyboard.press("Space")
@@ -307,10 +301,8 @@ def test_the_form_works_by_keyboard_alone(open_page):
     assert page.evaluate("() => lifemix.current().dose") == 12.25
     page.locator("#all-unknown").focus()
     page.keyboard.press("Enter")
-    assert set(page.evaluate("() => Object.values(lifemix.current())")) == {
-        None,
-        7,
-    }  # a constant has no field
+    # A constant column has no field.
+    assert set(page.evaluate("() => Object.values(lifemix.current())")) == {None, 7}
     unknown = page.evaluate("() => lifemix.current()")
     assert shown(page) == as_percent(
         model.predict_cumulative_incidence(pd.DataFrame([unknown]), [10.0])[0, 0]
@@ -345,11 +337,8 @@ def test_times_in_the_table_can_be_chosen(open_page):
     risks = [model.predict_cumulative_incidence(typical, [3, 12.5], event)[0] for event in (1, 2)]
     cells = [[as_percent(share) for share in curve] for curve in risks]
     assert rows[0] == "Relapse"
-    assert rows[1].split("\t")[:3] == [
-        "3 days",
-        cells[0][0],
-        cells[0][0],
-    ]  # the subject is the typical one
+    # The subject is the typical one.
+    assert rows[1].split("\t")[:3] == ["3 days", cells[0][0], cells[0][0]]
     assert rows[2].split("\t")[:2] == ["12.5 days", cells[0][1]]
     assert rows[5].split("\t")[:2] == ["12.5 days", cells[1][1]]
     median = float(model.predict_distribution(typical).median()[0])
@@ -369,11 +358,14 @@ def test_screen_readers_get_names_results_and_the_curve_in_words(open_page):
             "e => e.innerText || e.ariaLabel || [...e.labels].map((l) => l.innerText).join()"
         )
     status = page.get_by_role("status").filter(has_text="of 100")
-    before = (shown(page, "#words"), page.get_by_role("img").locator("title").text_content())
+    texts_at_start = (
+        shown(page, "#words"),
+        page.get_by_role("img").locator("title").text_content(),
+    )
     assert status.get_attribute("aria-live") == "polite"
     page.get_by_role("spinbutton", name="age in years").fill("89")
     after = (shown(page, "#words"), page.get_by_role("img").locator("title").text_content())
-    assert all(one != other for one, other in zip(before, after, strict=True))
+    assert all(old != new for old, new in zip(texts_at_start, after, strict=True))
     risk = model.predict_cumulative_incidence(
         pd.DataFrame([page.evaluate("() => lifemix.current()")]), [10.0]
     )[0, 0]
@@ -423,13 +415,13 @@ def test_names_cannot_break_the_page(open_page):
     rows = X.drop(columns=EVIL[2]).iloc[:5]
     values = [[None if pd.isna(value) else value for value in row] for row in rows.to_numpy(object)]
     # Names as keys of a literal object could set its prototype; JSON.parse makes them plain keys.
-    found = page.evaluate(
+    results = page.evaluate(
         "([names, rows, t]) => rows.map((row) => lifemix.predict(JSON.parse('{\"__proto__\": 1, ' + "
         "JSON.stringify(Object.fromEntries(names.map((n, i) => [n, row[i]]))).slice(1)), t).survival)",
         [list(rows.columns), values, TIMES],
     )
     expected = model.predict_survival_function(X.iloc[:5].assign(**{EVIL[2]: 1}), TIMES)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(results, expected, atol=1e-5)
 
 
 def test_the_page_can_send_nothing(browser, tmp_path):
@@ -480,19 +472,21 @@ def test_fits_a_phone_and_has_contrast_by_day_and_night(width, scheme, open_page
         assert page.locator(".picture").bounding_box()["y"] == 0 < top
 
 
-def contrast(one, other):
+def contrast(colour, background):
     """Return the contrast ratio of two colours, ``rgb(r, g, b)``, as the WCAG defines it."""
 
     def luminance(colour):
-        parts = [
-            float(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")
+        channels = [
+            float(channel) / 255
+            for channel in colour.removeprefix("rgb(").removesuffix(")").split(",")
         ]
         linear = [
-            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+            channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+            for channel in channels
         ]
         return float(np.dot((0.2126, 0.7152, 0.0722), linear))
 
-    low, high = sorted((luminance(one), luminance(other)))
+    low, high = sorted((luminance(colour), luminance(background)))
     return (high + 0.05) / (low + 0.05)
 
 

@@ -7,11 +7,11 @@ from lifemix.report.text import counted, listed, percent
 
 
 @given(st.integers(1, 12), st.integers(2, 6))
-def test_lists_name_or_count_everything(n, most):
-    text = listed([f"c{i}" for i in range(n)], most)
+def test_lists_name_or_count_everything(n, limit):
+    text = listed([f"c{i}" for i in range(n)], limit)
     named = text.count("c")
-    rest = int(text.split("and ")[1].split(" more")[0]) if text.endswith("more") else 0
-    assert named + rest == n
+    n_more = int(text.split("and ")[1].split(" more")[0]) if text.endswith("more") else 0
+    assert named + n_more == n
 
 
 def test_words():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .calculator import write_calculator
     from .doctor import check_model, check_table
-    from .model_report import write_report
+    from .page import write_report
 
 __all__ = ["check_model", "check_table", "write_calculator", "write_report"]
 
@@ -16,7 +16,7 @@ _HOMES = {
     "check_model": ".doctor",
     "check_table": ".doctor",
     "write_calculator": ".calculator",
-    "write_report": ".model_report",
+    "write_report": ".page",
 }
 
 

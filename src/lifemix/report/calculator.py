@@ -11,7 +11,6 @@ import base64
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -130,32 +129,27 @@ def write_calculator(
             "horizons must be positive; got 0, where no event can have happened. Leave it out."
         )
     names = all_event_names(event_names, model.n_events_)
-    codes = range(1, target.n_events + 1)
+    counts = np.bincount(target.event, minlength=target.n_events + 1)
     content = {
         "version": lifemix.__version__,
         "timeUnit": time_unit or "",
         "events": ["the event" if name == "event" else name for name in names],
         "horizons": np.unique(times).tolist(),
         "lastEventTime": model.last_event_time_,
-        "training": {
-            "rows": len(target),
-            "events": [int((target.event == code).sum()) for code in codes],
-        },
+        "training": {"rows": len(target), "events": counts[1:].tolist()},
         "observed": _observed(target),
         "fields": _fields(model.preprocessor_, data, features or {}, units or {}),
         "network": _network(model),
     }
     scripts = [_read(f"{name}.js") for name in _SCRIPTS]
     script = '"use strict";\n(() => {\n' + "\n".join(scripts) + "})();\n"
-    style = _read("calculator.css")
-    # Only this script and this style may run, whatever the names of columns contain.
-    sources = f"script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
+    # Only this script may run, whatever the names of columns contain.
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     templates = environment(_TEMPLATES)
     templates.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     html = templates.get_template("calculator.html.j2").render(
         title=title or "Risk calculator",
-        policy=f"default-src 'none'; {sources}; form-action 'none'; base-uri 'none'",
-        style=style,
+        script_hash=digest,
         script=script,
         content=content,
     )
@@ -323,23 +317,16 @@ def _slider(column: Column, table: TableData | None) -> dict[str, Any]:
             "data=X."
         )
     low, middle, high = usual
-    width = Decimal(high) - Decimal(low)
-    exponent = (width / _N_STEPS).adjusted() if width else 0
+    exponent = int(np.floor(np.log10((high - low) / _N_STEPS))) if high > low else 0
     exponent = max(0, exponent) if is_whole else exponent
-    step = Decimal(1).scaleb(exponent)
-    return {
-        # Decimal numbers have no binary residue.
-        "low": float(Decimal(repr(low)).quantize(step, ROUND_FLOOR)),
-        "high": float(Decimal(repr(high)).quantize(step, ROUND_CEILING)),
-        "middle": float(Decimal(repr(middle)).quantize(step, ROUND_HALF_EVEN)),
-        "step": float(step),
-        "digits": max(0, -exponent),
-    }
+    step, digits = 10.0**exponent, max(0, -exponent)
+    limits = {"low": (np.floor, low), "high": (np.ceil, high), "middle": (np.rint, middle)}
+    slider: dict[str, Any] = {"step": step, "digits": digits}
+    for name, (direction, value) in limits.items():
+        # The inner rounding removes the error of the division, the outer that of the product.
+        slider[name] = round(float(direction(round(value / step, 9)) * step), digits)
+    return slider
 
 
 def _read(name: str) -> str:
     return (_TEMPLATES / "calculator" / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 __all__ = ["capital", "counted", "listed", "p_value", "percent", "plain"]
 
 
-def listed(names: Sequence[object], most: int = 5) -> str:
+def listed(names: Sequence[object], limit: int = 5) -> str:
     """Return names as a sentence has them: ``a, b and c``, or ``a, b and 7 more``."""
-    shown = [str(name) for name in names[:most]]
-    if len(names) > most:
-        shown = [*shown[: most - 1], f"{len(names) - most + 1} more"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    texts = [str(name) for name in names[:limit]]
+    if len(names) > limit:
+        texts = [*texts[: limit - 1], f"{len(names) - limit + 1} more"]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def percent(share: float) -> str:

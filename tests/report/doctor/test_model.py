@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from scipy.optimize import brentq
 
 from lifemix import DeepSurvivalMachines, make_target
@@ -14,10 +13,8 @@ from lifemix.baselines import CoxPH, KaplanMeier
 from lifemix.errors import InputError
 from lifemix.report.doctor import check_model
 from lifemix.report.doctor.model import (
-    check_components,
     check_follow_up,
     check_training,
-    effective_components,
     maller_zhou_p,
 )
 from lifemix.target import as_target
@@ -168,11 +165,6 @@ def test_intervals_are_left_to_the_likelihood(fitted):
     assert "calibration-not-checked" in codes(check_model(fitted, X, y), "note")
 
 
-def test_a_sample_is_said_to_be_one(fitted):
-    X, times, event = draw(1)
-    assert "sample" in codes(check_model(fitted, X, (times, event), max_rows=300), "note")
-
-
 def test_mass_beyond_the_follow_up():
     X, times, event = draw(0)
     event, times = np.where(times > 0.4, 0, event), np.minimum(times, 0.4)
@@ -181,9 +173,9 @@ def test_mass_beyond_the_follow_up():
     )
     findings = check_model(model, X, (times, event))
     assert "extrapolation" in codes(findings, "note")
-    (found,) = [f for f in findings if f.code == "extrapolation"]
+    (finding,) = [f for f in findings if f.code == "extrapolation"]
     share = model.predict_survival_function(X, [0.4]).mean()
-    assert found.text.startswith(f"{100 * share:.0f} %")
+    assert finding.text.startswith(f"{100 * share:.0f} %")
 
 
 def test_a_tail_that_kaplan_meier_does_not_have(fitted):
@@ -193,16 +185,6 @@ def test_a_tail_that_kaplan_meier_does_not_have(fitted):
     bent.training_target_ = type(target)(target.event, target.time / 5, target.entry, target.upper)
     assert "late-survival" in codes(check_model(bent, X, (times, event)), "warn")
     assert "late-survival" not in codes(check_model(fitted, X, (times, event)))
-
-
-def test_members_that_disagree(fitted):
-    X, times, event = draw(1)
-    moved = copy.deepcopy(fitted)
-    shift = moved.network_.parameters.clone()
-    shift[0] += 0.5 * torch.randn(shift.shape[1], generator=torch.Generator().manual_seed(0))
-    object.__setattr__(moved.network_, "parameters", shift)
-    assert "members-disagree" in codes(check_model(moved, X, (times, event)), "warn")
-    assert "members-disagree" not in codes(check_model(fitted, X, (times, event)))
 
 
 def history(*members):
@@ -218,7 +200,6 @@ STOPPED = [*FALLING, *[(0.4, 0.6)] * 3]
 AT_ONCE = [(1.0, 1.0), (0.9, 1.1), (0.8, 1.2), (0.7, 1.3)]
 BY_HEART = [(1.0, 1.0), (0.3, 0.9), (0.2, 0.95)]
 BLIND = [(1.0, math.nan), (0.9, math.nan)]
-BROKEN = [(math.nan, 1.0), (0.9, 0.9), (0.95, 1.0)]
 
 
 @pytest.mark.parametrize(
@@ -230,32 +211,11 @@ BROKEN = [(math.nan, 1.0), (0.9, 0.9), (0.95, 1.0)]
         ([AT_ONCE], [1], 50, {"no-improvement"}),
         ([BY_HEART], [2], 50, {"overfitting"}),
         ([BLIND], [2], 2, {"no-early-stopping"}),
-        ([BROKEN], [2], 50, {"loss-not-finite"}),
         ([], [], 0, set()),
     ],
 )
 def test_curves_of_training(curves, best, max_epochs, expected):
     assert codes(check_training(history(*curves), best, max_epochs, 3)) == expected
-
-
-def test_effective_numbers_of_components(fitted, competing):
-    X, _, _ = draw(1)
-    k, in_sample, per_subject = effective_components(fitted, X)
-    weights = fitted.predict_distribution(X).weights.reshape(N, 3, 2) * 3  # [rows, members, k]
-    mean = weights.mean(0)
-    assert k == 2
-    assert in_sample[0] == pytest.approx(np.exp(-(mean * np.log(mean)).sum(-1)).mean())
-    entropy = -(weights * np.log(weights)).sum(-1).mean(0)
-    assert per_subject[0] == pytest.approx(np.exp(entropy).mean())
-    assert [len(number) for number in effective_components(competing, X)[1:]] == [2, 2]
-
-
-@pytest.mark.parametrize(
-    ("k", "in_sample", "expected"),
-    [(4, 1.2, {"components"}), (4, 3.0, set()), (1, 1.0, set())],
-)
-def test_unused_components_are_found(k, in_sample, expected):
-    assert codes(check_components(k, np.array([in_sample]))) == expected
 
 
 def followed(until, n=400, share=0.4, seed=0):
@@ -284,9 +244,9 @@ def test_a_long_follow_up_is_silent_and_a_short_one_is_not():
 
 
 @pytest.mark.parametrize(
-    ("until", "cure", "said"), [(8.0, True, True), (80.0, True, False), (8.0, False, False)]
+    ("until", "cure", "expected"), [(8.0, True, True), (80.0, True, False), (8.0, False, False)]
 )
-def test_the_doctor_says_so_of_a_model_with_cured_rows_only(until, cure, said):
+def test_the_doctor_says_so_of_a_model_with_cured_rows_only(until, cure, expected):
     X, y = followed(until)
     model = DeepSurvivalMachines(k=1, hidden=(), max_epochs=2, cure=cure).fit(X, y)
-    assert ("follow-up" in [finding.code for finding in check_model(model, X, y)]) == said
+    assert ("follow-up" in [finding.code for finding in check_model(model, X, y)]) == expected

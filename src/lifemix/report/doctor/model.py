@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import entr
 
-from ..._types import FittedSurvivalModel, FloatArray
+from ..._types import BoolArray, FittedSurvivalModel, FloatArray
 from ...checks import check_same_rows, check_times, take_rows
 from ...errors import LifemixWarning
 from ...histories import as_input
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_model",
-    "effective_components",
     "horizons_within",
     "mixture_of",
     "preprocessor_of",
@@ -45,15 +44,13 @@ __all__ = [
 _MIN_ROWS = 50
 _FAR = 10.0  # standard deviations
 _MANY = 0.01  # share of the rows
-_OFF, _FAR_OFF = 0.02, 0.05
+_WRONG_RISK, _VERY_WRONG_RISK = 0.02, 0.05
 _ICI = 0.05
 _NOISE = 2.0  # divided by the root of the number of rows: chance alone does not reach such an ICI
 _P = 0.01
 _UNEVEN, _VERY_UNEVEN = 0.025, 0.04
 _BEYOND = 0.3
-_AT_RISK = 20
-_MIN_COMPONENTS = 1.5
-_DISAGREE = 0.08
+_MIN_AT_RISK = 20
 _OVERFIT = 0.2  # nats per row
 _MALLER_ZHOU = 0.05
 
@@ -84,7 +81,7 @@ def check_model(
     event_names : mapping from code to name, or sequence of names, optional
         The names of the event types in the findings.
     max_rows : int, default 5000
-        At most so many rows are used, drawn at random; a note says so.
+        At most so many rows are used, drawn at random.
     random_state : int, default 0
         Random seed of the draw.
 
@@ -122,9 +119,6 @@ def check_model(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # the findings report the same problems
         findings = list(_findings(model, take_rows(X, rows), target.take(rows), horizons, names))
-    if len(rows) < len(target):
-        text = f"The model was checked on {len(rows):,} of {len(target):,} rows, drawn at random."
-        findings.append(Finding("sample", "note", text, "Nothing to do; max_rows uses more."))
     return most_severe_first(findings)
 
 
@@ -146,9 +140,6 @@ def _findings(
         )
         return
     mixture = mixture_of(model)
-    if mixture is not None:
-        k, in_sample, _ = effective_components(mixture, X)
-        yield from check_components(k, in_sample)
     if target.path is not None:
         yield Finding(
             "calibration-not-checked",
@@ -159,32 +150,31 @@ def _findings(
         )
         return
     if mixture is not None:
-        settings = mixture.settings_
+        patience = mixture.settings_["patience"]
         yield from check_training(
-            mixture.history_, mixture.best_epoch_, mixture.max_epochs, settings["patience"]
+            mixture.history_, mixture.best_epoch_, mixture.max_epochs, patience
         )
         yield from _check_extrapolation(mixture, X, mixture.training_target_)
         if mixture.cure:
             cured = float(mixture.predict_distribution(X).cure_fraction().mean())
             yield from check_follow_up(mixture.training_target_, cured)
-    usable = ~target.interval & ~target.truncated
-    if usable.sum() < _MIN_ROWS:
+    usable = np.flatnonzero(~target.interval & ~target.truncated)
+    if len(usable) < _MIN_ROWS:
         yield Finding(
             "calibration-not-checked",
             "note",
-            f"Only {counted(int(usable.sum()), 'row')} were followed from the origin with exact "
-            f"times; calibration needs at least {_MIN_ROWS}.",
+            f"Only {counted(len(usable), 'row')} were followed from the origin with exact times; "
+            f"calibration needs at least {_MIN_ROWS}.",
             "Judge such data by log_likelihood on held-out rows.",
         )
         return
-    X, target = take_rows(X, np.flatnonzero(usable)), target.take(usable)
-    train = getattr(model, "training_target_", target)
-    times = horizons_within(horizons, train, target)
+    X, target = take_rows(X, usable), target.take(usable)
+    times = horizons_within(horizons, getattr(model, "training_target_", target), target)
     if not len(times):
         return
-    if mixture is not None:
-        yield from _check_members(mixture, X, times)
-    yield from _check_calibration(model, X, target, times, names)
+    yield from _check_mean_risks(model, X, target, times, names)
+    if len(names) == 1 and (target.event > 0).any():
+        yield from _check_uniformity(model, X, target)
 
 
 def mixture_of(model: Any) -> DeepSurvivalMachines | None:
@@ -196,15 +186,12 @@ def mixture_of(model: Any) -> DeepSurvivalMachines | None:
 
 def preprocessor_of(model: Any) -> TabularPreprocessor | None:
     """Return the preprocessor of a model, or of the first model inside it that has one."""
+    members = getattr(model, "models_", None) or getattr(model, "estimators_", None) or ()
     preprocessor = getattr(model, "preprocessor_", None)
     if isinstance(preprocessor, TabularPreprocessor):
         return preprocessor
-    members = getattr(model, "models_", None) or getattr(model, "estimators_", None) or ()
-    for member in members.values() if isinstance(members, dict) else members:
-        preprocessor = preprocessor_of(member)
-        if preprocessor is not None:
-            return preprocessor
-    return None
+    candidates = members.values() if isinstance(members, dict) else members
+    return next(filter(None, map(preprocessor_of, candidates)), None)
 
 
 def horizons_within(horizons: ArrayLike | None, train: Target, test: Target) -> FloatArray:
@@ -226,34 +213,41 @@ def _check_dataset_shift(model: FittedSurvivalModel, X: TableLike) -> Iterator[F
     if preprocessor is None:
         return
     trained = {column.name: column for column in preprocessor.columns_}
-    pairs = [
-        (column, trained[column.name])
-        for column in readable_columns(X)[0]
-        if column.name in trained
-    ]
-    yield from _check_far(pairs)
-    unseen = [
-        f"{column.name} = {level}"
-        for column, training in pairs
-        if column.codes is not None and training.kind == "categorical"
-        for level in column.levels
-        if level not in (training.levels or ())
-    ]
-    if unseen:
+    is_far = np.zeros(shape_of(X)[0], dtype=bool)
+    far_columns, new_levels, missing = [], [], []
+    for column in readable_columns(X)[0]:
+        training = trained.get(column.name)
+        if training is None:
+            continue
+        mask = _far_rows(column, training)
+        if mask.any():
+            far_columns.append(f"{column.name} ({counted(int(mask.sum()), 'row')})")
+            is_far |= mask
+        if training.kind == "categorical":
+            unknown = set(column.levels) - set(training.levels or ())
+            new_levels += [f"{column.name} = {level}" for level in sorted(unknown)]
+        share = float(column.missing.mean())
+        has_kind = training.kind in ("numeric", "categorical")
+        if share > _MANY and has_kind and not training.indicator:
+            missing.append(f"{column.name} ({percent(share)})")
+    if far_columns:
+        share = float(is_far.mean())
+        yield Finding(
+            "far-from-training",
+            "warn" if share > _MANY else "note",
+            f"{listed(far_columns)} lie more than {_FAR:g} standard deviations from the training "
+            f"mean, in {percent(share)} of the rows: predictions there may be extrapolation.",
+            "Check the units of these columns, and report such rows separately.",
+        )
+    if new_levels:
         yield Finding(
             "new-levels",
             "warn",
-            f"Training had no {listed(unseen)}; such rows are coded as none of the known levels.",
+            f"Training had no {listed(new_levels)}; such rows are coded as none of the known "
+            "levels.",
             "Check the spelling; merge a new level with a known one, or fit again with rows that "
             "have it.",
         )
-    missing = [
-        f"{column.name} ({percent(float(column.missing.mean()))})"
-        for column, training in pairs
-        if column.missing.mean() > _MANY
-        and not training.indicator
-        and training.kind in ("numeric", "categorical")
-    ]
     if missing:
         yield Finding(
             "new-missing-values",
@@ -265,56 +259,15 @@ def _check_dataset_shift(model: FittedSurvivalModel, X: TableLike) -> Iterator[F
         )
 
 
-def _check_far(pairs: Sequence[tuple[ColumnData, Column]]) -> Iterator[Finding]:
-    names, masks = [], []
-    for column, training in pairs:
-        is_unscaled = (training.mean, training.scale) == (0.0, 1.0)  # its range is unknown
-        if column.codes is not None or training.kind != "numeric" or is_unscaled:
-            continue
-        numbers = column.as_numbers()
-        far = np.abs(numbers - training.mean) > _FAR * training.scale
-        if np.isclose(training.scale**2, training.mean * (1 - training.mean)):  # only 0 and 1
-            far &= ~np.isin(numbers, (0.0, 1.0))
-        if far.any():
-            names.append(f"{column.name} ({counted(int(far.sum()), 'row')})")
-            masks.append(far)
-    if names:
-        share = float(np.any(masks, axis=0).mean())
-        yield Finding(
-            "far-from-training",
-            "warn" if share > _MANY else "note",
-            f"{listed(names)} lie more than {_FAR:g} standard deviations from the training mean, "
-            f"in {percent(share)} of the rows: predictions there may be extrapolation.",
-            "Check the units of these columns, and report such rows separately.",
-        )
-
-
-def effective_components(
-    model: DeepSurvivalMachines, X: TableLike
-) -> tuple[int, FloatArray, FloatArray]:
-    """Return k, and the effective number of components in the sample and per subject.
-
-    With the weights w(x) and the entropy H they are ``exp H(mean w)`` and ``exp(mean H(w))``, one
-    number per event type, averaged over the members.
-    """
-    mixtures = model.network_.mixtures(model.preprocess(X))
-    weights = np.exp(mixtures.log_weights.detach().numpy())  # [n_members, n_rows, n_events, k]
-    in_sample = entr(weights.mean(axis=1)).sum(axis=-1)
-    per_subject = entr(weights).sum(axis=-1).mean(axis=1)
-    return weights.shape[-1], np.exp(in_sample).mean(axis=0), np.exp(per_subject).mean(axis=0)
-
-
-def check_components(k: int, in_sample: FloatArray) -> Iterator[Finding]:
-    """Yield that few components are in use; the arguments are from ``effective_components``."""
-    if k > 1 and in_sample.max() < _MIN_COMPONENTS:
-        yield Finding(
-            "components",
-            "note",
-            f"Of k = {k} components only {listed([f'{n:.1f}' for n in in_sample])} are in use on "
-            "average: the others have hardly any weight.",
-            "Try a smaller k; compare by log_likelihood on held-out rows.",
-            ("k",),
-        )
+def _far_rows(column: ColumnData, training: Column) -> BoolArray:
+    """Return in which rows a number is far from those of training."""
+    is_unscaled = (training.mean, training.scale) == (0.0, 1.0)  # its range is unknown
+    if column.codes is not None or training.kind != "numeric" or is_unscaled:
+        return np.zeros(len(column.missing), dtype=bool)
+    numbers = column.as_numbers()
+    is_far = np.abs(numbers - training.mean) > _FAR * training.scale
+    is_binary = np.isclose(training.scale**2, training.mean * (1 - training.mean))
+    return is_far & ~np.isin(numbers, (0.0, 1.0)) if is_binary else is_far
 
 
 def check_training(
@@ -323,25 +276,22 @@ def check_training(
     max_epochs: int,
     patience: int,
 ) -> Iterator[Finding]:
-    """Yield the problems in a training history: early stopping, overfitting, infinite losses.
+    """Yield the problems in a training history: early stopping, overfitting.
 
     Parameters
     ----------
     history : sequence of mappings
         One record per epoch and member: ``member, epoch, train_loss, validation_loss``.
     best_epoch : sequence of int
-        For each member the epoch whose weights were kept.
+        For each member the epoch whose weights are used.
     max_epochs, patience : int
         The settings of the model.
 
     """
-    members = [
-        [record for record in history if record["member"] == number]
-        for number in range(len(best_epoch))
-    ]
-    if not history or not all(members):
+    if not history:
         return
-    if all(np.isnan(record["validation_loss"]) for record in history):
+    losses = pd.DataFrame(list(history)).set_index(["member", "epoch"])
+    if losses["validation_loss"].isna().all():
         yield Finding(
             "no-early-stopping",
             "note",
@@ -351,60 +301,44 @@ def check_training(
             ("validation_fraction",),
         )
         return
-    runs = list(zip(members, best_epoch, strict=True))
-    unfinished = [
-        best
-        for records, best in runs
-        if len(records) >= max_epochs and best > 1 and max_epochs - best < patience
-    ]
-    if unfinished:
+    best = np.asarray(best_epoch)
+    n_epochs = losses.groupby("member").size().to_numpy()
+    of_members = f"of {counted(len(best), 'member')}"
+    is_unfinished = (n_epochs >= max_epochs) & (best > 1) & (max_epochs - best < patience)
+    if is_unfinished.any():
         yield Finding(
             "unfinished",
             "warn",
             f"Training ended at max_epochs = {max_epochs} before the held-out loss had stopped "
-            f"falling in {_of_members(len(unfinished), len(runs))} (best at epoch "
-            f"{max(unfinished)}).",
+            f"falling in {is_unfinished.sum()} {of_members} (best at epoch "
+            f"{best[is_unfinished].max()}).",
             "Raise max_epochs, or the learning rate.",
             ("max_epochs", "learning_rate"),
         )
-    n_at_once = sum(best <= 1 and len(records) > 1 for records, best in runs)
-    if n_at_once:
+    is_first = (best <= 1) & (n_epochs > 1)
+    if is_first.any():
         yield Finding(
             "no-improvement",
             "warn",
-            f"The first epoch was the best in {_of_members(n_at_once, len(runs))}: later ones made "
-            "the held-out loss worse. Either the learning rate is too high, or the covariates "
-            "carry little information.",
+            f"The first epoch was the best in {is_first.sum()} {of_members}: later ones made the "
+            "held-out loss worse. Either the learning rate is too high, or the covariates carry "
+            "little information.",
             "Lower learning_rate (say to a third), add weight_decay or dropout, and compare with "
             "Kaplan-Meier.",
             ("learning_rate", "weight_decay", "dropout"),
         )
-    kept = [records[best - 1] for records, best in runs]
-    gap = float(np.median([epoch["validation_loss"] - epoch["train_loss"] for epoch in kept]))
+    best_losses = losses.loc[list(enumerate(best_epoch))]
+    gap = float((best_losses["validation_loss"] - best_losses["train_loss"]).median())
     if gap > _OVERFIT:
         yield Finding(
             "overfitting",
             "note",
-            f"At the epoch that was kept the loss is {gap:.2f} nats per row lower on the training "
-            "rows than on the held-out ones: the model overfits.",
+            f"At the best epoch the loss is {gap:.2f} nats per row lower on the training rows than "
+            "on the held-out ones: the model overfits.",
             "Try dropout, weight_decay, fewer units or an ensemble (n_members), and judge on "
             "held-out rows only.",
             ("dropout", "weight_decay", "hidden", "n_members"),
         )
-    n_not_finite = sum(not np.isfinite(record["train_loss"]) for record in history)
-    if n_not_finite:
-        yield Finding(
-            "loss-not-finite",
-            "warn",
-            f"The training loss was not finite in {counted(n_not_finite, 'epoch')}; those steps "
-            "were undone.",
-            "Lower learning_rate, and look for outliers in the table.",
-            ("learning_rate",),
-        )
-
-
-def _of_members(n_members: int, total: int) -> str:
-    return "this model" if total == 1 else f"{n_members} of {total} members"
 
 
 def _check_extrapolation(
@@ -414,18 +348,15 @@ def _check_extrapolation(
     last = float(train.time.max())
     beyond = np.asarray(model.predict_survival_function(X, [last]))[:, 0]
     if beyond.mean() > _BEYOND:
-        no_median = float((beyond > 0.5).mean())
-        medians = f", and so does the median of {percent(no_median)} of the subjects"
         yield Finding(
             "extrapolation",
             "note",
             f"{percent(float(beyond.mean()))} of the predicted probability lies beyond the end of "
-            f"follow-up, {last:g}{medians if no_median > 0 else ''}: there the curves are "
-            "extrapolated.",
+            f"follow-up, {last:g}: there the curves are extrapolated.",
             f"Report survival at horizons, or rmst(t), up to {last:g}; report no means, and no "
             "medians beyond it.",
         )
-    late = float(np.sort(train.time)[-min(len(train), _AT_RISK)])
+    late = float(np.sort(train.time)[-min(len(train), _MIN_AT_RISK)])
     if train.interval.any() or late <= 0:
         return
     curve = kaplan_meier(train)
@@ -435,7 +366,7 @@ def _check_extrapolation(
         yield Finding(
             "late-survival",
             "warn",
-            f"At {late:g}, when {_AT_RISK} training subjects were at risk, survival in the "
+            f"At {late:g}, when {_MIN_AT_RISK} training subjects were at risk, survival in the "
             f"training data was {percent(float(curve.at(late)))} (Kaplan-Meier); the model "
             f"predicts {percent(predicted)} for these rows.",
             "If the rows come from the same population, try another primitive or more components: "
@@ -478,47 +409,58 @@ def check_follow_up(target: Target, cured: float) -> Iterator[Finding]:
     )
 
 
-def _check_members(
-    model: DeepSurvivalMachines, X: TableLike, horizons: FloatArray
-) -> Iterator[Finding]:
-    """Yield whether the members of an ensemble disagree."""
-    members = model.network_.members()
-    if len(members) < 2:
-        return
-    x = model.preprocess(X)
-    curves = np.stack([member.distribution(x).survival(horizons) for member in members])
-    spread = curves.std(axis=0, ddof=1).mean(axis=0)
-    worst = int(spread.argmax())
-    if spread[worst] > _DISAGREE:
-        yield Finding(
-            "members-disagree",
-            "warn",
-            f"The {len(members)} members differ by {spread[worst]:.2f} (standard deviation) in a "
-            f"subject's survival at {horizons[worst]:g}: the result of a single fit depends "
-            "strongly on its random seed.",
-            "Use more members, a smaller model or more weight_decay.",
-            ("n_members", "hidden", "weight_decay"),
-        )
-
-
-def _check_calibration(
+def _check_mean_risks(
     model: FittedSurvivalModel,
     X: TableLike,
     target: Target,
     horizons: FloatArray,
     names: Sequence[str],
 ) -> Iterator[Finding]:
-    """Yield wrong risks: on average, in groups by risk, or over all times."""
+    """Yield risks that are wrong on average, or else in groups by risk."""
     predicted = np.clip(predicted_risks(model, X, horizons, len(names)), 0, 1)
     for event, (name, risks) in enumerate(zip(names, predicted, strict=True), 1):
-        if (target.event == event).any():
-            label = "" if len(names) == 1 else f" of {name}"
-            finding = _mean_risk_finding(target, event, risks, horizons, label)
-            finding = finding or _ici_finding(target, event, risks, horizons, label)
-            if finding is not None:
-                yield finding
-    if len(names) > 1 or not (target.event > 0).any():
-        return
+        if not (target.event == event).any():
+            continue
+        label = "" if len(names) == 1 else f" of {name}"
+        curve = aalen_johansen(target, event, variance="greenwood")
+        lower, upper = curve.limits_at(horizons)
+        observed, means = curve.at(horizons), risks.mean(axis=0)
+        errors = np.where((means < lower) | (means > upper), np.abs(means - observed), 0)
+        worst = int(errors.argmax())
+        if errors[worst] > _WRONG_RISK:
+            yield Finding(
+                "calibration",
+                "warn" if errors[worst] > _VERY_WRONG_RISK else "note",
+                f"On average the model predicts a risk{label} of {percent(means[worst])} up to "
+                f"{horizons[worst]:g}, but {percent(observed[worst])} was observed (95 % interval "
+                f"{percent(lower[worst])} to {percent(upper[worst])}): its risks are "
+                f"{'too high' if means[worst] > observed[worst] else 'too low'}.",
+                "Check that these rows come from the same population and unit of time as the "
+                "training rows; otherwise fit again, with other settings or on newer data.",
+            )
+            continue
+        index = [
+            integrated_calibration_index(target, risk, float(horizon), event)
+            for risk, horizon in zip(risks.T, horizons, strict=True)
+        ]
+        worst = int(np.argmax(np.nan_to_num(index, nan=-1.0)))
+        if index[worst] > max(_ICI, _NOISE / np.sqrt(len(target))):
+            yield Finding(
+                "calibration",
+                "warn",
+                f"Risks{label} up to {horizons[worst]:g} are off by {percent(index[worst])} per "
+                "subject (integrated calibration index), though their mean is right: some groups "
+                "get too high and others too low a risk.",
+                "Look at the calibration curve; a smaller model, weight_decay or an ensemble often "
+                "helps.",
+                ("hidden", "weight_decay", "n_members"),
+            )
+
+
+def _check_uniformity(
+    model: FittedSurvivalModel, X: TableLike, target: Target
+) -> Iterator[Finding]:
+    """Yield that the predicted survival at the subjects' own times is not uniform."""
     uniform = d_calibration(target, np.clip(survival_at_own_time(model, X, target), 0, 1))
     shares = uniform.counts / len(target)
     deviations = np.abs(shares - 0.1)
@@ -535,47 +477,3 @@ def _check_calibration(
             "curves may be wrong even if they rank the subjects well.",
             ("primitive", "k", "max_epochs"),
         )
-
-
-def _mean_risk_finding(
-    target: Target, event: int, risks: FloatArray, horizons: FloatArray, label: str
-) -> Finding | None:
-    curve = aalen_johansen(target, event, variance="greenwood")
-    lower, upper = curve.limits_at(horizons)
-    observed, means = curve.at(horizons), risks.mean(axis=0)
-    outside = (means < lower) | (means > upper)
-    errors = np.where(outside, np.abs(means - observed), 0)
-    worst = int(errors.argmax())
-    if errors[worst] <= _OFF:
-        return None
-    return Finding(
-        "calibration",
-        "warn" if errors[worst] > _FAR_OFF else "note",
-        f"On average the model predicts a risk{label} of {percent(means[worst])} up to "
-        f"{horizons[worst]:g}, but {percent(observed[worst])} was observed (95 % interval "
-        f"{percent(lower[worst])} to {percent(upper[worst])}): its risks are "
-        f"{'too high' if means[worst] > observed[worst] else 'too low'}.",
-        "Check that these rows come from the same population and unit of time as the training "
-        "rows; otherwise fit again, with other settings or on newer data.",
-    )
-
-
-def _ici_finding(
-    target: Target, event: int, risks: FloatArray, horizons: FloatArray, label: str
-) -> Finding | None:
-    index = [
-        integrated_calibration_index(target, risk, float(horizon), event)
-        for risk, horizon in zip(risks.T, horizons, strict=True)
-    ]
-    worst = int(np.argmax(np.nan_to_num(index, nan=-1.0)))
-    if not index[worst] > max(_ICI, _NOISE / np.sqrt(len(target))):
-        return None
-    return Finding(
-        "calibration",
-        "warn",
-        f"Risks{label} up to {horizons[worst]:g} are off by {percent(index[worst])} per subject "
-        "(integrated calibration index), though their mean is right: some groups get too high and "
-        "others too low a risk.",
-        "Look at the calibration curve; a smaller model, weight_decay or an ensemble often helps.",
-        ("hidden", "weight_decay", "n_members"),
-    )

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._types import FloatArray
 from ...target import Target
 from ..text import capital, counted, listed, percent
 from .finding import Finding
@@ -50,30 +49,13 @@ def check_outcome(target: Target, names: Sequence[str]) -> Iterator[Finding]:
             "set.",
             ("hidden",),
         )
-    yield from _check_event_types(counts.tolist(), names)
-    n_at_zero = int(((target.time == 0) & (target.event > 0)).sum())
-    if n_at_zero:
-        yield Finding(
-            "events-at-time-0",
-            "warn" if n_at_zero > 0.02 * len(target) else "note",
-            f"{counted(n_at_zero, 'event')} happened at time 0, where a continuous distribution "
-            "has no density; each is treated as if it happened before the smallest positive event "
-            "time.",
-            "Measure time more finely, or check that these subjects were at risk at all.",
-        )
-    yield from _check_censoring(target)
-    yield from _check_ties(target.time[(target.event > 0) & (target.time > 0)])
-
-
-def _check_event_types(counts: Sequence[int], names: Sequence[str]) -> Iterator[Finding]:
-    for code, (name, count) in enumerate(zip(names, counts, strict=True), 1):
+    for code, (name, count) in enumerate(zip(names, counts.tolist(), strict=True), 1):
         if count == 0:
-            label = f"{code}" if name == f"event {code}" else f"{code} ({name})"
             yield Finding(
                 "missing-event-type",
                 "stop",
-                f"No row has event code {label}, although the event types are 1 to {len(counts)}; "
-                "fit refuses such data.",
+                f"No row has event code {code} ({name}), although the event types are 1 to "
+                f"{len(names)}; fit refuses such data.",
                 "Number the event types 1, 2, ... without a gap.",
             )
         elif count < _FEW_EVENTS:
@@ -87,6 +69,8 @@ def _check_event_types(counts: Sequence[int], names: Sequence[str]) -> Iterator[
                 "Collect more events, merge this event type with another, or code it as censored "
                 "(0).",
             )
+    yield from _check_censoring(target)
+    yield from _check_times(target)
 
 
 def _check_censoring(target: Target) -> Iterator[Finding]:
@@ -117,27 +101,38 @@ def _check_censoring(target: Target) -> Iterator[Finding]:
         )
 
 
-def _check_ties(times: FloatArray) -> Iterator[Finding]:
-    """Yield ties among the positive times of events."""
-    if len(times) < _FEW_EVENTS:
+def _check_times(target: Target) -> Iterator[Finding]:
+    """Yield events at time 0, and ties among the other times of events."""
+    times = target.time[target.event > 0]
+    n_at_zero = int((times == 0).sum())
+    if n_at_zero:
+        yield Finding(
+            "events-at-time-0",
+            "warn" if n_at_zero > 0.02 * len(target) else "note",
+            f"{counted(n_at_zero, 'event')} happened at time 0, where a continuous distribution "
+            "has no density; each is treated as if it happened before the smallest positive event "
+            "time.",
+            "Measure time more finely, or check that these subjects were at risk at all.",
+        )
+    values, counts = np.unique(times[times > 0], return_counts=True)
+    n_positive = counts.sum()
+    if n_positive < _FEW_EVENTS:
         return
-    values, counts = np.unique(times, return_counts=True)
-    most_frequent = int(counts.argmax())
     if len(values) <= _COARSE:
         yield Finding(
             "ties",
             "warn",
-            f"{len(times):,} events share {counted(len(values), 'time')}: time is measured in "
+            f"{n_positive:,} events share {counted(len(values), 'time')}: time is measured in "
             "coarse steps, but the model has a density at every time.",
             "Give the steps as intervals, make_target(start, event, upper=end), or measure time "
             "more finely.",
         )
-    elif counts[most_frequent] > _SPIKE * len(times):
+    elif counts.max() > _SPIKE * n_positive:
         yield Finding(
             "ties",
             "warn",
-            f"{percent(counts[most_frequent] / len(times))} of the events happened at the same "
-            f"time, {values[most_frequent]:g}; a smooth density cannot follow such a spike.",
+            f"{percent(counts.max() / n_positive)} of the events happened at the same time, "
+            f"{values[counts.argmax()]:g}; a smooth density cannot follow such a spike.",
             "Check whether this time means something else, such as the end of the study or an "
             "unknown date.",
         )
@@ -145,43 +140,25 @@ def _check_ties(times: FloatArray) -> Iterator[Finding]:
 
 def check_horizons(target: Target, horizons: ArrayLike) -> Iterator[Finding]:
     """Yield the horizons at which the data give no or little information."""
-    values = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
-    last = float(target.time.max())
-    last_event = float(target.time[target.event > 0].max(initial=0.0))
-    invalid = values[~np.isfinite(values) | (values <= 0)]
+    times = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
+    invalid = times[~np.isfinite(times) | (times <= 0)]
     if len(invalid):
         yield Finding(
             "horizons",
             "stop",
-            f"A horizon must be a finite time after 0; got {_numbers(invalid)}.",
+            f"A horizon must be a finite time after 0; got {listed(invalid.tolist())}.",
             "Give times in the unit of the target.",
         )
-    beyond = values[np.isfinite(values) & (values > last_event)]
-    if len(beyond):
+        return
+    n_at_risk = np.array([((target.time >= t) & (target.entry < t)).sum() for t in times])
+    is_thin = n_at_risk < _MIN_AT_RISK
+    if is_thin.any():
+        last = target.time.max()
+        thin = [f"{n} at {t:g}" for n, t in zip(n_at_risk[is_thin], times[is_thin], strict=True)]
         yield Finding(
             "horizons",
-            "stop" if len(beyond) == len(values) and (beyond > last).all() else "warn",
-            f"{counted(len(beyond), 'horizon')} ({_numbers(beyond)}) beyond the last event, at "
-            f"{last_event:g} (the last time of all is {last:g}): predictions there are "
-            "extrapolations that cannot be checked.",
-            f"Choose horizons below {last_event:g}, and check their unit of time.",
+            "stop" if (times > last).all() else "warn",
+            f"Few or no subjects are under observation at some horizons ({listed(thin)}; the last "
+            f"time is {last:g}): predictions there are extrapolations that can hardly be checked.",
+            "Choose earlier horizons, and check their unit of time.",
         )
-    inside = values[(values > 0) & (values <= last_event)]
-    at_risk = [int(((target.time >= t) & (target.entry < t)).sum()) for t in inside]
-    thin = [
-        f"{count} at {t:g}"
-        for t, count in zip(inside, at_risk, strict=True)
-        if count < _MIN_AT_RISK
-    ]
-    if thin:
-        yield Finding(
-            "horizons",
-            "warn",
-            f"Few subjects are still under observation at some horizons ({listed(thin)}); measures "
-            "there will be unstable.",
-            "Choose an earlier horizon, or report it with its interval.",
-        )
-
-
-def _numbers(values: FloatArray) -> str:
-    return listed([f"{value:g}" for value in values])

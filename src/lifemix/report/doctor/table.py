@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..._types import FloatArray
 from ...checks import check_same_rows
 from ...errors import CovariateError, InputError, LifemixWarning
 from ...preprocessing import TableLike
@@ -30,12 +29,6 @@ _RARE = 5
 _MOSTLY_MISSING = 0.5
 _MIN_ROWS = 20
 _OUTLYING = 20.0  # times the range of the middle 90 %
-_SUBJECT_ROWS, _MIN_SUBJECTS = 20_000, 20
-_SAME_SUBJECTS = (
-    "say whose row it is: make_target(..., subject=), on the command line --id {name}. Every split "
-    "then keeps the rows of a subject together; otherwise held-out rows of known subjects make a "
-    "model look better than it is."
-)
 
 
 def check_table(
@@ -60,7 +53,7 @@ def check_table(
     event_names : mapping from code to name, or sequence of names, optional
         The names of the event types in the findings.
     max_rows : int, default 10000
-        The checks against the outcome use at most so many rows, drawn at random; a note says so.
+        The checks against the outcome use at most so many rows, drawn at random.
     random_state : int, default 0
         Random seed of the draw.
 
@@ -99,13 +92,23 @@ def check_table(
     findings += _check_sizes(columns, target, names)
     findings += _check_duplicates(columns, target)
     findings += _check_columns(columns)
-    if target.subject is None and all(f.code != "repeated-subjects" for f in findings):
-        findings += _check_subjects(columns)
-    findings += _check_constants(columns)
-    findings += _check_missing(columns)
-    if (target.event > 0).any():
-        rng = np.random.default_rng(random_state)
-        findings += _check_against_outcome(columns, target, names, max_rows, rng)
+    findings += _check_gaps(columns)
+    rows = np.random.default_rng(random_state).permutation(len(target))[:max_rows]
+    sample = target.take(rows)
+    if not (sample.event > 0).any():
+        return most_severe_first(findings)
+    with warnings.catch_warnings():
+        # Late entries may leave nobody at risk, and then curves restart with a warning.
+        warnings.simplefilter("ignore", LifemixWarning)
+        expected = expected_events(sample)
+    honest = []
+    for column in (column.take(rows) for column in columns):
+        leak = check_leak(column, sample, expected, names)
+        if leak is None:
+            honest.append(column)
+        else:
+            findings.append(leak)
+    findings += check_informative_missingness(honest, sample, expected)
     return most_severe_first(findings)
 
 
@@ -126,7 +129,8 @@ def readable_columns(X: TableLike) -> tuple[list[ColumnData], list[Finding]]:
 def _check_sizes(
     columns: list[ColumnData], target: Target, names: Sequence[str]
 ) -> Iterator[Finding]:
-    if not any(column.distinct > 1 for column in columns):
+    varying = [column for column in columns if column.distinct > 1]
+    if not varying:
         yield Finding(
             "no-column",
             "stop",
@@ -134,9 +138,13 @@ def _check_sizes(
             "Give the columns that describe the subjects; without any, use Kaplan-Meier.",
         )
         return
-    n_inputs = sum(_n_inputs(column) for column in columns)
-    counts = np.bincount(target.event, minlength=len(names) + 1)[1:]
-    for name, count in zip(names, counts.tolist(), strict=True):
+    # A category has an input for each level but one; an indicator of missing values is one more.
+    n_inputs = sum(
+        (1 if column.codes is None else column.distinct - 1) + int(column.missing.any())
+        for column in varying
+    )
+    for code, name in enumerate(names, 1):
+        count = int((target.event == code).sum())
         if 0 < count < _EVENTS_PER_INPUT * n_inputs:
             label = "" if len(names) == 1 else f"{capital(name)}: "
             yield Finding(
@@ -151,23 +159,16 @@ def _check_sizes(
             )
 
 
-def _n_inputs(column: ColumnData) -> int:
-    """Return the degrees of freedom: 1, or the levels but one; one more if values are missing."""
-    has_missing = int(column.missing.any())
-    if column.distinct < 2:
-        return has_missing * column.distinct
-    return (1 if column.codes is None else column.distinct - 1) + has_missing
-
-
 def _check_duplicates(columns: list[ColumnData], target: Target) -> Iterator[Finding]:
     if not columns:
         return
-    table = pd.DataFrame({column.name: _values(column) for column in columns})
-    rows = pd.DataFrame({"covariates": pd.util.hash_pandas_object(table, index=False)})
-    is_copy = rows.assign(time=target.time, event=target.event).duplicated()
+    values = {c.name: c.as_numbers() if c.codes is None else c.codes for c in columns}
+    covariates = pd.util.hash_pandas_object(pd.DataFrame(values), index=False)
+    rows = pd.DataFrame({"covariates": covariates, "time": target.time, "event": target.event})
+    is_copy = rows.duplicated()
     if is_copy.any():
         # With few columns of few values, different people have the same covariates.
-        is_coarse = rows["covariates"].duplicated().mean() > 0.5
+        is_coarse = covariates.duplicated().mean() > 0.5
         yield Finding(
             "duplicates",
             "note" if is_coarse else "warn",
@@ -178,21 +179,16 @@ def _check_duplicates(columns: list[ColumnData], target: Target) -> Iterator[Fin
         )
 
 
-def _values(column: ColumnData) -> FloatArray:
-    return column.as_numbers() if column.codes is None else column.codes.astype(np.float64)
-
-
 def _check_columns(columns: list[ColumnData]) -> Iterator[Finding]:
     for column in columns:
-        if column.distinct < 2:
-            continue
-        identifier = identifier_finding(column)
-        if identifier is not None:
-            yield identifier
-        elif column.codes is not None:
-            yield from _check_levels(column)
-        else:
-            yield from _check_outliers(column.name, column.observed)
+        if column.distinct > 1:
+            identifier = identifier_finding(column)
+            if identifier is not None:
+                yield identifier
+            elif column.codes is not None:
+                yield from _check_levels(column)
+            else:
+                yield from _check_outliers(column)
 
 
 def identifier_finding(column: ColumnData) -> Finding | None:
@@ -206,9 +202,13 @@ def identifier_finding(column: ColumnData) -> Finding | None:
         f"{counted(n_present, 'row')} and looks like an identifier"
     )
     if kind == "repeated subjects":
-        remedy = capital(_SAME_SUBJECTS.format(name=column.name))
         return Finding(
-            "repeated-subjects", "warn", f"{text} of subjects who have several rows.", remedy
+            "repeated-subjects",
+            "warn",
+            f"{text} of subjects who have several rows.",
+            "Give the subject of each row: make_target(..., subject=), on the command line --id "
+            f"{column.name}. Every split then keeps the rows of a subject together; otherwise "
+            "held-out rows of known subjects make a model look better than it is.",
         )
     is_refused = column.codes is not None and column.distinct > _MAX_LEVELS
     return Finding(
@@ -220,9 +220,11 @@ def identifier_finding(column: ColumnData) -> Finding | None:
 
 
 def _check_levels(column: ColumnData) -> Iterator[Finding]:
-    texts = [level for level in column.levels if not _is_number(level)]
-    if column.distinct > 20 and len(texts) <= 0.1 * len(column.levels):
-        reason = f" because of {listed([repr(text) for text in texts], 4)}" if texts else ""
+    levels = pd.Series(column.levels)
+    numbers = pd.to_numeric(levels.str.replace(",", "."), errors="coerce")
+    texts = levels[~np.isfinite(numbers)]
+    if column.distinct > 20 and len(texts) <= 0.1 * len(levels):
+        reason = f" because of {listed([repr(text) for text in texts], 4)}" if len(texts) else ""
         yield Finding(
             "numbers-as-text",
             "warn",
@@ -246,32 +248,20 @@ def _check_levels(column: ColumnData) -> Iterator[Finding]:
         )
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text.replace(",", "."))))
-    except ValueError:
-        return False
-
-
-def _check_outliers(name: str, values: FloatArray) -> Iterator[Finding]:
-    if len(values) < _MIN_ROWS:
-        return
+def _check_outliers(column: ColumnData) -> Iterator[Finding]:
+    values = column.observed
     low, median, high = np.quantile(values, [0.05, 0.5, 0.95])
     distances = np.abs(values - median)
-    is_outlier = (distances > _OUTLYING * (high - low)) & (high > low)
-    if not is_outlier.any():
+    outliers = values[(distances > _OUTLYING * (high - low)) & (high > low)]
+    if len(values) < _MIN_ROWS or not len(outliers):
         return
-    outliers, counts = np.unique(values[is_outlier], return_counts=True)
-    code = ""
-    if counts.max() > 2:
-        code = (
-            f"; {outliers[counts.argmax()]:g} alone occurs {counted(counts.max(), 'time')}, which "
-            "looks like a code"
-        )
+    codes, counts = np.unique(outliers, return_counts=True)
+    repeated = f"{codes[counts.argmax()]:g} alone occurs {counted(counts.max(), 'time')}, "
+    code = f"; {repeated}which looks like a code" if counts.max() > 2 else ""
     yield Finding(
         "outliers",
         "warn",
-        f"{name} has {counted(int(is_outlier.sum()), 'outlier')}, further from the median, "
+        f"{column.name} has {counted(len(outliers), 'outlier')}, further from the median, "
         f"{median:g}, than {_OUTLYING:g} times the range of the middle 90 % of the values; the "
         f"furthest is {values[distances.argmax()]:g}{code}. Such values dominate the scale of the "
         "column.",
@@ -280,41 +270,8 @@ def _check_outliers(name: str, values: FloatArray) -> Iterator[Finding]:
     )
 
 
-def _check_subjects(columns: list[ColumnData]) -> Iterator[Finding]:
-    """Yield a column whose repeated values determine other columns: it may identify subjects."""
-    samples = [column.take(slice(_SUBJECT_ROWS)) for column in columns]
-    samples = [sample for sample in samples if sample.distinct >= _MIN_SUBJECTS]
-    for sample in samples:
-        repeats = sample.distinct <= 0.75 * len(sample.missing) and not sample.missing.any()
-        if not repeats or not (sample.is_whole or sample.codes is not None):
-            continue
-        groups = _values(sample)
-        determined = [
-            candidate.name
-            for candidate in samples
-            if candidate is not sample and _is_determined(_values(candidate), groups)
-        ]
-        if len(determined) >= 2:
-            yield Finding(
-                "repeated-subjects",
-                "warn",
-                f"{sample.name} has {counted(sample.distinct, 'different value')} in "
-                f"{counted(len(sample.missing), 'row')}, and {listed(determined, 4)} are the same "
-                "in all rows of a value: it may identify subjects with several rows.",
-                f"If so, {_SAME_SUBJECTS.format(name=sample.name)}",
-            )
-            return
-
-
-def _is_determined(values: FloatArray, groups: FloatArray) -> bool:
-    """Return whether values are constant in each group, and not monotone in the group numbers."""
-    order = np.argsort(groups, kind="stable")
-    steps = np.diff(np.nan_to_num(values, nan=-1e300)[order])
-    within = np.diff(groups[order]) == 0
-    return bool((steps[within] == 0).all() and (steps > 0).any() and (steps < 0).any())
-
-
-def _check_constants(columns: list[ColumnData]) -> Iterator[Finding]:
+def _check_gaps(columns: list[ColumnData]) -> Iterator[Finding]:
+    """Yield constant columns and missing values."""
     empty = [column.name for column in columns if column.distinct == 0]
     if empty:
         text = f"No value at all in {listed(empty)}."
@@ -327,18 +284,14 @@ def _check_constants(columns: list[ColumnData]) -> Iterator[Finding]:
             f"Only one value in {listed(constant)}, which does not distinguish subjects.",
             "Leave such columns out, unless a value was read wrongly.",
         )
-
-
-def _check_missing(columns: list[ColumnData]) -> Iterator[Finding]:
     missing = pd.DataFrame({c.name: c.missing for c in columns if c.distinct > 0})
-    shares = missing.mean()
-    mostly = shares[shares > _MOSTLY_MISSING].sort_values(ascending=False, kind="stable")
-    if len(mostly):
-        texts = [f"{name} ({percent(share)})" for name, share in mostly.items()]
+    shares = missing.mean().sort_values(ascending=False, kind="stable")
+    mostly = [f"{name} ({percent(x)})" for name, x in shares.items() if x > _MOSTLY_MISSING]
+    if mostly:
         yield Finding(
             "mostly-missing",
             "warn",
-            f"More than half is missing in {listed(texts)}; what a model uses there is mostly "
+            f"More than half is missing in {listed(mostly)}; what a model uses there is mostly "
             "imputed.",
             "Find out whether the value will be known when the model is used; if not, leave the "
             "column out.",
@@ -353,34 +306,4 @@ def _check_missing(columns: list[ColumnData]) -> Iterator[Finding]:
             "preprocessor='auto' imputes the training mean or most frequent level, and adds "
             "missing-value indicators.",
             ("preprocessor",),
-        )
-
-
-def _check_against_outcome(
-    columns: list[ColumnData],
-    target: Target,
-    names: Sequence[str],
-    max_rows: int,
-    rng: np.random.Generator,
-) -> Iterator[Finding]:
-    rows = rng.permutation(len(target))[:max_rows]
-    sample = target.take(rows)
-    if not (sample.event > 0).any():
-        return
-    sampled_columns = [column.take(rows) for column in columns]
-    with warnings.catch_warnings():
-        # Late entries may leave nobody at risk, and then curves restart with a warning.
-        warnings.simplefilter("ignore", LifemixWarning)
-        expected = expected_events(sample)
-        leaks = [check_leak(column, sample, expected, names) for column in sampled_columns]
-    yield from (leak for leak in leaks if leak is not None)
-    honest = [column for column, leak in zip(sampled_columns, leaks, strict=True) if leak is None]
-    yield from check_informative_missingness(honest, sample, expected)
-    if len(rows) < len(target) and columns:
-        yield Finding(
-            "sample",
-            "note",
-            f"Leaks and informative missingness were checked on {len(rows):,} of {len(target):,} "
-            "rows, drawn at random.",
-            "Nothing to do; max_rows uses more.",
         )

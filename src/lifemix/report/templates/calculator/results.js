@@ -1,7 +1,7 @@
 // Results for a subject: headline, curves, tables and sentences.
 
 const POINTS = 100; // of a curve
-const APART = 6; // features listed as setting a subject apart
+const APART = 6; // listed features
 
 class Results {
   constructor(content, model) {
@@ -77,7 +77,7 @@ class Results {
     byId("legend").replaceChildren(...parts);
   }
 
-  // Draw at once; what a screen reader announces or takes longer follows when the values have come to rest.
+  // Draw at once; tell screen readers after they settle.
   show(values) {
     this.values = values;
     this.failure = "";
@@ -118,7 +118,7 @@ class Results {
     this.showHeadline(here, usual);
   }
 
-  // What is drawn: survival for one event type, the cumulative incidence of each where there are several.
+  // Survival for one event type, otherwise the cumulative incidence of each.
   curve(result, e) { return this.single ? result.survival : result.risks[e]; }
 
   chartWords(here, usual) {
@@ -144,7 +144,7 @@ class Results {
     byId("headline").replaceChildren(...lines);
   }
 
-  // The typical subject does not change: what was asked for last, for the curves and for the table, is kept.
+  // Predictions of the typical subject, cached for the curves and the table.
   typicalAt(times) {
     const key = times.join();
     if (!this.known.has(key)) {

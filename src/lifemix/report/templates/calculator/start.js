@@ -11,27 +11,23 @@ function about(content) {
   const last = `${short(content.lastEventTime, 4)} ${content.timeUnit}`.trim();
   const lines = [
     `The model is a Deep Survival Machine: a neural network that gives each subject ${kind}${mean}.`,
-    `It learnt from ${whole(training.rows)} subjects, ${events}; the last event was at ${last}.`,
-    "The typical subject has the middle value of every number and the most frequent category, and unknown where most "
-    + "subjects of training had no value. It is one subject, not the average of all.",
+    `It was trained on ${whole(training.rows)} subjects, ${events}; the last event was at ${last}.`,
+    "The typical subject has the median of every number and the most frequent category, or unknown if most training "
+    + "subjects had no value.",
   ];
   const add = (condition, text) => { if (condition) lines.push(text); };
-  add(fields.some((field) => field.unknown), "An unknown number counts as the mean of training (or a fixed normal "
-    + "value), an unknown category as the most frequent one.");
-  add(fields.some((field) => field.indicator), "Where a value was missing for some subjects of training, the model also "
-    + "takes into account that it is missing.");
-  add(content.observed, "The last column of the table shows what was observed among all subjects of training, whatever "
-    + "their values.");
-  add(several, "The probability of an event here is that of its coming first, with the other events at work (cumulative "
-    + "incidence).");
-  add(many, "The shaded range is the spread of the ensemble members: how far the networks differ from one another. It "
-    + "is too narrow for a confidence interval.");
+  add(fields.some((field) => field.unknown), "An unknown number counts as the training mean (or a fixed normal value), "
+    + "an unknown category as the most frequent one.");
+  add(fields.some((field) => field.indicator), "The model also uses whether a value is missing.");
+  add(content.observed, "The last column of the table shows the risk observed in all training subjects.");
+  add(several, "The probability of an event is that of its coming first (cumulative incidence).");
+  add(many, "The shaded range is the spread of the networks; it is too narrow for a confidence interval.");
   const names = unused.map((field) => field.name).join(", ");
-  add(names, `Columns that did not vary in training and have no effect: ${names}.`);
+  add(names, `Columns without effect, constant in training: ${names}.`);
   byId("about").append(...lines.map((text) => make("p", { text })));
   byId("made-by").textContent = `Made with lifemix ${content.version}.`;
   const n = shownFields(fields).length;
-  byId("lead").textContent = `Change any of the ${n} values; the curve follows. Leave unknown what is not known.`;
+  byId("lead").textContent = `Change any of the ${n} values; the curve follows.`;
 }
 
 function start() {
@@ -58,11 +54,10 @@ function start() {
   });
 }
 
-// The page says so if it cannot start; what stands in it without a script does, too.
 try {
   start();
   byId("failed").remove();
 } catch (error) {
-  byId("failed").textContent = `The calculator could not start: ${error.message}. Ask who made it to write it again.`;
+  byId("failed").textContent = `The calculator could not start: ${error.message}. Ask its author to write it again.`;
   throw error;
 }

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from lifemix import DeepSurvivalMachines
-from lifemix.report.model_report import write_report
+from lifemix.report import write_report
 
 
-def draw(seed, n, kinds=1):
+def draw(seed, n, n_events=1):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -18,23 +18,26 @@ def draw(seed, n, kinds=1):
         }
     )
     X.loc[rng.random(n) < 0.1, "dose"] = np.nan
-    rates = [np.exp(0.06 * (X["age"] - 60)), np.exp(0.5 * (X["arm"] == "b")) / 2][:kinds]
+    rates = [np.exp(0.06 * (X["age"] - 60)), np.exp(0.5 * (X["arm"] == "b")) / 2][:n_events]
     latent = np.stack([rng.weibull(1.3, n) / rate for rate in rates])
     censoring = rng.uniform(0, 4, n)
     event = np.where(latent.min(0) <= censoring, latent.argmin(0) + 1, 0)
     return X, (np.minimum(latent.min(0), censoring), event)
 
 
+def fitted(n_events, n_rows):
+    model = DeepSurvivalMachines(k=2, hidden=(8,), n_members=2, max_epochs=25, learning_rate=5e-3)
+    return model.fit(*draw(0, 600, n_events)), *draw(1, n_rows, n_events)
+
+
 @pytest.fixture(scope="session")
 def single():
-    model = DeepSurvivalMachines(k=2, hidden=(8,), n_members=2, max_epochs=25, learning_rate=5e-3)
-    return model.fit(*draw(0, 600)), *draw(1, 400)
+    return fitted(1, 400)
 
 
 @pytest.fixture(scope="session")
 def competing():
-    model = DeepSurvivalMachines(k=2, hidden=(8,), n_members=2, max_epochs=25, learning_rate=5e-3)
-    return model.fit(*draw(0, 600, kinds=2)), *draw(1, 300, kinds=2)
+    return fitted(2, 300)
 
 
 @pytest.fixture(scope="session")
@@ -47,13 +50,3 @@ def single_file(single, tmp_path_factory):
 def competing_file(competing, tmp_path_factory):
     path = tmp_path_factory.mktemp("competing") / "report.html"
     return write_report(*competing, path, n_bootstrap=5, event_names={1: "relapse", 2: "death"})
-
-
-@pytest.fixture(scope="session")
-def single_page(single_file):
-    return single_file.read_text()
-
-
-@pytest.fixture(scope="session")
-def competing_page(competing_file):
-    return competing_file.read_text()

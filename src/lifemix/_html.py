@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ..errors import MissingExtraError
-from ..files import atomic_write
+from .errors import MissingExtraError
+from .files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["environment", "figure_uri", "new_figure", "number", "write_page"]
 
-_TEMPLATES = Path(__file__).parents[1] / "templates"
+_TEMPLATES = Path(__file__).with_name("templates")
 
 
 def environment(folder: Path) -> Environment:
@@ -46,6 +46,7 @@ def number(value: float | None, digits: int = 3) -> str:
     """Return a number with thousands separators and a typographic minus; ``–`` if it is missing."""
     if value is None or math.isnan(value):
         return "–"
+    value = round(value, digits) + 0.0  # no negative zero
     text = f"{value:,.{digits}f}" if math.isfinite(value) else f"{value:+.0f}"
     return text.replace("-", "−").replace("+inf", "∞").replace("inf", "∞")
 

@@ -4,11 +4,11 @@ import subprocess
 import sys
 
 import lifemix
-from lifemix.report import calculator, doctor, model_report
+from lifemix.report import calculator, doctor, page
 
 
 def test_every_door_leads_to_the_same_function():
-    assert lifemix.report.write_report is model_report.write_report
+    assert lifemix.report.write_report is page.write_report
     assert lifemix.report.write_calculator is calculator.write_calculator
     assert lifemix.report.check_table is doctor.check_table
     assert lifemix.report.check_model is doctor.check_model
