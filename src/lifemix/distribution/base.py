@@ -12,8 +12,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from .._types import FloatArray
-from ..checks import check_event, check_shares, check_times
+from .._types import FloatArray, IntArray
+from ..checks import Seed, Whole, check_event, check_shares, check_times
 from ..errors import InputError
 from ..incidence import cumulative_hazard
 from .root import invert
@@ -32,7 +32,7 @@ class SurvivalDistribution(ABC):
     ``given(s)`` everything is conditional on survival to s, while times still count from the origin.
 
     A subclass implements the functions of time ``_log_survival``, ``_log_cdf`` and ``_log_pdf``, which count from the
-    origin whatever ``survived_to`` is, and the means ``_rmst`` and ``_mean``, which are conditional.
+    origin whatever ``survived_to`` is. What else it implements is conditional on survival to ``survived_to``.
 
     Parameters
     ----------
@@ -65,51 +65,16 @@ class SurvivalDistribution(ABC):
         """The number of event types."""
 
     @abstractmethod
-    def net(self, event: int) -> SurvivalDistribution:
-        """Return the distribution of one event type by itself, as if the others did not exist.
-
-        Parameters
-        ----------
-        event : int
-            The event type, from 1 on.
-
-        Returns
-        -------
-        SurvivalDistribution
-            The net distribution.
-        """
+    def _net(self, event: int) -> SurvivalDistribution:
+        """Return the distribution of one event type if there are several."""
 
     @abstractmethod
-    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
-        """Return the cumulative incidence of every event type.
-
-        Parameters
-        ----------
-        t : float or array-like of shape (n_times,)
-            Times, finite and not negative.
-
-        Returns
-        -------
-        ndarray of shape (n_events, n_rows, n_times)
-            Probabilities.
-        """
+    def _incidences(self, times: Tensor) -> Tensor:
+        """Return the cumulative incidences at times ``[times]``, ``[rows, events, times]``."""
 
     @abstractmethod
-    def sample(self, n: int, random_state: int | None = None) -> Any:
-        """Draw times, and event types if there are several.
-
-        Parameters
-        ----------
-        n : int
-            How many for each row.
-        random_state : int, optional
-            The random seed; None for a fresh one.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n), or a pair of such arrays
-            Times, and event types.
-        """
+    def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+        """Return n first events of each row: times and event types, ``(n_rows, n)``."""
 
     @abstractmethod
     def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
@@ -167,9 +132,11 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows, n_times)
             Probabilities.
         """
-        return self._by_time(
-            t, lambda block, times: torch.exp(block._log_conditional_survival(times))
-        )
+
+        def survival(block: Self, times: Tensor) -> Tensor:
+            return torch.exp(block._log_conditional_survival(times))
+
+        return self._by_time(t, survival)
 
     def cumulative_hazard(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative hazard ``H(t) = -log S(t)``.
@@ -308,6 +275,42 @@ class SurvivalDistribution(ABC):
         means = self._by_time(t, lambda block, times: block._rmst(times))
         return means[:, 0] if np.ndim(t) == 0 else means
 
+    def net(self, event: int = 1) -> SurvivalDistribution:
+        """Return the distribution of one event type by itself, as if the others did not exist (what the paper reports).
+
+        Of an average or an ensemble, it is the mean of the net distributions, each weighted by its probability of
+        survival to ``survived_to``.
+
+        Parameters
+        ----------
+        event : int, default 1
+            The event type, from 1 on.
+
+        Returns
+        -------
+        SurvivalDistribution
+            The net distribution; with one event type, this one.
+        """
+        event = check_event(event, self.n_events)
+        return self if self.n_events == 1 else self._net(event)
+
+    @torch.no_grad()
+    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
+        """Return the cumulative incidence of every event type, for the cost of one.
+
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+
+        Returns
+        -------
+        ndarray of shape (n_events, n_rows, n_times)
+            Probabilities.
+        """
+        incidences = self._incidences(torch.as_tensor(check_times(t, "t")))
+        return incidences.transpose(0, 1).contiguous().numpy()
+
     def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> FloatArray:
         """Return ``F_m(t)``, the probability that the event m comes first and by time t.
 
@@ -325,7 +328,29 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows, n_times)
             Probabilities.
         """
-        return self.cumulative_incidences(t)[check_event(event, self.n_events) - 1]
+        event = check_event(event, self.n_events)
+        return self.cumulative_incidences(t)[event - 1]
+
+    @torch.no_grad()
+    def sample(self, n: int, random_state: int | None = None) -> Any:
+        """Draw times, and event types if there are several.
+
+        Parameters
+        ----------
+        n : int
+            How many for each row.
+        random_state : int, optional
+            The random seed; None for a fresh one.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n), or a pair of such arrays
+            Times, and event types.
+        """
+        n = Whole(0)("n", n)
+        rng = np.random.default_rng(Seed()("random_state", random_state))
+        times, events = self._sample(n, rng)
+        return times if self.n_events == 1 else (times, events)
 
     def to_frame(self, t: ArrayLike, of: str = "survival", columns: Any = None) -> pd.DataFrame:
         """Return curves as lifelines lays them out: one row per time (the index), one column per subject.
@@ -407,7 +432,8 @@ class SurvivalDistribution(ABC):
         self, row_index: Tensor, log_t: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return ``log H`` of some rows, each at its own log time ``[p]``, and its derivative."""
-        rows, t = self._select(row_index, None), torch.exp(log_t)[:, None]
+        rows = self._select(row_index, None)
+        t = torch.exp(log_t)[:, None]
         log_survival = rows._log_survival(t)
         hazard = cumulative_hazard(log_survival, rows._log_cdf(t))
         slope = torch.exp(rows._log_pdf(t) - log_survival) * t / hazard
@@ -415,10 +441,12 @@ class SurvivalDistribution(ABC):
 
     def _by_time(self, t: ArrayLike, function: Callable[[Self, Tensor], Tensor]) -> FloatArray:
         """Apply a function of rows and times ``[rows, times]``."""
-        times = torch.as_tensor(check_times(t, "t"))[None]
-        return self._by_block(
-            lambda block: function(block, times.expand(len(block), -1)), times.shape[1]
-        )
+        times = torch.as_tensor(check_times(t, "t"))
+
+        def values(block: Self) -> Tensor:
+            return function(block, times.expand(len(block), -1))
+
+        return self._by_block(values, len(times))
 
     @torch.no_grad()
     def _by_block(self, function: Callable[[Self], Tensor], n_values: int) -> FloatArray:
