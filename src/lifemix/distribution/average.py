@@ -52,8 +52,9 @@ class AverageDistribution(SurvivalDistribution):
         if isinstance(weights, Tensor):
             self._log_weights = weights  # [rows, distributions]
         else:
-            shares = np.asarray(weights, dtype=np.float64) / np.sum(weights)
-            self._log_weights = torch.log(torch.as_tensor(shares)).expand(len(self), -1)
+            total = float(np.sum(weights))
+            shares = torch.as_tensor(np.asarray(weights, dtype=np.float64) / total)
+            self._log_weights = torch.log(shares).expand(len(self), -1)
 
     def __len__(self) -> int:
         return len(self._distributions[0])

@@ -275,7 +275,7 @@ class SurvivalDistribution(ABC):
         means = self._by_time(t, lambda block, times: block._rmst(times))
         return means[:, 0] if np.ndim(t) == 0 else means
 
-    def net(self, event: int = 1) -> SurvivalDistribution:
+    def net(self, event: int = 1) -> Any:
         """Return the distribution of one event type by itself, as if the others did not exist (what the paper reports).
 
         Of an average or an ensemble, it is the mean of the net distributions, each weighted by its probability of

@@ -119,14 +119,9 @@ class MixtureDistribution(SurvivalDistribution):
         return self._columns().log_hazard(t)
 
     def _rmst(self, t: Tensor) -> Tensor:
-        mixture = self._columns()
-        if self._survived_to is None:
-            return mixture.expect(mixture.components.rmst(t[..., None]))
-        beyond = restricted_means(mixture, t, self._survived_to)
+        beyond = restricted_means(self._columns(), t, self._survived_to)
         return torch.minimum(t, self._start()) + beyond
 
     def _mean(self) -> Tensor:
-        if self._survived_to is None:
-            return self._mixture.expect(self._mixture.components.mean())[:, None]
         beyond = means(self._columns(), self._survived_to)
         return self._start() + beyond[:, None]

@@ -195,8 +195,9 @@ class Primitive(ABC):
             The log distribution function.
         """
         positive = torch.where(t > 0, t, 1.0)
+        log_survival = self.log_survival(positive)
         log_small = self.log_pdf(positive) + torch.log(positive)  # the order of a small F
-        log_cdf = numeric.log_of_complement(self.log_survival(positive), log_small)
+        log_cdf = numeric.log_of_complement(log_survival, log_small)
         return torch.where(t > 0, log_cdf, -torch.inf)
 
     def log_hazard(self, t: Tensor) -> Tensor:
@@ -244,46 +245,6 @@ class Primitive(ABC):
         """
         return numeric.inverse_log_survival(self, log_s)
 
-    def mean(self) -> Tensor:
-        """Return the mean.
-
-        Returns
-        -------
-        Tensor
-            The mean; infinite where the integral of S diverges.
-        """
-        return self.mean_beyond(torch.zeros_like(self.parameters[0]))
-
-    def rmst(self, t: Tensor) -> Tensor:
-        """Return the restricted mean ``E min(T, t)``, the integral of S from 0 to t.
-
-        Parameters
-        ----------
-        t : Tensor
-            Times, which broadcast with the parameters.
-
-        Returns
-        -------
-        Tensor
-            The restricted mean survival time.
-        """
-        return numeric.integral_of_survival(self, torch.zeros_like(t), t)
-
-    def mean_beyond(self, t: Tensor) -> Tensor:
-        """Return the integral of S from t to infinity.
-
-        Parameters
-        ----------
-        t : Tensor
-            Times, which broadcast with the parameters.
-
-        Returns
-        -------
-        Tensor
-            The integral; infinite where it diverges.
-        """
-        return numeric.integral_of_survival(self, t, None)
-
     def kinks(self) -> Tensor | None:
         """Return log times at which a derivative of the density jumps, where an integral must be split.
 
@@ -309,11 +270,13 @@ class Primitive(ABC):
 
     def _deviation(self) -> Tensor:
         """Return the standard deviation of log time from two quantiles; 1 if one of them is infinite."""
-        early, late = (
-            torch.log(self.inverse_log_survival(torch.full_like(self.parameters[0], log_s)))
-            for log_s in _ONE_DEVIATION
+        early_log_s, late_log_s = (
+            torch.full_like(self.parameters[0], log_s) for log_s in _ONE_DEVIATION
         )
-        return torch.where(torch.isfinite(late) & (late > early), (late - early) / 2, 1.0)
+        early = torch.log(self.inverse_log_survival(early_log_s))
+        late = torch.log(self.inverse_log_survival(late_log_s))
+        is_usable = torch.isfinite(late) & (late > early)
+        return torch.where(is_usable, (late - early) / 2, 1.0)
 
     def cure_fraction(self) -> Tensor:
         """Return the share that never has the event, which is S at infinity.
@@ -357,7 +320,8 @@ class Primitive(ABC):
         Primitive
             By default all parameters are 0, in the unit of time in which the median is ``exp(location)``.
         """
-        plain = cls(*(torch.zeros_like(location) for _ in cls.parameter_names()), *fixed)
+        zero = torch.zeros_like(location)
+        plain = cls(*[zero] * len(cls.parameter_names()), *fixed)
         median = plain.inverse_log_survival(torch.full_like(location, -math.log(2)))
         return plain.rescaled(location - torch.log(median))
 
@@ -375,24 +339,6 @@ class Primitive(ABC):
             The moved distribution, where a component of the mixture starts.
         """
         return self.rescaled(steps * self._deviation())
-
-    def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
-        """Return ``log S`` and its derivative by log time: minus the hazard on the axis of log time.
-
-        Parameters
-        ----------
-        log_t : Tensor
-            Logarithms of times.
-
-        Returns
-        -------
-        tuple of Tensor
-            Two new tensors, which the caller may overwrite.
-        """
-        log_t = log_t.clamp(max=numeric.LOG_TIME_LIMITS[log_t.dtype])
-        t = torch.exp(log_t)
-        log_survival = self.log_survival(t)
-        return log_survival, -torch.exp(self.log_pdf(t) + log_t - log_survival)
 
     def survival_curve(self, log_t: Tensor) -> Tensor:
         """Return S as a function of log time: the fast way to many curves, which an exported program takes too.
@@ -425,23 +371,8 @@ class Primitive(ABC):
         tuple of Tensor
             Survival probabilities and densities.
         """
-        density = torch.exp(self.log_pdf(torch.exp(log_t)) + log_t)
-        return self.survival_curve(log_t), density
-
-    def density_curve(self, log_t: Tensor) -> Tensor:
-        """Return the density of log time, ``t f(t)``, as a function of log time.
-
-        Parameters
-        ----------
-        log_t : Tensor
-            Logarithms of times.
-
-        Returns
-        -------
-        Tensor
-            The density.
-        """
-        return self.survival_and_density_curve(log_t)[1]
+        log_density = self.log_pdf(torch.exp(log_t)) + log_t
+        return self.survival_curve(log_t), torch.exp(log_density)
 
     # The parameters.
 
@@ -501,25 +432,6 @@ class Primitive(ABC):
             The times.
         """
         return self.inverse_log_survival(torch.log1p(-q))
-
-    def sample(self, n: int, generator: torch.Generator | None = None) -> Tensor:
-        """Draw times by inversion.
-
-        Parameters
-        ----------
-        n : int
-            The number of times.
-        generator : torch.Generator, optional
-            The source of random numbers; by default PyTorch's global one.
-
-        Returns
-        -------
-        Tensor
-            Times, shape ``(n, *shape of the parameters)``.
-        """
-        shape = torch.broadcast_tensors(*self.parameters)[0].shape
-        hazard = self.parameters[0].new_empty(n, *shape).exponential_(generator=generator)
-        return self.inverse_log_survival(-hazard)
 
 
 @cache

@@ -50,7 +50,9 @@ class Burr(CumulativeHazard, name="burr", label="Burr XII"):
 
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         z = standardise(log_t, self.log_scale, self.log_shape) - self.log_tail
-        return self.log_tail + log_softplus(z), self.log_tail + self.log_shape + logsigmoid(z)
+        log_cumulative_hazard = self.log_tail + log_softplus(z)
+        log_rate = self.log_tail + self.log_shape + logsigmoid(z)
+        return log_cumulative_hazard, log_rate
 
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:

@@ -27,8 +27,8 @@ class Exponential(CumulativeHazard, name="exponential", label="exponential"):
     >>> import torch
     >>> from lifemix.primitives import Exponential
     >>> times = Exponential(log_scale=torch.tensor(2.0).log())
-    >>> times.log_survival(torch.tensor([1.0, 4.0])), times.mean()
-    (tensor([-0.5000, -2.0000]), tensor(2.))
+    >>> times.log_survival(torch.tensor([1.0, 4.0]))
+    tensor([-0.5000, -2.0000])
     """
 
     log_scale: Tensor
@@ -41,12 +41,6 @@ class Exponential(CumulativeHazard, name="exponential", label="exponential"):
 
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
         return torch.exp(self.log_scale + torch.log(-log_s))
-
-    def mean_beyond(self, t: Tensor) -> Tensor:
-        return torch.exp(self.log_scale + self.log_survival(t))
-
-    def rmst(self, t: Tensor) -> Tensor:
-        return torch.exp(self.log_scale) * -torch.expm1(self.log_survival(t))
 
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:

@@ -223,15 +223,11 @@ class Mixed(Primitive):
     log_interval = _by_family("log_interval")
     log_hazard = _by_family("log_hazard")
     inverse_log_survival = _by_family("inverse_log_survival")
-    mean = _by_family("mean")
-    rmst = _by_family("rmst")
-    mean_beyond = _by_family("mean_beyond")
     tail_index = _by_family("tail_index")
     steepness = _by_family("steepness")
     cure_fraction = _by_family("cure_fraction")
     survival_curve = _by_family("survival_curve")
     survival_and_density_curve = _by_family("survival_and_density_curve")
-    log_survival_and_slope = _by_family("log_survival_and_slope")
 
     def _select(self, values: Any) -> Tensor:
         selected: Tensor = values[0]

@@ -52,10 +52,11 @@ class PowerGeneralisedWeibull(
 
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         z = standardise(log_t, self.log_scale, self.log_shape)
-        # H = exp(growth) - 1, growth = power * softplus(z)
-        growth = torch.exp(self.log_power) * softplus(z)
-        log_hazard = log_expm1(growth, self.log_power + log_softplus(z))
-        return log_hazard, self.log_power + self.log_shape + logsigmoid(z) + growth
+        growth = torch.exp(self.log_power) * softplus(z)  # H = exp(growth) - 1
+        log_growth = self.log_power + log_softplus(z)
+        log_cumulative_hazard = log_expm1(growth, log_growth)
+        log_rate = self.log_power + self.log_shape + logsigmoid(z) + growth
+        return log_cumulative_hazard, log_rate
 
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
