@@ -89,8 +89,10 @@ class VisitTensors:
         tensor of shape (rows, features)
             Of the last.
         """
-        last = (self.count - 1).clamp(min=0)[:, None, None].expand(-1, 1, states.shape[2])
-        return states.gather(1, last)[:, 0] * (self.count > 0)[:, None]
+        last = (self.count - 1).clamp(min=0)[:, None, None]
+        at_last = states.gather(1, last.expand(-1, 1, states.shape[2]))[:, 0]
+        has_visits = self.count > 0
+        return at_last * has_visits[:, None]
 
 
 def unpack(blocks: Sequence[Block], x: Tensor) -> dict[str, Tensor | VisitTensors]:
@@ -120,13 +122,14 @@ def unpack(blocks: Sequence[Block], x: Tensor) -> dict[str, Tensor | VisitTensor
     sources: dict[str, Tensor | VisitTensors] = {}
     columns = x.split([block.width for block in blocks], dim=1)
     for block, values in zip(blocks, columns, strict=True):
-        if block.kind == "visits":
-            count = values[:, 0].long()
-            longest = max(1, int(count.max())) if len(count) else 1  # padding behind costs time
-            steps = values[:, HEAD:].reshape(len(values), *block.shape)[:, :longest]
-            sources[block.name] = VisitTensors(count, values[:, 1:HEAD], steps, block.n_values)
-        else:
-            sources[block.name] = values.reshape(len(values), *block.shape)
+        if block.kind != "visits":
+            sources[block.name] = values.reshape(-1, *block.shape)
+            continue
+        count = values[:, 0].long()
+        now = values[:, 1:HEAD]
+        steps = values[:, HEAD:].reshape(-1, *block.shape)
+        longest = max([1, *count.tolist()])  # padding behind costs time
+        sources[block.name] = VisitTensors(count, now, steps[:, :longest], block.n_values)
     return sources
 
 
@@ -480,7 +483,8 @@ class _Token(nn.Module):
 
     def forward(self, visits: VisitTensors) -> Tensor:
         """Return ``[rows, hidden]``; without visits the token attends to itself."""
-        states = torch.cat([self.now(visits.now)[:, None], self.embed(visits.steps)], dim=1)
+        token = self.now(visits.now)[:, None]
+        states = torch.cat([token, self.embed(visits.steps)], dim=1)
         present = pad(visits.present, (1, 0), value=True)[:, None, None]  # [rows, 1, 1, 1 + visits]
         for layer in self.layers:
             states = layer(states, present)
@@ -493,14 +497,19 @@ class _AttentionLayer(nn.Module):
     def __init__(self, hidden: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.before, self.between = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
-        self.project, self.merge = nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
-        self.widen, self.narrow = nn.Linear(hidden, 2 * hidden), nn.Linear(2 * hidden, hidden)
+        self.before = nn.LayerNorm(hidden)
+        self.between = nn.LayerNorm(hidden)
+        self.project = nn.Linear(hidden, 3 * hidden)
+        self.merge = nn.Linear(hidden, hidden)
+        self.widen = nn.Linear(hidden, 2 * hidden)
+        self.narrow = nn.Linear(2 * hidden, hidden)
 
     def forward(self, states: Tensor, present: Tensor) -> Tensor:
         """Return the new states ``[rows, 1 + visits, hidden]``."""
         projected = self.project(self.before(states)).unflatten(2, (3, self.heads, -1))
         query, key, value = projected.permute(2, 0, 3, 1, 4)  # [rows, heads, 1 + visits, features]
         attended = scaled_dot_product_attention(query, key, value, attn_mask=present)
-        states = states + self.merge(attended.transpose(1, 2).flatten(2))
-        return states + self.narrow(relu(self.widen(self.between(states))))
+        attended = attended.transpose(1, 2).flatten(2)
+        states = states + self.merge(attended)
+        widened = relu(self.widen(self.between(states)))
+        return states + self.narrow(widened)

@@ -169,9 +169,11 @@ def make_terms(
     if ties == "breslow":
         return Terms(rows, row_time, np.arange(n_times), total, np.zeros(n_times), n_times)
     count = np.bincount(row_time, minlength=n_times)
-    number_in_tie = np.arange(len(rows)) - (np.cumsum(count) - count)[row_time]
+    first_in_tie = np.cumsum(count) - count
+    number_in_tie = np.arange(len(rows)) - first_in_tie[row_time]
     fraction = number_in_tie / count[row_time]
-    return Terms(rows, row_time, row_time, (total / count)[row_time], fraction, n_times)
+    mean_weight = total / count
+    return Terms(rows, row_time, row_time, mean_weight[row_time], fraction, n_times)
 
 
 def log_likelihood(
@@ -181,7 +183,7 @@ def log_likelihood(
     eta = x @ beta
     shift = eta.max()
     r = weight * np.exp(eta - shift)
-    remaining = sets.over_rows(r)[terms.time] - terms.fraction * terms.of_events(r)[terms.time]
+    remaining = _remaining(r, sets, terms)
     if shift > _LARGEST_PREDICTOR or not (remaining > 0).all():  # Newton's step will be halved
         return -np.inf, np.zeros_like(beta), np.eye(len(beta))
     rows = terms.rows
@@ -191,19 +193,24 @@ def log_likelihood(
     exposure[rows] -= terms.at_times(hazard * terms.fraction)[terms.row_time]
     rx = r[:, None] * x
     gradient = weight[rows] @ x[rows] - exposure @ rx
-    means = sets.over_rows(rx)[terms.time]
-    means = means - terms.fraction[:, None] * terms.of_events(rx)[terms.time]
-    means /= remaining[:, None]
-    information = (rx * exposure[:, None]).T @ x - (means * terms.weight[:, None]).T @ means
-    return float(value), gradient, information
+    means = _remaining(rx, sets, terms) / remaining[:, None]
+    second_moments = (rx * exposure[:, None]).T @ x
+    squared_means = (means * terms.weight[:, None]).T @ means
+    return float(value), gradient, second_moments - squared_means
+
+
+def _remaining(values: FloatArray, sets: RiskSets, terms: Terms) -> FloatArray:
+    """Return ``S - f D`` of each term, for values [n, ...] of rows."""
+    at_risk = sets.over_rows(values)[terms.time]
+    of_events = terms.of_events(values)[terms.time]
+    return np.asarray(at_risk - (terms.fraction * of_events.T).T)
 
 
 def hazard_increments(
     eta: FloatArray, weight: FloatArray, sets: RiskSets, terms: Terms
 ) -> FloatArray:
     """Return the baseline hazard (of eta = 0) at each event time, the sum of c / (S - f D)."""
-    r = weight * np.exp(eta)
-    remaining = sets.over_rows(r)[terms.time] - terms.fraction * terms.of_events(r)[terms.time]
+    remaining = _remaining(weight * np.exp(eta), sets, terms)
     return terms.at_times(terms.weight / remaining)
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .._types import FloatArray, IntArray
-from .base import SurvivalDistribution
+from .base import SurvivalDistribution, choose
 
 __all__ = ["AverageDistribution"]
 
@@ -59,9 +59,6 @@ class AverageDistribution(SurvivalDistribution):
     def __len__(self) -> int:
         return len(self._distributions[0])
 
-    def __repr__(self) -> str:
-        return f"<{len(self)} averages of {len(self._distributions)} distributions>"
-
     @property
     def n_events(self) -> int:
         """The number of event types."""
@@ -82,14 +79,11 @@ class AverageDistribution(SurvivalDistribution):
         return self._mean_of(incidences)
 
     def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
-        upper_ends = self._weights().cumsum(1).contiguous()
-        uniform = torch.as_tensor(rng.random((len(self), n)))
-        index = torch.searchsorted(upper_ends, uniform)
-        index = index.clamp(max=len(self._distributions) - 1).numpy()
+        index = choose(self._weights(), n, rng).numpy()
         draws = []
         for distribution in self._conditional():
-            seed = rng.integers(2**63)
-            draws.append(distribution._sample(n, np.random.default_rng(seed)))
+            member_rng = np.random.default_rng(rng.integers(2**63))
+            draws.append(distribution._sample(n, member_rng))
         times, events = zip(*draws, strict=True)
         return np.choose(index, times), np.choose(index, events)
 

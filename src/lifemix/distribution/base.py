@@ -18,11 +18,19 @@ from ..errors import InputError
 from ..incidence import cumulative_hazard
 from .root import invert
 
-__all__ = ["SurvivalDistribution"]
+__all__ = ["SurvivalDistribution", "choose"]
 
 _BLOCK = 1 << 14  # rows times values that are computed together
 _LAST_TIME = 1e300
 _CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
+
+
+def choose(weights: Tensor, n: int, rng: np.random.Generator) -> Tensor:
+    """Return n indices of each row, ``[rows, n]``, drawn with the probabilities ``[rows, indices]``."""
+    upper_ends = weights.cumsum(1).contiguous()
+    uniform = torch.as_tensor(rng.random((len(weights), n)))
+    index = torch.searchsorted(upper_ends, uniform)
+    return index.clamp(max=weights.shape[1] - 1)
 
 
 class SurvivalDistribution(ABC):
@@ -106,10 +114,13 @@ class SurvivalDistribution(ABC):
 
     def __getitem__(self, rows: Any) -> Self:
         """Return the distributions of some rows (an index, a slice, a mask)."""
-        if isinstance(rows, (int, np.integer)):
-            rows = [int(rows)]
-        index = torch.as_tensor(np.arange(len(self))[rows].copy())  # a view may be reversed
-        return self._select(index, None if self._survived_to is None else self._survived_to[index])
+        row_index = np.atleast_1d(np.arange(len(self))[rows])
+        index = torch.as_tensor(row_index.copy())  # a view may be reversed
+        survived_to = None if self._survived_to is None else self._survived_to[index]
+        return self._select(index, survived_to)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self)} rows and {self.n_events} event types>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: quantiles of the first rows."""
@@ -169,8 +180,9 @@ class SurvivalDistribution(ABC):
 
         def density(block: Self, times: Tensor) -> Tensor:
             start = block._start()
-            log_pdf = block._log_pdf(torch.maximum(times, start)) - block._log_survival_at_start()
-            return torch.where(times < start, 0.0, torch.exp(log_pdf))
+            log_pdf = block._log_pdf(torch.maximum(times, start))
+            log_conditional = log_pdf - block._log_survival_at_start()
+            return torch.where(times < start, 0.0, torch.exp(log_conditional))
 
         return self._by_time(t, density)
 
@@ -421,8 +433,9 @@ class SurvivalDistribution(ABC):
     def _log_conditional_survival(self, t: Tensor) -> Tensor:
         """Return ``log S(t)`` given survival to ``survived_to``, ``[rows, times]``."""
         start = self._start()
-        log_survival = self._log_survival(torch.maximum(t, start)) - self._log_survival_at_start()
-        return torch.where(t <= start, 0.0, log_survival.clamp(max=0.0))
+        log_survival = self._log_survival(torch.maximum(t, start))
+        log_ratio = log_survival - self._log_survival_at_start()
+        return torch.where(t <= start, 0.0, log_ratio.clamp(max=0.0))
 
     def _invert(self, log_s: Tensor) -> Tensor:
         """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``."""

@@ -26,7 +26,7 @@ from ..incidence import (
 )
 from ..primitives import Mixture
 from ..primitives.numeric import log_mean_of_survivors
-from .base import SurvivalDistribution
+from .base import SurvivalDistribution, choose
 from .single import MixtureDistribution
 
 __all__ = ["CompetingDistribution"]
@@ -62,11 +62,6 @@ class CompetingDistribution(SurvivalDistribution):
     def __len__(self) -> int:
         return self._mixtures.log_weights.shape[1]
 
-    def __repr__(self) -> str:
-        members, rows, events, k = self._mixtures.log_weights.shape
-        primitive = type(self._mixtures.components).__name__
-        return f"<{rows} distributions of {events} competing events, {members} x {k} {primitive} components each>"
-
     @property
     def n_events(self) -> int:
         """The number of event types."""
@@ -79,10 +74,10 @@ class CompetingDistribution(SurvivalDistribution):
             log_survival = self._by_event("log_survival", self._start())[..., 0]
             log_share = torch.log_softmax(log_survival.sum(-1), dim=0)  # [members, rows]
             # so that the shares given net survival are those given joint survival
-            log_weights = log_weights + (log_share - log_survival[..., event - 1])[..., None]
-        joined = Mixture(log_weights, mixture.components).map(
-            lambda values: values.transpose(0, 1).flatten(1)
-        )  # [rows, members x k]
+            log_ratio = log_share - log_survival[..., event - 1]
+            log_weights = log_weights + log_ratio[..., None]
+        joined = Mixture(log_weights, mixture.components)
+        joined = joined.map(lambda values: values.transpose(0, 1).flatten(1))  # [rows, members x k]
         log_weights = torch.log_softmax(joined.log_weights, dim=-1)
         return MixtureDistribution(Mixture(log_weights, joined.components), self._survived_to)
 
@@ -93,17 +88,18 @@ class CompetingDistribution(SurvivalDistribution):
         )
 
     def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
-        upper_ends = self._member_shares().cumsum(0).T.contiguous()  # [rows, members]
-        uniform = torch.as_tensor(rng.random((len(self), n)))
-        member = torch.searchsorted(upper_ends, uniform).clamp(max=upper_ends.shape[1] - 1)
+        member = choose(self._member_shares().T, n, rng)  # [rows, n]
         rows = torch.arange(len(self))[:, None]
         mixtures = self._mixtures.map(lambda values: values[member, rows].flatten(0, 1))
-        survived_to = None if self._survived_to is None else self._survived_to.repeat_interleave(n)
+        survived_to = self._survived_to
+        if survived_to is not None:
+            survived_to = survived_to.repeat_interleave(n)
         latent_times = []
         for event in range(self.n_events):
             mixture = mixtures.map(lambda values, event=event: values[:, event])
             event_rng = np.random.default_rng(rng.integers(2**63))
-            times, _ = MixtureDistribution(mixture, survived_to)._sample(1, event_rng)
+            distribution = MixtureDistribution(mixture, survived_to)
+            times, _ = distribution._sample(1, event_rng)
             latent_times.append(times.reshape(len(self), n))
         latent = np.stack(latent_times, axis=-1)
         return latent.min(-1), latent.argmin(-1) + 1

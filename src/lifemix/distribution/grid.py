@@ -59,10 +59,12 @@ class GridDistribution(SurvivalDistribution):
     ) -> None:
         super().__init__(survived_to)
         self._times = times
+        self._last = times[-1]
         self._incidence_curves = incidences
         self._nets = nets
         self._tail = tail
         self._survival = (1.0 - incidences.sum(1)).clamp(min=0.0)  # [rows, times]
+        self._survival_to_last = self._survival[:, -1:]
         heights = (self._survival[:, 1:] + self._survival[:, :-1]) / 2
         areas = heights * torch.diff(times)
         self._areas = pad(areas.cumsum(1), (1, 0))  # [rows, times]
@@ -113,9 +115,6 @@ class GridDistribution(SurvivalDistribution):
     def __len__(self) -> int:
         return self._incidence_curves.shape[0]
 
-    def __repr__(self) -> str:
-        return f"<{len(self)} distributions given at {len(self._times) - 1} times>"
-
     @property
     def n_events(self) -> int:
         """The number of event types."""
@@ -127,13 +126,14 @@ class GridDistribution(SurvivalDistribution):
         return GridDistribution(self._times, 1.0 - net, net, tail, self._survived_to)
 
     def _incidences(self, times: Tensor) -> Tensor:
-        last, start = self._times[-1], self._start()
-        inside = torch.maximum(times, start).clamp(max=last)
-        at_start = self._interpolate(self._incidence_curves, start.clamp(max=last))
-        incidences = self._interpolate(self._incidence_curves, inside) - at_start
-        is_late = times > last
+        start = self._start()
+        inside = torch.maximum(times, start).clamp(max=self._last)
+        at_inside = self._interpolate(self._incidence_curves, inside)
+        at_start = self._interpolate(self._incidence_curves, start.clamp(max=self._last))
+        incidences = at_inside - at_start  # [rows, events, times]
+        is_late = times > self._last
         if is_late.any():
-            begin = start.clamp(min=last)
+            begin = start.clamp(min=self._last)
             tail = self._tail_given(begin)._incidences(times[is_late])
             survival = torch.exp(self._log_survival(begin))  # [rows, 1]
             incidences[..., is_late] += survival[..., None] * tail
@@ -148,12 +148,13 @@ class GridDistribution(SurvivalDistribution):
             return times.numpy(), np.ones(times.shape, dtype=np.int64)
         panel = self._panel(times, side="left")[:, None].expand(-1, self.n_events, -1)
         mass = torch.diff(self._incidence_curves).gather(2, panel)  # [rows, events, n]
-        mass_up_to = mass.cumsum(1)
-        drawn = torch.as_tensor(rng.random((len(self), 1, n))) * mass_up_to[:, -1:]
-        events = (drawn > mass_up_to).sum(1).clamp(max=self.n_events - 1).numpy() + 1
-        is_late = times > self._times[-1]
+        upper_ends = mass.cumsum(1)
+        uniform = torch.as_tensor(rng.random((len(self), 1, n)))
+        is_later = uniform * upper_ends[:, -1:] > upper_ends
+        events = is_later.sum(1).clamp(max=self.n_events - 1).numpy() + 1
+        is_late = times > self._last
         if is_late.any():
-            tail = self._tail_given(self._start().clamp(min=self._times[-1]))
+            tail = self._tail_given(self._start().clamp(min=self._last))
             tail_rng = np.random.default_rng(rng.integers(2**63))
             late_times, late_events = tail._sample(n, tail_rng)
             times = torch.where(is_late, torch.as_tensor(late_times), times)
@@ -182,30 +183,31 @@ class GridDistribution(SurvivalDistribution):
         if curves.dim() == 3:
             panel = panel[:, None].expand(-1, curves.shape[1], -1)
             share = share[:, None]
-        return torch.lerp(curves.gather(-1, panel), curves.gather(-1, panel + 1), share)
+        at_begin, at_end = curves.gather(-1, panel), curves.gather(-1, panel + 1)
+        return torch.lerp(at_begin, at_end, share)
 
     def _beyond(self, log_tail: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
         """Return a log function of the tail behind the last time, among all from the origin on."""
-        last = self._times[-1]
-        at_last = self._tail._log_survival(last.expand(len(self), 1))
-        return torch.log(self._survival[:, -1:]) + log_tail(t.clamp(min=last)) - at_last
+        at_last = self._tail._log_survival(self._last.expand(len(self), 1))
+        log_beyond = log_tail(t.clamp(min=self._last)) - at_last
+        return torch.log(self._survival_to_last) + log_beyond
 
     def _log_survival(self, t: Tensor) -> Tensor:
         inside = torch.log(self._interpolate(self._survival, t))
         beyond = self._beyond(self._tail._log_survival, t)
-        return torch.where(t > self._times[-1], beyond, inside)
+        return torch.where(t > self._last, beyond, inside)
 
     def _log_cdf(self, t: Tensor) -> Tensor:
         inside = torch.log(self._interpolate(1.0 - self._survival, t))
         log_survival = self._beyond(self._tail._log_survival, t)
         beyond = torch.log(-torch.expm1(log_survival))
-        return torch.where(t > self._times[-1], beyond, inside)
+        return torch.where(t > self._last, beyond, inside)
 
     def _log_pdf(self, t: Tensor) -> Tensor:
         density = -torch.diff(self._survival) / torch.diff(self._times)  # [rows, panels]
         inside = torch.log(density.gather(1, self._panel(t)))
         beyond = self._beyond(self._tail._log_pdf, t)
-        return torch.where(t > self._times[-1], beyond, inside)
+        return torch.where(t > self._last, beyond, inside)
 
     def _invert(self, log_s: Tensor) -> Tensor:
         level = torch.exp(log_s)
@@ -216,27 +218,27 @@ class GridDistribution(SurvivalDistribution):
         begin, end = self._survival.gather(1, panel), self._survival.gather(1, panel + 1)
         share = ((begin - level) / (begin - end)).nan_to_num(1.0).clamp(0.0, 1.0)
         inside = torch.lerp(self._times[panel], self._times[panel + 1], share)
-        is_late = level < self._survival[:, -1:]
+        is_late = level < self._survival_to_last
         if not is_late.any():
             return inside
-        last = self._times[-1]
-        at_last = self._tail._log_survival(last.expand(len(self), 1))
-        log_tail = log_s - torch.log(self._survival[:, -1:]) + at_last
-        beyond = self._tail._invert(torch.where(is_late, log_tail, -1.0)).clamp(min=last)
+        at_last = self._tail._log_survival(self._last.expand(len(self), 1))
+        log_tail = log_s - torch.log(self._survival_to_last) + at_last
+        beyond = self._tail._invert(torch.where(is_late, log_tail, -1.0)).clamp(min=self._last)
         return torch.where(is_late, beyond, inside)
 
     def _area(self, t: Tensor) -> Tensor:
         """Return the integral of S from 0 to t, ``[rows, times]``."""
-        last = self._times[-1]
-        inside = t.clamp(max=last)
+        inside = t.clamp(max=self._last)
         panel = self._panel(inside)
         width = inside - self._times[panel]
-        height = (self._survival.gather(1, panel) + self._interpolate(self._survival, inside)) / 2
+        at_end = self._interpolate(self._survival, inside)
+        height = (self._survival.gather(1, panel) + at_end) / 2
         area = self._areas.gather(1, panel) + width * height
-        if not (t > last).any():
+        if not (t > self._last).any():
             return area
-        tail = self._tail_given(last.expand(len(self), 1))
-        return area + self._survival[:, -1:] * (tail._rmst(t.clamp(min=last)) - last)
+        tail = self._tail_given(self._last.expand(len(self), 1))
+        beyond = tail._rmst(t.clamp(min=self._last)) - self._last
+        return area + self._survival_to_last * beyond
 
     def _rmst(self, t: Tensor) -> Tensor:
         start = self._start()
@@ -244,7 +246,7 @@ class GridDistribution(SurvivalDistribution):
         return torch.minimum(t, start) + area / torch.exp(self._log_survival_at_start())
 
     def _mean(self) -> Tensor:
-        begin = self._start().clamp(min=self._times[-1])
+        begin = self._start().clamp(min=self._last)
         beyond = self._tail_given(begin)._mean() - begin
         survival = torch.exp(self._log_survival(begin) - self._log_survival_at_start())
         return self._rmst(begin) + torch.where(survival > 0, survival * beyond, 0.0)

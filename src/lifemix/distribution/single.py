@@ -13,7 +13,7 @@ from .._types import FloatArray, IntArray
 from ..checks import check_times
 from ..incidence import joint_survival, means, restricted_means
 from ..primitives import Mixture, Primitive
-from .base import SurvivalDistribution
+from .base import SurvivalDistribution, choose
 
 __all__ = ["MixtureDistribution"]
 
@@ -48,11 +48,6 @@ class MixtureDistribution(SurvivalDistribution):
     def __len__(self) -> int:
         return self._mixture.log_weights.shape[0]
 
-    def __repr__(self) -> str:
-        primitive = type(self._mixture.components).__name__
-        n_rows, k = self._mixture.log_weights.shape
-        return f"<{n_rows} mixtures of {k} {primitive} components>"
-
     @property
     def n_events(self) -> int:
         """The number of event types, which is one."""
@@ -83,15 +78,15 @@ class MixtureDistribution(SurvivalDistribution):
     def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         weights = torch.as_tensor(self.weights)
         n_rows, n_components = weights.shape
-        uniform = torch.as_tensor(rng.random((n_rows, n)))
-        component = torch.searchsorted(weights.cumsum(-1), uniform).clamp(max=n_components - 1)
+        component = choose(weights, n, rng)
         drawn = self._mixture.components.map(
             lambda values: values.expand(n_rows, n_components).gather(1, component)
         )
         log_s = -torch.as_tensor(rng.standard_exponential((n_rows, n)))
         if self._survived_to is not None:
             log_s = log_s + drawn.log_survival(self._start())
-        times = torch.maximum(drawn.inverse_log_survival(log_s), self._start())
+        times = drawn.inverse_log_survival(log_s)
+        times = torch.maximum(times, self._start())
         return times.numpy(), np.ones((n_rows, n), dtype=np.int64)
 
     def survival(self, t: ArrayLike) -> FloatArray:  # noqa: D102, inherited

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from inspect import isabstract
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -41,10 +41,11 @@ class Primitive(ABC):
             log_scale: Tensor
             log_tail: Tensor
 
-    It must define ``log_pdf``, ``log_survival``, ``rescaled`` and ``tail_index``. Never compute ``log_survival`` as
-    ``log(1 - cdf)``, which loses the tail. All other methods have numerical defaults; override those of which you know
-    a closed form. A family of the form ``S(t) = G(precision * (log t - location))`` is shorter as a
-    ``LogLocationScale``, and trains faster; one with a closed cumulative hazard is shorter as a ``CumulativeHazard``.
+    It must define ``log_pdf``, ``log_survival``, ``tail_index``, and ``rescaled`` unless it has a ``location_name``.
+    Never compute ``log_survival`` as ``log(1 - cdf)``, which loses the tail. All other methods have numerical defaults;
+    override those of which you know a closed form. A family of the form ``S(t) = G(precision * (log t - location))`` is
+    shorter as a ``LogLocationScale``, and trains faster; one with a closed cumulative hazard is shorter as a
+    ``CumulativeHazard``.
 
     Attributes
     ----------
@@ -106,10 +107,10 @@ class Primitive(ABC):
                 f"a primitive needs a name of its own; got {cls.__name__} without one. Define it as "
                 f"class {cls.__name__}(..., name='{cls.__name__.lower()}')."
             )
-        if isabstract(cls):
+        if isabstract(cls) or (cls.location_name is None and cls.rescaled is Primitive.rescaled):
             raise SettingError(
                 f"a primitive must define all of its functions; got {cls.__name__} without "
-                f"{sorted(cls.__abstractmethods__)}."
+                f"{sorted(cls.__abstractmethods__) or ['rescaled']}."
             )
         if not hasattr(cls, "__dataclass_fields__") or not cls.parameter_names():
             raise SettingError(
@@ -155,6 +156,17 @@ class Primitive(ABC):
         """
 
     @abstractmethod
+    def tail_index(self) -> Tensor:
+        """Return how fast S falls: like ``t ** -index``; infinite where it falls faster than every power.
+
+        Returns
+        -------
+        Tensor
+            The index; up to 1 the mean is infinite.
+        """
+
+    # What has a default.
+
     def rescaled(self, log_factor: Tensor | float) -> Self:
         """Return the distribution of the times multiplied by a factor: the same in another unit of time.
 
@@ -166,20 +178,10 @@ class Primitive(ABC):
         Returns
         -------
         Primitive
-            The distribution of ``exp(log_factor) * T``.
+            The distribution of ``exp(log_factor) * T``: by default, the location plus ``log_factor``.
         """
-
-    @abstractmethod
-    def tail_index(self) -> Tensor:
-        """Return how fast S falls: like ``t ** -index``; infinite where it falls faster than every power.
-
-        Returns
-        -------
-        Tensor
-            The index; up to 1 the mean is infinite.
-        """
-
-    # What has a numerical default.
+        location = getattr(self, str(self.location_name))
+        return replace(self, **{str(self.location_name): location + log_factor})  # type: ignore[type-var]
 
     def log_cdf(self, t: Tensor) -> Tensor:
         """Return ``log F(t)``, exact where F is close to 1 and where it is small.

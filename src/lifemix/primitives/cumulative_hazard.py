@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -26,6 +27,8 @@ class CumulativeHazard(Primitive):
     >>> issubclass(Gompertz, CumulativeHazard)
     True
     """
+
+    shift_activation: ClassVar[str] = "selu"
 
     @abstractmethod
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:

@@ -33,7 +33,6 @@ class Exponential(CumulativeHazard, name="exponential", label="exponential"):
 
     log_scale: Tensor
     location_name: ClassVar[str | None] = "log_scale"
-    shift_activation: ClassVar[str] = "selu"
 
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         log_h = log_t - self.log_scale
@@ -45,9 +44,6 @@ class Exponential(CumulativeHazard, name="exponential", label="exponential"):
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         return cls(location)
-
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return type(self)(self.log_scale + log_factor)
 
     def tail_index(self) -> Tensor:
         return torch.full_like(self.log_scale, torch.inf)

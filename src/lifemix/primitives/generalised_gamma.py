@@ -190,9 +190,6 @@ class GeneralisedGamma(_LogGamma, name="generalised-gamma", label="generalised g
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         return cls(location, -log_precision, torch.full_like(location, 0.5))
 
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return type(self)(self.mu + log_factor, self.log_sigma, self.q)
-
     def tail_index(self) -> Tensor:
         has_power = self.q < 0
         index = torch.exp(-self.log_sigma) / torch.where(has_power, -self.q, 1.0)
@@ -232,9 +229,6 @@ class Gamma(_LogGamma, name="gamma", label="gamma"):
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         log_shape = 2 * log_precision.clamp(-1.5, 2.5)
         return cls(log_shape, location - log_shape)
-
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return type(self)(self.log_shape, self.log_scale + log_factor)
 
     def tail_index(self) -> Tensor:
         return torch.full_like(self.log_shape, torch.inf)

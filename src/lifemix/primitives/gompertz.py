@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -43,7 +43,6 @@ class Gompertz(CumulativeHazard, name="gompertz", label="Gompertz"):
 
     log_rate: Tensor
     aging: Tensor
-    shift_activation: ClassVar[str] = "selu"
 
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         log_t = log_t.clamp(max=LOG_TIME_LIMITS[log_t.dtype])

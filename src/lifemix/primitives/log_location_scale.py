@@ -202,9 +202,6 @@ class LogLocationScale(Primitive):
     def displaced(self, steps: Tensor) -> Self:
         return self.rescaled(steps * torch.exp(-self.log_precision))
 
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return self.from_location(self.location + log_factor, self.log_precision)
-
     # Functions of time.
 
     def z(self, t: Tensor) -> Tensor:

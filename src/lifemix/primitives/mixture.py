@@ -127,23 +127,9 @@ class Mixture:
         Tensor
             The log hazard.
         """
-        survived = self.log_weights + self.components.log_survival(t[..., None])
-        return log_mean_of_survivors(survived, self.components.log_hazard(t[..., None]), dim=-1)
-
-    def log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
-        """Return ``log sum_k w_k P_k(lower < T <= upper)``.
-
-        Parameters
-        ----------
-        lower, upper : Tensor
-            The ends of the intervals, of the shape of the weights without their last axis.
-
-        Returns
-        -------
-        Tensor
-            The log probability.
-        """
-        return self.log_mix(self.components.log_interval(lower[..., None], upper[..., None]))
+        log_survived = self.log_weights + self.components.log_survival(t[..., None])
+        log_hazard = self.components.log_hazard(t[..., None])
+        return log_mean_of_survivors(log_survived, log_hazard, dim=-1)
 
     def log_mix(self, values: Tensor) -> Tensor:
         """Return ``log sum_k w_k exp(values_k)``: the exact likelihood.
@@ -188,9 +174,8 @@ class Mixture:
         Mixture
             The same components with other weights.
         """
-        return type(self)(
-            torch.log_softmax(self.log_weights + log_survival, dim=-1), self.components
-        )
+        log_weights = torch.log_softmax(self.log_weights + log_survival, dim=-1)
+        return type(self)(log_weights, self.components)
 
 
 def _by_family(name: str) -> Any:
@@ -245,7 +230,8 @@ class Mixed(Primitive):
             for index in range(len(family.parameter_names()))
         ]
         earlier = cls.families[: cls.families.index(family)]
-        first = n_trained + 1 + sum(len(each.fixed_names) for each in earlier)
+        n_earlier = sum(len(earlier_family.fixed_names) for earlier_family in earlier)
+        first = n_trained + 1 + n_earlier
         return trained + list(range(first, first + len(family.fixed_names)))
 
     @classmethod
@@ -256,29 +242,23 @@ class Mixed(Primitive):
         parameters = [zero] * (n_trained + len(cls.fixed_names))
         parameters[n_trained] = kind.to(zero).expand_as(zero)
         for index, member in enumerate(members):
-            for position, value in zip(
-                cls.parameter_index(type(member)), member.parameters, strict=True
-            ):
-                is_trained = position < n_trained
-                parameters[position] = (
-                    torch.where(kind == index, value, parameters[position]) if is_trained else value
-                )
+            positions = cls.parameter_index(type(member))
+            for position, value in zip(positions, member.parameters, strict=True):
+                if position < n_trained:
+                    value = torch.where(kind == index, value, parameters[position])
+                parameters[position] = value
         return cls(*parameters)
 
     def members(self) -> list[Primitive]:
         """Return all components as members of every family; trained parameters of other families are 0."""
-        parameters, n_trained = self.parameters, len(self.parameter_names())
-        return [
-            family(
-                *(
-                    torch.where(self.kind == index, parameters[position], 0.0)
-                    if position < n_trained
-                    else parameters[position]
-                    for position in self.parameter_index(family)
-                )
-            )
-            for index, family in enumerate(self.families)
-        ]
+        members = []
+        for index, family in enumerate(self.families):
+            values = [self.parameters[position] for position in self.parameter_index(family)]
+            is_member = self.kind == index
+            for i in range(len(family.parameter_names())):
+                values[i] = torch.where(is_member, values[i], 0.0)
+            members.append(family(*values))
+        return members
 
     def kinks(self) -> Tensor | None:
         kinks = [kinks for member in self.members() if (kinks := member.kinks()) is not None]

@@ -48,7 +48,6 @@ class PowerGeneralisedWeibull(
     log_scale: Tensor
     log_power: Tensor
     location_name: ClassVar[str | None] = "log_scale"
-    shift_activation: ClassVar[str] = "selu"
 
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         z = standardise(log_t, self.log_scale, self.log_shape)
@@ -61,9 +60,6 @@ class PowerGeneralisedWeibull(
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         return cls(log_precision, location, torch.zeros_like(location))
-
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return type(self)(self.log_shape, self.log_scale + log_factor, self.log_power)
 
     def tail_index(self) -> Tensor:
         return torch.full_like(self.log_shape, torch.inf)

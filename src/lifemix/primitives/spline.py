@@ -65,7 +65,6 @@ class Spline(CumulativeHazard, name="spline", label="spline"):
     knot_4: Tensor
     knot_5: Tensor
     fixed_names: ClassVar[tuple[str, ...]] = ("knot_1", "knot_2", "knot_3", "knot_4", "knot_5")
-    shift_activation: ClassVar[str] = "selu"
 
     @classmethod
     def learn_fixed(cls, log_time: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
