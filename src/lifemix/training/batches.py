@@ -79,8 +79,8 @@ def dropout_masks(
     if not threshold.any() or not widths:
         yield from repeat(None, n_steps)
         return
-    scale = 256 / (256 - threshold.astype(np.float32))
-    scale = torch.tensor(scale, device=device)[:, None, None]
+    inverse_rate = 256 / (256 - threshold.astype(np.float32))
+    scale = torch.tensor(inverse_rate, device=device)[:, None, None]
     masks = [torch.empty(len(jobs), n_rows, width, device=device) for width in widths]
     n_bytes = [4 * math.ceil(n_rows * width / 4) for width in widths]  # per layer
     n_words = sum(n_bytes) // 4
