@@ -44,7 +44,7 @@ class VisitTensors:
     ----------
     count : int64 tensor of shape (rows,)
         The number of visits.
-    now : tensor of shape (rows, 2)
+    landmark : tensor of shape (rows, 2)
         The time at which the history is looked at, and the time since the last visit, both scaled.
     steps : tensor of shape (rows, visits, features)
         Time, gap, values and marks of missing values of each visit; zero behind the last.
@@ -62,7 +62,7 @@ class VisitTensors:
     """
 
     count: Tensor
-    now: Tensor
+    landmark: Tensor
     steps: Tensor
     n_values: int
 
@@ -126,10 +126,10 @@ def unpack(blocks: Sequence[Block], x: Tensor) -> dict[str, Tensor | VisitTensor
             sources[block.name] = values.reshape(-1, *block.shape)
             continue
         count = values[:, 0].long()
-        now = values[:, 1:HEAD]
+        landmark = values[:, 1:HEAD]
         steps = values[:, HEAD:].reshape(-1, *block.shape)
         longest = max([1, *count.tolist()])  # padding behind costs time
-        sources[block.name] = VisitTensors(count, now, steps[:, :longest], block.n_values)
+        sources[block.name] = VisitTensors(count, landmark, steps[:, :longest], block.n_values)
     return sources
 
 
@@ -302,7 +302,7 @@ class _Joined(nn.Module):
         for index, source in enumerate(unpack(self.blocks, x).values()):
             if isinstance(source, VisitTensors):
                 summary = self.dropout(self.summarise[str(index)](source))
-                inputs += [summary, source.at_last(source.values), source.now]
+                inputs += [summary, source.at_last(source.values), source.landmark]
             else:
                 inputs.append(source.flatten(1))
         return self.dropout(torch.tanh(self.join(torch.cat(inputs, dim=1))))
@@ -478,12 +478,12 @@ class _Token(nn.Module):
     def __init__(self, n_features: int, hidden: int, heads: int, layers: int) -> None:
         super().__init__()
         self.embed = nn.Linear(n_features, hidden)
-        self.now = nn.Linear(2, hidden)
+        self.start = nn.Linear(2, hidden)
         self.layers = nn.ModuleList([_AttentionLayer(hidden, heads) for _ in range(layers)])
 
     def forward(self, visits: VisitTensors) -> Tensor:
         """Return ``[rows, hidden]``; without visits the token attends to itself."""
-        token = self.now(visits.now)[:, None]
+        token = self.start(visits.landmark)[:, None]
         states = torch.cat([token, self.embed(visits.steps)], dim=1)
         present = pad(visits.present, (1, 0), value=True)[:, None, None]  # [rows, 1, 1, 1 + visits]
         for layer in self.layers:
@@ -497,8 +497,8 @@ class _AttentionLayer(nn.Module):
     def __init__(self, hidden: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.before = nn.LayerNorm(hidden)
-        self.between = nn.LayerNorm(hidden)
+        self.attention_norm = nn.LayerNorm(hidden)
+        self.feedforward_norm = nn.LayerNorm(hidden)
         self.project = nn.Linear(hidden, 3 * hidden)
         self.merge = nn.Linear(hidden, hidden)
         self.widen = nn.Linear(hidden, 2 * hidden)
@@ -506,10 +506,10 @@ class _AttentionLayer(nn.Module):
 
     def forward(self, states: Tensor, present: Tensor) -> Tensor:
         """Return the new states ``[rows, 1 + visits, hidden]``."""
-        projected = self.project(self.before(states)).unflatten(2, (3, self.heads, -1))
+        projected = self.project(self.attention_norm(states)).unflatten(2, (3, self.heads, -1))
         query, key, value = projected.permute(2, 0, 3, 1, 4)  # [rows, heads, 1 + visits, features]
         attended = scaled_dot_product_attention(query, key, value, attn_mask=present)
         attended = attended.transpose(1, 2).flatten(2)
         states = states + self.merge(attended)
-        widened = relu(self.widen(self.between(states)))
+        widened = relu(self.widen(self.feedforward_norm(states)))
         return states + self.narrow(widened)

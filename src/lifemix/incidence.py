@@ -243,9 +243,11 @@ def _in_blocks(
 
     Rows of similar steepness share a block, because they need about as many panels.
     """
-    n_points = (times.shape[1] + 2 * _N_EARLY) * _RULE.n_nodes
-    size = max(1, _BLOCK // (n_points * mixtures.log_weights.shape[1:].numel()))
-    order = torch.argsort(mixtures.components.steepness().flatten(1).amax(1))
+    n_points = (times.shape[1] + 2 * _N_EARLY) * _RULE.n_nodes  # about as many
+    n_components = mixtures.log_weights.shape[1:].numel()
+    size = max(1, _BLOCK // (n_points * n_components))
+    steepness = mixtures.components.steepness().flatten(1).amax(1)
+    order = torch.argsort(steepness)
     values = []
     for rows in order.split(size):
         block = mixtures.map(lambda values: values[rows])  # noqa: B023

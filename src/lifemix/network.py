@@ -391,7 +391,7 @@ class Architecture:
             if name in module_parameters:
                 values.copy_(module_parameters[name])
             elif name.startswith("encoder") or (name == "heads" and trained):
-                layer = name.rpartition(".")[0]
+                layer, _, _ = name.rpartition(".")
                 fan_in = parameters[f"{layer}.weight"].shape[1] if layer else self.width
                 bound = 1 / np.sqrt(max(fan_in, 1))  # as PyTorch's linear layers start
                 start = rng.uniform(-bound, bound, tuple(values.shape[1:]))

@@ -113,7 +113,8 @@ class RiskSets:
             sums = sums - prefix_sums(values[order])[count]
         if len(self.other_rows):
             weighted = (values[self.other_rows].T / self.other_censoring).T
-            sums = sums + (prefix_sums(weighted)[self.n_other_before].T * self.censoring).T
+            earlier = prefix_sums(weighted)[self.n_other_before]
+            sums = sums + (earlier.T * self.censoring).T
         return np.asarray(sums)
 
     def over_times(self, values: FloatArray) -> FloatArray:
@@ -121,7 +122,8 @@ class RiskSets:
         running = prefix_sums(values)
         sums = running[self.last] - running[self.first]
         if len(self.other_rows):
-            later = suffix_sums((values.T * self.censoring).T)[self.last[self.other_rows]]
+            weighted = (values.T * self.censoring).T
+            later = suffix_sums(weighted)[self.last[self.other_rows]]
             sums[self.other_rows] += (later.T / self.other_censoring).T
         return np.asarray(sums)
 
@@ -238,7 +240,8 @@ def maximise(
     norm. A step is halved until the value does not fall. If no step is long enough to exceed the
     rounding errors, as with columns that separate the events, the last point is returned.
     """
-    parameters, step, converged, n_iter = start, np.zeros_like(start), False, 0
+    parameters, step = start, np.zeros_like(start)
+    converged, n_iter = False, 0
     value, gradient, information = objective(parameters)
     start_value = value
     while not converged and n_iter < max_iter:
@@ -262,7 +265,8 @@ def maximise(
 def pseudo_inverse(information: FloatArray) -> FloatArray:
     """Return the inverse on the directions that have information, zero on the others."""
     values, vectors = np.linalg.eigh((information + information.T) / 2)
-    is_positive = values > _SINGULAR * max(values.max(initial=0.0), np.finfo(np.float64).tiny)
+    largest = max(values.max(initial=0.0), np.finfo(np.float64).tiny)
+    is_positive = values > _SINGULAR * largest
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=is_positive)
     return np.asarray((vectors * inverse) @ vectors.T)
 
@@ -285,7 +289,8 @@ class Covariance:
         if self.axes is None:
             return np.diag(self.inner / np.outer(self.spread, self.spread))
         inside = ((self.axes @ self.inner) * self.axes).sum(1)
-        outside = self.outer * np.maximum(1 - (self.axes**2).sum(1), 0)
+        share_inside = (self.axes**2).sum(1)
+        outside = self.outer * np.maximum(1 - share_inside, 0)
         return np.asarray((inside + outside) / self.spread**2)
 
     def after(self, vectors: FloatArray) -> FloatArray:
@@ -295,7 +300,8 @@ class Covariance:
         vectors = vectors / self.spread
         along = vectors @ self.axes
         outside = vectors - along @ self.axes.T
-        return np.asarray((along @ self.inner @ self.axes.T + self.outer * outside) / self.spread)
+        product = along @ self.inner @ self.axes.T + self.outer * outside
+        return np.asarray(product / self.spread)
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,8 @@ class Fleet:
         """
         if masks is not None:
             masks = [self.ranks.share(mask, 1) for mask in masks]
-        parameters, gradient, settings = self.parameters, self.gradient, self.settings
+        parameters, gradient = self.parameters, self.gradient
+        settings = self.settings
         loss = self.loss.with_gradient(parameters, gradient, settings, x, batch, masks)
         loss = self.ranks.average(loss, gradient, weight)
         gradient.clip_norms_(self.config.max_gradient_norm)
