@@ -74,7 +74,9 @@ class VisitTensors:
     @property
     def present(self) -> Tensor:
         """Which steps are visits, ``[rows, visits]``; the others are padding."""
-        return torch.arange(self.steps.shape[1], device=self.count.device) < self.count[:, None]
+        n_steps = self.steps.shape[1]
+        index = torch.arange(n_steps, device=self.count.device)
+        return index < self.count[:, None]
 
     def at_last(self, states: Tensor) -> Tensor:
         """Return what belongs to the last visit of each row; zero where there is none.
@@ -89,8 +91,8 @@ class VisitTensors:
         tensor of shape (rows, features)
             Of the last.
         """
-        last = (self.count - 1).clamp(min=0)[:, None, None]
-        at_last = states.gather(1, last.expand(-1, 1, states.shape[2]))[:, 0]
+        rows = torch.arange(len(states), device=states.device)
+        at_last = states[rows, (self.count - 1).clamp(min=0)]
         has_visits = self.count > 0
         return at_last * has_visits[:, None]
 
@@ -305,7 +307,8 @@ class _Joined(nn.Module):
                 inputs += [summary, source.at_last(source.values), source.landmark]
             else:
                 inputs.append(source.flatten(1))
-        return self.dropout(torch.tanh(self.join(torch.cat(inputs, dim=1))))
+        joined = self.join(torch.cat(inputs, dim=1))
+        return self.dropout(torch.tanh(joined))
 
 
 def redrawn(module: nn.Module, seed: int) -> nn.Module:
@@ -506,7 +509,8 @@ class _AttentionLayer(nn.Module):
 
     def forward(self, states: Tensor, present: Tensor) -> Tensor:
         """Return the new states ``[rows, 1 + visits, hidden]``."""
-        projected = self.project(self.attention_norm(states)).unflatten(2, (3, self.heads, -1))
+        projected = self.project(self.attention_norm(states))
+        projected = projected.unflatten(2, (3, self.heads, -1))
         query, key, value = projected.permute(2, 0, 3, 1, 4)  # [rows, heads, 1 + visits, features]
         attended = scaled_dot_product_attention(query, key, value, attn_mask=present)
         attended = attended.transpose(1, 2).flatten(2)

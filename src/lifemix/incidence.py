@@ -59,8 +59,9 @@ class _GaussLobatto:
         """Return the nodes of all panels, ascending, ``[rows, points]``."""
         nodes = self.nodes[:-1].to(ends.device)
         width = ends.diff(dim=1)[..., None]
-        inner = ends[:, :-1, None] + width * nodes
-        return torch.cat([inner.flatten(1), ends[:, -1:]], dim=1)
+        inner = (ends[:, :-1, None] + width * nodes).flatten(1)
+        last = ends[:, -1:]
+        return torch.cat([inner, last], dim=1)
 
     def by_panel(self, values: Tensor) -> Tensor:
         """Return values at the points by panel, ``[..., panels, nodes]``."""
@@ -148,7 +149,8 @@ def joint_survival(mixtures: Mixture, times: FloatArray) -> Tensor:
         rows = slice(begin, begin + size)
         flat = mixtures.map(lambda values: values[:, rows].flatten(0, 2)[..., None])  # noqa: B023
         curves = flat.components.survival_curve(log_times)  # [curves, components, times]
-        net = torch.bmm(flat.log_weights.exp().mT, curves)
+        weights = flat.log_weights.exp().mT
+        net = torch.bmm(weights, curves)
         net = net.view(n_members, -1, n_events, n_times)
         survival[rows] = net.prod(2).mean(0)
     survival[:, torch.as_tensor(times == 0)] = 1.0
@@ -184,7 +186,8 @@ def _incidences(mixtures: Mixture, times: Tensor, survived_to: Tensor | None) ->
     at_ends[..., 0] = 1.0  # the first panel begins at the origin
     mass = -at_ends.diff(dim=-1).clamp(max=0.0)
     total = share.sum(1, keepdim=True)
-    share = torch.where(total > 0, share / total.clamp(min=_TINY), 1 / share.shape[1])
+    n_events = share.shape[1]
+    share = torch.where(total > 0, share / total.clamp(min=_TINY), 1 / n_events)
     return _up_to(log_elapsed, ends, share * mass)
 
 
@@ -225,7 +228,8 @@ def means(mixtures: Mixture, survived_to: Tensor | None = None) -> Tensor:
     log_s = components.log_survival(start[:, None, None]) - _BEYOND
     last = components.inverse_log_survival(log_s).flatten(1)
     last = torch.where(torch.isfinite(last), last, 0.0).amax(1)
-    last = torch.where(torch.isfinite(tail_index), math.exp(_LAST), torch.maximum(last, start))
+    last = torch.maximum(last, start)
+    last = torch.where(torch.isfinite(tail_index), math.exp(_LAST), last)
     inside = restricted_means(mixtures, last[:, None], survived_to)[:, 0]
     log_elapsed = torch.log(last - start)[:, None]
     survival, _ = _curves(mixtures, log_elapsed, survived_to)

@@ -89,7 +89,8 @@ class Observations:
         at_origin = time == 0
         time = np.where(at_origin, unit, time)
         weights = np.ones(len(target)) if weight is None else weight
-        weights = np.where((target.time == 0) & (target.event == 0), 0.0, weights)
+        is_censored_at_origin = (target.time == 0) & (target.event == 0)
+        weights = np.where(is_censored_at_origin, 0.0, weights)
 
         def in_units(values: FloatArray) -> Tensor:
             scaled = values / unit

@@ -425,7 +425,8 @@ class Architecture:
 
         The parameters of several families follow one another in the warm start.
         """
-        columns = [column[:, None].expand(self.n_events, self.k) for column in warm_start.unbind(1)]
+        values = warm_start[..., None].expand(-1, -1, self.k)
+        columns = list(values.unbind(1))  # each [n_events, k]
         if not issubclass(self.family, Mixed):
             return self.family(*columns)
         members: list[Primitive] = []

@@ -252,7 +252,8 @@ def maximise(
         for halving in range(_MAX_HALVINGS):
             with np.errstate(all="ignore"):  # a step that is far too long overflows
                 trial = objective(parameters + step / 2**halving)
-            if trial[0] >= value - slack and all(np.isfinite(term).all() for term in trial):
+            is_finite = all(np.isfinite(term).all() for term in trial)
+            if is_finite and trial[0] >= value - slack:
                 break
         else:
             break
@@ -296,7 +297,8 @@ class Covariance:
     def after(self, vectors: FloatArray) -> FloatArray:
         """Return ``vectors @ covariance``."""
         if self.axes is None:
-            return np.asarray(vectors @ (self.inner / np.outer(self.spread, self.spread)))
+            covariance = self.inner / np.outer(self.spread, self.spread)
+            return np.asarray(vectors @ covariance)
         vectors = vectors / self.spread
         along = vectors @ self.axes
         outside = vectors - along @ self.axes.T
@@ -338,13 +340,15 @@ def fit_linear(
     the log-likelihood. Messages use ``owner`` and the ``names`` of the columns (None: numbers).
     """
     center = np.average(x, axis=0, weights=weight)
-    spread = np.sqrt(np.average((x - center) ** 2, axis=0, weights=weight))
+    variance = np.average((x - center) ** 2, axis=0, weights=weight)
+    spread = np.sqrt(variance)
     spread[spread <= 1e-12 * np.abs(center)] = 1.0  # constant columns get the coefficient 0
     z, axes = (x - center) / spread, None
     if z.shape[1] > z.shape[0]:
         # Neither a ridge penalty nor the least norm lets coefficients leave the span of the rows.
         scores, lengths, transposed_axes = np.linalg.svd(z, full_matrices=False)
-        is_axis = lengths > _EMPTY_AXIS * max(lengths.max(initial=0.0), np.finfo(np.float64).tiny)
+        longest = max(lengths.max(initial=0.0), np.finfo(np.float64).tiny)
+        is_axis = lengths > _EMPTY_AXIS * longest
         z, axes = scores[:, is_axis] * lengths[is_axis], transposed_axes[is_axis].T
 
     def objective(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:

@@ -391,9 +391,9 @@ class SurvivalDistribution(ABC):
         if columns is not None and len(columns) != len(self):
             raise InputError(f"columns must name every row ({len(self)}); got {len(columns)}.")
         values: FloatArray = getattr(self, of)(t)
-        times = pd.Index(np.atleast_1d(np.asarray(t, dtype=np.float64)), name="time")
+        times = np.atleast_1d(np.asarray(t, dtype=np.float64))
         names = pd.RangeIndex(len(self)) if columns is None else pd.Index(columns)
-        return pd.DataFrame(values.T, index=times, columns=names)
+        return pd.DataFrame(values.T, index=pd.Index(times, name="time"), columns=names)
 
     def given(self, s: ArrayLike) -> Self:
         """Return the distributions given survival to s.
@@ -409,7 +409,7 @@ class SurvivalDistribution(ABC):
             The conditional distributions; times still count from the origin.
         """
         starts = check_times(s, "s")
-        if len(starts) not in (1, len(self)) or (np.ndim(s) == 1 and len(starts) != len(self)):
+        if np.ndim(s) > 0 and len(starts) != len(self):
             raise InputError(
                 f"s must be a number or one per row ({len(self)}); got shape {starts.shape}."
             )

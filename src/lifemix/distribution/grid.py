@@ -102,11 +102,14 @@ class GridDistribution(SurvivalDistribution):
 
         rising = pad(by_row(incidences), (1, 0)).cummax(-1).values
         if nets is None:
-            survival = (1.0 - rising.sum(1, keepdim=True)).clamp(min=0.0)[..., :-1]
-            hazards = (torch.diff(rising) / survival).nan_to_num(0.0).clamp(max=1.0)
-            net = pad((1.0 - hazards).cumprod(-1), (1, 0), value=1.0)
+            survival = (1.0 - rising.sum(1, keepdim=True)).clamp(min=0.0)
+            hazards = torch.diff(rising) / survival[..., :-1]
+            hazards = hazards.nan_to_num(0.0).clamp(max=1.0)
+            net = (1.0 - hazards).cumprod(-1)
+            net = pad(net, (1, 0), value=1.0)
         else:
-            net = pad(by_row(nets), (1, 0), value=1.0).cummin(-1).values
+            net = pad(by_row(nets), (1, 0), value=1.0)
+            net = net.cummin(-1).values
         grid = pad(torch.as_tensor(times, dtype=torch.float64), (1, 0))
         if tail is None:
             tail = _constant_hazards(grid[-1], net[..., -1])
@@ -146,7 +149,8 @@ class GridDistribution(SurvivalDistribution):
         times = torch.maximum(times, self._start())
         if self.n_events == 1:
             return times.numpy(), np.ones(times.shape, dtype=np.int64)
-        panel = self._panel(times, side="left")[:, None].expand(-1, self.n_events, -1)
+        panel = self._panel(times, side="left")[:, None]
+        panel = panel.expand(-1, self.n_events, -1)
         mass = torch.diff(self._incidence_curves).gather(2, panel)  # [rows, events, n]
         upper_ends = mass.cumsum(1)
         uniform = torch.as_tensor(rng.random((len(self), 1, n)))
@@ -183,7 +187,8 @@ class GridDistribution(SurvivalDistribution):
         if curves.dim() == 3:
             panel = panel[:, None].expand(-1, curves.shape[1], -1)
             share = share[:, None]
-        at_begin, at_end = curves.gather(-1, panel), curves.gather(-1, panel + 1)
+        at_begin = curves.gather(-1, panel)
+        at_end = curves.gather(-1, panel + 1)
         return torch.lerp(at_begin, at_end, share)
 
     def _beyond(self, log_tail: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
@@ -215,15 +220,18 @@ class GridDistribution(SurvivalDistribution):
         n_above = torch.searchsorted(ascending, level.contiguous(), side="right")
         n_panels = len(self._times) - 1
         panel = (n_panels - n_above).clamp(0, n_panels - 1)
-        begin, end = self._survival.gather(1, panel), self._survival.gather(1, panel + 1)
-        share = ((begin - level) / (begin - end)).nan_to_num(1.0).clamp(0.0, 1.0)
+        begin = self._survival.gather(1, panel)
+        end = self._survival.gather(1, panel + 1)
+        share = (begin - level) / (begin - end)
+        share = share.nan_to_num(1.0).clamp(0.0, 1.0)
         inside = torch.lerp(self._times[panel], self._times[panel + 1], share)
         is_late = level < self._survival_to_last
         if not is_late.any():
             return inside
         at_last = self._tail._log_survival(self._last.expand(len(self), 1))
         log_tail = log_s - torch.log(self._survival_to_last) + at_last
-        beyond = self._tail._invert(torch.where(is_late, log_tail, -1.0)).clamp(min=self._last)
+        log_tail = torch.where(is_late, log_tail, -1.0)
+        beyond = self._tail._invert(log_tail).clamp(min=self._last)
         return torch.where(is_late, beyond, inside)
 
     def _area(self, t: Tensor) -> Tensor:
@@ -254,7 +262,8 @@ class GridDistribution(SurvivalDistribution):
 
 def _constant_hazards(last: Tensor, net: Tensor) -> SurvivalDistribution:
     """Return exponential distributions with the mean hazards up to the last time; net survival ``[rows, events]``."""
-    hazard = (-torch.log(net.clamp(min=1e-12))).clamp(min=1e-6) / last
+    cumulative_hazard = -torch.log(net.clamp(min=1e-12))
+    hazard = cumulative_hazard.clamp(min=1e-6) / last
     zero, log_scale = torch.zeros_like(hazard), -torch.log(hazard)
     mixture = Mixture(zero, Weibull(zero, log_scale))
     if net.shape[1] == 1:

@@ -37,7 +37,8 @@ def invert(curve: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]], log_s: Tens
     low, high = torch.full_like(goal, _FIRST), torch.full_like(goal, _LAST)
     at_low, _ = curve(row_index, low)
     at_high, _ = curve(row_index, high)
-    log_t = torch.where(at_low < goal, torch.full_like(goal, torch.inf), -torch.inf)
+    infinite = torch.full_like(goal, torch.inf)
+    log_t = torch.where(at_low < goal, infinite, -infinite)
     has_root = ((at_low < goal) & (at_high >= goal)).nonzero()[:, 0]
     log_t[has_root] = _search(
         curve, row_index[has_root], goal[has_root], low[has_root], high[has_root]

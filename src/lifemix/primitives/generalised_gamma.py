@@ -41,7 +41,8 @@ class _LogGamma(Primitive):
         """Return w and q in double precision, bounded such that ``exp(q w)`` is a number."""
         location, log_precision, q = self._location_precision_q()
         w = standardise(log_t, location, log_precision)
-        w, q = torch.broadcast_tensors(limit_gradient(w).double(), limit_gradient(q).double())
+        w, q = limit_gradient(w).double(), limit_gradient(q).double()
+        w, q = torch.broadcast_tensors(w, q)
         w = w.clamp(-_LARGEST_W, _LARGEST_W)
         is_steep = w * q > _LARGEST_QW
         largest = _LARGEST_QW / torch.where(is_steep, q, 1.0)
@@ -58,7 +59,8 @@ class _LogGamma(Primitive):
         return torch.where(t > 0, log_cdf.to(t), -torch.inf)
 
     def log_pdf(self, t: Tensor) -> Tensor:
-        log_t = torch.log(torch.where(t > 0, t, torch.finfo(t.dtype).tiny))
+        smallest = torch.finfo(t.dtype).tiny
+        log_t = torch.log(torch.where(t > 0, t, smallest))
         _, log_precision, _ = self._location_precision_q()
         w, q = self._standardised(log_t)
         return _log_density(w, q).to(t) + log_precision - log_t
@@ -89,7 +91,8 @@ def _log_upper_tail(w: Tensor, q: Tensor) -> Tensor:
     with torch.no_grad():
         b = slope - (-q).clamp(min=0) / 2
         root = torch.hypot(b, torch.full_like(b, math.sqrt(2)))
-        scale = torch.where(b > 0, 2 / (b.clamp(min=0) + root), root - b)
+        steep_scale = 2 / (b.clamp(min=0) + root)
+        scale = torch.where(b > 0, steep_scale, root - b)
     is_rising = q > 0
     rising = _log_integral(_rising_exponent, slope[is_rising], q[is_rising], scale[is_rising])
     falling = _log_integral(_falling_exponent, slope[~is_rising], q[~is_rising], scale[~is_rising])

@@ -265,10 +265,12 @@ class Mixed(Primitive):
         return torch.cat(kinks, dim=-1) if kinks else None
 
     def displaced(self, steps: Tensor) -> Self:
-        return self.join([member.displaced(steps) for member in self.members()], self.kind)
+        members = [member.displaced(steps) for member in self.members()]
+        return self.join(members, self.kind)
 
     def rescaled(self, log_factor: Tensor | float) -> Self:
-        return self.join([member.rescaled(log_factor) for member in self.members()], self.kind)
+        members = [member.rescaled(log_factor) for member in self.members()]
+        return self.join(members, self.kind)
 
 
 @cache

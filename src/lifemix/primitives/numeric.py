@@ -193,6 +193,6 @@ def inverse_log_survival(primitive: Primitive, log_s: Tensor) -> Tensor:
         has_converged = (x - previous).abs() <= tolerance * (1 + x.abs())
         if has_converged.all():
             break
-    t = torch.where(x < limit * (1 - 1e-5), torch.exp(x), torch.inf)
-    t = torch.where(is_inside, t, torch.inf)
+    is_finite = is_inside & (x < limit * (1 - 1e-5))
+    t = torch.where(is_finite, torch.exp(x), torch.inf)
     return torch.where(log_s < 0, t, 0.0)

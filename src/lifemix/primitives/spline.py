@@ -96,7 +96,8 @@ class Spline(CumulativeHazard, name="spline", label="spline"):
         distance_behind = (log_t - knots[..., -1]).clamp(min=0.0)
         outside = slopes[..., 0] * distance_before + slopes[..., -1] * distance_behind
         log_cumulative_hazard = self.level + rise + outside
-        rising, falling = pad(share, (1, 0), value=1.0), pad(1 - share, (0, 1), value=1.0)
+        rising = pad(share, (1, 0), value=1.0)
+        falling = pad(1 - share, (0, 1), value=1.0)
         slope = (slopes * rising * falling).sum(-1)
         log_rate = log_cumulative_hazard + torch.log(slope.clamp(min=1e-38))
         return log_cumulative_hazard, log_rate
@@ -112,7 +113,8 @@ class Spline(CumulativeHazard, name="spline", label="spline"):
         return type(self)(*trained, *(knot + log_factor for knot in knots))
 
     def kinks(self) -> Tensor:
-        return torch.stack(torch.broadcast_tensors(*self.parameters[1 + _N_KNOTS :]), dim=-1)
+        knots = torch.broadcast_tensors(*self.parameters[1 + _N_KNOTS :])
+        return torch.stack(knots, dim=-1)
 
     def steepness(self) -> Tensor:
         return self._slopes().amax(-1)

@@ -90,8 +90,9 @@ class AnalyticLoss(AutogradLoss):
         jacobian = torch.where(observed.event > 0, observed.log_width - log_time, 0.0)
         constant = -(share * jacobian).sum(-1)
         n_events = self.out_shape[0]
-        events = torch.arange(1, n_events + 1, device=share.device).view(-1, 1, 1)
-        happened = (observed.event[..., None, None, :] == events).to(share)
+        events = torch.arange(1, n_events + 1, device=share.device)
+        has_happened = observed.event[..., None, None, :] == events[:, None, None]
+        happened = has_happened.to(share)
         discount = settings.discount.view(-1, 1, 1, 1, 1)
         factor = torch.lerp(discount, torch.ones_like(discount), happened)
         loss_share = -share[..., None, None, :] * factor
@@ -111,7 +112,8 @@ class AnalyticLoss(AutogradLoss):
         """Return the loss ``[n_models]`` without the penalties; write the gradient with them."""
         forward = self._forward(parameters, x, batch, masks)
         terms, d_value, d_logits = self._mix(forward, batch)
-        d_out = self._buffer("d_out", (len(x), *self.out_shape, x.shape[1]), x)
+        n_models, n_rows, _ = x.shape
+        d_out = self._buffer("d_out", (n_models, *self.out_shape, n_rows), x)
         d_z = forward.d_z.mul_(d_value)
         d_out[:, :, 0] = d_logits
         d_out[:, :, 1 + self.location_index] = -d_z * forward.precision

@@ -77,7 +77,8 @@ class AutogradLoss:
 
     def batches(self, observed: Observations, settings: Settings) -> list[Any]:
         """Return one batch per step from observations ``[n_models, n_steps, n_rows]``."""
-        return [observed.take((slice(None), step)) for step in range(observed.time.shape[1])]
+        n_steps = observed.time.shape[1]
+        return [observed.take((slice(None), step)) for step in range(n_steps)]
 
     def with_gradient(
         self,

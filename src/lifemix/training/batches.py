@@ -58,7 +58,8 @@ def shuffled_rows(
     padded = pad_sequence(batches, batch_first=True, padding_value=-1)
     rows = padded.view(len(jobs), n_steps, -1)
     is_present = rows >= 0
-    first_rows = torch.stack([job.train_rows[0] for job in jobs]).view(-1, 1, 1)
+    first_rows = torch.stack([job.train_rows[0] for job in jobs])
+    first_rows = first_rows.view(-1, 1, 1)
     return torch.where(is_present, rows, first_rows), is_present
 
 

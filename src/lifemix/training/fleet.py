@@ -181,12 +181,15 @@ class Fleet:
                 x = self.inputs(index[:, step])
                 loss = self.step(x, batch, next(masks), weight_sum[:, step])
                 losses.append(loss)
-        mean: Tensor = torch.stack(losses).mean(0) + penalties(self.parameters, self.settings)
-        return mean.tolist()
+        mean = torch.stack(losses).mean(0)
+        total: Tensor = mean + penalties(self.parameters, self.settings)
+        return total.tolist()
 
     def inputs(self, rows: Tensor) -> Tensor:
         """Return the inputs ``[n_models, n_rows, n_inputs]`` of some rows of each model."""
-        return self.data.x.index_select(0, rows.flatten()).view(*rows.shape, self.data.x.shape[1])
+        n_inputs = self.data.x.shape[1]
+        x = self.data.x.index_select(0, rows.flatten())
+        return x.view(*rows.shape, n_inputs)
 
     def step(self, x: Tensor, batch: Any, masks: list[Tensor] | None, weight: Tensor) -> Tensor:
         """Take one optimiser step for every model; return the losses before it, ``[n_models]``.

@@ -72,11 +72,13 @@ def _fit(family: type[Primitive], observed: Observations, has_cure: bool) -> Ten
         reach[location_index] = _LOCATION_REACH
 
     def mixture(point: Tensor) -> Mixture:  # [1 row, 1 event, 1 or 2 components]
-        components = family(*point[:n_trained], *fixed).map(lambda value: value.reshape(1, 1, 1))
+        components = family(*point[:n_trained], *fixed)
+        components = components.map(lambda value: value.reshape(1, 1, 1))
         if not has_cure:
             return Mixture(torch.zeros_like(components.parameters[0]), components)
         log_odds = point[-1]
-        log_weights = torch.stack([logsigmoid(-log_odds), logsigmoid(log_odds)]).view(1, 1, 2)
+        log_shares = [logsigmoid(-log_odds), logsigmoid(log_odds)]
+        log_weights = torch.stack(log_shares).view(1, 1, 2)
         both = components.map(lambda value: value.expand(1, 1, 2))
         families = mixed((family, Never))
         joined = families.join([both, Never(log_weights)], torch.tensor([0, 1]))
