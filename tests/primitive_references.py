@@ -8,7 +8,8 @@ import pytest
 import torch
 from hypothesis import strategies as st
 
-from lifemix.primitives import PRIMITIVES, LogLocationScale
+from lifemix.distribution import MixtureDistribution
+from lifemix.primitives import PRIMITIVES, LogLocationScale, Mixture
 from own_primitives import members
 
 ALL = pytest.mark.parametrize("family", PRIMITIVES.values(), ids=PRIMITIVES.keys())
@@ -30,6 +31,12 @@ def make(family, location, log_precision, dtype=torch.float64):
 
 def number(value):
     return torch.tensor(value, dtype=torch.float64)
+
+
+def alone(p):
+    """Return the distribution of a mixture of one component."""
+    weight = torch.zeros(1, 1, dtype=torch.float64)
+    return MixtureDistribution(Mixture(weight, p.map(lambda value: value.reshape(1, 1))))
 
 
 def hazards(cumulative, rate):

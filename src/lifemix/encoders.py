@@ -44,7 +44,7 @@ class VisitTensors:
     ----------
     count : int64 tensor of shape (rows,)
         The number of visits.
-    now : tensor of shape (rows, 2)
+    landmark : tensor of shape (rows, 2)
         The time at which the history is looked at, and the time since the last visit, both scaled.
     steps : tensor of shape (rows, visits, features)
         Time, gap, values and marks of missing values of each visit; zero behind the last.
@@ -62,7 +62,7 @@ class VisitTensors:
     """
 
     count: Tensor
-    now: Tensor
+    landmark: Tensor
     steps: Tensor
     n_values: int
 
@@ -74,7 +74,9 @@ class VisitTensors:
     @property
     def present(self) -> Tensor:
         """Which steps are visits, ``[rows, visits]``; the others are padding."""
-        return torch.arange(self.steps.shape[1], device=self.count.device) < self.count[:, None]
+        n_steps = self.steps.shape[1]
+        index = torch.arange(n_steps, device=self.count.device)
+        return index < self.count[:, None]
 
     def at_last(self, states: Tensor) -> Tensor:
         """Return what belongs to the last visit of each row; zero where there is none.
@@ -89,8 +91,10 @@ class VisitTensors:
         tensor of shape (rows, features)
             Of the last.
         """
-        last = (self.count - 1).clamp(min=0)[:, None, None].expand(-1, 1, states.shape[2])
-        return states.gather(1, last)[:, 0] * (self.count > 0)[:, None]
+        rows = torch.arange(len(states), device=states.device)
+        at_last = states[rows, (self.count - 1).clamp(min=0)]
+        has_visits = self.count > 0
+        return at_last * has_visits[:, None]
 
 
 def unpack(blocks: Sequence[Block], x: Tensor) -> dict[str, Tensor | VisitTensors]:
@@ -120,13 +124,14 @@ def unpack(blocks: Sequence[Block], x: Tensor) -> dict[str, Tensor | VisitTensor
     sources: dict[str, Tensor | VisitTensors] = {}
     columns = x.split([block.width for block in blocks], dim=1)
     for block, values in zip(blocks, columns, strict=True):
-        if block.kind == "visits":
-            count = values[:, 0].long()
-            longest = max(1, int(count.max())) if len(count) else 1  # padding behind costs time
-            steps = values[:, HEAD:].reshape(len(values), *block.shape)[:, :longest]
-            sources[block.name] = VisitTensors(count, values[:, 1:HEAD], steps, block.n_values)
-        else:
-            sources[block.name] = values.reshape(len(values), *block.shape)
+        if block.kind != "visits":
+            sources[block.name] = values.reshape(-1, *block.shape)
+            continue
+        count = values[:, 0].long()
+        landmark = values[:, 1:HEAD]
+        steps = values[:, HEAD:].reshape(-1, *block.shape)
+        longest = max([1, *count.tolist()])  # padding behind costs time
+        sources[block.name] = VisitTensors(count, landmark, steps[:, :longest], block.n_values)
     return sources
 
 
@@ -299,10 +304,11 @@ class _Joined(nn.Module):
         for index, source in enumerate(unpack(self.blocks, x).values()):
             if isinstance(source, VisitTensors):
                 summary = self.dropout(self.summarise[str(index)](source))
-                inputs += [summary, source.at_last(source.values), source.now]
+                inputs += [summary, source.at_last(source.values), source.landmark]
             else:
                 inputs.append(source.flatten(1))
-        return self.dropout(torch.tanh(self.join(torch.cat(inputs, dim=1))))
+        joined = self.join(torch.cat(inputs, dim=1))
+        return self.dropout(torch.tanh(joined))
 
 
 def redrawn(module: nn.Module, seed: int) -> nn.Module:
@@ -475,12 +481,13 @@ class _Token(nn.Module):
     def __init__(self, n_features: int, hidden: int, heads: int, layers: int) -> None:
         super().__init__()
         self.embed = nn.Linear(n_features, hidden)
-        self.now = nn.Linear(2, hidden)
+        self.start = nn.Linear(2, hidden)
         self.layers = nn.ModuleList([_AttentionLayer(hidden, heads) for _ in range(layers)])
 
     def forward(self, visits: VisitTensors) -> Tensor:
         """Return ``[rows, hidden]``; without visits the token attends to itself."""
-        states = torch.cat([self.now(visits.now)[:, None], self.embed(visits.steps)], dim=1)
+        token = self.start(visits.landmark)[:, None]
+        states = torch.cat([token, self.embed(visits.steps)], dim=1)
         present = pad(visits.present, (1, 0), value=True)[:, None, None]  # [rows, 1, 1, 1 + visits]
         for layer in self.layers:
             states = layer(states, present)
@@ -493,14 +500,20 @@ class _AttentionLayer(nn.Module):
     def __init__(self, hidden: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.before, self.between = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
-        self.project, self.merge = nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
-        self.widen, self.narrow = nn.Linear(hidden, 2 * hidden), nn.Linear(2 * hidden, hidden)
+        self.attention_norm = nn.LayerNorm(hidden)
+        self.feedforward_norm = nn.LayerNorm(hidden)
+        self.project = nn.Linear(hidden, 3 * hidden)
+        self.merge = nn.Linear(hidden, hidden)
+        self.widen = nn.Linear(hidden, 2 * hidden)
+        self.narrow = nn.Linear(2 * hidden, hidden)
 
     def forward(self, states: Tensor, present: Tensor) -> Tensor:
         """Return the new states ``[rows, 1 + visits, hidden]``."""
-        projected = self.project(self.before(states)).unflatten(2, (3, self.heads, -1))
+        projected = self.project(self.attention_norm(states))
+        projected = projected.unflatten(2, (3, self.heads, -1))
         query, key, value = projected.permute(2, 0, 3, 1, 4)  # [rows, heads, 1 + visits, features]
         attended = scaled_dot_product_attention(query, key, value, attn_mask=present)
-        states = states + self.merge(attended.transpose(1, 2).flatten(2))
-        return states + self.narrow(relu(self.widen(self.between(states))))
+        attended = attended.transpose(1, 2).flatten(2)
+        states = states + self.merge(attended)
+        widened = relu(self.widen(self.feedforward_norm(states)))
+        return states + self.narrow(widened)

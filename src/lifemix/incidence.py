@@ -52,13 +52,16 @@ class _GaussLobatto:
         nodes = np.array([-1.0, *polynomial.deriv().roots(), 1.0])
         weights = 2 / (n_nodes * (n_nodes - 1) * polynomial(nodes) ** 2)
         self.n_nodes = n_nodes
-        self.nodes, self.weights = torch.from_numpy((nodes + 1) / 2), torch.from_numpy(weights / 2)
+        self.nodes = torch.from_numpy((nodes + 1) / 2)
+        self.weights = torch.from_numpy(weights / 2)
 
     def points(self, ends: Tensor) -> Tensor:
         """Return the nodes of all panels, ascending, ``[rows, points]``."""
         nodes = self.nodes[:-1].to(ends.device)
-        inner = ends[:, :-1, None] + ends.diff(dim=1)[..., None] * nodes
-        return torch.cat([inner.flatten(1), ends[:, -1:]], dim=1)
+        width = ends.diff(dim=1)[..., None]
+        inner = (ends[:, :-1, None] + width * nodes).flatten(1)
+        last = ends[:, -1:]
+        return torch.cat([inner, last], dim=1)
 
     def by_panel(self, values: Tensor) -> Tensor:
         """Return values at the points by panel, ``[..., panels, nodes]``."""
@@ -70,7 +73,8 @@ class _GaussLobatto:
 
     def integrate(self, values: Tensor, ends: Tensor) -> Tensor:
         """Return the integral over each panel, ``[rows, events, panels]``, of values at the points."""
-        return torch.matmul(self.by_panel(values), self.weights) * ends.diff(dim=1)[:, None]
+        means = torch.matmul(self.by_panel(values), self.weights)
+        return means * ends.diff(dim=1)[:, None]
 
 
 _RULE, _MEAN_RULE = _GaussLobatto(7), _GaussLobatto(13)
@@ -78,7 +82,8 @@ _RULE, _MEAN_RULE = _GaussLobatto(7), _GaussLobatto(13)
 
 def cumulative_hazard(log_survival: Tensor, log_cdf: Tensor) -> Tensor:
     """Return ``-log S``, from ``log F`` where S is close to 1: both ends keep their digits."""
-    return torch.where(log_cdf < -1, -torch.log1p(-torch.exp(log_cdf.clamp(max=-1))), -log_survival)
+    cdf = torch.exp(log_cdf.clamp(max=-1))
+    return torch.where(log_cdf < -1, -torch.log1p(-cdf), -log_survival)
 
 
 def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event: Tensor) -> Tensor:
@@ -95,30 +100,31 @@ def log_incidence_between(mixtures: Mixture, lower: Tensor, upper: Tensor, event
     event : Tensor
         The event types, from 1 on, ``[rows]``.
     """
-    dtype = mixtures.log_weights.dtype
+    dtype, n_events = mixtures.log_weights.dtype, mixtures.log_weights.shape[1]
     mixtures = mixtures.map(lambda values: limit_gradient(values).double())
     lower, upper = lower.double(), upper.double()
     with torch.no_grad():
-        ends = _panel_ends(mixtures, lower, torch.log(upper - lower)[:, None])
-        points, width = _RULE.points(ends), ends.diff(dim=1)
+        log_elapsed = torch.log(upper - lower)[:, None]
+        ends = _panel_ends(mixtures, lower, log_elapsed)
+        points = _RULE.points(ends)
+        log_width = torch.log(ends.diff(dim=1)).clamp(min=_LEAST)
         log_nodes = torch.log(_RULE.weights.to(ends.device))
     t = lower[:, None] + torch.exp(points)
-    t = t[:, None].expand(-1, mixtures.log_weights.shape[1], -1)  # [rows, events, points]
+    t = t[:, None].expand(-1, n_events, -1)  # [rows, events, points]
     columns = mixtures.map(lambda values: values[:, :, None])  # [rows, events, 1, components]
     log_survival = columns.log_survival(t)
-    log_rate = columns.log_pdf(t) - log_survival + log_survival.sum(1, keepdim=True)
-    log_rate = (log_rate + points[:, None]).clamp(min=_LEAST)
-    log_shares = torch.logsumexp(
-        _RULE.by_panel(log_rate) + log_nodes, dim=-1
-    )  # [rows, events, panels]
+    log_joint = log_survival.sum(1, keepdim=True)
+    log_rate = columns.log_pdf(t) - log_survival + log_joint + points[:, None]
+    log_terms = _RULE.by_panel(log_rate.clamp(min=_LEAST)) + log_nodes
+    log_shares = torch.logsumexp(log_terms, dim=-1)  # [rows, events, panels]
     log_total = torch.logsumexp(log_shares, dim=1)
-    at_ends = _RULE.at_ends(t)
-    hazard = cumulative_hazard(_RULE.at_ends(log_survival), columns.log_cdf(at_ends)).sum(1)
+    log_cdf = columns.log_cdf(_RULE.at_ends(t))
+    hazard = cumulative_hazard(_RULE.at_ends(log_survival), log_cdf).sum(1)
     rise = hazard.diff(dim=1)
     is_exact = rise > 1e-8 * hazard[:, 1:]  # not a matter of rounding
     rise = torch.where(is_exact, rise, 1.0)
     log_mass = log1mexp(rise, torch.log(rise)) - hazard[:, :-1]
-    log_mass = torch.where(is_exact, log_mass, log_total + torch.log(width).clamp(min=_LEAST))
+    log_mass = torch.where(is_exact, log_mass, log_total + log_width)
     log_share = log_shares[torch.arange(len(event)), event - 1]
     return torch.logsumexp(log_share - log_total + log_mass, dim=-1).to(dtype)
 
@@ -134,15 +140,18 @@ def joint_survival(mixtures: Mixture, times: FloatArray) -> Tensor:
     times : array of shape (n_times,)
         Times, at least 0.
     """
-    members, n_rows, n_events, k = mixtures.log_weights.shape
+    n_members, n_rows, n_events, n_components = mixtures.log_weights.shape
+    n_times = len(times)
     log_times = torch.log(torch.as_tensor(times)).clamp(min=_ORIGIN)
-    survival = torch.empty(n_rows, len(times), dtype=torch.float64)
-    size = max(1, _BLOCK // (members * n_events * k * len(times)))
+    survival = torch.empty(n_rows, n_times, dtype=torch.float64)
+    size = max(1, _BLOCK // (n_members * n_events * n_components * n_times))
     for begin in range(0, n_rows, size):
         rows = slice(begin, begin + size)
         flat = mixtures.map(lambda values: values[:, rows].flatten(0, 2)[..., None])  # noqa: B023
-        curves = flat.components.survival_curve(log_times)
-        net = torch.bmm(flat.log_weights.exp().mT, curves).view(members, -1, n_events, len(times))
+        curves = flat.components.survival_curve(log_times)  # [curves, components, times]
+        weights = flat.log_weights.exp().mT
+        net = torch.bmm(weights, curves)
+        net = net.view(n_members, -1, n_events, n_times)
         survival[rows] = net.prod(2).mean(0)
     survival[:, torch.as_tensor(times == 0)] = 1.0
     return survival.clamp_(max=1.0)
@@ -177,8 +186,9 @@ def _incidences(mixtures: Mixture, times: Tensor, survived_to: Tensor | None) ->
     at_ends[..., 0] = 1.0  # the first panel begins at the origin
     mass = -at_ends.diff(dim=-1).clamp(max=0.0)
     total = share.sum(1, keepdim=True)
-    share = torch.where(total > 0, share / total.clamp(min=_TINY), 1 / share.shape[1]) * mass
-    return _up_to(log_elapsed, ends, share)
+    n_events = share.shape[1]
+    share = torch.where(total > 0, share / total.clamp(min=_TINY), 1 / n_events)
+    return _up_to(log_elapsed, ends, share * mass)
 
 
 @torch.no_grad()
@@ -201,8 +211,9 @@ def _restricted_means(mixtures: Mixture, times: Tensor, survived_to: Tensor | No
     log_elapsed = _log_elapsed(times, survived_to)
     ends = _panel_ends(mixtures, survived_to, log_elapsed)
     points = _MEAN_RULE.points(ends)
-    survival = _curves(mixtures, points, survived_to)[0].prod(1, keepdim=True)
-    integrand = survival.mul_(torch.exp(points)[:, None])
+    survival, _ = _curves(mixtures, points, survived_to)  # [rows, events, points]
+    joint = survival.prod(1, keepdim=True)
+    integrand = joint.mul_(torch.exp(points)[:, None])
     areas = _MEAN_RULE.integrate(integrand, ends)
     areas[:, 0, 0] += torch.exp(ends[:, 0])  # S is 1 up to there
     return _up_to(log_elapsed, ends, areas)[:, 0]
@@ -211,15 +222,18 @@ def _restricted_means(mixtures: Mixture, times: Tensor, survived_to: Tensor | No
 @torch.no_grad()
 def means(mixtures: Mixture, survived_to: Tensor | None = None) -> Tensor:
     """Return ``E T - s``, T being the first event, given survival to s, ``[rows]``; parameters as above."""
-    tail_index = mixtures.components.tail_index().amin(2).sum(1)
+    components = mixtures.components
+    tail_index = components.tail_index().amin(2).sum(1)  # S falls as that power of time
     start = torch.zeros_like(tail_index) if survived_to is None else survived_to
-    log_s = mixtures.components.log_survival(start[:, None, None]) - _BEYOND
-    last = mixtures.components.inverse_log_survival(log_s).nan_to_num(nan=0.0).flatten(1)
+    log_s = components.log_survival(start[:, None, None]) - _BEYOND
+    last = components.inverse_log_survival(log_s).flatten(1)
     last = torch.where(torch.isfinite(last), last, 0.0).amax(1)
-    last = torch.where(torch.isfinite(tail_index), math.exp(_LAST), torch.maximum(last, start))
+    last = torch.maximum(last, start)
+    last = torch.where(torch.isfinite(tail_index), math.exp(_LAST), last)
     inside = restricted_means(mixtures, last[:, None], survived_to)[:, 0]
-    survival = _curves(mixtures, torch.log(last - start)[:, None], survived_to)[0].prod(1)[:, 0]
-    beyond = last * survival / (tail_index - 1)  # S falls as that power of time
+    log_elapsed = torch.log(last - start)[:, None]
+    survival, _ = _curves(mixtures, log_elapsed, survived_to)
+    beyond = last * survival.prod(1)[:, 0] / (tail_index - 1)
     return torch.where(tail_index > 1, inside + beyond, torch.inf)
 
 
@@ -233,9 +247,11 @@ def _in_blocks(
 
     Rows of similar steepness share a block, because they need about as many panels.
     """
-    n_points = (times.shape[1] + 2 * _N_EARLY) * _RULE.n_nodes
-    size = max(1, _BLOCK // (n_points * mixtures.log_weights.shape[1:].numel()))
-    order = torch.argsort(mixtures.components.steepness().flatten(1).amax(1))
+    n_points = (times.shape[1] + 2 * _N_EARLY) * _RULE.n_nodes  # about as many
+    n_components = mixtures.log_weights.shape[1:].numel()
+    size = max(1, _BLOCK // (n_points * n_components))
+    steepness = mixtures.components.steepness().flatten(1).amax(1)
+    order = torch.argsort(steepness)
     values = []
     for rows in order.split(size):
         block = mixtures.map(lambda values: values[rows])  # noqa: B023
@@ -251,20 +267,16 @@ def _curves(
     if survived_to is None:
         components = mixtures.components.map(lambda values: values[..., None])
         curves = components.survival_and_density_curve(log_elapsed[:, None, None])
-        weights = mixtures.log_weights.exp().flatten(0, 1)[
-            :, None
-        ]  # [rows x events, 1, components]
-        survival, density = (
-            torch.bmm(weights, curve.flatten(0, 1)).unflatten(0, curve.shape[:2])[:, :, 0]
-            for curve in curves
-        )
+        weights = mixtures.log_weights.exp()[:, :, None]  # [rows, events, 1, components]
+        survival, density = (torch.matmul(weights, curve)[:, :, 0] for curve in curves)
         return survival.clamp_(max=1.0), density
     columns = mixtures.map(lambda values: values[:, :, None])
     start = survived_to[:, None, None].expand(-1, mixtures.log_weights.shape[1], 1)
     t = start + torch.exp(log_elapsed)[:, None]
-    base = columns.log_survival(start)
-    survival = torch.exp(columns.log_survival(t) - base).clamp_(max=1.0)
-    return survival, torch.exp(columns.log_pdf(t) - base + log_elapsed[:, None])
+    log_at_start = columns.log_survival(start)
+    survival = torch.exp(columns.log_survival(t) - log_at_start)
+    log_density = columns.log_pdf(t) - log_at_start + log_elapsed[:, None]
+    return survival.clamp_(max=1.0), torch.exp(log_density)
 
 
 # Panels on the axis of log(t - survived_to).
@@ -277,9 +289,11 @@ def _log_elapsed(times: Tensor, survived_to: Tensor | None) -> Tensor:
 
 def _up_to(log_elapsed: Tensor, ends: Tensor, values: Tensor) -> Tensor:
     """Return sums of ``values``, ``[rows, ..., panels]``, up to the asked times."""
-    sums = pad(values.cumsum(-1), (1, 0))
-    index = torch.searchsorted(ends, log_elapsed)[:, None].expand(-1, sums.shape[1], -1)
-    return torch.where(log_elapsed[:, None] > _FIRST, sums.gather(-1, index), 0.0)
+    sums = pad(values.cumsum(-1), (1, 0))  # at the ends
+    index = torch.searchsorted(ends, log_elapsed)[:, None]
+    sums = sums.gather(-1, index.expand(-1, sums.shape[1], -1))
+    is_positive = log_elapsed[:, None] > _FIRST
+    return torch.where(is_positive, sums, 0.0)
 
 
 def _panel_ends(mixtures: Mixture, survived_to: Tensor | None, log_elapsed: Tensor) -> Tensor:
@@ -297,27 +311,33 @@ def _panel_ends(mixtures: Mixture, survived_to: Tensor | None, log_elapsed: Tens
     ends = [_spread(first, last, row_width).flatten(1)]
     is_sharp = width < row_width
     if is_sharp.any():
-        own_ends = _spread(early, late, torch.maximum(width, (late - early) / _MOST_PANELS))
-        ends.append(torch.where(is_sharp[..., None], own_ends, log_last[..., None]).flatten(1))
+        width = torch.maximum(width, (late - early) / _MOST_PANELS)
+        component_ends = _spread(early, late, width)  # [rows, components, ends]
+        component_ends = torch.where(is_sharp[..., None], component_ends, log_last[..., None])
+        ends.append(component_ends.flatten(1))
     n_late = _most((log_last - last) / _LATE_WIDTH)
-    ends.append(last + _LATE_WIDTH * torch.arange(1, n_late + 1, device=last.device))
+    late_steps = torch.arange(1, n_late + 1, device=last.device)
+    ends.append(last + _LATE_WIDTH * late_steps)
     kinks = components.kinks()
     if kinks is not None:
-        ends.append(torch.log((torch.exp(kinks.flatten(1)) - start).clamp(min=0.0)))
+        elapsed = torch.exp(kinks.flatten(1)) - start
+        ends.append(torch.log(elapsed.clamp(min=0.0)))
     inner = torch.cat(ends, dim=1).clamp(min=_FIRST)
     inner = torch.minimum(inner, log_last).sort(dim=1).values
-    inner = inner[:, : _most((inner < log_last).sum(1)) + 1]
+    n_inner = (inner < log_last).sum(1)
+    inner = inner[:, : _most(n_inner) + 1]
     return torch.cat([inner, log_elapsed], dim=1).sort(dim=1).values
 
 
 def _structure(components: Primitive, start: Tensor, log_last: Tensor) -> tuple[Tensor, Tensor]:
     """Return log times between which each component changes, up to the last one, ``[rows, components]``."""
     at_start = components.log_survival(start)
-    cured = torch.exp(torch.log(components.cure_fraction()) - at_start).clamp(max=1.0)
+    log_cured = torch.log(components.cure_fraction()) - at_start
+    has_event = 1 - torch.exp(log_cured).clamp(max=1.0)
 
     def log_quantile(level: float, otherwise: float) -> Tensor:
         """Return the level's quantile of each component, among its events after the start."""
-        log_s = at_start + torch.log1p(-level * (1 - cured))
+        log_s = at_start + torch.log1p(-level * has_event)
         quantile = torch.log(components.inverse_log_survival(log_s) - start)
         return torch.where(quantile.abs() < _LAST, quantile, otherwise)
 
@@ -328,12 +348,14 @@ def _structure(components: Primitive, start: Tensor, log_last: Tensor) -> tuple[
 
 def _spread(first: Tensor, last: Tensor, width: Tensor) -> Tensor:
     """Return ends of panels of equal width from first to last, and of wider and wider ones before."""
+    n_panels = max(_most((last - first) / width), _N_EARLY)
+    steps = torch.arange(n_panels + 1, device=width.device)
     first, last, width = first[..., None], last[..., None], width[..., None]
-    steps = torch.arange(max(_most((last - first) / width), _N_EARLY) + 1, device=width.device)
-    before = first - (_GROWTH ** steps[1 : _N_EARLY + 1] - 1) * width
+    growing = _GROWTH ** steps[1 : _N_EARLY + 1] - 1
     inside = torch.minimum(first + steps * width, last)
-    return torch.cat([before, inside], dim=-1)
+    return torch.cat([first - growing * width, inside], dim=-1)
 
 
 def _most(counts: Tensor) -> int:
+    """Return the largest count, rounded up."""
     return int(torch.ceil(counts).max()) if len(counts) else 0

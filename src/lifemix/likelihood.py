@@ -30,7 +30,6 @@ from .target import Target
 __all__ = [
     "OBJECTIVES",
     "Contributions",
-    "Loss",
     "Observations",
     "check_objective",
     "combined_loss",
@@ -90,7 +89,8 @@ class Observations:
         at_origin = time == 0
         time = np.where(at_origin, unit, time)
         weights = np.ones(len(target)) if weight is None else weight
-        weights = np.where((target.time == 0) & (target.event == 0), 0.0, weights)
+        is_censored_at_origin = (target.time == 0) & (target.event == 0)
+        weights = np.where(is_censored_at_origin, 0.0, weights)
 
         def in_units(values: FloatArray) -> Tensor:
             scaled = values / unit
@@ -126,17 +126,14 @@ class Observations:
 
     def take(self, rows: Any) -> Self:
         """Return the observations of rows; a matrix of indices gives a matrix of rows."""
-        return self._map(lambda values: values[rows])
-
-    def to(self, device: torch.device) -> Self:
-        """Return the observations on a device."""
-        return self._map(lambda values: values.to(device))
+        return self.map(lambda values: values[rows])
 
     def reweighted(self, weight: Tensor) -> Self:
         """Return the observations with other case weights."""
         return replace(self, weight=weight)
 
-    def _map(self, function: Callable[[Tensor], Tensor]) -> Self:
+    def map(self, function: Callable[[Tensor], Tensor]) -> Self:
+        """Return the observations with a function applied to every tensor."""
         mapped: dict[str, Any] = {
             name: None if values is None else function(values)
             for name, values in vars(self).items()
@@ -174,8 +171,8 @@ def contributions(
     mixtures: one mixture per event, ``[..., n_rows, n_events, k]``.
     """
     n_events, event = mixtures.log_weights.shape[-2], observations.event
-    # [..., n_rows, n_events]
-    has_happened = event[..., None] == torch.arange(1, n_events + 1, device=event.device)
+    events = torch.arange(1, n_events + 1, device=event.device)
+    has_happened = event[..., None] == events  # [..., n_rows, n_events]
     values = _component_values(mixtures, observations, has_happened)
     if observations.entry is None or observations.truncated is None:
         by_event = mixtures.log_mix(values) if objective == "exact" else mixtures.expect(values)
@@ -193,9 +190,8 @@ def contributions(
         rows = observations.interval.nonzero(as_tuple=True)
         if len(rows[0]) == 0:
             return Contributions(happened, censored)
-        joint = _log_joint_intervals(
-            mixtures.map(lambda parameter: parameter[rows]), observations.take(rows)
-        )
+        interval_mixtures = mixtures.map(lambda parameter: parameter[rows])
+        joint = _log_joint_intervals(interval_mixtures, observations.take(rows))
         happened = happened.index_put(rows, joint)
         censored = censored.index_put(rows, torch.zeros_like(joint))
     return Contributions(happened, censored)
@@ -230,36 +226,15 @@ def _log_joint_intervals(mixtures: Mixture, observations: Observations) -> Tenso
     return joint - torch.where(observations.truncated, at_entry, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Loss:
-    """The two terms of the loss of each model, ``[n_models]``."""
-
-    likelihood: Tensor
-    prior: Tensor | float
-
-    @property
-    def total(self) -> Tensor:
-        """Their sum."""
-        return self.likelihood + self.prior
-
-
-def combined_loss(
-    terms: Contributions,
-    weight: Tensor,
-    discount: Tensor | float = 1.0,
-    prior: Tensor | float = 0.0,
-) -> Loss:
-    """Return the paper's ``-(ELBO_U + discount * ELBO_C) / sum of weights + prior``.
+def combined_loss(terms: Contributions, weight: Tensor, discount: Tensor | float = 1.0) -> Tensor:
+    """Return the paper's ``-(ELBO_U + discount * ELBO_C) / sum of weights``, ``[n_models]``.
 
     Dividing by the weights makes the strength of the prior independent of the number of rows.
 
-    terms, weight: ``[n_models, n_rows]``; discount: a number, or ``[n_models]``; prior: the result
-    of ``prior_loss``.
+    terms, weight: ``[n_models, n_rows]``; discount: a number, or ``[n_models, 1]``.
     """
-    if isinstance(discount, Tensor):
-        discount = discount[:, None]
-    log_likelihood = (weight * terms.total(discount)).sum(-1) / weight.sum(-1)
-    return Loss(-log_likelihood, prior)
+    log_likelihood = weight * terms.total(discount)
+    return -log_likelihood.sum(-1) / weight.sum(-1)
 
 
 def prior_loss(

@@ -289,14 +289,18 @@ class Architecture:
         ``heads`` holds the rows of the gate and of the shifts of every event, ``base`` the base
         values, ``fixed`` the parameters of the components that are not trained.
         """
-        shapes = {name: tuple(values.shape) for name, values in self._module_parameters().items()}
+        shapes: dict[str, tuple[int, ...]] = {}
+        for name, values in self._module_parameters().items():
+            shapes[name] = tuple(values.shape)
         if self.module is None:
-            sizes = [self.n_inputs, *self.hidden]
-            for layer, (fan_in, fan_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+            fan_in = self.n_inputs
+            for layer, fan_out in enumerate(self.hidden):
                 shapes[f"encoder.{layer}.weight"] = (fan_in, fan_out)
                 if self.bias:
                     shapes[f"encoder.{layer}.bias"] = (fan_out,)
-        n_parameters, n_fixed = len(self.family.parameter_names()), len(self.family.fixed_names)
+                fan_in = fan_out
+        n_parameters = len(self.family.parameter_names())
+        n_fixed = len(self.family.fixed_names)
         shapes["heads"] = (self.n_events * (1 + n_parameters) * self.k, self.width)
         if self.bias:
             shapes["gate_bias"] = (self.n_events, self.k)
@@ -314,24 +318,19 @@ class Architecture:
         masks: for dropout, one per layer: 0 for a dropped unit, else 1 / (1 - rate).
         """
         if self.module is not None:
-            values = {  # a fitted module stays on the CPU
-                name: value.to(x.device)
-                for name, value in self.module_state().items()
-                if value.device != x.device
-            }
-            values |= {
-                name.removeprefix(_MODULE): parameter[0]
-                for name, parameter in parameters.items()
-                if name.startswith(_MODULE)
-            }
+            values = {}
+            for name, value in self.module_state().items():
+                if value.device != x.device:  # a fitted module stays on the CPU
+                    values[name] = value.to(x.device)
+            for name, parameter in parameters.items():
+                if name.startswith(_MODULE):
+                    values[name.removeprefix(_MODULE)] = parameter[0]
             output: Tensor = functional_call(self.module, values, (x[0],))
             return output[None]
         activation = self.encoder_activation.function
         for layer in range(len(self.hidden)):
-            weight, bias = (
-                parameters[f"encoder.{layer}.weight"],
-                parameters.get(f"encoder.{layer}.bias"),
-            )
+            weight = parameters[f"encoder.{layer}.weight"]
+            bias = parameters.get(f"encoder.{layer}.bias")
             x = x @ weight if bias is None else torch.baddbmm(bias[:, None], x, weight)
             x = activation(x)
             if masks is not None:
@@ -358,7 +357,7 @@ class Architecture:
         Here ``heads`` stacks w and one matrix for each parameter of the primitive, in the order of
         its declaration.
         """
-        base = parameters["base"]  # [n_models, n_events, n_parameters, k]
+        base = parameters["base"]
         _, n_events, n_parameters, k = base.shape
         output = representation @ parameters["heads"].transpose(1, 2)
         output = output.unflatten(-1, (n_events, 1 + n_parameters, k))
@@ -368,10 +367,10 @@ class Architecture:
         if self.is_absent is not None:
             gate_logits = gate_logits.masked_fill(self.is_absent.to(gate_logits.device), -torch.inf)
         shifts = self.act.function(output[..., 1:, :])
-        values = [
-            base[:, None, :, index] + sign * shifts[..., index, :]
-            for index, sign in enumerate(self.shift_signs)
-        ]
+        values = []
+        for index, sign in enumerate(self.shift_signs):
+            base_values = base[:, None, :, index]  # [n_models, 1, n_events, k]
+            values.append(base_values + sign * shifts[..., index, :])
         if "fixed" in parameters:
             fixed = parameters["fixed"].detach()[:, None]
             values += [value.expand_as(gate_logits) for value in fixed.unbind(3)]
@@ -386,16 +385,17 @@ class Architecture:
         ``[n_events, n_parameters]``. The components start there, displaced by up to ``spread``
         standard deviations of log time; otherwise they would stay identical.
         """
-        flat = torch.zeros(1, self.layout.size, dtype=torch.float64)
-        parameters, module_parameters = self.layout.views(flat), self._module_parameters()
+        row = torch.zeros(1, self.layout.size, dtype=torch.float64)
+        parameters, module_parameters = self.layout.views(row), self._module_parameters()
         for name, values in parameters.items():
             if name in module_parameters:
                 values.copy_(module_parameters[name])
             elif name.startswith("encoder") or (name == "heads" and trained):
-                layer = name.rpartition(".")[0]
+                layer, _, _ = name.rpartition(".")
                 fan_in = parameters[f"{layer}.weight"].shape[1] if layer else self.width
                 bound = 1 / np.sqrt(max(fan_in, 1))  # as PyTorch's linear layers start
-                values.copy_(torch.from_numpy(rng.uniform(-bound, bound, tuple(values.shape[1:]))))
+                start = rng.uniform(-bound, bound, tuple(values.shape[1:]))
+                values.copy_(torch.from_numpy(start))
         parameters["heads"].mul_(_HEADS_SCALE)
         components = self._centre(warm_start)
         has_cure = isinstance(components, Mixed) and Never in components.families
@@ -413,19 +413,20 @@ class Architecture:
         if isinstance(components, Mixed) and has_cure and "gate_bias" in parameters:
             # The gate starts with the cured share of the warm start.
             never_index = components.families.index(Never)
+            (log_odds,) = components.members()[never_index].parameters
             is_never = self.component_family_index == never_index
             is_other = ~is_never if self.is_absent is None else ~(is_never | self.is_absent)
-            (log_odds,) = components.members()[never_index].parameters
             logits = log_odds + torch.log(is_other.sum(1, keepdim=True))
             parameters["gate_bias"][0].add_(torch.where(is_never, logits, 0.0))
-        return flat[0]
+        return row[0]
 
     def _centre(self, warm_start: Tensor) -> Primitive:
         """Return the components at the warm start, ``[n_events, k]``.
 
         The parameters of several families follow one another in the warm start.
         """
-        columns = [column[:, None].expand(self.n_events, self.k) for column in warm_start.unbind(1)]
+        values = warm_start[..., None].expand(-1, -1, self.k)
+        columns = list(values.unbind(1))  # each [n_events, k]
         if not issubclass(self.family, Mixed):
             return self.family(*columns)
         members: list[Primitive] = []
@@ -435,14 +436,11 @@ class Architecture:
             columns = columns[n_parameters:]
         return self.family.join(members, self.component_family_index)
 
-    def centres(self, warm_start: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the prior's centre of the base values, and the fixed parameters.
-
-        Both are ``[n_events, n_parameters, k]``.
-        """
-        values = torch.stack(self._centre(warm_start).parameters, dim=1)
+    def prior_centre(self, warm_start: Tensor) -> Tensor:
+        """Return the prior's centre of the base values, ``[n_events, n_parameters, k]``."""
+        components = self._centre(warm_start)
         n_trained = len(self.family.parameter_names())
-        return values[:, :n_trained], values[:, n_trained:]
+        return torch.stack(components.parameters[:n_trained], dim=1)
 
     @torch.no_grad()
     def fill_module(self, row: Tensor) -> None:

@@ -113,7 +113,8 @@ class RiskSets:
             sums = sums - prefix_sums(values[order])[count]
         if len(self.other_rows):
             weighted = (values[self.other_rows].T / self.other_censoring).T
-            sums = sums + (prefix_sums(weighted)[self.n_other_before].T * self.censoring).T
+            earlier = prefix_sums(weighted)[self.n_other_before]
+            sums = sums + (earlier.T * self.censoring).T
         return np.asarray(sums)
 
     def over_times(self, values: FloatArray) -> FloatArray:
@@ -121,7 +122,8 @@ class RiskSets:
         running = prefix_sums(values)
         sums = running[self.last] - running[self.first]
         if len(self.other_rows):
-            later = suffix_sums((values.T * self.censoring).T)[self.last[self.other_rows]]
+            weighted = (values.T * self.censoring).T
+            later = suffix_sums(weighted)[self.last[self.other_rows]]
             sums[self.other_rows] += (later.T / self.other_censoring).T
         return np.asarray(sums)
 
@@ -169,9 +171,11 @@ def make_terms(
     if ties == "breslow":
         return Terms(rows, row_time, np.arange(n_times), total, np.zeros(n_times), n_times)
     count = np.bincount(row_time, minlength=n_times)
-    number_in_tie = np.arange(len(rows)) - (np.cumsum(count) - count)[row_time]
+    first_in_tie = np.cumsum(count) - count
+    number_in_tie = np.arange(len(rows)) - first_in_tie[row_time]
     fraction = number_in_tie / count[row_time]
-    return Terms(rows, row_time, row_time, (total / count)[row_time], fraction, n_times)
+    mean_weight = total / count
+    return Terms(rows, row_time, row_time, mean_weight[row_time], fraction, n_times)
 
 
 def log_likelihood(
@@ -181,7 +185,7 @@ def log_likelihood(
     eta = x @ beta
     shift = eta.max()
     r = weight * np.exp(eta - shift)
-    remaining = sets.over_rows(r)[terms.time] - terms.fraction * terms.of_events(r)[terms.time]
+    remaining = _remaining(r, sets, terms)
     if shift > _LARGEST_PREDICTOR or not (remaining > 0).all():  # Newton's step will be halved
         return -np.inf, np.zeros_like(beta), np.eye(len(beta))
     rows = terms.rows
@@ -191,19 +195,24 @@ def log_likelihood(
     exposure[rows] -= terms.at_times(hazard * terms.fraction)[terms.row_time]
     rx = r[:, None] * x
     gradient = weight[rows] @ x[rows] - exposure @ rx
-    means = sets.over_rows(rx)[terms.time]
-    means = means - terms.fraction[:, None] * terms.of_events(rx)[terms.time]
-    means /= remaining[:, None]
-    information = (rx * exposure[:, None]).T @ x - (means * terms.weight[:, None]).T @ means
-    return float(value), gradient, information
+    means = _remaining(rx, sets, terms) / remaining[:, None]
+    second_moments = (rx * exposure[:, None]).T @ x
+    squared_means = (means * terms.weight[:, None]).T @ means
+    return float(value), gradient, second_moments - squared_means
+
+
+def _remaining(values: FloatArray, sets: RiskSets, terms: Terms) -> FloatArray:
+    """Return ``S - f D`` of each term, for values [n, ...] of rows."""
+    at_risk = sets.over_rows(values)[terms.time]
+    of_events = terms.of_events(values)[terms.time]
+    return np.asarray(at_risk - (terms.fraction * of_events.T).T)
 
 
 def hazard_increments(
     eta: FloatArray, weight: FloatArray, sets: RiskSets, terms: Terms
 ) -> FloatArray:
     """Return the baseline hazard (of eta = 0) at each event time, the sum of c / (S - f D)."""
-    r = weight * np.exp(eta)
-    remaining = sets.over_rows(r)[terms.time] - terms.fraction * terms.of_events(r)[terms.time]
+    remaining = _remaining(weight * np.exp(eta), sets, terms)
     return terms.at_times(terms.weight / remaining)
 
 
@@ -231,7 +240,8 @@ def maximise(
     norm. A step is halved until the value does not fall. If no step is long enough to exceed the
     rounding errors, as with columns that separate the events, the last point is returned.
     """
-    parameters, step, converged, n_iter = start, np.zeros_like(start), False, 0
+    parameters, step = start, np.zeros_like(start)
+    converged, n_iter = False, 0
     value, gradient, information = objective(parameters)
     start_value = value
     while not converged and n_iter < max_iter:
@@ -242,7 +252,8 @@ def maximise(
         for halving in range(_MAX_HALVINGS):
             with np.errstate(all="ignore"):  # a step that is far too long overflows
                 trial = objective(parameters + step / 2**halving)
-            if trial[0] >= value - slack and all(np.isfinite(term).all() for term in trial):
+            is_finite = all(np.isfinite(term).all() for term in trial)
+            if is_finite and trial[0] >= value - slack:
                 break
         else:
             break
@@ -255,7 +266,8 @@ def maximise(
 def pseudo_inverse(information: FloatArray) -> FloatArray:
     """Return the inverse on the directions that have information, zero on the others."""
     values, vectors = np.linalg.eigh((information + information.T) / 2)
-    is_positive = values > _SINGULAR * max(values.max(initial=0.0), np.finfo(np.float64).tiny)
+    largest = max(values.max(initial=0.0), np.finfo(np.float64).tiny)
+    is_positive = values > _SINGULAR * largest
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=is_positive)
     return np.asarray((vectors * inverse) @ vectors.T)
 
@@ -278,17 +290,20 @@ class Covariance:
         if self.axes is None:
             return np.diag(self.inner / np.outer(self.spread, self.spread))
         inside = ((self.axes @ self.inner) * self.axes).sum(1)
-        outside = self.outer * np.maximum(1 - (self.axes**2).sum(1), 0)
+        share_inside = (self.axes**2).sum(1)
+        outside = self.outer * np.maximum(1 - share_inside, 0)
         return np.asarray((inside + outside) / self.spread**2)
 
     def after(self, vectors: FloatArray) -> FloatArray:
         """Return ``vectors @ covariance``."""
         if self.axes is None:
-            return np.asarray(vectors @ (self.inner / np.outer(self.spread, self.spread)))
+            covariance = self.inner / np.outer(self.spread, self.spread)
+            return np.asarray(vectors @ covariance)
         vectors = vectors / self.spread
         along = vectors @ self.axes
         outside = vectors - along @ self.axes.T
-        return np.asarray((along @ self.inner @ self.axes.T + self.outer * outside) / self.spread)
+        product = along @ self.inner @ self.axes.T + self.outer * outside
+        return np.asarray(product / self.spread)
 
 
 @dataclass(frozen=True)
@@ -325,13 +340,15 @@ def fit_linear(
     the log-likelihood. Messages use ``owner`` and the ``names`` of the columns (None: numbers).
     """
     center = np.average(x, axis=0, weights=weight)
-    spread = np.sqrt(np.average((x - center) ** 2, axis=0, weights=weight))
+    variance = np.average((x - center) ** 2, axis=0, weights=weight)
+    spread = np.sqrt(variance)
     spread[spread <= 1e-12 * np.abs(center)] = 1.0  # constant columns get the coefficient 0
     z, axes = (x - center) / spread, None
     if z.shape[1] > z.shape[0]:
         # Neither a ridge penalty nor the least norm lets coefficients leave the span of the rows.
         scores, lengths, transposed_axes = np.linalg.svd(z, full_matrices=False)
-        is_axis = lengths > _EMPTY_AXIS * max(lengths.max(initial=0.0), np.finfo(np.float64).tiny)
+        longest = max(lengths.max(initial=0.0), np.finfo(np.float64).tiny)
+        is_axis = lengths > _EMPTY_AXIS * longest
         z, axes = scores[:, is_axis] * lengths[is_axis], transposed_axes[is_axis].T
 
     def objective(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:

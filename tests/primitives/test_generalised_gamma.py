@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lifemix.primitives import PRIMITIVES
-from primitive_references import generalised_gamma, number
+from primitive_references import alone, generalised_gamma, number
 
 
 def test_generalised_gamma_contains_the_others():
@@ -23,7 +23,7 @@ def test_generalised_gamma_contains_the_others():
         p = PRIMITIVES["generalisedgamma"](mu, log_sigma, number(q))
         np.testing.assert_allclose(p.log_survival(t), other.log_survival(t), rtol=1e-6)
         np.testing.assert_allclose(p.log_pdf(t), other.log_pdf(t), rtol=1e-7)
-        np.testing.assert_allclose(p.mean(), other.mean(), rtol=1e-7)
+        np.testing.assert_allclose(alone(p).mean(), alone(other).mean(), rtol=1e-7)
 
 
 @pytest.mark.parametrize("q", [-2.0, -0.5, -0.05, 0.2, 0.31, 0.33, 1.0, 2.5])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lifemix.primitives import PRIMITIVES
-from primitive_references import LOG_LOCATION_SCALE, make, number
+from primitive_references import LOG_LOCATION_SCALE, alone, make, number
 
 SCIPY = {
     "weibull": lambda precision, scale: stats.weibull_min(precision, scale=scale),
@@ -34,7 +34,7 @@ def test_standard_form_has_the_value_and_the_slope_of_autograd(family, z, happen
 @LOG_LOCATION_SCALE
 def test_mean_and_quantiles_are_those_of_scipy(family):
     p, reference = make(family, 0.5, 0.7), SCIPY[family.name](np.exp(0.7), np.exp(0.5))
-    np.testing.assert_allclose(p.mean(), reference.mean(), rtol=1e-9)
+    np.testing.assert_allclose(alone(p).mean(), reference.mean(), rtol=1e-9)
     levels = [1e-6, 0.1, 0.5, 0.9, 1 - 1e-6]
     np.testing.assert_allclose(p.quantile(number(levels)), reference.ppf(levels), rtol=1e-8)
 

@@ -31,12 +31,10 @@ def every_family():
     return mixed(families).join(apart, torch.arange(len(families))), apart
 
 
-FUNCTIONS = dict.fromkeys(("log_pdf", "log_survival", "log_cdf", "log_hazard", "rmst", "mean_beyond"), (TIMES,)) | {
+FUNCTIONS = dict.fromkeys(("log_pdf", "log_survival", "log_cdf", "log_hazard"), (TIMES,)) | {
     "log_interval": (TIMES, 2 * TIMES),
     "inverse_log_survival": (LEVELS,),
     "survival_curve": (torch.log(TIMES),),
-    "density_curve": (torch.log(TIMES),),
-    "mean": (),
     "tail_index": (),
     "cure_fraction": (),
     "steepness": (),

@@ -7,12 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
-from .._types import FloatArray
-from ..checks import Seed, Whole, check_event
-from .base import SurvivalDistribution
+from .._types import FloatArray, IntArray
+from .base import SurvivalDistribution, choose
 
 __all__ = ["AverageDistribution"]
 
@@ -54,104 +52,54 @@ class AverageDistribution(SurvivalDistribution):
         if isinstance(weights, Tensor):
             self._log_weights = weights  # [rows, distributions]
         else:
-            shares = torch.as_tensor(np.asarray(weights, dtype=np.float64) / np.sum(weights))
+            total = float(np.sum(weights))
+            shares = torch.as_tensor(np.asarray(weights, dtype=np.float64) / total)
             self._log_weights = torch.log(shares).expand(len(self), -1)
 
     def __len__(self) -> int:
         return len(self._distributions[0])
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} averages of {len(self._distributions)} distributions>"
 
     @property
     def n_events(self) -> int:
         """The number of event types."""
         return self._distributions[0].n_events
 
-    def net(self, event: int = 1) -> SurvivalDistribution:
-        """Return the distribution of one event type by itself, as if the others did not exist.
-
-        The mean of the distributions' net ones, each weighted by its probability of survival to ``survived_to``.
-
-        Parameters
-        ----------
-        event : int, default 1
-            The event type, from 1 on.
-
-        Returns
-        -------
-        AverageDistribution
-            The net distribution.
-        """
-        event = check_event(event, self.n_events)
-        if self.n_events == 1:
-            return self
+    def _net(self, event: int) -> Self:
         nets = [distribution.net(event) for distribution in self._distributions]
         log_weights = self._log_weights
         if self._survived_to is not None:
+            # so that the weights given net survival are those given joint survival
             log_survival = [net._log_survival(self._start()) for net in nets]
-            log_weights = torch.log(self._shares()) - torch.cat(log_survival, dim=1)
-        return type(self)(nets, torch.log_softmax(log_weights, dim=1), self._survived_to)
+            log_weights = torch.log(self._weights()) - torch.cat(log_survival, dim=1)
+        log_weights = torch.log_softmax(log_weights, dim=1)
+        return type(self)(nets, log_weights, self._survived_to)
 
-    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
-        """Return the cumulative incidence of every event type.
+    def _incidences(self, times: Tensor) -> Tensor:
+        incidences = [distribution._incidences(times) for distribution in self._conditional()]
+        return self._mean_of(incidences)
 
-        Parameters
-        ----------
-        t : float or array-like of shape (n_times,)
-            Times, finite and not negative.
-
-        Returns
-        -------
-        ndarray of shape (n_events, n_rows, n_times)
-            Probabilities.
-        """
-        incidences = [
-            share.numpy()[:, None] * distribution.cumulative_incidences(t)
-            for share, distribution in zip(self._shares().T, self._conditional(), strict=True)
-        ]
-        return np.sum(incidences, axis=0)
-
-    def sample(self, n: int, random_state: int | None = None) -> Any:
-        """Draw times, and event types where there are several.
-
-        Parameters
-        ----------
-        n : int
-            How many for each row.
-        random_state : int, optional
-            The random seed; None for a fresh one.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n), or a pair of such arrays
-            Times, and event types.
-        """
-        n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
-        ends = self._shares().cumsum(1).contiguous()
-        uniform = torch.as_tensor(rng.random((len(self), n)))
-        chosen = torch.searchsorted(ends, uniform).clamp(max=ends.shape[1] - 1).numpy()
-        draws = [
-            distribution.sample(n, int(rng.integers(2**63))) for distribution in self._conditional()
-        ]
-        if self.n_events == 1:
-            return np.choose(chosen, draws)
+    def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+        index = choose(self._weights(), n, rng).numpy()
+        draws = []
+        for distribution in self._conditional():
+            member_rng = np.random.default_rng(rng.integers(2**63))
+            draws.append(distribution._sample(n, member_rng))
         times, events = zip(*draws, strict=True)
-        return np.choose(chosen, times), np.choose(chosen, events)
+        return np.choose(index, times), np.choose(index, events)
 
     def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
-        distributions = [each._select(rows, None) for each in self._distributions]
+        distributions = [distribution._select(rows, None) for distribution in self._distributions]
         return type(self)(distributions, self._log_weights[rows], survived_to)
 
     def _conditional(self) -> list[SurvivalDistribution]:
         """Return the distributions given survival to ``survived_to``."""
+        all_rows = slice(None)
         return [
-            distribution._select(slice(None), self._survived_to)
+            distribution._select(all_rows, self._survived_to)
             for distribution in self._distributions
         ]
 
-    @torch.no_grad()
-    def _shares(self) -> Tensor:
+    def _weights(self) -> Tensor:
         """Return the weights given survival to ``survived_to``, ``[rows, distributions]``."""
         if self._survived_to is None:
             return torch.exp(self._log_weights)
@@ -159,24 +107,30 @@ class AverageDistribution(SurvivalDistribution):
         log_survival = [distribution._log_survival(start) for distribution in self._distributions]
         return torch.softmax(self._log_weights + torch.cat(log_survival, dim=1), dim=1)
 
-    def _log_mean(self, log_values: list[Tensor]) -> Tensor:
+    def _mean_of(self, values: list[Tensor]) -> Tensor:
+        """Return the mean of conditional values ``[rows, ...]`` of each distribution."""
+        mean = torch.zeros_like(values[0])
+        for weight, value in zip(self._weights().unbind(1), values, strict=True):
+            weight = weight.view(-1, *[1] * (value.dim() - 1))
+            mean += torch.where(weight > 0, weight * value, 0.0)  # the value may be infinite
+        return mean
+
+    def _log_mean_of(self, log_values: list[Tensor]) -> Tensor:
+        """Return the log mean of unconditional values ``[rows, times]`` of each distribution."""
         stacked = torch.stack(log_values)  # [distributions, rows, times]
         return torch.logsumexp(stacked + self._log_weights.T[..., None], dim=0)
 
     def _log_survival(self, t: Tensor) -> Tensor:
-        return self._log_mean([each._log_survival(t) for each in self._distributions])
+        return self._log_mean_of([member._log_survival(t) for member in self._distributions])
 
     def _log_cdf(self, t: Tensor) -> Tensor:
-        return self._log_mean([each._log_cdf(t) for each in self._distributions])
+        return self._log_mean_of([member._log_cdf(t) for member in self._distributions])
 
     def _log_pdf(self, t: Tensor) -> Tensor:
-        return self._log_mean([each._log_pdf(t) for each in self._distributions])
+        return self._log_mean_of([member._log_pdf(t) for member in self._distributions])
 
     def _rmst(self, t: Tensor) -> Tensor:
-        means = torch.stack([each._rmst(t) for each in self._conditional()])
-        return (self._shares().T[..., None] * means).sum(0)
+        return self._mean_of([distribution._rmst(t) for distribution in self._conditional()])
 
     def _mean(self) -> Tensor:
-        shares = self._shares().T[..., None]
-        means = torch.stack([each._mean() for each in self._conditional()])
-        return torch.where(shares > 0, shares * means, 0.0).sum(0)
+        return self._mean_of([distribution._mean() for distribution in self._conditional()])

@@ -12,17 +12,25 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from .._types import FloatArray
-from ..checks import check_event, check_shares, check_times
+from .._types import FloatArray, IntArray
+from ..checks import Seed, Whole, check_event, check_shares, check_times
 from ..errors import InputError
 from ..incidence import cumulative_hazard
 from .root import invert
 
-__all__ = ["SurvivalDistribution"]
+__all__ = ["SurvivalDistribution", "choose"]
 
 _BLOCK = 1 << 14  # rows times values that are computed together
 _LAST_TIME = 1e300
 _CURVES = ("survival", "cumulative_hazard", "hazard", "pdf")
+
+
+def choose(weights: Tensor, n: int, rng: np.random.Generator) -> Tensor:
+    """Return n indices of each row, ``[rows, n]``, drawn with the probabilities ``[rows, indices]``."""
+    upper_ends = weights.cumsum(1).contiguous()
+    uniform = torch.as_tensor(rng.random((len(weights), n)))
+    index = torch.searchsorted(upper_ends, uniform)
+    return index.clamp(max=weights.shape[1] - 1)
 
 
 class SurvivalDistribution(ABC):
@@ -32,7 +40,7 @@ class SurvivalDistribution(ABC):
     ``given(s)`` everything is conditional on survival to s, while times still count from the origin.
 
     A subclass implements the functions of time ``_log_survival``, ``_log_cdf`` and ``_log_pdf``, which count from the
-    origin whatever ``survived_to`` is, and the means ``_rmst`` and ``_mean``, which are conditional.
+    origin whatever ``survived_to`` is. What else it implements is conditional on survival to ``survived_to``.
 
     Parameters
     ----------
@@ -65,51 +73,16 @@ class SurvivalDistribution(ABC):
         """The number of event types."""
 
     @abstractmethod
-    def net(self, event: int) -> SurvivalDistribution:
-        """Return the distribution of one event type by itself, as if the others did not exist.
-
-        Parameters
-        ----------
-        event : int
-            The event type, from 1 on.
-
-        Returns
-        -------
-        SurvivalDistribution
-            The net distribution.
-        """
+    def _net(self, event: int) -> SurvivalDistribution:
+        """Return the distribution of one event type if there are several."""
 
     @abstractmethod
-    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
-        """Return the cumulative incidence of every event type.
-
-        Parameters
-        ----------
-        t : float or array-like of shape (n_times,)
-            Times, finite and not negative.
-
-        Returns
-        -------
-        ndarray of shape (n_events, n_rows, n_times)
-            Probabilities.
-        """
+    def _incidences(self, times: Tensor) -> Tensor:
+        """Return the cumulative incidences at times ``[times]``, ``[rows, events, times]``."""
 
     @abstractmethod
-    def sample(self, n: int, random_state: int | None = None) -> Any:
-        """Draw times, and event types if there are several.
-
-        Parameters
-        ----------
-        n : int
-            How many for each row.
-        random_state : int, optional
-            The random seed; None for a fresh one.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n), or a pair of such arrays
-            Times, and event types.
-        """
+    def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+        """Return n first events of each row: times and event types, ``(n_rows, n)``."""
 
     @abstractmethod
     def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
@@ -141,10 +114,13 @@ class SurvivalDistribution(ABC):
 
     def __getitem__(self, rows: Any) -> Self:
         """Return the distributions of some rows (an index, a slice, a mask)."""
-        if isinstance(rows, (int, np.integer)):
-            rows = [int(rows)]
-        index = torch.as_tensor(np.arange(len(self))[rows].copy())  # a view may be reversed
-        return self._select(index, None if self._survived_to is None else self._survived_to[index])
+        row_index = np.atleast_1d(np.arange(len(self))[rows])
+        index = torch.as_tensor(row_index.copy())  # a view may be reversed
+        survived_to = None if self._survived_to is None else self._survived_to[index]
+        return self._select(index, survived_to)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self)} rows and {self.n_events} event types>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: quantiles of the first rows."""
@@ -167,9 +143,11 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows, n_times)
             Probabilities.
         """
-        return self._by_time(
-            t, lambda block, times: torch.exp(block._log_conditional_survival(times))
-        )
+
+        def survival(block: Self, times: Tensor) -> Tensor:
+            return torch.exp(block._log_conditional_survival(times))
+
+        return self._by_time(t, survival)
 
     def cumulative_hazard(self, t: ArrayLike) -> FloatArray:
         """Return the cumulative hazard ``H(t) = -log S(t)``.
@@ -202,8 +180,9 @@ class SurvivalDistribution(ABC):
 
         def density(block: Self, times: Tensor) -> Tensor:
             start = block._start()
-            log_pdf = block._log_pdf(torch.maximum(times, start)) - block._log_survival_at_start()
-            return torch.where(times < start, 0.0, torch.exp(log_pdf))
+            log_pdf = block._log_pdf(torch.maximum(times, start))
+            log_conditional = log_pdf - block._log_survival_at_start()
+            return torch.where(times < start, 0.0, torch.exp(log_conditional))
 
         return self._by_time(t, density)
 
@@ -308,6 +287,42 @@ class SurvivalDistribution(ABC):
         means = self._by_time(t, lambda block, times: block._rmst(times))
         return means[:, 0] if np.ndim(t) == 0 else means
 
+    def net(self, event: int = 1) -> Any:
+        """Return the distribution of one event type by itself, as if the others did not exist (what the paper reports).
+
+        Of an average or an ensemble, it is the mean of the net distributions, each weighted by its probability of
+        survival to ``survived_to``.
+
+        Parameters
+        ----------
+        event : int, default 1
+            The event type, from 1 on.
+
+        Returns
+        -------
+        SurvivalDistribution
+            The net distribution; with one event type, this one.
+        """
+        event = check_event(event, self.n_events)
+        return self if self.n_events == 1 else self._net(event)
+
+    @torch.no_grad()
+    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
+        """Return the cumulative incidence of every event type, for the cost of one.
+
+        Parameters
+        ----------
+        t : float or array-like of shape (n_times,)
+            Times, finite and not negative.
+
+        Returns
+        -------
+        ndarray of shape (n_events, n_rows, n_times)
+            Probabilities.
+        """
+        incidences = self._incidences(torch.as_tensor(check_times(t, "t")))
+        return incidences.transpose(0, 1).contiguous().numpy()
+
     def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> FloatArray:
         """Return ``F_m(t)``, the probability that the event m comes first and by time t.
 
@@ -325,7 +340,29 @@ class SurvivalDistribution(ABC):
         ndarray of shape (n_rows, n_times)
             Probabilities.
         """
-        return self.cumulative_incidences(t)[check_event(event, self.n_events) - 1]
+        event = check_event(event, self.n_events)
+        return self.cumulative_incidences(t)[event - 1]
+
+    @torch.no_grad()
+    def sample(self, n: int, random_state: int | None = None) -> Any:
+        """Draw times, and event types if there are several.
+
+        Parameters
+        ----------
+        n : int
+            How many for each row.
+        random_state : int, optional
+            The random seed; None for a fresh one.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n), or a pair of such arrays
+            Times, and event types.
+        """
+        n = Whole(0)("n", n)
+        rng = np.random.default_rng(Seed()("random_state", random_state))
+        times, events = self._sample(n, rng)
+        return times if self.n_events == 1 else (times, events)
 
     def to_frame(self, t: ArrayLike, of: str = "survival", columns: Any = None) -> pd.DataFrame:
         """Return curves as lifelines lays them out: one row per time (the index), one column per subject.
@@ -354,9 +391,9 @@ class SurvivalDistribution(ABC):
         if columns is not None and len(columns) != len(self):
             raise InputError(f"columns must name every row ({len(self)}); got {len(columns)}.")
         values: FloatArray = getattr(self, of)(t)
-        times = pd.Index(np.atleast_1d(np.asarray(t, dtype=np.float64)), name="time")
+        times = np.atleast_1d(np.asarray(t, dtype=np.float64))
         names = pd.RangeIndex(len(self)) if columns is None else pd.Index(columns)
-        return pd.DataFrame(values.T, index=times, columns=names)
+        return pd.DataFrame(values.T, index=pd.Index(times, name="time"), columns=names)
 
     def given(self, s: ArrayLike) -> Self:
         """Return the distributions given survival to s.
@@ -372,7 +409,7 @@ class SurvivalDistribution(ABC):
             The conditional distributions; times still count from the origin.
         """
         starts = check_times(s, "s")
-        if len(starts) not in (1, len(self)) or (np.ndim(s) == 1 and len(starts) != len(self)):
+        if np.ndim(s) > 0 and len(starts) != len(self):
             raise InputError(
                 f"s must be a number or one per row ({len(self)}); got shape {starts.shape}."
             )
@@ -396,8 +433,9 @@ class SurvivalDistribution(ABC):
     def _log_conditional_survival(self, t: Tensor) -> Tensor:
         """Return ``log S(t)`` given survival to ``survived_to``, ``[rows, times]``."""
         start = self._start()
-        log_survival = self._log_survival(torch.maximum(t, start)) - self._log_survival_at_start()
-        return torch.where(t <= start, 0.0, log_survival.clamp(max=0.0))
+        log_survival = self._log_survival(torch.maximum(t, start))
+        log_ratio = log_survival - self._log_survival_at_start()
+        return torch.where(t <= start, 0.0, log_ratio.clamp(max=0.0))
 
     def _invert(self, log_s: Tensor) -> Tensor:
         """Return the times at which ``log S`` is ``log_s``, ``[rows, values]``."""
@@ -407,7 +445,8 @@ class SurvivalDistribution(ABC):
         self, row_index: Tensor, log_t: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return ``log H`` of some rows, each at its own log time ``[p]``, and its derivative."""
-        rows, t = self._select(row_index, None), torch.exp(log_t)[:, None]
+        rows = self._select(row_index, None)
+        t = torch.exp(log_t)[:, None]
         log_survival = rows._log_survival(t)
         hazard = cumulative_hazard(log_survival, rows._log_cdf(t))
         slope = torch.exp(rows._log_pdf(t) - log_survival) * t / hazard
@@ -415,10 +454,12 @@ class SurvivalDistribution(ABC):
 
     def _by_time(self, t: ArrayLike, function: Callable[[Self, Tensor], Tensor]) -> FloatArray:
         """Apply a function of rows and times ``[rows, times]``."""
-        times = torch.as_tensor(check_times(t, "t"))[None]
-        return self._by_block(
-            lambda block: function(block, times.expand(len(block), -1)), times.shape[1]
-        )
+        times = torch.as_tensor(check_times(t, "t"))
+
+        def values(block: Self) -> Tensor:
+            return function(block, times.expand(len(block), -1))
+
+        return self._by_block(values, len(times))
 
     @torch.no_grad()
     def _by_block(self, function: Callable[[Self], Tensor], n_values: int) -> FloatArray:

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from .._types import FloatArray, IntArray
-from ..checks import Seed, Whole, check_event, check_times
-from ..errors import InputError
+from ..checks import check_times
 from ..incidence import (
     cumulative_hazard,
     cumulative_incidences,
@@ -27,7 +26,7 @@ from ..incidence import (
 )
 from ..primitives import Mixture
 from ..primitives.numeric import log_mean_of_survivors
-from .base import SurvivalDistribution
+from .base import SurvivalDistribution, choose
 from .single import MixtureDistribution
 
 __all__ = ["CompetingDistribution"]
@@ -63,130 +62,52 @@ class CompetingDistribution(SurvivalDistribution):
     def __len__(self) -> int:
         return self._mixtures.log_weights.shape[1]
 
-    def __repr__(self) -> str:
-        members, rows, events, k = self._mixtures.log_weights.shape
-        primitive = type(self._mixtures.components).__name__
-        return f"<{rows} distributions of {events} competing events, {members} x {k} {primitive} components each>"
-
     @property
     def n_events(self) -> int:
         """The number of event types."""
         return self._mixtures.log_weights.shape[2]
 
-    def net(self, event: int) -> MixtureDistribution:
-        """Return the distribution of one event type by itself, as if the others did not exist (what the paper reports).
-
-        The mean of the members' net distributions, each member weighted by its probability of survival to
-        ``survived_to``.
-
-        Parameters
-        ----------
-        event : int
-            The event type, from 1 on.
-
-        Returns
-        -------
-        MixtureDistribution
-            The net distribution.
-        """
-        event = check_event(event, self.n_events)
+    def _net(self, event: int) -> MixtureDistribution:
         mixture = self._mixtures.map(lambda values: values[:, :, event - 1])  # [members, rows, k]
         log_weights = mixture.log_weights
         if self._survived_to is not None:
             log_survival = self._by_event("log_survival", self._start())[..., 0]
             log_share = torch.log_softmax(log_survival.sum(-1), dim=0)  # [members, rows]
-            log_weights = log_weights + (log_share - log_survival[..., event - 1])[..., None]
-        joined = Mixture(log_weights, mixture.components).map(
-            lambda values: values.transpose(0, 1).flatten(1)
-        )
+            # so that the shares given net survival are those given joint survival
+            log_ratio = log_share - log_survival[..., event - 1]
+            log_weights = log_weights + log_ratio[..., None]
+        joined = Mixture(log_weights, mixture.components)
+        joined = joined.map(lambda values: values.transpose(0, 1).flatten(1))  # [rows, members x k]
         log_weights = torch.log_softmax(joined.log_weights, dim=-1)
         return MixtureDistribution(Mixture(log_weights, joined.components), self._survived_to)
 
-    @torch.no_grad()
-    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
-        """Return the cumulative incidence of every event type, for the cost of one.
-
-        Parameters
-        ----------
-        t : float or array-like of shape (n_times,)
-            Times, finite and not negative.
-
-        Returns
-        -------
-        ndarray of shape (n_events, n_rows, n_times)
-            Probabilities.
-        """
-        times = torch.as_tensor(check_times(t, "t")).expand(len(self), -1)
-        incidences = self._average(
+    def _incidences(self, times: Tensor) -> Tensor:
+        times = times.expand(len(self), -1)
+        return self._average(
             lambda mixtures: cumulative_incidences(mixtures, times, self._survived_to)
         )
-        return incidences.transpose(0, 1).contiguous().numpy()
 
-    def own_incidences(self, t: ArrayLike) -> FloatArray:
-        """Return the cumulative incidence of every event type at times of its own.
-
-        Parameters
-        ----------
-        t : array-like of shape (n_events, n_times)
-            Times, finite and not negative.
-
-        Returns
-        -------
-        ndarray of shape (n_events, n_rows, n_times)
-            Probabilities.
-
-        Raises
-        ------
-        InputError
-            If there is not one row of times for each event type.
-        """
-        times = np.asarray(t, dtype=np.float64)
-        if times.ndim != 2 or len(times) != self.n_events:
-            raise InputError(
-                f"t must have shape ({self.n_events}, n_times), one row for each event type; got {times.shape}. "
-                "Use cumulative_incidences for times that all event types share."
-            )
-        incidences = [
-            self.cumulative_incidence(event_times, event)
-            for event, event_times in enumerate(times, 1)
-        ]
-        return np.stack(incidences)
+    def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+        member = choose(self._member_shares().T, n, rng)  # [rows, n]
+        rows = torch.arange(len(self))[:, None]
+        mixtures = self._mixtures.map(lambda values: values[member, rows].flatten(0, 1))
+        survived_to = self._survived_to
+        if survived_to is not None:
+            survived_to = survived_to.repeat_interleave(n)
+        latent_times = []
+        for event in range(self.n_events):
+            mixture = mixtures.map(lambda values, event=event: values[:, event])
+            event_rng = np.random.default_rng(rng.integers(2**63))
+            distribution = MixtureDistribution(mixture, survived_to)
+            times, _ = distribution._sample(1, event_rng)
+            latent_times.append(times.reshape(len(self), n))
+        latent = np.stack(latent_times, axis=-1)
+        return latent.min(-1), latent.argmin(-1) + 1
 
     def survival(self, t: ArrayLike) -> FloatArray:  # noqa: D102, inherited
         if self._survived_to is not None:
             return super().survival(t)
         return joint_survival(self._mixtures, check_times(t, "t")).numpy()
-
-    @torch.no_grad()
-    def sample(self, n: int, random_state: int | None = None) -> tuple[FloatArray, IntArray]:
-        """Draw first events.
-
-        Parameters
-        ----------
-        n : int
-            How many for each row.
-        random_state : int, optional
-            The random seed; None for a fresh one.
-
-        Returns
-        -------
-        tuple of ndarray of shape (n_rows, n)
-            Times, and event types.
-        """
-        n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
-        ends = self._member_shares().cumsum(0).T.contiguous()  # [rows, members]
-        uniform = torch.as_tensor(rng.random((len(self), n)))
-        member = torch.searchsorted(ends, uniform).clamp(max=ends.shape[1] - 1)
-        rows = torch.arange(len(self))[:, None]
-        mixtures = self._mixtures.map(lambda values: values[member, rows].flatten(0, 1))
-        survived_to = None if self._survived_to is None else self._survived_to.repeat_interleave(n)
-        latent = []
-        for event in range(self.n_events):
-            mixture = mixtures.map(lambda values, event=event: values[:, event])
-            seed = int(rng.integers(2**63))
-            latent.append(MixtureDistribution(mixture, survived_to).sample(1, seed))
-        times = np.concatenate(latent, axis=1).reshape(len(self), n, self.n_events)
-        return times.min(-1), times.argmin(-1) + 1
 
     def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
         return type(self)(self._mixtures.map(lambda values: values[:, rows]), survived_to)
@@ -199,13 +120,15 @@ class CompetingDistribution(SurvivalDistribution):
 
     def _member_shares(self) -> Tensor:
         """Return the weights of the members given survival to ``survived_to``, ``[members, rows]``."""
-        return torch.softmax(self._by_event("log_survival", self._start()).sum(2)[..., 0], dim=0)
+        log_survival = self._by_event("log_survival", self._start())
+        return torch.softmax(log_survival.sum(2)[..., 0], dim=0)
 
     def _average(self, function: Callable[[Mixture], Tensor]) -> Tensor:
         """Return the mean over members of a function of their mixtures ``[rows, events, k]``."""
         average = torch.zeros((), dtype=torch.float64)
         for member, share in enumerate(self._member_shares()):
-            values = function(self._mixtures.map(lambda values, member=member: values[member]))
+            mixtures = self._mixtures.map(lambda values, member=member: values[member])
+            values = function(mixtures)
             share = share.view(-1, *[1] * (values.dim() - 1))
             average = average + torch.where(share > 0, share * values, 0.0)
         return average
@@ -215,8 +138,10 @@ class CompetingDistribution(SurvivalDistribution):
         return torch.logsumexp(log_survival, dim=0) - math.log(len(log_survival))
 
     def _log_cdf(self, t: Tensor) -> Tensor:
-        hazard = cumulative_hazard(self._by_event("log_survival", t), self._by_event("log_cdf", t))
-        return torch.log(-torch.expm1(-hazard.sum(2)).mean(0))
+        log_survival = self._by_event("log_survival", t)
+        hazard = cumulative_hazard(log_survival, self._by_event("log_cdf", t))
+        cdf = -torch.expm1(-hazard.sum(2))  # [members, rows, times]
+        return torch.log(cdf.mean(0))
 
     def _log_pdf(self, t: Tensor) -> Tensor:
         log_survival = self._by_event("log_survival", t)

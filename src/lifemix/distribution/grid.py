@@ -7,12 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.nn.functional import pad
 
-from .._types import FloatArray
-from ..checks import Seed, Whole, check_event, check_times
+from .._types import FloatArray, IntArray
 from ..primitives import Mixture, Weibull
 from .base import SurvivalDistribution
 from .competing import CompetingDistribution
@@ -61,12 +59,15 @@ class GridDistribution(SurvivalDistribution):
     ) -> None:
         super().__init__(survived_to)
         self._times = times
-        self._incidences = incidences
+        self._last = times[-1]
+        self._incidence_curves = incidences
         self._nets = nets
         self._tail = tail
         self._survival = (1.0 - incidences.sum(1)).clamp(min=0.0)  # [rows, times]
-        areas = (self._survival[:, 1:] + self._survival[:, :-1]) / 2 * torch.diff(times)
-        self._areas = pad(areas.cumsum(1), (1, 0))
+        self._survival_to_last = self._survival[:, -1:]
+        heights = (self._survival[:, 1:] + self._survival[:, :-1]) / 2
+        areas = heights * torch.diff(times)
+        self._areas = pad(areas.cumsum(1), (1, 0))  # [rows, times]
 
     @classmethod
     def of(
@@ -101,183 +102,151 @@ class GridDistribution(SurvivalDistribution):
 
         rising = pad(by_row(incidences), (1, 0)).cummax(-1).values
         if nets is None:
-            survival = (1.0 - rising.sum(1, keepdim=True)).clamp(min=0.0)[..., :-1]
-            hazards = (torch.diff(rising) / survival).nan_to_num(0.0).clamp(max=1.0)
-            net = pad((1.0 - hazards).cumprod(-1), (1, 0), value=1.0)
+            survival = (1.0 - rising.sum(1, keepdim=True)).clamp(min=0.0)
+            hazards = torch.diff(rising) / survival[..., :-1]
+            hazards = hazards.nan_to_num(0.0).clamp(max=1.0)
+            net = (1.0 - hazards).cumprod(-1)
+            net = pad(net, (1, 0), value=1.0)
         else:
-            net = pad(by_row(nets), (1, 0), value=1.0).cummin(-1).values
+            net = pad(by_row(nets), (1, 0), value=1.0)
+            net = net.cummin(-1).values
         grid = pad(torch.as_tensor(times, dtype=torch.float64), (1, 0))
         if tail is None:
             tail = _constant_hazards(grid[-1], net[..., -1])
         return cls(grid, rising, net, tail)
 
     def __len__(self) -> int:
-        return self._incidences.shape[0]
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} distributions given at {len(self._times) - 1} times>"
+        return self._incidence_curves.shape[0]
 
     @property
     def n_events(self) -> int:
         """The number of event types."""
-        return self._incidences.shape[1]
+        return self._incidence_curves.shape[1]
 
-    def net(self, event: int = 1) -> GridDistribution:
-        """Return the distribution of one event type by itself, as if the others did not exist.
-
-        Parameters
-        ----------
-        event : int, default 1
-            The event type, from 1 on.
-
-        Returns
-        -------
-        GridDistribution
-            The net distribution.
-        """
-        event = check_event(event, self.n_events)
-        if self.n_events == 1:
-            return self
+    def _net(self, event: int) -> GridDistribution:
         net = self._nets[:, event - 1 : event]
         tail = self._tail.net(event)
         return GridDistribution(self._times, 1.0 - net, net, tail, self._survived_to)
 
-    @torch.no_grad()
-    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
-        """Return the cumulative incidence of every event type.
-
-        Parameters
-        ----------
-        t : float or array-like of shape (n_times,)
-            Times, finite and not negative.
-
-        Returns
-        -------
-        ndarray of shape (n_events, n_rows, n_times)
-            Probabilities.
-        """
-        times = torch.as_tensor(check_times(t, "t"))
-        last, start = self._times[-1], self._start()
-        inside = torch.maximum(times, start).clamp(max=last)
-        before = self._interpolate(self._incidences, start.clamp(max=last))
-        incidences = self._interpolate(self._incidences, inside) - before  # [rows, events, times]
-        is_late = times > last
+    def _incidences(self, times: Tensor) -> Tensor:
+        start = self._start()
+        inside = torch.maximum(times, start).clamp(max=self._last)
+        at_inside = self._interpolate(self._incidence_curves, inside)
+        at_start = self._interpolate(self._incidence_curves, start.clamp(max=self._last))
+        incidences = at_inside - at_start  # [rows, events, times]
+        is_late = times > self._last
         if is_late.any():
-            begin = start.clamp(min=last)
-            tail = self._tail.given(begin[:, 0].numpy()).cumulative_incidences(times[is_late])
-            survival = torch.exp(self._log_survival(begin))[..., None]
-            incidences[..., is_late] += survival * torch.as_tensor(tail).transpose(0, 1)
-        incidences /= torch.exp(self._log_survival_at_start())[..., None]
-        return incidences.transpose(0, 1).contiguous().numpy()
+            begin = start.clamp(min=self._last)
+            tail = self._tail_given(begin)._incidences(times[is_late])
+            survival = torch.exp(self._log_survival(begin))  # [rows, 1]
+            incidences[..., is_late] += survival[..., None] * tail
+        survival_to_start = torch.exp(self._log_survival_at_start())
+        return incidences / survival_to_start[..., None]
 
-    @torch.no_grad()
-    def sample(self, n: int, random_state: int | None = None) -> Any:
-        """Draw times, and event types where there are several.
-
-        Parameters
-        ----------
-        n : int
-            How many for each row.
-        random_state : int, optional
-            The random seed; None for a fresh one.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n), or a pair of such arrays
-            Times, and event types.
-        """
-        n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
+    def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         log_s = -torch.as_tensor(rng.standard_exponential((len(self), n)))
         times = self._invert(log_s + self._log_survival_at_start())
         times = torch.maximum(times, self._start())
         if self.n_events == 1:
-            return times.numpy()
-        panel = self._panel(times, side="left")
-        mass = torch.diff(self._incidences)  # [rows, events, panels]
-        share = mass.gather(2, panel[:, None].expand(-1, self.n_events, -1)).cumsum(1)
-        drawn = torch.as_tensor(rng.random((len(self), 1, n))) * share[:, -1:]
-        events = (drawn > share).sum(1).clamp(max=self.n_events - 1).numpy() + 1
-        is_late = times > self._times[-1]
+            return times.numpy(), np.ones(times.shape, dtype=np.int64)
+        panel = self._panel(times, side="left")[:, None]
+        panel = panel.expand(-1, self.n_events, -1)
+        mass = torch.diff(self._incidence_curves).gather(2, panel)  # [rows, events, n]
+        upper_ends = mass.cumsum(1)
+        uniform = torch.as_tensor(rng.random((len(self), 1, n)))
+        is_later = uniform * upper_ends[:, -1:] > upper_ends
+        events = is_later.sum(1).clamp(max=self.n_events - 1).numpy() + 1
+        is_late = times > self._last
         if is_late.any():
-            begin = self._start().clamp(min=self._times[-1])[:, 0].numpy()
-            late_times, late_events = self._tail.given(begin).sample(n, int(rng.integers(2**63)))
+            tail = self._tail_given(self._start().clamp(min=self._last))
+            tail_rng = np.random.default_rng(rng.integers(2**63))
+            late_times, late_events = tail._sample(n, tail_rng)
             times = torch.where(is_late, torch.as_tensor(late_times), times)
             events = np.where(is_late, late_events, events)
         return times.numpy(), events
 
     def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
-        incidences, nets = self._incidences[rows], self._nets[rows]
+        curves, nets = self._incidence_curves[rows], self._nets[rows]
         tail = self._tail._select(rows, None)
-        return type(self)(self._times, incidences, nets, tail, survived_to)
+        return type(self)(self._times, curves, nets, tail, survived_to)
+
+    def _tail_given(self, begin: Tensor) -> SurvivalDistribution:
+        """Return the tail given survival to ``begin``, ``[rows, 1]``."""
+        return self._tail._select(slice(None), begin[:, 0])
 
     def _panel(self, t: Tensor, side: str = "right") -> Tensor:
         """Return the index of the grid time at which each time's panel begins."""
-        return (
-            torch.searchsorted(self._times, t.contiguous(), side=side).clamp(
-                1, len(self._times) - 1
-            )
-            - 1
-        )
+        index = torch.searchsorted(self._times, t.contiguous(), side=side) - 1
+        return index.clamp(0, len(self._times) - 2)
 
     def _interpolate(self, curves: Tensor, t: Tensor) -> Tensor:
         """Return curves ``[rows, ..., grid]`` at times ``[rows, times]`` up to the last one."""
         panel = self._panel(t)
-        share = (t - self._times[panel]) / (self._times[panel + 1] - self._times[panel])
+        begin, end = self._times[panel], self._times[panel + 1]
+        share = ((t - begin) / (end - begin)).clamp(0.0, 1.0)
         if curves.dim() == 3:
             panel = panel[:, None].expand(-1, curves.shape[1], -1)
             share = share[:, None]
-        before, after = curves.gather(-1, panel), curves.gather(-1, panel + 1)
-        return torch.lerp(before, after, share.clamp(0.0, 1.0))
+        at_begin = curves.gather(-1, panel)
+        at_end = curves.gather(-1, panel + 1)
+        return torch.lerp(at_begin, at_end, share)
 
     def _beyond(self, log_tail: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
         """Return a log function of the tail behind the last time, among all from the origin on."""
-        last = self._times[-1]
-        at_last = self._tail._log_survival(last.expand(len(self), 1))
-        return torch.log(self._survival[:, -1:]) + log_tail(t.clamp(min=last)) - at_last
+        at_last = self._tail._log_survival(self._last.expand(len(self), 1))
+        log_beyond = log_tail(t.clamp(min=self._last)) - at_last
+        return torch.log(self._survival_to_last) + log_beyond
 
     def _log_survival(self, t: Tensor) -> Tensor:
         inside = torch.log(self._interpolate(self._survival, t))
         beyond = self._beyond(self._tail._log_survival, t)
-        return torch.where(t > self._times[-1], beyond, inside)
+        return torch.where(t > self._last, beyond, inside)
 
     def _log_cdf(self, t: Tensor) -> Tensor:
         inside = torch.log(self._interpolate(1.0 - self._survival, t))
-        beyond = torch.log(-torch.expm1(self._beyond(self._tail._log_survival, t)))
-        return torch.where(t > self._times[-1], beyond, inside)
+        log_survival = self._beyond(self._tail._log_survival, t)
+        beyond = torch.log(-torch.expm1(log_survival))
+        return torch.where(t > self._last, beyond, inside)
 
     def _log_pdf(self, t: Tensor) -> Tensor:
-        slope = -torch.diff(self._survival) / torch.diff(self._times)
-        inside = torch.log(slope.gather(1, self._panel(t)))
-        return torch.where(t > self._times[-1], self._beyond(self._tail._log_pdf, t), inside)
+        density = -torch.diff(self._survival) / torch.diff(self._times)  # [rows, panels]
+        inside = torch.log(density.gather(1, self._panel(t)))
+        beyond = self._beyond(self._tail._log_pdf, t)
+        return torch.where(t > self._last, beyond, inside)
 
     def _invert(self, log_s: Tensor) -> Tensor:
         level = torch.exp(log_s)
-        rising = self._survival.flip(1).contiguous()
-        panel = rising.shape[1] - torch.searchsorted(rising, level.contiguous(), side="right")
-        panel = panel.clamp(1, rising.shape[1] - 1) - 1
-        before, after = self._survival.gather(1, panel), self._survival.gather(1, panel + 1)
-        share = ((before - level) / (before - after)).nan_to_num(1.0).clamp(0.0, 1.0)
+        ascending = self._survival.flip(1).contiguous()
+        n_above = torch.searchsorted(ascending, level.contiguous(), side="right")
+        n_panels = len(self._times) - 1
+        panel = (n_panels - n_above).clamp(0, n_panels - 1)
+        begin = self._survival.gather(1, panel)
+        end = self._survival.gather(1, panel + 1)
+        share = (begin - level) / (begin - end)
+        share = share.nan_to_num(1.0).clamp(0.0, 1.0)
         inside = torch.lerp(self._times[panel], self._times[panel + 1], share)
-        is_late = level < self._survival[:, -1:]
+        is_late = level < self._survival_to_last
         if not is_late.any():
             return inside
-        last = self._times[-1]
-        log_tail = log_s - torch.log(self._survival[:, -1:])
-        log_tail = log_tail + self._tail._log_survival(last.expand(len(self), 1))
-        beyond = self._tail._invert(torch.where(is_late, log_tail, -1.0)).clamp(min=last)
+        at_last = self._tail._log_survival(self._last.expand(len(self), 1))
+        log_tail = log_s - torch.log(self._survival_to_last) + at_last
+        log_tail = torch.where(is_late, log_tail, -1.0)
+        beyond = self._tail._invert(log_tail).clamp(min=self._last)
         return torch.where(is_late, beyond, inside)
 
     def _area(self, t: Tensor) -> Tensor:
         """Return the integral of S from 0 to t, ``[rows, times]``."""
-        last = self._times[-1]
-        inside = t.clamp(max=last)
+        inside = t.clamp(max=self._last)
         panel = self._panel(inside)
-        height = (self._survival.gather(1, panel) + self._interpolate(self._survival, inside)) / 2
-        area = self._areas.gather(1, panel) + (inside - self._times[panel]) * height
-        if not (t > last).any():
+        width = inside - self._times[panel]
+        at_end = self._interpolate(self._survival, inside)
+        height = (self._survival.gather(1, panel) + at_end) / 2
+        area = self._areas.gather(1, panel) + width * height
+        if not (t > self._last).any():
             return area
-        tail = self._tail._select(slice(None), last.expand(len(self)))
-        return area + self._survival[:, -1:] * (tail._rmst(t.clamp(min=last)) - last)
+        tail = self._tail_given(self._last.expand(len(self), 1))
+        beyond = tail._rmst(t.clamp(min=self._last)) - self._last
+        return area + self._survival_to_last * beyond
 
     def _rmst(self, t: Tensor) -> Tensor:
         start = self._start()
@@ -285,17 +254,18 @@ class GridDistribution(SurvivalDistribution):
         return torch.minimum(t, start) + area / torch.exp(self._log_survival_at_start())
 
     def _mean(self) -> Tensor:
-        begin = self._start().clamp(min=self._times[-1])
-        beyond = self._tail._select(slice(None), begin[:, 0])._mean() - begin
+        begin = self._start().clamp(min=self._last)
+        beyond = self._tail_given(begin)._mean() - begin
         survival = torch.exp(self._log_survival(begin) - self._log_survival_at_start())
         return self._rmst(begin) + torch.where(survival > 0, survival * beyond, 0.0)
 
 
 def _constant_hazards(last: Tensor, net: Tensor) -> SurvivalDistribution:
     """Return exponential distributions with the mean hazards up to the last time; net survival ``[rows, events]``."""
-    hazard = (-torch.log(net.clamp(min=1e-12))).clamp(min=1e-6) / last
-    parameters = torch.zeros_like(hazard), -torch.log(hazard)
+    cumulative_hazard = -torch.log(net.clamp(min=1e-12))
+    hazard = cumulative_hazard.clamp(min=1e-6) / last
+    zero, log_scale = torch.zeros_like(hazard), -torch.log(hazard)
+    mixture = Mixture(zero, Weibull(zero, log_scale))
     if net.shape[1] == 1:
-        return MixtureDistribution(Mixture(torch.zeros_like(hazard), Weibull(*parameters)))
-    wide = [value[None, ..., None] for value in parameters]
-    return CompetingDistribution(Mixture(torch.zeros_like(wide[0]), Weibull(*wide)))
+        return MixtureDistribution(mixture)
+    return CompetingDistribution(mixture.map(lambda values: values[None, ..., None]))

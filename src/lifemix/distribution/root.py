@@ -31,15 +31,19 @@ def invert(curve: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]], log_s: Tens
         Log survival probabilities, ``[rows, values]``.
     """
     t = torch.where(log_s < 0, torch.inf, torch.zeros_like(log_s))
-    inside = (log_s < 0) & (log_s > -torch.inf)
-    row_index, goal = inside.nonzero()[:, 0], torch.log(-log_s[inside])
+    is_inside = (log_s < 0) & (log_s > -torch.inf)
+    row_index = is_inside.nonzero()[:, 0]
+    goal = torch.log(-log_s[is_inside])  # [p], the log cumulative hazard
     low, high = torch.full_like(goal, _FIRST), torch.full_like(goal, _LAST)
-    log_t = torch.where(
-        curve(row_index, low)[0] < goal, torch.full_like(goal, torch.inf), -torch.inf
+    at_low, _ = curve(row_index, low)
+    at_high, _ = curve(row_index, high)
+    infinite = torch.full_like(goal, torch.inf)
+    log_t = torch.where(at_low < goal, infinite, -infinite)
+    has_root = ((at_low < goal) & (at_high >= goal)).nonzero()[:, 0]
+    log_t[has_root] = _search(
+        curve, row_index[has_root], goal[has_root], low[has_root], high[has_root]
     )
-    reached = ((log_t > 0) & (curve(row_index, high)[0] >= goal)).nonzero()[:, 0]
-    log_t[reached] = _search(curve, row_index[reached], goal[reached], low[reached], high[reached])
-    t[inside] = torch.exp(log_t)
+    t[is_inside] = torch.exp(log_t)
     return t
 
 
@@ -51,23 +55,27 @@ def _search(
     high: Tensor,
 ) -> Tensor:
     """Return the log times at which each curve equals its goal, all ``[p]``."""
-    roots, open_index = torch.zeros_like(goal), torch.arange(len(goal))
-    x, last_step = torch.zeros_like(goal), high - low
+    roots, x = torch.zeros_like(goal), torch.zeros_like(goal)
+    open_index = torch.arange(len(goal))
+    last_step = high - low
     for iteration in range(_MAX_STEPS):
         if len(open_index) == 0:
             break
         value, slope = curve(row_index[open_index], x)
         gap = value - goal[open_index]
-        low, high = torch.where(gap < 0, x, low), torch.where(gap < 0, high, x)
+        low = torch.where(gap < 0, x, low)
+        high = torch.where(gap < 0, high, x)
         tolerance = _TOLERANCE * (1 + x.abs())
         step = -gap / slope
         root = torch.where(step.isfinite(), x + step, x).clamp(low, high)
         roots[open_index] = root
         step = step + torch.sign(step) * tolerance / 2  # beyond the root: closes the bracket
-        is_usable = (x + step > low) & (x + step < high) & (step.abs() <= last_step / 2)  # not NaN
+        newton = x + step
+        is_shrinking = step.abs() <= last_step / 2
+        is_usable = (newton > low) & (newton < high) & is_shrinking  # not NaN
         is_usable &= iteration < _NEWTON_STEPS
         last_step = torch.where(is_usable, step.abs(), (high - low) / 2)
-        x = torch.where(is_usable, x + step, (low + high) / 2)
+        x = torch.where(is_usable, newton, (low + high) / 2)
         is_open = (high - low > tolerance) & (gap != 0)
         open_index, x, low, high, last_step = (
             values[is_open] for values in (open_index, x, low, high, last_step)

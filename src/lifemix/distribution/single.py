@@ -9,11 +9,11 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from .._types import FloatArray
-from ..checks import Seed, Whole, check_event, check_times
+from .._types import FloatArray, IntArray
+from ..checks import check_times
 from ..incidence import joint_survival, means, restricted_means
 from ..primitives import Mixture, Primitive
-from .base import SurvivalDistribution
+from .base import SurvivalDistribution, choose
 
 __all__ = ["MixtureDistribution"]
 
@@ -48,11 +48,6 @@ class MixtureDistribution(SurvivalDistribution):
     def __len__(self) -> int:
         return self._mixture.log_weights.shape[0]
 
-    def __repr__(self) -> str:
-        primitive = type(self._mixture.components).__name__
-        n_rows, k = self._mixture.log_weights.shape
-        return f"<{n_rows} mixtures of {k} {primitive} components>"
-
     @property
     def n_events(self) -> int:
         """The number of event types, which is one."""
@@ -71,98 +66,40 @@ class MixtureDistribution(SurvivalDistribution):
         """The primitives, parameters ``(n_rows, k)`` in the user's unit of time."""
         return self._mixture.components
 
-    def net(self, event: int = 1) -> MixtureDistribution:
-        """Return the distribution of one event type by itself: with one event type, this one.
-
-        Parameters
-        ----------
-        event : int, default 1
-            The event type, which must be 1.
-
-        Returns
-        -------
-        MixtureDistribution
-            The same distribution.
-        """
-        check_event(event, 1)
+    def _net(self, event: int) -> Self:
         return self
 
-    def cumulative_incidence(self, t: ArrayLike, event: int = 1) -> FloatArray:
-        """Return the probability of the event up to t: ``1 - S(t)``.
+    def _incidences(self, times: Tensor) -> Tensor:
+        def incidence(block: Self) -> Tensor:
+            return -torch.expm1(block._log_conditional_survival(times))
 
-        Parameters
-        ----------
-        t : float or array-like of shape (n_times,)
-            Times, finite and not negative.
-        event : int, default 1
-            The event type, which must be 1.
+        return torch.as_tensor(self._by_block(incidence, len(times)))[:, None]
 
-        Returns
-        -------
-        ndarray of shape (n_rows, n_times)
-            Probabilities.
-        """
-        check_event(event, 1)
-        return self._by_time(
-            t, lambda block, times: -torch.expm1(block._log_conditional_survival(times))
-        )
-
-    def cumulative_incidences(self, t: ArrayLike) -> FloatArray:
-        """Return the cumulative incidence of every event type, which is one.
-
-        Parameters
-        ----------
-        t : float or array-like of shape (n_times,)
-            Times, finite and not negative.
-
-        Returns
-        -------
-        ndarray of shape (1, n_rows, n_times)
-            Probabilities.
-        """
-        return self.cumulative_incidence(t)[None]
-
-    @torch.no_grad()
-    def sample(self, n: int, random_state: int | None = None) -> FloatArray:
-        """Draw times.
-
-        Parameters
-        ----------
-        n : int
-            How many for each row.
-        random_state : int, optional
-            The random seed; None for a fresh one.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n)
-            Times.
-        """
-        n, rng = Whole(0)("n", n), np.random.default_rng(Seed()("random_state", random_state))
+    def _sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         weights = torch.as_tensor(self.weights)
-        uniform = torch.as_tensor(rng.random((len(self), n)))
-        component = torch.searchsorted(weights.cumsum(-1), uniform).clamp(max=weights.shape[1] - 1)
+        n_rows, n_components = weights.shape
+        component = choose(weights, n, rng)
         drawn = self._mixture.components.map(
-            lambda values: torch.broadcast_to(values, weights.shape).gather(1, component)
+            lambda values: values.expand(n_rows, n_components).gather(1, component)
         )
-        log_s = -torch.as_tensor(rng.standard_exponential((len(self), n)))
+        log_s = -torch.as_tensor(rng.standard_exponential((n_rows, n)))
         if self._survived_to is not None:
             log_s = log_s + drawn.log_survival(self._start())
-        return torch.maximum(drawn.inverse_log_survival(log_s), self._start()).numpy()
+        times = drawn.inverse_log_survival(log_s)
+        times = torch.maximum(times, self._start())
+        return times.numpy(), np.ones((n_rows, n), dtype=np.int64)
 
     def survival(self, t: ArrayLike) -> FloatArray:  # noqa: D102, inherited
         if self._survived_to is not None:
             return super().survival(t)
-        return joint_survival(self._as_joint(), check_times(t, "t")).numpy()
+        joint = self._mixture.map(lambda values: values[None, :, None])  # [1, rows, 1, k]
+        return joint_survival(joint, check_times(t, "t")).numpy()
 
     def _select(self, rows: Any, survived_to: Tensor | None) -> Self:
         return type(self)(self._mixture.map(lambda values: values[rows]), survived_to)
 
     def _columns(self) -> Mixture:
         return self._mixture.map(lambda values: values[:, None])  # [rows, 1, k]
-
-    def _as_joint(self) -> Mixture:
-        return self._mixture.map(lambda values: values[None, :, None])  # [1, rows, 1, k]
 
     def _log_survival(self, t: Tensor) -> Tensor:
         return self._columns().log_survival(t)
@@ -177,13 +114,9 @@ class MixtureDistribution(SurvivalDistribution):
         return self._columns().log_hazard(t)
 
     def _rmst(self, t: Tensor) -> Tensor:
-        mixture = self._columns()
-        if self._survived_to is None:
-            return mixture.expect(mixture.components.rmst(t[..., None]))
-        start = self._start()
-        return torch.minimum(t, start) + restricted_means(mixture, t, self._survived_to)
+        beyond = restricted_means(self._columns(), t, self._survived_to)
+        return torch.minimum(t, self._start()) + beyond
 
     def _mean(self) -> Tensor:
-        if self._survived_to is None:
-            return self._mixture.expect(self._mixture.components.mean())[:, None]
-        return self._start() + means(self._columns(), self._survived_to)[:, None]
+        beyond = means(self._columns(), self._survived_to)
+        return self._start() + beyond[:, None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from inspect import isabstract
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -41,10 +41,11 @@ class Primitive(ABC):
             log_scale: Tensor
             log_tail: Tensor
 
-    It must define ``log_pdf``, ``log_survival``, ``rescaled`` and ``tail_index``. Never compute ``log_survival`` as
-    ``log(1 - cdf)``, which loses the tail. All other methods have numerical defaults; override those of which you know
-    a closed form. A family of the form ``S(t) = G(precision * (log t - location))`` is shorter as a
-    ``LogLocationScale``, and trains faster; one with a closed cumulative hazard is shorter as a ``CumulativeHazard``.
+    It must define ``log_pdf``, ``log_survival``, ``tail_index``, and ``rescaled`` unless it has a ``location_name``.
+    Never compute ``log_survival`` as ``log(1 - cdf)``, which loses the tail. All other methods have numerical defaults;
+    override those of which you know a closed form. A family of the form ``S(t) = G(precision * (log t - location))`` is
+    shorter as a ``LogLocationScale``, and trains faster; one with a closed cumulative hazard is shorter as a
+    ``CumulativeHazard``.
 
     Attributes
     ----------
@@ -106,10 +107,10 @@ class Primitive(ABC):
                 f"a primitive needs a name of its own; got {cls.__name__} without one. Define it as "
                 f"class {cls.__name__}(..., name='{cls.__name__.lower()}')."
             )
-        if isabstract(cls):
+        if isabstract(cls) or (cls.location_name is None and cls.rescaled is Primitive.rescaled):
             raise SettingError(
                 f"a primitive must define all of its functions; got {cls.__name__} without "
-                f"{sorted(cls.__abstractmethods__)}."
+                f"{sorted(cls.__abstractmethods__) or ['rescaled']}."
             )
         if not hasattr(cls, "__dataclass_fields__") or not cls.parameter_names():
             raise SettingError(
@@ -155,6 +156,17 @@ class Primitive(ABC):
         """
 
     @abstractmethod
+    def tail_index(self) -> Tensor:
+        """Return how fast S falls: like ``t ** -index``; infinite where it falls faster than every power.
+
+        Returns
+        -------
+        Tensor
+            The index; up to 1 the mean is infinite.
+        """
+
+    # What has a default.
+
     def rescaled(self, log_factor: Tensor | float) -> Self:
         """Return the distribution of the times multiplied by a factor: the same in another unit of time.
 
@@ -166,20 +178,10 @@ class Primitive(ABC):
         Returns
         -------
         Primitive
-            The distribution of ``exp(log_factor) * T``.
+            The distribution of ``exp(log_factor) * T``: by default, the location plus ``log_factor``.
         """
-
-    @abstractmethod
-    def tail_index(self) -> Tensor:
-        """Return how fast S falls: like ``t ** -index``; infinite where it falls faster than every power.
-
-        Returns
-        -------
-        Tensor
-            The index; up to 1 the mean is infinite.
-        """
-
-    # What has a numerical default.
+        location = getattr(self, str(self.location_name))
+        return replace(self, **{str(self.location_name): location + log_factor})  # type: ignore[type-var]
 
     def log_cdf(self, t: Tensor) -> Tensor:
         """Return ``log F(t)``, exact where F is close to 1 and where it is small.
@@ -195,8 +197,9 @@ class Primitive(ABC):
             The log distribution function.
         """
         positive = torch.where(t > 0, t, 1.0)
+        log_survival = self.log_survival(positive)
         log_small = self.log_pdf(positive) + torch.log(positive)  # the order of a small F
-        log_cdf = numeric.log_of_complement(self.log_survival(positive), log_small)
+        log_cdf = numeric.log_of_complement(log_survival, log_small)
         return torch.where(t > 0, log_cdf, -torch.inf)
 
     def log_hazard(self, t: Tensor) -> Tensor:
@@ -244,46 +247,6 @@ class Primitive(ABC):
         """
         return numeric.inverse_log_survival(self, log_s)
 
-    def mean(self) -> Tensor:
-        """Return the mean.
-
-        Returns
-        -------
-        Tensor
-            The mean; infinite where the integral of S diverges.
-        """
-        return self.mean_beyond(torch.zeros_like(self.parameters[0]))
-
-    def rmst(self, t: Tensor) -> Tensor:
-        """Return the restricted mean ``E min(T, t)``, the integral of S from 0 to t.
-
-        Parameters
-        ----------
-        t : Tensor
-            Times, which broadcast with the parameters.
-
-        Returns
-        -------
-        Tensor
-            The restricted mean survival time.
-        """
-        return numeric.integral_of_survival(self, torch.zeros_like(t), t)
-
-    def mean_beyond(self, t: Tensor) -> Tensor:
-        """Return the integral of S from t to infinity.
-
-        Parameters
-        ----------
-        t : Tensor
-            Times, which broadcast with the parameters.
-
-        Returns
-        -------
-        Tensor
-            The integral; infinite where it diverges.
-        """
-        return numeric.integral_of_survival(self, t, None)
-
     def kinks(self) -> Tensor | None:
         """Return log times at which a derivative of the density jumps, where an integral must be split.
 
@@ -309,11 +272,13 @@ class Primitive(ABC):
 
     def _deviation(self) -> Tensor:
         """Return the standard deviation of log time from two quantiles; 1 if one of them is infinite."""
-        early, late = (
-            torch.log(self.inverse_log_survival(torch.full_like(self.parameters[0], log_s)))
-            for log_s in _ONE_DEVIATION
+        early_log_s, late_log_s = (
+            torch.full_like(self.parameters[0], log_s) for log_s in _ONE_DEVIATION
         )
-        return torch.where(torch.isfinite(late) & (late > early), (late - early) / 2, 1.0)
+        early = torch.log(self.inverse_log_survival(early_log_s))
+        late = torch.log(self.inverse_log_survival(late_log_s))
+        is_usable = torch.isfinite(late) & (late > early)
+        return torch.where(is_usable, (late - early) / 2, 1.0)
 
     def cure_fraction(self) -> Tensor:
         """Return the share that never has the event, which is S at infinity.
@@ -357,7 +322,8 @@ class Primitive(ABC):
         Primitive
             By default all parameters are 0, in the unit of time in which the median is ``exp(location)``.
         """
-        plain = cls(*(torch.zeros_like(location) for _ in cls.parameter_names()), *fixed)
+        zero = torch.zeros_like(location)
+        plain = cls(*[zero] * len(cls.parameter_names()), *fixed)
         median = plain.inverse_log_survival(torch.full_like(location, -math.log(2)))
         return plain.rescaled(location - torch.log(median))
 
@@ -375,24 +341,6 @@ class Primitive(ABC):
             The moved distribution, where a component of the mixture starts.
         """
         return self.rescaled(steps * self._deviation())
-
-    def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
-        """Return ``log S`` and its derivative by log time: minus the hazard on the axis of log time.
-
-        Parameters
-        ----------
-        log_t : Tensor
-            Logarithms of times.
-
-        Returns
-        -------
-        tuple of Tensor
-            Two new tensors, which the caller may overwrite.
-        """
-        log_t = log_t.clamp(max=numeric.LOG_TIME_LIMITS[log_t.dtype])
-        t = torch.exp(log_t)
-        log_survival = self.log_survival(t)
-        return log_survival, -torch.exp(self.log_pdf(t) + log_t - log_survival)
 
     def survival_curve(self, log_t: Tensor) -> Tensor:
         """Return S as a function of log time: the fast way to many curves, which an exported program takes too.
@@ -425,23 +373,8 @@ class Primitive(ABC):
         tuple of Tensor
             Survival probabilities and densities.
         """
-        density = torch.exp(self.log_pdf(torch.exp(log_t)) + log_t)
-        return self.survival_curve(log_t), density
-
-    def density_curve(self, log_t: Tensor) -> Tensor:
-        """Return the density of log time, ``t f(t)``, as a function of log time.
-
-        Parameters
-        ----------
-        log_t : Tensor
-            Logarithms of times.
-
-        Returns
-        -------
-        Tensor
-            The density.
-        """
-        return self.survival_and_density_curve(log_t)[1]
+        log_density = self.log_pdf(torch.exp(log_t)) + log_t
+        return self.survival_curve(log_t), torch.exp(log_density)
 
     # The parameters.
 
@@ -501,25 +434,6 @@ class Primitive(ABC):
             The times.
         """
         return self.inverse_log_survival(torch.log1p(-q))
-
-    def sample(self, n: int, generator: torch.Generator | None = None) -> Tensor:
-        """Draw times by inversion.
-
-        Parameters
-        ----------
-        n : int
-            The number of times.
-        generator : torch.Generator, optional
-            The source of random numbers; by default PyTorch's global one.
-
-        Returns
-        -------
-        Tensor
-            Times, shape ``(n, *shape of the parameters)``.
-        """
-        shape = torch.broadcast_tensors(*self.parameters)[0].shape
-        hazard = self.parameters[0].new_empty(n, *shape).exponential_(generator=generator)
-        return self.inverse_log_survival(-hazard)
 
 
 @cache

@@ -46,18 +46,16 @@ class Burr(CumulativeHazard, name="burr", label="Burr XII"):
     log_scale: Tensor
     log_tail: Tensor
     location_name: ClassVar[str | None] = "log_scale"
-    shift_activation: ClassVar[str] = "selu"
 
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         z = standardise(log_t, self.log_scale, self.log_shape) - self.log_tail
-        return self.log_tail + log_softplus(z), self.log_tail + self.log_shape + logsigmoid(z)
+        log_cumulative_hazard = self.log_tail + log_softplus(z)
+        log_rate = self.log_tail + self.log_shape + logsigmoid(z)
+        return log_cumulative_hazard, log_rate
 
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         return cls(log_precision, location, torch.zeros_like(location))
-
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return type(self)(self.log_shape, self.log_scale + log_factor, self.log_tail)
 
     def tail_index(self) -> Tensor:
         return torch.exp(self.log_shape + self.log_tail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -11,6 +12,8 @@ from .base import Primitive
 from .numeric import limit_gradient, log1mexp, saturate
 
 __all__ = ["CumulativeHazard"]
+
+_ORIGIN = -1e4  # stands for the logarithm of 0
 
 
 class CumulativeHazard(Primitive):
@@ -24,6 +27,8 @@ class CumulativeHazard(Primitive):
     >>> issubclass(Gompertz, CumulativeHazard)
     True
     """
+
+    shift_activation: ClassVar[str] = "selu"
 
     @abstractmethod
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
@@ -40,49 +45,40 @@ class CumulativeHazard(Primitive):
             Both may overflow: the callers cut them and their gradients.
         """
 
-    def log_cumulative_hazard(self, t: Tensor) -> Tensor:
-        """Return ``log H(t)``.
-
-        Parameters
-        ----------
-        t : Tensor
-            Times, which broadcast with the parameters.
-
-        Returns
-        -------
-        Tensor
-            The log cumulative hazard, at most 80; minus infinity at the origin.
-        """
-        return torch.where(t > 0, saturate(self.log_hazards(_log(t))[0]), -torch.inf)
-
     def log_survival(self, t: Tensor) -> Tensor:
-        return -torch.exp(self.log_cumulative_hazard(t))
+        return -torch.exp(self._log_cumulative_hazard(t))
 
     def log_cdf(self, t: Tensor) -> Tensor:
-        log_cumulative_hazard = self.log_cumulative_hazard(t)
+        log_cumulative_hazard = self._log_cumulative_hazard(t)
         return log1mexp(torch.exp(log_cumulative_hazard), log_cumulative_hazard)
 
+    def _log_cumulative_hazard(self, t: Tensor) -> Tensor:
+        log_cumulative_hazard, _ = self.log_hazards(_log(t))
+        return torch.where(t > 0, saturate(log_cumulative_hazard), -torch.inf)
+
     def log_hazard(self, t: Tensor) -> Tensor:
-        return limit_gradient(self.log_hazards(_log(t))[1]) - _log(t)
+        log_t = _log(t)
+        _, log_rate = self.log_hazards(log_t)
+        return limit_gradient(log_rate) - log_t
 
     def log_pdf(self, t: Tensor) -> Tensor:
-        log_cumulative_hazard, log_rate = self.log_hazards(_log(t))
-        cumulative_hazard = torch.exp(saturate(log_cumulative_hazard))
-        return limit_gradient(log_rate) - _log(t) - cumulative_hazard
-
-    def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
+        log_t = _log(t)
         log_cumulative_hazard, log_rate = self.log_hazards(log_t)
-        return -torch.exp(saturate(log_cumulative_hazard)), -torch.exp(log_rate)
+        cumulative_hazard = torch.exp(saturate(log_cumulative_hazard))
+        return limit_gradient(log_rate) - log_t - cumulative_hazard
 
     def survival_curve(self, log_t: Tensor) -> Tensor:
-        return torch.exp(-torch.exp(self.log_hazards(log_t.clamp(min=-1e4))[0]))
+        log_cumulative_hazard, _ = self.log_hazards(log_t.clamp(min=_ORIGIN))
+        return torch.exp(-torch.exp(log_cumulative_hazard))
 
     def survival_and_density_curve(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
-        log_cumulative_hazard, log_rate = self.log_hazards(log_t.clamp(min=-1e4))
+        log_cumulative_hazard, log_rate = self.log_hazards(log_t.clamp(min=_ORIGIN))
         cumulative_hazard = torch.exp(saturate(log_cumulative_hazard))
-        return torch.exp(-cumulative_hazard), torch.exp(log_rate - cumulative_hazard)
+        survival = torch.exp(-cumulative_hazard)
+        return survival, torch.exp(log_rate - cumulative_hazard)
 
 
 def _log(t: Tensor) -> Tensor:
     """Return log time; at the origin that of the smallest number, because functions there are limits."""
-    return torch.log(torch.where(t > 0, t, torch.finfo(t.dtype).tiny))
+    smallest = torch.finfo(t.dtype).tiny
+    return torch.log(torch.where(t > 0, t, smallest))

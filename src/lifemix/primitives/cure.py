@@ -40,9 +40,6 @@ class Never(Primitive):
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
         return torch.where(log_s < 0, torch.full_like(self.log_odds, torch.inf), 0.0)
 
-    def rmst(self, t: Tensor) -> Tensor:
-        return self.log_survival(t) + t
-
     def cure_fraction(self) -> Tensor:
         return torch.ones_like(self.log_odds)
 

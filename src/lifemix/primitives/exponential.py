@@ -27,13 +27,12 @@ class Exponential(CumulativeHazard, name="exponential", label="exponential"):
     >>> import torch
     >>> from lifemix.primitives import Exponential
     >>> times = Exponential(log_scale=torch.tensor(2.0).log())
-    >>> times.log_survival(torch.tensor([1.0, 4.0])), times.mean()
-    (tensor([-0.5000, -2.0000]), tensor(2.))
+    >>> times.log_survival(torch.tensor([1.0, 4.0]))
+    tensor([-0.5000, -2.0000])
     """
 
     log_scale: Tensor
     location_name: ClassVar[str | None] = "log_scale"
-    shift_activation: ClassVar[str] = "selu"
 
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         log_h = log_t - self.log_scale
@@ -42,18 +41,9 @@ class Exponential(CumulativeHazard, name="exponential", label="exponential"):
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
         return torch.exp(self.log_scale + torch.log(-log_s))
 
-    def mean_beyond(self, t: Tensor) -> Tensor:
-        return torch.exp(self.log_scale + self.log_survival(t))
-
-    def rmst(self, t: Tensor) -> Tensor:
-        return torch.exp(self.log_scale) * -torch.expm1(self.log_survival(t))
-
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         return cls(location)
-
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return type(self)(self.log_scale + log_factor)
 
     def tail_index(self) -> Tensor:
         return torch.full_like(self.log_scale, torch.inf)

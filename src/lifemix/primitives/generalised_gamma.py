@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from .base import Primitive
-from .numeric import integral_of_survival, limit_gradient, log1mexp, standardise
+from .numeric import limit_gradient, log1mexp, standardise
 
 __all__ = ["Gamma", "GeneralisedGamma"]
 
@@ -27,7 +27,7 @@ _SERIES_LIMIT = 1e-3
 _STEP = 0.165  # of the double exponential rule
 _X = torch.arange(-3.4, 5.8, _STEP, dtype=torch.float64)
 _NODES = torch.exp(_X - torch.exp(-_X))
-_LOG_WEIGHTS = math.log(_STEP) + torch.log(_NODES) + torch.log1p(torch.exp(-_X))
+_WEIGHTS = _STEP * _NODES * (1 + torch.exp(-_X))
 
 
 class _LogGamma(Primitive):
@@ -41,63 +41,44 @@ class _LogGamma(Primitive):
         """Return w and q in double precision, bounded such that ``exp(q w)`` is a number."""
         location, log_precision, q = self._location_precision_q()
         w = standardise(log_t, location, log_precision)
-        w, q = torch.broadcast_tensors(limit_gradient(w).double(), limit_gradient(q).double())
+        w, q = limit_gradient(w).double(), limit_gradient(q).double()
+        w, q = torch.broadcast_tensors(w, q)
         w = w.clamp(-_LARGEST_W, _LARGEST_W)
         is_steep = w * q > _LARGEST_QW
-        return torch.where(is_steep, _LARGEST_QW / torch.where(is_steep, q, 1.0), w), q
-
-    def _log_tails(self, t: Tensor) -> tuple[Tensor, Tensor]:
-        """Return ``log S`` and ``log F``."""
-        log_s, log_f = _log_tails(*self._standardised(torch.log(torch.where(t > 0, t, 1.0))))
-        return log_s.to(t), log_f.to(t)
+        largest = _LARGEST_QW / torch.where(is_steep, q, 1.0)
+        return torch.where(is_steep, largest, w), q
 
     def log_survival(self, t: Tensor) -> Tensor:
-        return torch.where(t > 0, self._log_tails(t)[0], 0.0)
+        log_t = torch.log(torch.where(t > 0, t, 1.0))
+        log_survival, _ = _log_tails(*self._standardised(log_t))
+        return torch.where(t > 0, log_survival.to(t), 0.0)
 
     def log_cdf(self, t: Tensor) -> Tensor:
-        return torch.where(t > 0, self._log_tails(t)[1], -torch.inf)
+        log_t = torch.log(torch.where(t > 0, t, 1.0))
+        _, log_cdf = _log_tails(*self._standardised(log_t))
+        return torch.where(t > 0, log_cdf.to(t), -torch.inf)
 
     def log_pdf(self, t: Tensor) -> Tensor:
-        log_t = torch.log(torch.where(t > 0, t, torch.finfo(t.dtype).tiny))
-        log_jacobian = self._location_precision_q()[1] - log_t
-        return _log_density(*self._standardised(log_t)).to(t) + log_jacobian
+        smallest = torch.finfo(t.dtype).tiny
+        log_t = torch.log(torch.where(t > 0, t, smallest))
+        _, log_precision, _ = self._location_precision_q()
+        w, q = self._standardised(log_t)
+        return _log_density(w, q).to(t) + log_precision - log_t
 
     def steepness(self) -> Tensor:
         _, log_precision, q = self._location_precision_q()
         return torch.exp(log_precision) * q.abs().clamp(min=1.0)
 
-    def mean(self) -> Tensor:
-        location, log_precision, q = self._location_precision_q()
-        return torch.exp(location + _log_moment(q, log_precision)[0])
-
-    def rmst(self, t: Tensor) -> Tensor:
-        # E(T; T <= t) + t S(t); the first is the mean times a distribution function of the same family
-        mean, log_tails = self._mean_and_weighted_tails(t)
-        rmst = mean * torch.exp(log_tails[1]) + t * torch.exp(self.log_survival(t))
-        if bool((mean == torch.inf).any()):
-            numerical = integral_of_survival(self, torch.zeros_like(t), t)
-            rmst = torch.where(mean == torch.inf, numerical, rmst)
-        return torch.where(t > 0, rmst, 0.0)
-
-    def mean_beyond(self, t: Tensor) -> Tensor:
-        mean, log_tails = self._mean_and_weighted_tails(t)
-        beyond = mean * torch.exp(log_tails[0]) - t * torch.exp(self.log_survival(t))
-        return torch.where(t > 0, beyond.clamp(min=0.0), mean)
-
-    def _mean_and_weighted_tails(self, t: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Return the mean, and ``log S`` and ``log F`` of the distribution weighted by time."""
-        location, log_precision, _ = self._location_precision_q()
-        w, q = self._standardised(torch.log(torch.where(t > 0, t, 1.0)))
-        log_moment, root, shift = _log_moment(q, log_precision)
-        return torch.exp(location + log_moment), _log_tails((w - shift) * root, q / root)
-
 
 def _log_tails(w: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
     """Return ``log S`` and ``log F`` of a standardised log-gamma variate."""
     is_upper = w >= 0
-    log_tail = _log_upper_tail(torch.where(is_upper, w, -w), torch.where(is_upper, q, -q))
+    sign = torch.where(is_upper, 1.0, -1.0)
+    log_tail = _log_upper_tail(w * sign, q * sign)
     log_other = log1mexp(-log_tail, torch.log(-log_tail))
-    return torch.where(is_upper, log_tail, log_other), torch.where(is_upper, log_other, log_tail)
+    log_survival = torch.where(is_upper, log_tail, log_other)
+    log_cdf = torch.where(is_upper, log_other, log_tail)
+    return log_survival, log_cdf
 
 
 def _log_upper_tail(w: Tensor, q: Tensor) -> Tensor:
@@ -106,37 +87,45 @@ def _log_upper_tail(w: Tensor, q: Tensor) -> Tensor:
     The integrand is the density at a distance v beyond w, divided by that at w, by the double exponential rule
     ``v = scale * exp(x - exp(-x))``. For q > 0 the variable is ``(exp(q v) - 1) / q``.
     """
-    slope = w * _phi1(q * w)  # minus that of the log density at w
+    slope = w * (1 + q * w * _phi2(q * w))  # minus that of the log density at w
     with torch.no_grad():
         b = slope - (-q).clamp(min=0) / 2
         root = torch.hypot(b, torch.full_like(b, math.sqrt(2)))
-        scale = torch.where(b > 0, 2 / (b.clamp(min=0) + root), root - b)
-    v, slope = scale[..., None] * _NODES.to(w.device), slope[..., None]
-    up, down = (q.clamp(min=0)[..., None] * v, q.clamp(max=0)[..., None] * v)
-    rising = slope * v + v**2 * _log1p_remainder(up) + torch.log1p(up)
-    falling = slope * v * _phi1(down) + v**2 * _phi2(down)
-    exponent = torch.where(q[..., None] > 0, rising, falling)
-    log_integral = torch.logsumexp(_LOG_WEIGHTS.to(w.device) - exponent, -1)
+        steep_scale = 2 / (b.clamp(min=0) + root)
+        scale = torch.where(b > 0, steep_scale, root - b)
+    is_rising = q > 0
+    rising = _log_integral(_rising_exponent, slope[is_rising], q[is_rising], scale[is_rising])
+    falling = _log_integral(_falling_exponent, slope[~is_rising], q[~is_rising], scale[~is_rising])
+    log_integral = torch.zeros_like(w).masked_scatter(is_rising, rising)
+    log_integral = log_integral.masked_scatter(~is_rising, falling)
     return _log_density(w, q) + torch.log(scale) + log_integral
+
+
+def _log_integral(
+    exponent: Callable[[Tensor, Tensor, Tensor], Tensor], slope: Tensor, q: Tensor, scale: Tensor
+) -> Tensor:
+    """Return the log of the integral of ``exp(-exponent)`` over v, divided by the scale, ``[n]``."""
+    v = scale[:, None] * _NODES.to(q.device)  # [n, nodes]
+    integrand = torch.exp(-exponent(v, slope[:, None], q[:, None]))  # at most 1
+    return torch.log(integrand @ _WEIGHTS.to(q.device))
+
+
+def _rising_exponent(v: Tensor, slope: Tensor, q: Tensor) -> Tensor:
+    """Return ``slope v + (q v - log(1 + q v)) / q**2 + log(1 + q v)``."""
+    y = q * v
+    return slope * v + v**2 * _log1p_remainder(y) + torch.log1p(y)
+
+
+def _falling_exponent(v: Tensor, slope: Tensor, q: Tensor) -> Tensor:
+    """Return ``slope (exp(q v) - 1) / q + (exp(q v) - 1 - q v) / q**2``."""
+    y = q * v
+    phi2 = _phi2(y)
+    return slope * v * (1 + y * phi2) + v**2 * phi2
 
 
 def _log_density(w: Tensor, q: Tensor) -> Tensor:
     """Return the log density of a standardised log-gamma variate."""
     return -_HALF_LOG_2PI - _stirling_error(q) - w**2 * _phi2(q * w)
-
-
-def _log_moment(q: Tensor, log_precision: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return ``log E exp(sigma W)`` for ``sigma = exp(-log_precision)``, and root and shift.
-
-    Under the density weighted by ``exp(sigma w)``, ``(W - shift) * root`` is a log-gamma variate of shape ``q / root``.
-    """
-    sigma = torch.exp(-log_precision)
-    has_moment = sigma * q > -1
-    y = torch.where(has_moment, sigma * q, 0.0)
-    remainder, root = _log1p_remainder(y), torch.sqrt(1 + y)
-    errors = _stirling_error(q / root) - _stirling_error(q)
-    log_moment = sigma**2 * (1 - (1 + y) * remainder) - torch.log(root) + errors
-    return torch.where(has_moment, log_moment, torch.inf), root, sigma * (1 - y * remainder)
 
 
 def _stirling_error(q: Tensor) -> Tensor:
@@ -148,29 +137,22 @@ def _stirling_error(q: Tensor) -> Tensor:
     return torch.where(q**2 < _STIRLING_LIMIT, series, direct)
 
 
-def _phi1(y: Tensor) -> Tensor:
-    """Return ``(exp(y) - 1) / y``."""
-    return 1 + y * _phi2(y)
-
-
 def _phi2(y: Tensor) -> Tensor:
-    """Return ``(exp(y) - 1 - y) / y**2``."""
-    return _with_series(y, (1 / 2, 1 / 6, 1 / 24, 1 / 120), lambda y: (torch.expm1(y) - y) / y**2)
+    """Return ``(exp(y) - 1 - y) / y**2``, near 0 by its series."""
+    is_small = y.abs() < _SERIES_LIMIT
+    small = torch.where(is_small, y, 0.0)
+    series = 1 / 2 + small * (1 / 6 + small * (1 / 24 + small / 120))
+    large = torch.where(is_small, 1.0, y)
+    return torch.where(is_small, series, (torch.expm1(large) - large) / large**2)
 
 
 def _log1p_remainder(y: Tensor) -> Tensor:
-    """Return ``(y - log(1 + y)) / y**2``."""
-    return _with_series(y, (1 / 2, -1 / 3, 1 / 4, -1 / 5), lambda y: (y - torch.log1p(y)) / y**2)
-
-
-def _with_series(
-    y: Tensor, coefficients: tuple[float, ...], function: Callable[[Tensor], Tensor]
-) -> Tensor:
-    """Return a function, and near 0, where it divides 0 by 0, its power series."""
+    """Return ``(y - log(1 + y)) / y**2``, near 0 by its series."""
     is_small = y.abs() < _SERIES_LIMIT
     small = torch.where(is_small, y, 0.0)
-    series = sum(coefficient * small**n for n, coefficient in enumerate(coefficients))
-    return torch.where(is_small, series, function(torch.where(is_small, 1.0, y)))
+    series = 1 / 2 - small * (1 / 3 - small * (1 / 4 - small / 5))
+    large = torch.where(is_small, 1.0, y)
+    return torch.where(is_small, series, (large - torch.log1p(large)) / large**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +193,6 @@ class GeneralisedGamma(_LogGamma, name="generalised-gamma", label="generalised g
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         return cls(location, -log_precision, torch.full_like(location, 0.5))
 
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return type(self)(self.mu + log_factor, self.log_sigma, self.q)
-
     def tail_index(self) -> Tensor:
         has_power = self.q < 0
         index = torch.exp(-self.log_sigma) / torch.where(has_power, -self.q, 1.0)
@@ -238,8 +217,6 @@ class Gamma(_LogGamma, name="gamma", label="gamma"):
     >>> times = Gamma(log_shape=torch.tensor(2.0).log(), log_scale=torch.tensor(0.0))
     >>> times.log_survival(torch.tensor(1.0)).exp()  # 2 exp(-1)
     tensor(0.7358)
-    >>> times.mean()
-    tensor(2.)
     """
 
     log_shape: Tensor
@@ -255,12 +232,6 @@ class Gamma(_LogGamma, name="gamma", label="gamma"):
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         log_shape = 2 * log_precision.clamp(-1.5, 2.5)
         return cls(log_shape, location - log_shape)
-
-    def mean(self) -> Tensor:
-        return torch.exp(self.log_shape + self.log_scale)
-
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return type(self)(self.log_shape, self.log_scale + log_factor)
 
     def tail_index(self) -> Tensor:
         return torch.full_like(self.log_shape, torch.inf)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -37,19 +37,19 @@ class Gompertz(CumulativeHazard, name="gompertz", label="Gompertz"):
     >>> times = Gompertz(log_rate=torch.tensor(0.0), aging=torch.tensor([1.0, -1.0]))
     >>> times.log_survival(torch.tensor(1.0))
     tensor([-1.7183, -0.6321])
-    >>> times.mean()
-    tensor([0.5963,    inf])
+    >>> times.cure_fraction()
+    tensor([0.0000, 0.3679])
     """
 
     log_rate: Tensor
     aging: Tensor
-    shift_activation: ClassVar[str] = "selu"
 
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         log_t = log_t.clamp(max=LOG_TIME_LIMITS[log_t.dtype])
         log_ratio = limit_gradient(self.aging) * torch.exp(log_t)  # of the hazards now and at 0
         log_rate = self.log_rate + log_t
-        return log_rate + _log_mean_growth(log_ratio), log_rate + log_ratio
+        log_cumulative_hazard = log_rate + _log_mean_growth(log_ratio)
+        return log_cumulative_hazard, log_rate + log_ratio
 
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
@@ -61,7 +61,8 @@ class Gompertz(CumulativeHazard, name="gompertz", label="Gompertz"):
 
     def cure_fraction(self) -> Tensor:
         has_cure = self.aging < 0
-        cured = torch.exp(torch.exp(self.log_rate) / torch.where(has_cure, self.aging, -1.0))
+        aging = torch.where(has_cure, self.aging, -1.0)
+        cured = torch.exp(torch.exp(self.log_rate) / aging)
         return torch.where(has_cure, cured, 0.0)
 
     def tail_index(self) -> Tensor:
@@ -69,7 +70,8 @@ class Gompertz(CumulativeHazard, name="gompertz", label="Gompertz"):
 
     def steepness(self) -> Tensor:
         # the slope of log H is about 1 + aging * t; at H = 5 aging * t is log(1 + 5 aging / rate)
-        return 1 + torch.log1p(5 * self.aging.clamp(min=0.0) * torch.exp(-self.log_rate))
+        aging = self.aging.clamp(min=0.0)
+        return 1 + torch.log1p(5 * aging * torch.exp(-self.log_rate))
 
 
 def _log_mean_growth(y: Tensor) -> Tensor:
@@ -77,5 +79,6 @@ def _log_mean_growth(y: Tensor) -> Tensor:
     small = y.clamp(-_SERIES_LIMIT, _SERIES_LIMIT)
     series = small / 2 + small**2 / 24 - small**4 / 2880 + small**6 / 181440
     size = y.abs().clamp(min=_SERIES_LIMIT)
-    large = torch.clamp(y, min=0.0) + log1mexp(size, torch.log(size)) - torch.log(size)
+    log_size = torch.log(size)
+    large = torch.clamp(y, min=0.0) + log1mexp(size, log_size) - log_size
     return torch.where(y.abs() < _SERIES_LIMIT, series, large)

@@ -119,7 +119,8 @@ class LogLocationScale(Primitive):
         Tensor
             By default computed from the log survival, and of the order of the log density where that underflows.
         """
-        return log_of_complement(cls._log_standard(z, 0.0), cls._log_standard(z, 1.0))
+        log_survival, log_density = cls._log_standard(z, 0.0), cls._log_standard(z, 1.0)
+        return log_of_complement(log_survival, log_density)
 
     @classmethod
     def standard_survival(cls, z: Tensor) -> Tensor:
@@ -135,7 +136,8 @@ class LogLocationScale(Primitive):
         Tensor
             Survival probabilities.
         """
-        return cls.standard(z, z.new_zeros(()))[0].exp_()
+        log_survival, _ = cls.standard(z, z.new_zeros(()))
+        return log_survival.exp_()
 
     @classmethod
     def standard_survival_and_density(cls, z: Tensor) -> tuple[Tensor, Tensor]:
@@ -151,24 +153,27 @@ class LogLocationScale(Primitive):
         tuple of Tensor
             Two tensors, which the caller may overwrite.
         """
-        density = cls.standard(z, z.new_ones(()))[0].exp_()
-        return cls.standard_survival(z), density
+        log_density, _ = cls.standard(z, z.new_ones(()))
+        return cls.standard_survival(z), log_density.exp_()
 
     @classmethod
     def _log_standard(cls, z: Tensor, happened: float) -> Tensor:
-        return with_slope(z, *cls.standard(z.detach(), z.new_full((), happened)))
+        value, slope = cls.standard(z.detach(), z.new_full((), happened))
+        return with_slope(z, value, slope)
 
     # Location and precision.
 
     @property
     def location(self) -> Tensor:
         """The position of the distribution on the axis of log time."""
-        return self.parameters[self.parameter_names().index(str(self.location_name))]
+        location: Tensor = getattr(self, str(self.location_name))
+        return location
 
     @property
     def log_precision(self) -> Tensor:
         """The logarithm of the precision, which is one over the spread of log time."""
-        parameter = self.parameters[1 - self.parameter_names().index(str(self.location_name))]
+        first, second = self.parameters
+        parameter = second if self.location_index() == 0 else first
         return parameter if self.precision_sign > 0 else -parameter
 
     @classmethod
@@ -186,7 +191,9 @@ class LogLocationScale(Primitive):
             The distribution.
         """
         parameter = log_precision if cls.precision_sign > 0 else -log_precision
-        return cls(*((location, parameter) if cls.location_index() == 0 else (parameter, location)))
+        if cls.location_index() == 0:
+            return cls(location, parameter)
+        return cls(parameter, location)
 
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
@@ -194,9 +201,6 @@ class LogLocationScale(Primitive):
 
     def displaced(self, steps: Tensor) -> Self:
         return self.rescaled(steps * torch.exp(-self.log_precision))
-
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return self.from_location(self.location + log_factor, self.log_precision)
 
     # Functions of time.
 
@@ -240,10 +244,12 @@ class LogLocationScale(Primitive):
 
     def log_pdf(self, t: Tensor) -> Tensor:
         positive = torch.where(t > 0, t, torch.finfo(t.dtype).tiny)
+        log_density = self._log_standard(self.z(positive), 1.0)
         log_jacobian = self.log_precision - torch.log(positive)  # log dz/dt
-        log_pdf = log_jacobian + self._log_standard(self.z(positive), 1.0)
+        log_pdf = log_jacobian + log_density
         # F rises like a power of time, whose exponent says whether f is infinite, finite or 0 at the origin.
-        slope = self.standard(t.new_full((), _FAR_BEFORE), t.new_ones(()))[1]
+        far_before = t.new_full((), _FAR_BEFORE)
+        _, slope = self.standard(far_before, t.new_ones(()))
         exponent = self.log_precision.detach().exp() * slope
         at_origin = torch.where(exponent > 1, -torch.inf, torch.inf)
         return torch.where((t > 0) | (exponent == 1), log_pdf, at_origin)
@@ -254,15 +260,10 @@ class LogLocationScale(Primitive):
     def tail_index(self) -> Tensor:
         return torch.exp(self.log_precision) * self.standard_tail
 
-    def log_survival_and_slope(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
-        precision = self.log_precision.exp()
-        z = (log_t - self.location).mul_(precision)
-        log_survival, slope = self.standard(z, log_t.new_zeros(()))
-        return log_survival, slope.mul_(precision)
-
     def survival_curve(self, log_t: Tensor) -> Tensor:
         precision = self.log_precision.exp()
-        return self.standard_survival(torch.addcmul(-precision * self.location, precision, log_t))
+        z = torch.addcmul(-precision * self.location, precision, log_t)
+        return self.standard_survival(z)
 
     def survival_and_density_curve(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         precision = self.log_precision.exp()

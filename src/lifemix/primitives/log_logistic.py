@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,8 +31,8 @@ class LogLogistic(LogLocationScale, name="loglogistic", label="log-logistic"):
     >>> import torch
     >>> from lifemix.primitives import LogLogistic
     >>> times = LogLogistic(log_shape=torch.tensor(0.0), log_scale=torch.tensor(0.0))
-    >>> times.log_survival(torch.tensor(3.0)).exp(), times.mean()
-    (tensor(0.2500), tensor(inf))
+    >>> times.log_survival(torch.tensor(3.0)).exp()
+    tensor(0.2500)
     """
 
     log_shape: Tensor
@@ -43,7 +42,8 @@ class LogLogistic(LogLocationScale, name="loglogistic", label="log-logistic"):
     @staticmethod
     def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
         times = 1 + happened
-        return happened * z + times * logsigmoid(-z), happened - times * torch.sigmoid(z)
+        value = happened * z + times * logsigmoid(-z)
+        return value, happened - times * torch.sigmoid(z)
 
     @classmethod
     def standard_log_cdf(cls, z: Tensor) -> Tensor:
@@ -59,10 +59,6 @@ class LogLogistic(LogLocationScale, name="loglogistic", label="log-logistic"):
         return survival, z.sigmoid_().mul_(survival)
 
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
-        return self.time_at(log_expm1(-log_s, torch.log(-log_s)))
-
-    def mean(self) -> Tensor:
-        has_mean = self.log_shape > 0
-        angle = math.pi * torch.exp(-self.log_shape)
-        mean = torch.exp(self.log_scale) * angle / torch.sin(torch.where(has_mean, angle, 1.0))
-        return torch.where(has_mean, mean, torch.inf)
+        cumulative_hazard = -log_s
+        z = log_expm1(cumulative_hazard, torch.log(cumulative_hazard))
+        return self.time_at(z)

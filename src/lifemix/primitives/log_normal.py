@@ -58,7 +58,8 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
         hazard = log_density.exp().div_(survival)  # phi(z) / Phi(-z)
         log_survival = survival.log_()
         # Asymptotically the hazard is z (1 + u - 2 u^2 + 10 u^3 - 74 u^4 + ...), u = 1 / z^2.
-        is_large, large = z > _ASYMPTOTIC, z.clamp(min=_ASYMPTOTIC)
+        is_large = z > _ASYMPTOTIC
+        large = z.clamp(min=_ASYMPTOTIC)
         u = large**-2
         asymptotic = large * (1 + u * (1 - u * (2 - u * (10 - u * (74 - 706 * u)))))
         hazard = torch.where(is_large, asymptotic, hazard)
@@ -81,35 +82,28 @@ class LogNormal(LogLocationScale, name="lognormal", label="log-normal"):
     @classmethod
     def standard_survival_and_density(cls, z: Tensor) -> tuple[Tensor, Tensor]:
         density = torch.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-        return cls.standard_survival(z), density
+        survival = cls.standard_survival(z)
+        return survival, density
 
     def z(self, t: Tensor) -> Tensor:
-        return -saturate(-saturate(super().z(t), _Z_LIMIT), _Z_LIMIT)
+        bounded_above = saturate(super().z(t), _Z_LIMIT)
+        return -saturate(-bounded_above, _Z_LIMIT)
 
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
         # from F where S is close to 1, from S where it is small, by Newton's method where it underflows
-        early = torch.special.ndtri(-torch.expm1(log_s.clamp(min=-1.0)))
-        late = -torch.special.ndtri(torch.exp(log_s.clamp(min=_SMALLEST_LOG)))
-        z = torch.sqrt(-2 * log_s.clamp(-1e30, -100.0))
+        cdf = -torch.expm1(log_s.clamp(min=-1.0))
+        early = torch.special.ndtri(cdf)
+        survival = torch.exp(log_s.clamp(min=_SMALLEST_LOG))
+        late = -torch.special.ndtri(survival)
+        goal = log_s.clamp(min=-1e30)
+        latest = torch.sqrt(-2 * goal.clamp(max=-100.0))
         for _ in range(4):
-            log_survival, slope = self.standard(z, z.new_zeros(()))
-            z = z + (log_s.clamp(min=-1e30) - log_survival) / slope
-        z = torch.where(log_s > _SMALLEST_LOG, late, torch.where(log_s > -torch.inf, z, torch.inf))
-        return self.time_at(torch.where(log_s > -math.log(2), early, z))
-
-    def mean(self) -> Tensor:
-        return torch.exp(self.mu + torch.exp(2 * self.log_sigma) / 2)
-
-    def rmst(self, t: Tensor) -> Tensor:
-        return self._partial_mean(t, 1.0) + t * torch.exp(self.log_survival(t))
-
-    def mean_beyond(self, t: Tensor) -> Tensor:
-        return self._partial_mean(t, -1.0) - t * torch.exp(self.log_survival(t))
-
-    def _partial_mean(self, t: Tensor, sign: float) -> Tensor:
-        """Return ``E[T; T <= t]`` for sign 1, ``E[T; T > t]`` for sign -1."""
-        sigma = torch.exp(self.log_sigma)
-        return torch.exp(self.mu + sigma**2 / 2 + _log_ndtr(sign * (self.z(t) - sigma)))
+            log_survival, slope = self.standard(latest, latest.new_zeros(()))
+            latest = latest + (goal - log_survival) / slope
+        latest = torch.where(log_s > -torch.inf, latest, torch.inf)
+        z = torch.where(log_s > _SMALLEST_LOG, late, latest)
+        z = torch.where(log_s > -math.log(2), early, z)
+        return self.time_at(z)
 
 
 def _log_ndtr(x: Tensor) -> Tensor:
@@ -117,6 +111,7 @@ def _log_ndtr(x: Tensor) -> Tensor:
 
     PyTorch 2.13 gives 64930 instead of 1e4 at x = -1e4.
     """
-    value = torch.special.log_ndtr(x.detach())
-    slope = math.sqrt(2 / math.pi) / torch.special.erfcx(-x.detach() * _ROOT_HALF)
+    constant = x.detach()
+    value = torch.special.log_ndtr(constant)
+    slope = math.sqrt(2 / math.pi) / torch.special.erfcx(-constant * _ROOT_HALF)
     return with_slope(x, value, slope)

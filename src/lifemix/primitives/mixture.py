@@ -127,23 +127,9 @@ class Mixture:
         Tensor
             The log hazard.
         """
-        survived = self.log_weights + self.components.log_survival(t[..., None])
-        return log_mean_of_survivors(survived, self.components.log_hazard(t[..., None]), dim=-1)
-
-    def log_interval(self, lower: Tensor, upper: Tensor) -> Tensor:
-        """Return ``log sum_k w_k P_k(lower < T <= upper)``.
-
-        Parameters
-        ----------
-        lower, upper : Tensor
-            The ends of the intervals, of the shape of the weights without their last axis.
-
-        Returns
-        -------
-        Tensor
-            The log probability.
-        """
-        return self.log_mix(self.components.log_interval(lower[..., None], upper[..., None]))
+        log_survived = self.log_weights + self.components.log_survival(t[..., None])
+        log_hazard = self.components.log_hazard(t[..., None])
+        return log_mean_of_survivors(log_survived, log_hazard, dim=-1)
 
     def log_mix(self, values: Tensor) -> Tensor:
         """Return ``log sum_k w_k exp(values_k)``: the exact likelihood.
@@ -188,9 +174,8 @@ class Mixture:
         Mixture
             The same components with other weights.
         """
-        return type(self)(
-            torch.log_softmax(self.log_weights + log_survival, dim=-1), self.components
-        )
+        log_weights = torch.log_softmax(self.log_weights + log_survival, dim=-1)
+        return type(self)(log_weights, self.components)
 
 
 def _by_family(name: str) -> Any:
@@ -223,15 +208,11 @@ class Mixed(Primitive):
     log_interval = _by_family("log_interval")
     log_hazard = _by_family("log_hazard")
     inverse_log_survival = _by_family("inverse_log_survival")
-    mean = _by_family("mean")
-    rmst = _by_family("rmst")
-    mean_beyond = _by_family("mean_beyond")
     tail_index = _by_family("tail_index")
     steepness = _by_family("steepness")
     cure_fraction = _by_family("cure_fraction")
     survival_curve = _by_family("survival_curve")
     survival_and_density_curve = _by_family("survival_and_density_curve")
-    log_survival_and_slope = _by_family("log_survival_and_slope")
 
     def _select(self, values: Any) -> Tensor:
         selected: Tensor = values[0]
@@ -249,7 +230,8 @@ class Mixed(Primitive):
             for index in range(len(family.parameter_names()))
         ]
         earlier = cls.families[: cls.families.index(family)]
-        first = n_trained + 1 + sum(len(each.fixed_names) for each in earlier)
+        n_earlier = sum(len(earlier_family.fixed_names) for earlier_family in earlier)
+        first = n_trained + 1 + n_earlier
         return trained + list(range(first, first + len(family.fixed_names)))
 
     @classmethod
@@ -260,39 +242,35 @@ class Mixed(Primitive):
         parameters = [zero] * (n_trained + len(cls.fixed_names))
         parameters[n_trained] = kind.to(zero).expand_as(zero)
         for index, member in enumerate(members):
-            for position, value in zip(
-                cls.parameter_index(type(member)), member.parameters, strict=True
-            ):
-                is_trained = position < n_trained
-                parameters[position] = (
-                    torch.where(kind == index, value, parameters[position]) if is_trained else value
-                )
+            positions = cls.parameter_index(type(member))
+            for position, value in zip(positions, member.parameters, strict=True):
+                if position < n_trained:
+                    value = torch.where(kind == index, value, parameters[position])
+                parameters[position] = value
         return cls(*parameters)
 
     def members(self) -> list[Primitive]:
         """Return all components as members of every family; trained parameters of other families are 0."""
-        parameters, n_trained = self.parameters, len(self.parameter_names())
-        return [
-            family(
-                *(
-                    torch.where(self.kind == index, parameters[position], 0.0)
-                    if position < n_trained
-                    else parameters[position]
-                    for position in self.parameter_index(family)
-                )
-            )
-            for index, family in enumerate(self.families)
-        ]
+        members = []
+        for index, family in enumerate(self.families):
+            values = [self.parameters[position] for position in self.parameter_index(family)]
+            is_member = self.kind == index
+            for i in range(len(family.parameter_names())):
+                values[i] = torch.where(is_member, values[i], 0.0)
+            members.append(family(*values))
+        return members
 
     def kinks(self) -> Tensor | None:
         kinks = [kinks for member in self.members() if (kinks := member.kinks()) is not None]
         return torch.cat(kinks, dim=-1) if kinks else None
 
     def displaced(self, steps: Tensor) -> Self:
-        return self.join([member.displaced(steps) for member in self.members()], self.kind)
+        members = [member.displaced(steps) for member in self.members()]
+        return self.join(members, self.kind)
 
     def rescaled(self, log_factor: Tensor | float) -> Self:
-        return self.join([member.rescaled(log_factor) for member in self.members()], self.kind)
+        members = [member.rescaled(log_factor) for member in self.members()]
+        return self.join(members, self.kind)
 
 
 @cache

@@ -1,11 +1,10 @@
-"""Functions of real numbers that keep their digits, and what a primitive has no closed form for."""
+"""Functions of real numbers that keep their digits; intervals and quantiles without a closed form."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -18,7 +17,6 @@ __all__ = [
     "LOG_LIMIT",
     "LOG_TIME_LIMITS",
     "limit_gradient",
-    "integral_of_survival",
     "inverse_log_survival",
     "log1mexp",
     "log_expm1",
@@ -43,11 +41,6 @@ LOG_TIME_LIMITS = {torch.float32: 85.0, torch.float64: 700.0}
 _GRADIENT_LIMITS = {torch.float32: 1e30, torch.float64: 1e250}  # can be added up
 _FACTOR_LIMITS = {torch.float32: 1e20, torch.float64: 1e200}  # can be multiplied
 _MAX_STEPS = 128
-_BLOCK = 1 << 14  # distributions that are integrated together
-# Ends of the panels of an integral over log time: in units of 1 / steepness, and in units of log time.
-_STEEP_PANELS = torch.arange(-36.0, 37.0, 4.0, dtype=torch.float64)
-_DOUBLING_PANELS = 2.0 ** torch.arange(10, dtype=torch.float64)
-_NODES, _WEIGHTS = (torch.from_numpy(values) / 2 for values in np.polynomial.legendre.leggauss(20))
 
 
 class _Saturate(torch.autograd.Function):
@@ -91,8 +84,10 @@ class _Standardise(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         z, precision = ctx.saved_tensors
         limit = _GRADIENT_LIMITS[z.dtype]
-        d_x = (gradients[0] * precision).clamp(-limit, limit)
-        return d_x, -d_x, (gradients[0] * z.clamp(-limit, limit)).clamp(-limit, limit)
+        (d_z,) = gradients
+        d_x = (d_z * precision).clamp(-limit, limit)
+        d_log_precision = (d_z * z.clamp(-limit, limit)).clamp(-limit, limit)
+        return d_x, -d_x, d_log_precision
 
 
 def standardise(x: Tensor, location: Tensor, log_precision: Tensor) -> Tensor:
@@ -110,7 +105,8 @@ def log1mexp(x: Tensor, log_x: Tensor) -> Tensor:
     series = log_x - small / 2 + small**2 / 24 - small**4 / 2880
     middle = torch.log(-torch.expm1(-x.clamp(0.05, 0.7)))
     large = torch.log1p(-torch.exp(-x.clamp(min=0.6)))
-    return torch.where(x < 0.05, series, torch.where(x > 0.6931, large, middle))
+    direct = torch.where(x > 0.6931, large, middle)
+    return torch.where(x < 0.05, series, direct)
 
 
 def log_expm1(x: Tensor, log_x: Tensor) -> Tensor:
@@ -121,14 +117,16 @@ def log_expm1(x: Tensor, log_x: Tensor) -> Tensor:
 def log_softplus(z: Tensor) -> Tensor:
     """Return ``log log(1 + exp(z))``, exact where the inner logarithm vanishes."""
     early = z - torch.exp(z.clamp(max=-15.0)) / 2
-    return torch.where(z < -15.0, early, torch.log(softplus(z.clamp(min=-20.0))))
+    late = torch.log(softplus(z.clamp(min=-20.0)))
+    return torch.where(z < -15.0, early, late)
 
 
 def log_of_complement(log_s: Tensor, log_small: Tensor) -> Tensor:
     """Return ``log(1 - exp(log_s))``, and ``log_small`` where ``log_s`` underflows to 0."""
     is_number = log_s < -1e8 * torch.finfo(log_s.dtype).tiny  # its inverse may still be multiplied
-    loss = -torch.where(is_number, log_s, -1.0)
-    return torch.where(is_number, log1mexp(loss, torch.log(loss)), log_small)
+    cumulative_hazard = -torch.where(is_number, log_s, -1.0)
+    log_complement = log1mexp(cumulative_hazard, torch.log(cumulative_hazard))
+    return torch.where(is_number, log_complement, log_small)
 
 
 def log_mean_of_survivors(log_survived: Tensor, log_values: Tensor, dim: int) -> Tensor:
@@ -138,8 +136,10 @@ def log_mean_of_survivors(log_survived: Tensor, log_values: Tensor, dim: int) ->
     """
     log_share = torch.log_softmax(log_survived, dim=dim)
     is_empty = log_share == -torch.inf  # the value of such a group may be infinite
-    mean = torch.logsumexp(torch.where(is_empty, -torch.inf, log_share + log_values), dim=dim)
-    return torch.where(torch.isnan(log_share).any(dim), log_values.amin(dim), mean)
+    log_terms = torch.where(is_empty, -torch.inf, log_share + log_values)
+    mean = torch.logsumexp(log_terms, dim=dim)
+    has_no_survivors = torch.isnan(log_share).any(dim)
+    return torch.where(has_no_survivors, log_values.amin(dim), mean)
 
 
 def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
@@ -156,11 +156,13 @@ def log_interval(primitive: Primitive, lower: Tensor, upper: Tensor) -> Tensor:
     smaller = torch.where(is_early, primitive.log_cdf(start), primitive.log_survival(upper))
     change = larger - smaller
     is_narrow = change < torch.finfo(change.dtype).eps ** (1 / 3)
-    wide = larger + torch.log(-torch.expm1(-torch.where(is_narrow, 1.0, change)))
+    wide_change = torch.where(is_narrow, 1.0, change)
+    wide = larger + torch.log(-torch.expm1(-wide_change))
     width = torch.where(is_narrow, torch.log1p((upper - start) / start), 0.01)
     middle = torch.log(start) + width / 2
     narrow = primitive.log_pdf(torch.exp(middle)) + middle + torch.log(width)
-    return torch.where(is_left_censored, log_cdf, torch.where(is_narrow, narrow, wide))
+    log_probability = torch.where(is_narrow, narrow, wide)
+    return torch.where(is_left_censored, log_cdf, log_probability)
 
 
 @torch.no_grad()
@@ -174,67 +176,23 @@ def inverse_log_survival(primitive: Primitive, log_s: Tensor) -> Tensor:
     log_s = torch.broadcast_tensors(log_s, *primitive.parameters)[0]
     is_inside = (log_s < 0) & (log_s > -torch.inf)
     goal = torch.where(is_inside, log_s, -1.0)
-    x = torch.zeros_like(goal)
+    x = torch.zeros_like(goal)  # log time
     low, high = x - limit, x + limit
     for _ in range(_MAX_STEPS):
-        log_survival, slope = primitive.log_survival_and_slope(x)
+        t = torch.exp(x)
+        log_survival = primitive.log_survival(t)
+        rate = torch.exp(primitive.log_pdf(t) + x - log_survival)  # -d log S / dx
         is_before = log_survival > goal
-        low, high = torch.where(is_before, x, low), torch.where(is_before, high, x)
+        low = torch.where(is_before, x, low)
+        high = torch.where(is_before, high, x)
         log_ratio = torch.log(goal / log_survival)
-        newton = x + log_ratio * log_survival / slope
+        newton = x - log_ratio * log_survival / rate
         is_usable = (newton > low) & (newton < high) & (log_ratio.abs() < 2)  # False for NaN
-        previous, x = x, torch.where(is_usable, newton, (low + high) / 2)
-        if bool(((x - previous).abs() <= tolerance * (1 + x.abs())).all()):
+        previous = x
+        x = torch.where(is_usable, newton, (low + high) / 2)
+        has_converged = (x - previous).abs() <= tolerance * (1 + x.abs())
+        if has_converged.all():
             break
-    t = torch.where(x < limit * (1 - 1e-5), torch.exp(x), torch.inf)
-    return torch.where(log_s < 0, torch.where(is_inside, t, torch.inf), 0.0)
-
-
-@torch.no_grad()
-def integral_of_survival(primitive: Primitive, start: Tensor, stop: Tensor | None) -> Tensor:
-    """Return the integral of S from start to stop, or to infinity if that is None.
-
-    Gauss-Legendre rules on the axis of log time. Beyond the last panel S falls as a power of time.
-    """
-    tensors = torch.broadcast_tensors(start, start if stop is None else stop, *primitive.parameters)
-    blocks = zip(*(tensor.reshape(-1).split(_BLOCK) for tensor in tensors), strict=True)
-    integrals = [
-        _integrate(type(primitive)(*parameters), low, None if stop is None else high)
-        for low, high, *parameters in blocks
-    ]
-    return torch.cat(integrals).reshape(tensors[0].shape)
-
-
-def _integrate(primitive: Primitive, start: Tensor, stop: Tensor | None) -> Tensor:
-    """Return the integral for distributions ``[n]``."""
-    limit = LOG_TIME_LIMITS[start.dtype]
-    middle_log_s = torch.log((1 + primitive.cure_fraction()) / 2).broadcast_to(start.shape)
-    centre = torch.log(primitive.inverse_log_survival(middle_log_s))[:, None]
-    steep, doubling = (panels.to(start) for panels in (_STEEP_PANELS, _DOUBLING_PANELS))
-    panels = [
-        centre + steep / primitive.steepness().broadcast_to(start.shape)[:, None],
-        centre + doubling,
-        centre - doubling,
-    ]
-    if stop is not None:
-        panels.append(torch.log(stop)[:, None] - doubling)
-    kinks = primitive.kinks()
-    if kinks is not None:
-        panels.append(kinks.broadcast_to(*start.shape, kinks.shape[-1]))
-    edges = torch.cat(panels, dim=1).clamp(-limit, limit).sort(dim=1).values
-    last = edges[:, -1] if stop is None else torch.log(stop).clamp(min=-limit)
-    total = (torch.exp(torch.minimum(edges[:, 0], last)) - start).clamp(min=0)  # S is 1
-    edges = torch.cat([edges, last[:, None]], dim=1)
-    edges = torch.minimum(torch.maximum(edges, torch.log(start)[:, None]), last[:, None])
-    column = primitive.map(lambda parameter: parameter[:, None])
-    nodes, weights = _NODES.to(start), _WEIGHTS.to(start)
-    for low, high in zip(edges.unbind(1)[:-1], edges.unbind(1)[1:], strict=True):
-        width = (high - low)[:, None]
-        x = low[:, None] + width * (nodes + 0.5)
-        total = total + ((column.survival_curve(x) * torch.exp(x)) @ weights) * width[:, 0]
-    if stop is not None:
-        return torch.minimum(total, stop - start)
-    index = primitive.tail_index().broadcast_to(start.shape)
-    log_last = torch.maximum(last, torch.log(start))
-    tail = torch.exp(primitive.log_survival(torch.exp(log_last)) + log_last) / (index - 1)
-    return torch.where(index > 1, total + tail, torch.inf)
+    is_finite = is_inside & (x < limit * (1 - 1e-5))
+    t = torch.where(is_finite, torch.exp(x), torch.inf)
+    return torch.where(log_s < 0, t, 0.0)

@@ -48,21 +48,18 @@ class PowerGeneralisedWeibull(
     log_scale: Tensor
     log_power: Tensor
     location_name: ClassVar[str | None] = "log_scale"
-    shift_activation: ClassVar[str] = "selu"
 
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         z = standardise(log_t, self.log_scale, self.log_shape)
-        # H = exp(growth) - 1, growth = power * softplus(z)
-        growth = torch.exp(self.log_power) * softplus(z)
-        log_hazard = log_expm1(growth, self.log_power + log_softplus(z))
-        return log_hazard, self.log_power + self.log_shape + logsigmoid(z) + growth
+        growth = torch.exp(self.log_power) * softplus(z)  # H = exp(growth) - 1
+        log_growth = self.log_power + log_softplus(z)
+        log_cumulative_hazard = log_expm1(growth, log_growth)
+        log_rate = self.log_power + self.log_shape + logsigmoid(z) + growth
+        return log_cumulative_hazard, log_rate
 
     @classmethod
     def first_guess(cls, location: Tensor, log_precision: Tensor, *fixed: Tensor) -> Self:
         return cls(log_precision, location, torch.zeros_like(location))
-
-    def rescaled(self, log_factor: Tensor | float) -> Self:
-        return type(self)(self.log_shape, self.log_scale + log_factor, self.log_power)
 
     def tail_index(self) -> Tensor:
         return torch.full_like(self.log_shape, torch.inf)

@@ -65,14 +65,14 @@ class Spline(CumulativeHazard, name="spline", label="spline"):
     knot_4: Tensor
     knot_5: Tensor
     fixed_names: ClassVar[tuple[str, ...]] = ("knot_1", "knot_2", "knot_3", "knot_4", "knot_5")
-    shift_activation: ClassVar[str] = "selu"
 
     @classmethod
     def learn_fixed(cls, log_time: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
-        order = torch.argsort(log_time)
-        reached = weight[order].cumsum(0) / weight.sum()
-        index = [(reached < share).sum().clamp(max=len(order) - 1) for share in _SHARES]
-        knots = list(log_time[order][torch.stack(index)])
+        log_time, order = log_time.sort()
+        cumulative_share = weight[order].cumsum(0) / weight.sum()
+        shares = cumulative_share.new_tensor(_SHARES)
+        index = torch.searchsorted(cumulative_share, shares).clamp(max=len(order) - 1)
+        knots = list(log_time[index])
         for j in range(1, _N_KNOTS):
             knots[j] = torch.maximum(knots[j], knots[j - 1] + _SMALLEST_GAP)
         return tuple(knots)
@@ -85,19 +85,22 @@ class Spline(CumulativeHazard, name="spline", label="spline"):
     def log_hazards(self, log_t: Tensor) -> tuple[Tensor, Tensor]:
         slopes, knots = self._slopes(), self.kinks()  # [..., 5]
         gaps = knots.diff(dim=-1)
-        share = ((log_t[..., None] - knots[..., :-1]) / gaps).clamp(
-            0.0, 1.0
-        )  # of each gap, [..., 4]
-        rises = gaps * (slopes[..., :-1] * (share - share**2 / 2) + slopes[..., 1:] * share**2 / 2)
-        to_middle = gaps * (slopes[..., :-1] + slopes[..., 1:]) / 2
-        log_hazard = (
-            self.level
-            + (rises.sum(-1) - to_middle[..., :_MIDDLE].sum(-1))
-            + slopes[..., 0] * (log_t - knots[..., 0]).clamp(max=0.0)
-            + slopes[..., -1] * (log_t - knots[..., -1]).clamp(min=0.0)
-        )
-        hats = pad(share, (1, 0), value=1.0) * pad(1 - share, (0, 1), value=1.0)
-        return log_hazard, log_hazard + torch.log((slopes * hats).sum(-1).clamp(min=1e-38))
+        slope_before, slope_after = slopes[..., :-1], slopes[..., 1:]  # of each gap, [..., 4]
+        share = (log_t[..., None] - knots[..., :-1]) / gaps
+        share = share.clamp(0.0, 1.0)
+        right_share = share**2 / 2  # integral of the share
+        rises = gaps * (slope_before * (share - right_share) + slope_after * right_share)
+        to_middle = gaps * (slope_before + slope_after) / 2
+        rise = rises.sum(-1) - to_middle[..., :_MIDDLE].sum(-1)
+        distance_before = (log_t - knots[..., 0]).clamp(max=0.0)
+        distance_behind = (log_t - knots[..., -1]).clamp(min=0.0)
+        outside = slopes[..., 0] * distance_before + slopes[..., -1] * distance_behind
+        log_cumulative_hazard = self.level + rise + outside
+        rising = pad(share, (1, 0), value=1.0)
+        falling = pad(1 - share, (0, 1), value=1.0)
+        slope = (slopes * rising * falling).sum(-1)
+        log_rate = log_cumulative_hazard + torch.log(slope.clamp(min=1e-38))
+        return log_cumulative_hazard, log_rate
 
     def displaced(self, steps: Tensor) -> Self:
         # as the Weibull distribution of slope 1 moved by its standard deviation
@@ -110,7 +113,8 @@ class Spline(CumulativeHazard, name="spline", label="spline"):
         return type(self)(*trained, *(knot + log_factor for knot in knots))
 
     def kinks(self) -> Tensor:
-        return torch.stack(torch.broadcast_tensors(*self.parameters[1 + _N_KNOTS :]), dim=-1)
+        knots = torch.broadcast_tensors(*self.parameters[1 + _N_KNOTS :])
+        return torch.stack(knots, dim=-1)
 
     def steepness(self) -> Tensor:
         return self._slopes().amax(-1)

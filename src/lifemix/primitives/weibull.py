@@ -35,8 +35,6 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
     >>> exponential = Weibull(log_shape=torch.tensor(0.0), log_scale=torch.tensor(2.0).log())
     >>> exponential.log_survival(torch.tensor([1.0, 4.0]))
     tensor([-0.5000, -2.0000])
-    >>> exponential.mean()
-    tensor(2.)
     """
 
     log_shape: Tensor
@@ -47,7 +45,8 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
     def standard(z: Tensor, happened: Tensor) -> tuple[Tensor, Tensor]:
         z = z.clamp(max=LOG_LIMIT)
         cumulative_hazard = z.exp()
-        return z.mul_(happened).sub_(cumulative_hazard), happened - cumulative_hazard
+        value = z.mul_(happened).sub_(cumulative_hazard)
+        return value, happened - cumulative_hazard
 
     @classmethod
     def standard_log_cdf(cls, z: Tensor) -> Tensor:
@@ -66,17 +65,3 @@ class Weibull(LogLocationScale, name="weibull", label="Weibull"):
 
     def inverse_log_survival(self, log_s: Tensor) -> Tensor:
         return self.time_at(torch.log(-log_s))
-
-    def mean(self) -> Tensor:
-        return torch.exp(self.log_scale + torch.lgamma(1 + torch.exp(-self.log_shape)))
-
-    def rmst(self, t: Tensor) -> Tensor:
-        # mean * P(1 / shape, H(t)), P the regularised lower incomplete gamma function
-        order, hazard = torch.broadcast_tensors(torch.exp(-self.log_shape), -self.log_survival(t))
-        share = torch.special.gammainc(order, hazard)
-        early = t * torch.exp(-hazard) / (1 - hazard / (order + 1)).clamp(min=0.5)  # P underflows
-        return torch.where(share > 0, self.mean() * share, early)
-
-    def mean_beyond(self, t: Tensor) -> Tensor:
-        order, hazard = torch.broadcast_tensors(torch.exp(-self.log_shape), -self.log_survival(t))
-        return self.mean() * torch.special.gammaincc(order, hazard)

@@ -61,9 +61,11 @@ class AnalyticLoss(AutogradLoss):
         self.location_index = self.family.parameter_names().index(self.family.location_name)
         self.precision_index = 1 - self.location_index
         self.location_sign = architecture.shift_signs[self.location_index]
-        self.activation, self.act = architecture.encoder_activation, architecture.act
+        self.activation = architecture.encoder_activation
+        self.act = architecture.act
         self.out_shape = (architecture.n_events, 3, architecture.k)  # logits and two parameters
-        self.n_layers, self.has_bias = len(architecture.hidden), architecture.bias
+        self.n_layers = len(architecture.hidden)
+        self.has_bias = architecture.bias
         self._memory: dict[tuple[str, tuple[int, ...]], Tensor] = {}
 
     @staticmethod
@@ -82,22 +84,21 @@ class AnalyticLoss(AutogradLoss):
 
     def batches(self, observed: Observations, settings: Settings) -> list[_Batch]:
         """Return one batch per step from observations ``[n_models, n_steps, n_rows]``."""
-        weight = observed.weight.sum(-1)
+        weight = observed.weight.sum(-1)  # [n_models, n_steps]
         share = observed.weight / weight[..., None]
         log_time = torch.log(observed.time)
         jacobian = torch.where(observed.event > 0, observed.log_width - log_time, 0.0)
-        events = torch.arange(1, self.out_shape[0] + 1, device=share.device).view(-1, 1, 1)
-        happened = (observed.event[..., None, None, :] == events).to(share)
+        constant = -(share * jacobian).sum(-1)
+        n_events = self.out_shape[0]
+        events = torch.arange(1, n_events + 1, device=share.device)
+        has_happened = observed.event[..., None, None, :] == events[:, None, None]
+        happened = has_happened.to(share)
         discount = settings.discount.view(-1, 1, 1, 1, 1)
         factor = torch.lerp(discount, torch.ones_like(discount), happened)
-        tensors = (
-            log_time[..., None, None, :],
-            happened,
-            -share[..., None, None, :] * factor,
-            -(share * jacobian).sum(-1),
-            weight,
-        )
-        return [_Batch(*step) for step in zip(*(t.unbind(1) for t in tensors), strict=True)]
+        loss_share = -share[..., None, None, :] * factor
+        tensors = (log_time[..., None, None, :], happened, loss_share, constant, weight)
+        steps = zip(*(values.unbind(1) for values in tensors), strict=True)
+        return [_Batch(*step) for step in steps]
 
     def with_gradient(
         self,
@@ -111,7 +112,8 @@ class AnalyticLoss(AutogradLoss):
         """Return the loss ``[n_models]`` without the penalties; write the gradient with them."""
         forward = self._forward(parameters, x, batch, masks)
         terms, d_value, d_logits = self._mix(forward, batch)
-        d_out = self._buffer("d_out", (len(x), *self.out_shape, x.shape[1]), x)
+        n_models, n_rows, _ = x.shape
+        d_out = self._buffer("d_out", (n_models, *self.out_shape, n_rows), x)
         d_z = forward.d_z.mul_(d_value)
         d_out[:, :, 0] = d_logits
         d_out[:, :, 1 + self.location_index] = -d_z * forward.precision
@@ -123,16 +125,20 @@ class AnalyticLoss(AutogradLoss):
         self._backward(parameters, gradient, forward, d_out, masks)
         blocks, d_blocks = parameters.blocks, gradient.blocks
         strength = settings.prior_strength.view(-1, 1, 1, 1)
-        d_blocks["base"].addcmul_(blocks["base"] - settings.prior_centre, strength, value=2)
-        d_blocks["heads"].addcmul_(blocks["heads"], settings.head_prior.view(-1, 1, 1))
+        distance = blocks["base"] - settings.prior_centre
+        d_blocks["base"].addcmul_(distance, strength, value=2)
+        head_prior = settings.head_prior.view(-1, 1, 1)
+        d_blocks["heads"].addcmul_(blocks["heads"], head_prior)
         return terms.sum((1, 2, 3)) + batch.constant
 
     def held_out(
         self, parameters: FleetVector, settings: Settings, x: Tensor, batch: _Batch
     ) -> Tensor:
         """Return minus the weighted sum of the objective over rows, ``[n_models]``."""
-        terms, _, _ = self._mix(self._forward(parameters, x, batch, None), batch)
-        return (terms.flatten(1).double().sum(1) + batch.constant) * batch.weight
+        forward = self._forward(parameters, x, batch, None)
+        terms, _, _ = self._mix(forward, batch)
+        loss = terms.flatten(1).double().sum(1) + batch.constant
+        return loss * batch.weight
 
     def _buffer(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
         """Return memory that every step uses again: new memory would cost a third of a step."""
@@ -149,7 +155,8 @@ class AnalyticLoss(AutogradLoss):
         for layer in range(self.n_layers):
             weights = blocks[f"encoder.{layer}.weight"]
             shape = (n_models, n_rows, weights.shape[2])
-            output = torch.bmm(hidden[-1], weights, out=self._buffer(f"output {layer}", shape, x))
+            output = self._buffer(f"output {layer}", shape, x)
+            torch.bmm(hidden[-1], weights, out=output)
             if self.has_bias:
                 output.add_(blocks[f"encoder.{layer}.bias"][:, None])
             output, saved_input = _activate(self.activation, output)
@@ -165,11 +172,12 @@ class AnalyticLoss(AutogradLoss):
         if self.has_bias:
             logits.add_(blocks["gate_bias"][..., None])
         shifts, saved_shifts = _activate(self.act, out[:, :, 1:])
-        location_shift, base = shifts[:, :, self.location_index], blocks["base"][..., None]
-        location = torch.add(
-            base[:, :, self.location_index], location_shift, alpha=self.location_sign
-        )
-        log_precision = base[:, :, self.precision_index] + shifts[:, :, self.precision_index]
+        base = blocks["base"][..., None]
+        location_base = base[:, :, self.location_index]
+        location_shift = shifts[:, :, self.location_index]
+        location = torch.add(location_base, location_shift, alpha=self.location_sign)
+        precision_base = base[:, :, self.precision_index]
+        log_precision = precision_base + shifts[:, :, self.precision_index]
         if self.family.precision_sign < 0:
             log_precision.neg_()
         precision = log_precision.clamp(max=LOG_LIMIT).exp_()
@@ -185,13 +193,16 @@ class AnalyticLoss(AutogradLoss):
             weights = torch.softmax(logits, 2)
             mean = (weights * value).sum(2, keepdim=True)
             d_value = weights.mul_(share)
-            return mean * share, d_value, (value - mean).mul_(d_value)
+            d_logits = (value - mean).mul_(d_value)
+            return mean * share, d_value, d_logits
         log_responsibility = torch.log_softmax(logits + value, 2)
         log_weights = torch.log_softmax(logits, 2)
         d_value = log_responsibility.exp().mul_(share)
         # log sum_k w_k exp v_k = log w_k + v_k - log r_k for every k
-        terms = (log_weights - log_responsibility).add_(value).mul_(d_value)
-        return terms, d_value, d_value - log_weights.exp_().mul_(share)
+        log_likelihood = (log_weights - log_responsibility).add_(value)
+        terms = log_likelihood.mul_(d_value)
+        weighted_share = log_weights.exp_().mul_(share)
+        return terms, d_value, d_value - weighted_share
 
     def _backward(
         self,

@@ -37,7 +37,8 @@ class FleetVector:
     """One number per parameter of a fleet: a flat vector, and its blocks ``[n_models, *shape]``."""
 
     def __init__(self, layout: Layout, flat: Tensor, n_models: int) -> None:
-        self.flat, self.blocks = flat, layout.blocks(flat, n_models)
+        self.flat = flat
+        self.blocks = layout.blocks(flat, n_models)
 
     def scale_models_(self, factors: Tensor) -> None:
         """Multiply the numbers of each model by its factor, in place."""
@@ -50,13 +51,13 @@ class FleetVector:
         is_host = self.flat.device.type in HOSTS
         if is_host and float(torch.dot(self.flat, self.flat)) <= max_norm**2:
             return
-        norms = torch.stack(
-            [torch.linalg.vector_norm(block.flatten(1), dim=1) for block in self.blocks.values()]
-        )
-        norm = torch.linalg.vector_norm(norms, dim=0)
+        block_norms = [
+            torch.linalg.vector_norm(block.flatten(1), dim=1) for block in self.blocks.values()
+        ]
+        norm = torch.linalg.vector_norm(torch.stack(block_norms), dim=0)  # [n_models]
         factors = (max_norm / norm).clamp(max=1.0)
-        self.flat.nan_to_num_(nan=0.0, posinf=0.0, neginf=0.0)
         factors = torch.where(torch.isfinite(norm), factors, 0.0)
+        self.flat.nan_to_num_(nan=0.0, posinf=0.0, neginf=0.0)
         self.scale_models_(factors)
 
 
@@ -76,7 +77,8 @@ class AutogradLoss:
 
     def batches(self, observed: Observations, settings: Settings) -> list[Any]:
         """Return one batch per step from observations ``[n_models, n_steps, n_rows]``."""
-        return [observed.take((slice(None), step)) for step in range(observed.time.shape[1])]
+        n_steps = observed.time.shape[1]
+        return [observed.take((slice(None), step)) for step in range(n_steps)]
 
     def with_gradient(
         self,
@@ -91,17 +93,19 @@ class AutogradLoss:
         flat = parameters.flat.detach().requires_grad_()
         leaf = FleetVector(self.architecture.layout, flat, len(x))
         terms = self._contributions(leaf, x, batch, masks)
-        loss = combined_loss(terms, batch.weight, settings.discount, penalties(leaf, settings))
-        (derivative,) = torch.autograd.grad(loss.total.sum(), flat)
+        loss = combined_loss(terms, batch.weight, settings.discount[:, None])
+        total = loss + penalties(leaf, settings)
+        (derivative,) = torch.autograd.grad(total.sum(), flat)
         torch.clamp(derivative, -_GRADIENT_LIMIT, _GRADIENT_LIMIT, out=gradient.flat)
-        return loss.likelihood.detach()
+        return loss.detach()
 
     def held_out(
         self, parameters: FleetVector, settings: Settings, x: Tensor, batch: Any
     ) -> Tensor:
         """Return minus the weighted sum of the objective over rows, ``[n_models]``."""
         terms = self._contributions(parameters, x, batch, None)
-        return -(batch.weight * terms.total(settings.discount[:, None])).double().sum(1)
+        log_likelihood = batch.weight * terms.total(settings.discount[:, None])
+        return -log_likelihood.double().sum(1)
 
     def _contributions(
         self, parameters: FleetVector, x: Tensor, batch: Observations, masks: list[Tensor] | None

@@ -25,9 +25,9 @@ class Randomness:
     """The random generators of one model: for its start, its shuffling and its dropout."""
 
     def __init__(self, seed: int) -> None:
-        self.start, self.shuffle, self.dropout = (
-            np.random.default_rng([seed, purpose]) for purpose in range(3)
-        )
+        self.start = np.random.default_rng([seed, 0])
+        self.shuffle = np.random.default_rng([seed, 1])
+        self.dropout = np.random.default_rng([seed, 2])
 
 
 def steps_per_epoch(n_rows: int, batch_size: int) -> int:
@@ -53,11 +53,14 @@ def shuffled_rows(
             runs = order.tensor_split(n_steps)
             batches += [runs[step] for step in random.shuffle.permutation(n_steps)]
         else:
-            order = job.train_rows[torch.from_numpy(random.shuffle.permutation(n_rows))]
-            batches += order.tensor_split(n_steps)
-    rows = pad_sequence(batches, batch_first=True, padding_value=-1).view(len(jobs), n_steps, -1)
-    first_rows = torch.stack([job.train_rows[0] for job in jobs]).view(-1, 1, 1)
-    return torch.where(rows < 0, first_rows, rows), rows >= 0
+            order = torch.from_numpy(random.shuffle.permutation(n_rows))
+            batches += job.train_rows[order].tensor_split(n_steps)
+    padded = pad_sequence(batches, batch_first=True, padding_value=-1)
+    rows = padded.view(len(jobs), n_steps, -1)
+    is_present = rows >= 0
+    first_rows = torch.stack([job.train_rows[0] for job in jobs])
+    first_rows = first_rows.view(-1, 1, 1)
+    return torch.where(is_present, rows, first_rows), is_present
 
 
 def dropout_masks(
@@ -77,22 +80,19 @@ def dropout_masks(
     if not threshold.any() or not widths:
         yield from repeat(None, n_steps)
         return
-    scale = torch.tensor(256 / (256 - threshold.astype(np.float32)), device=device)[:, None, None]
-    shapes = [(len(jobs), n_rows, width) for width in widths]
-    masks = [torch.empty(shape, dtype=torch.float32, device=device) for shape in shapes]
-    n_words = [math.ceil(n_rows * width / 4) for width in widths]  # of four bytes, per layer
-    steps_per_draw = max(1, _BYTES_PER_DRAW // (4 * len(jobs) * sum(n_words)))
+    inverse_rate = 256 / (256 - threshold.astype(np.float32))
+    scale = torch.tensor(inverse_rate, device=device)[:, None, None]
+    masks = [torch.empty(len(jobs), n_rows, width, device=device) for width in widths]
+    n_bytes = [4 * math.ceil(n_rows * width / 4) for width in widths]  # per layer
+    n_words = sum(n_bytes) // 4
+    steps_per_draw = max(1, _BYTES_PER_DRAW // (len(jobs) * sum(n_bytes)))
     for first_step in range(0, n_steps, steps_per_draw):
-        shape = (min(steps_per_draw, n_steps - first_step), sum(n_words))
-        random_bytes = np.stack(
-            [
-                random.dropout.integers(0, 2**32, shape, dtype=np.uint32).view(np.uint8)
-                for random in randoms
-            ]
-        )  # [n_models, n_steps, n_bytes]
+        shape = (min(steps_per_draw, n_steps - first_step), n_words)
+        draws = [random.dropout.integers(0, 2**32, shape, dtype=np.uint32) for random in randoms]
+        random_bytes = np.stack(draws).view(np.uint8)  # [n_models, n_steps, n_bytes]
         is_active = torch.from_numpy(random_bytes >= threshold[:, None, None]).to(device)
         for step in is_active.unbind(1):
-            layers = step.split([4 * n for n in n_words], dim=1)
-            for mask, layer in zip(masks, layers, strict=True):
-                mask.copy_(layer[:, : mask[0].numel()].view(mask.shape)).mul_(scale)
+            for mask, layer in zip(masks, step.split(n_bytes, dim=1), strict=True):
+                active = layer[:, : mask[0].numel()].view(mask.shape)
+                mask.copy_(active).mul_(scale)
             yield masks

@@ -29,7 +29,8 @@ class Data:
 
     def to(self, device: torch.device) -> Data:
         """Return the data on a device."""
-        return Data(self.x.to(device), self.observed.to(device), self.mapped)
+        observed = self.observed.map(lambda values: values.to(device))
+        return Data(self.x.to(device), observed, self.mapped)
 
 
 @dataclass(frozen=True, eq=False)

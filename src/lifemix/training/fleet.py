@@ -83,26 +83,28 @@ class Fleet:
         layout, n_models = self.architecture.layout, len(self.running)
         self.parameters = FleetVector(layout, values, n_models)
         self.gradient = FleetVector(layout, torch.zeros_like(values), n_models)
-        network = self.architecture, self.config
-        is_analytic = AnalyticLoss.is_applicable(*network, self.data.observed)
-        self.loss = (AnalyticLoss if is_analytic else AutogradLoss)(*network)
+        is_analytic = AnalyticLoss.is_applicable(self.architecture, self.config, self.data.observed)
+        loss = AnalyticLoss if is_analytic else AutogradLoss
+        self.loss = loss(self.architecture, self.config)
         jobs = [self.jobs[number] for number in self.running]
 
         def column(name: str) -> Tensor:
             return torch.tensor([getattr(job, name) for job in jobs]).to(values)
 
-        rates = column("learning_rate")
-        has_one_rate = len({job.learning_rate for job in jobs}) == 1
-        has_decay = any(job.weight_decay > 0 for job in jobs)
+        learning_rate: Tensor | float = jobs[0].learning_rate
+        if any(job.learning_rate != learning_rate for job in jobs):
+            learning_rate = self._per_parameter(column("learning_rate"))
+        weight_decay = None
+        if any(job.weight_decay > 0 for job in jobs):
+            weight_decay = self._per_parameter(column("weight_decay"), weights_only=True)
+        centres = [self.architecture.prior_centre(job.warm_start) for job in jobs]
         self.settings = Settings(
-            learning_rate=jobs[0].learning_rate if has_one_rate else self._per_parameter(rates),
-            weight_decay=self._per_parameter(column("weight_decay"), True) if has_decay else None,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
             discount=column("discount"),
             prior_strength=column("prior_strength"),
             head_prior=column("head_prior"),
-            prior_centre=torch.stack(
-                [self.architecture.centres(job.warm_start)[0] for job in jobs]
-            ).to(values),
+            prior_centre=torch.stack(centres).to(values),
         )
 
     def _per_parameter(self, per_model: Tensor, weights_only: bool = False) -> Tensor:
@@ -163,27 +165,31 @@ class Fleet:
         rows, present = shuffled_rows(jobs, randoms, self.config.batch_size, self.data.mapped)
         n_steps, n_rows = rows.shape[1:]
         masks = dropout_masks(jobs, randoms, n_rows, n_steps, self.architecture.hidden, device)
-        rows, present = self.ranks.share(rows, 2), self.ranks.share(present, 2)
-        chunk = max(1, _PREPARED_ROWS // (len(jobs) * n_rows))
+        rows = self.ranks.share(rows, 2)
+        present = self.ranks.share(present, 2)
+        steps_at_once = max(1, _PREPARED_ROWS // (len(jobs) * n_rows))
         losses = []
-        for some_rows, some_present in zip(
-            rows.split(chunk, 1), present.split(chunk, 1), strict=True
-        ):
-            index = some_rows.to(device)
-            weight = observed.weight[index] * some_present.to(device)
+        for first_step in range(0, n_steps, steps_at_once):
+            steps = slice(first_step, first_step + steps_at_once)
+            index = rows[:, steps].to(device)
+            weight = observed.weight[index] * present[:, steps].to(device)
             weight_sum = weight.sum(-1)  # [n_models, n_steps]
             if self.ranks.size > 1:  # a rank whose share has no weight counts 0 in the average
                 weight = torch.where(weight_sum[..., None] > 0, weight, 1.0)
-            batches = self.loss.batches(observed.take(index).reweighted(weight), self.settings)
-            for step, batch in enumerate(batches):
+            step_rows = observed.take(index).reweighted(weight)
+            for step, batch in enumerate(self.loss.batches(step_rows, self.settings)):
                 x = self.inputs(index[:, step])
-                losses.append(self.step(x, batch, next(masks), weight_sum[:, step]))
-        mean: Tensor = torch.stack(losses).mean(0) + penalties(self.parameters, self.settings)
-        return mean.tolist()
+                loss = self.step(x, batch, next(masks), weight_sum[:, step])
+                losses.append(loss)
+        mean = torch.stack(losses).mean(0)
+        total: Tensor = mean + penalties(self.parameters, self.settings)
+        return total.tolist()
 
     def inputs(self, rows: Tensor) -> Tensor:
         """Return the inputs ``[n_models, n_rows, n_inputs]`` of some rows of each model."""
-        return self.data.x.index_select(0, rows.flatten()).view(*rows.shape, self.data.x.shape[1])
+        n_inputs = self.data.x.shape[1]
+        x = self.data.x.index_select(0, rows.flatten())
+        return x.view(*rows.shape, n_inputs)
 
     def step(self, x: Tensor, batch: Any, masks: list[Tensor] | None, weight: Tensor) -> Tensor:
         """Take one optimiser step for every model; return the losses before it, ``[n_models]``.
@@ -192,7 +198,8 @@ class Fleet:
         """
         if masks is not None:
             masks = [self.ranks.share(mask, 1) for mask in masks]
-        parameters, gradient, settings = self.parameters, self.gradient, self.settings
+        parameters, gradient = self.parameters, self.gradient
+        settings = self.settings
         loss = self.loss.with_gradient(parameters, gradient, settings, x, batch, masks)
         loss = self.ranks.average(loss, gradient, weight)
         gradient.clip_norms_(self.config.max_gradient_norm)
@@ -211,19 +218,18 @@ class Fleet:
         if self.architecture.module is not None:
             self.architecture.module.eval()
         observed = self.data.observed
-        padded = pad_sequence(validation_rows, batch_first=True, padding_value=-1).to(
-            observed.time.device
-        )
+        padded = pad_sequence(validation_rows, batch_first=True, padding_value=-1)
+        padded = padded.to(observed.time.device)
         loss_sum = torch.zeros(len(padded), dtype=torch.float64, device=padded.device)
         weight_sum = torch.zeros_like(loss_sum)
-        for rows in padded.split(max(1, _VALIDATION_ROWS // len(padded)), dim=1):
+        rows_at_once = max(1, _VALIDATION_ROWS // len(padded))
+        for rows in padded.split(rows_at_once, dim=1):
             index = rows.clamp(min=0)
             weight = observed.weight[index] * (rows >= 0)
-            chunk = observed.take(index[:, None]).reweighted(weight[:, None])
-            (batch,) = self.loss.batches(chunk, self.settings)
-            loss_sum += self.loss.held_out(
-                self.parameters, self.settings, self.inputs(index), batch
-            )
+            one_step = observed.take(index[:, None]).reweighted(weight[:, None])
+            (batch,) = self.loss.batches(one_step, self.settings)
+            x = self.inputs(index)
+            loss_sum += self.loss.held_out(self.parameters, self.settings, x, batch)
             weight_sum += weight.double().sum(1)
         self.ranks.copy_from_first(loss_sum)
         return (loss_sum / weight_sum).tolist()
@@ -243,12 +249,14 @@ class Fleet:
         layout, n_models = self.architecture.layout, len(self.running)
         self.running = [self.running[index] for index in indices]
         self.best = self.best[indices]
-        values, *self.optimizer.moments = (
-            layout.pack(layout.unpack(vector, n_models)[indices])
-            for vector in (self.parameters.flat, *self.optimizer.moments)
-        )
+
+        def select(flat: Tensor) -> Tensor:
+            rows = layout.unpack(flat, n_models)
+            return layout.pack(rows[indices])
+
+        self.optimizer.moments = [select(moment) for moment in self.optimizer.moments]
         if self.running:
-            self.set_parameters(values)
+            self.set_parameters(select(self.parameters.flat))
 
 
 class ModuleFleet(Fleet):

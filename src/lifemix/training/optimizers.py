@@ -56,7 +56,8 @@ class Adam(Optimizer):
         mean.lerp_(gradient, 0.1)
         square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
         correction = (1 - 0.999**self.n_steps) ** 0.5
-        return mean, square.sqrt().add_(1e-8 * correction), correction / (1 - 0.9**self.n_steps)
+        denominator = square.sqrt().add_(1e-8 * correction)
+        return mean, denominator, correction / (1 - 0.9**self.n_steps)
 
 
 class RMSprop(Optimizer):

@@ -60,32 +60,42 @@ def _fit_events(
 def _fit(family: type[Primitive], observed: Observations, has_cure: bool) -> Tensor:
     """Return the parameters that maximise the likelihood of one event."""
     happened, n_trained = observed.event > 0, len(family.parameter_names())
-    fixed = family.learn_fixed(torch.log(observed.time[happened]), observed.weight[happened])
-    guess = family.first_guess(*_location_and_precision(observed), *fixed)
-    start = torch.stack([*guess.parameters[:n_trained], *[torch.zeros(()).double()] * has_cure])
+    log_time, weight = torch.log(observed.time), observed.weight
+    fixed = family.learn_fixed(log_time[happened], weight[happened])
+    location, log_precision = _location_and_precision(observed)
+    guess = family.first_guess(location, log_precision, *fixed)
+    no_odds = [torch.zeros_like(location)] * has_cure
+    start = torch.stack([*guess.parameters[:n_trained], *no_odds])
     reach = torch.full_like(start, _REACH)
     location_index = family.location_index()
     if location_index is not None:
         reach[location_index] = _LOCATION_REACH
 
     def mixture(point: Tensor) -> Mixture:  # [1 row, 1 event, 1 or 2 components]
-        components = family(*point[:n_trained], *fixed).map(lambda value: value.reshape(1, 1, 1))
+        components = family(*point[:n_trained], *fixed)
+        components = components.map(lambda value: value.reshape(1, 1, 1))
         if not has_cure:
             return Mixture(torch.zeros_like(components.parameters[0]), components)
-        log_weights = torch.stack([logsigmoid(-point[-1]), logsigmoid(point[-1])]).view(1, 1, 2)
-        members = [components.map(lambda value: value.expand(1, 1, 2)), Never(log_weights)]
-        return Mixture(log_weights, mixed((family, Never)).join(members, torch.tensor([0, 1])))
+        log_odds = point[-1]
+        log_shares = [logsigmoid(-log_odds), logsigmoid(log_odds)]
+        log_weights = torch.stack(log_shares).view(1, 1, 2)
+        both = components.map(lambda value: value.expand(1, 1, 2))
+        families = mixed((family, Never))
+        joined = families.join([both, Never(log_weights)], torch.tensor([0, 1]))
+        return Mixture(log_weights, joined)
 
+    bounds = torch.stack([start - reach, start + reach], dim=1)
     result = minimize(
         _negative_log_likelihood,
         start.numpy(),
         (mixture, observed),
         jac=True,
         method="L-BFGS-B",
-        bounds=torch.stack([start - reach, start + reach], dim=1).numpy(),
+        bounds=bounds.numpy(),
         options={"maxiter": 1000, "maxcor": 20, "ftol": 0.0, "gtol": 1e-10},
     )
-    return torch.tensor([*result.x[:n_trained], *fixed, *result.x[n_trained:]]).double()
+    trained, odds = result.x[:n_trained], result.x[n_trained:]
+    return torch.tensor([*trained, *fixed, *odds], dtype=torch.float64)
 
 
 def _location_and_precision(observed: Observations) -> tuple[Tensor, Tensor]:
@@ -94,9 +104,10 @@ def _location_and_precision(observed: Observations) -> tuple[Tensor, Tensor]:
     log_time = torch.log(observed.time)
     event_share = weight.sum() / observed.weight.sum()
     mean = (weight * log_time).sum() / weight.sum()
-    spread = ((weight * (log_time - mean) ** 2).sum() / weight.sum()).sqrt().clamp(0.1, 5)
-    # Censored rows move the mean up.
-    return mean - 0.5 * torch.log(event_share), -torch.log(spread)
+    variance = (weight * (log_time - mean) ** 2).sum() / weight.sum()
+    deviation = variance.sqrt().clamp(0.1, 5)
+    location = mean - 0.5 * torch.log(event_share)  # censored rows move the mean up
+    return location, -torch.log(deviation)
 
 
 def _negative_log_likelihood(
@@ -107,8 +118,10 @@ def _negative_log_likelihood(
     for first in range(0, len(observed), _BLOCK):
         rows = observed.take(slice(first, first + _BLOCK))
         leaf = torch.from_numpy(point).requires_grad_()
-        loss = -(rows.weight * contributions(mixture(leaf), rows).total()).sum()
+        terms = contributions(mixture(leaf), rows)
+        loss = -(rows.weight * terms.total()).sum()
         (d_point,) = torch.autograd.grad(loss, leaf)
-        value, gradient = value + loss.item(), gradient + d_point.numpy()
-    events = float(observed.weight[observed.event > 0].sum())
-    return value / events, np.nan_to_num(gradient / events)
+        value += loss.item()
+        gradient += d_point.numpy()
+    event_weight = float(observed.weight[observed.event > 0].sum())
+    return value / event_weight, np.nan_to_num(gradient / event_weight)
