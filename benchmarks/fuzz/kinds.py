@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.records import Record, RecordStore
 from lifemix import DeepSurvivalMachines, LifeMix, baselines, load, make_target, save
 from lifemix.errors import InputError, ModelFileError
 from lifemix.files import read_arrays, write_arrays
@@ -189,38 +188,6 @@ def _subset(found: dict[Any, Any], known: dict[Any, Any]) -> None:
         raise AssertionError("a wrong number")
 
 
-def _record(fold: int) -> Record:
-    return Record(
-        "support", "dsm", {"k": 4}, 0.25, fold, 0, "full", {"ctd": [[0.5 + fold / 13]]}, seconds=1.5
-    )
-
-
-@cache
-def _records() -> tuple[bytes, dict[Any, Any]]:
-    folder = Path(mkdtemp())
-    RecordStore(folder).add(_record(fold) for fold in range(6))
-    data = (folder / "records-dsm.jsonl").read_bytes()
-    known: dict[Any, Any] = RecordStore(folder).known
-    shutil.rmtree(folder)
-    return data, known
-
-
-def _damaged_records(rng: Random, folder: Path) -> str | None:
-    data, known = _records()
-    changed = altered_bytes(rng, data)
-    (folder / "records-dsm.jsonl").write_bytes(changed)
-
-    def case() -> None:
-        store = RecordStore(folder)
-        _subset(store.known, known)
-        store.add(_record(fold) for fold in range(6))
-        _subset(RecordStore(folder).known, known)
-        if len(RecordStore(folder)) != len(known):
-            raise AssertionError("a record was lost")
-
-    return watched(case, len(changed))
-
-
 @cache
 def _table() -> bytes:
     X, y = _data(1)
@@ -391,7 +358,6 @@ FILES: dict[str, Kind] = {
     "forged-model": _forged_model,
     "damaged-checkpoint": _damaged_checkpoint,
     "forged-checkpoint": _forged_checkpoint,
-    "damaged-records": _damaged_records,
     "weighted-model": _weighted_model,
 }
 OTHERS: dict[str, Kind] = {
