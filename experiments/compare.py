@@ -29,7 +29,11 @@ __all__ = [
 ]
 
 LOWER_IS_BETTER = ("brier", "brier_original", "seconds", "parameters")
-_SELECTION_PRIORITY = {"nested": 0, "fixed": 1, "paper": 2}
+_SELECTION_PRIORITY = {
+    "nested": 0,
+    "fixed": 1,
+    "paper": 2,
+}
 _LEVEL = 0.05
 _MIN_FOLDS = 3
 
@@ -75,7 +79,11 @@ def against_paper(cells: Frame) -> Frame:
     pairs = ours.merge(paper, on=CELL, suffixes=("", "_paper"))
     gain = _gain(pairs, pairs["mean"] - pairs["mean_paper"])
     error = np.hypot(pairs["error"], pairs["error_paper"])
-    return pairs.assign(gain=gain, error=error, is_behind=gain < -error.fillna(0))
+    return pairs.assign(
+        gain=gain,
+        error=error,
+        is_behind=gain < -error.fillna(0),
+    )
 
 
 def agreement(cells: Frame) -> Frame:

@@ -40,7 +40,11 @@ def _panels(titles: Sequence[str], height: float = 3.0) -> tuple[Figure, list[Ax
     for axes, title in zip(grid, titles, strict=False):
         axes.set_title(title, fontsize=10, loc="left")
         axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="#e5e7eb", linewidth=0.7)
+        axes.grid(
+            axis="y",
+            color="#e5e7eb",
+            linewidth=0.7,
+        )
         axes.tick_params(labelsize=9)
     for axes in grid[len(titles) :]:
         axes.set_visible(False)
@@ -70,7 +74,8 @@ def line_figure(
         lines = []
         for (model, selection), line in group.groupby(["model", "selection"]):
             i = rows.index((model, selection))
-            lines.append((line, i, _line_style(model, selection, rows)))
+            label = model_title(model, line["data"].iloc[0])
+            lines.append((line, i, _line_style(label, model, selection, rows)))
         printed = group.drop_duplicates(x).merge(paper, on=CELL, suffixes=("_ours", ""))
         if len(printed):
             lines.append((printed, len(rows), _PAPER_STYLE))
@@ -83,7 +88,7 @@ def line_figure(
         axes.set_xlabel(_X_TITLES[x], fontsize=9)
         axes.set_yscale("log" if is_log else "linear")
     measure = cells["measure"].iloc[0]
-    grid[0].set_ylabel(MEASURES[measure].title, fontsize=9)
+    grid[0].set_ylabel(MEASURES[measure].title.replace("C^td", "Cᵗᵈ"), fontsize=9)
     _add_legend(figure, grid)
     return figure
 
@@ -105,13 +110,18 @@ _PAPER_STYLE = {
 }
 
 
-def _line_style(model: str, selection: str, rows: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _line_style(
+    label: str,
+    model: str,
+    selection: str,
+    rows: Sequence[tuple[str, str]],
+) -> dict[str, Any]:
     info = MODELS[model]
     is_leading = model in ("default", "tuned", "lifemix")
     has_selections = sum(name == model for name, _ in rows) > 1
     dashes = "--" if has_selections and selection == "nested" else "-"
     return {
-        "label": info.title + (f", {selection} selection" if has_selections else ""),
+        "label": f"{label}, {selection} selection" if has_selections else label,
         "color": info.colour,
         "marker": info.marker,
         "ms": 6 if is_leading else 4.5,

@@ -143,7 +143,11 @@ def _growth_figure(cells: Frame) -> tuple[Figure, str]:
         cells = cells.assign(rows=numbers[0], selection="fixed")
         caption = "Both scales are logarithmic: a slope of one is proportional growth. Networks run 20 epochs."
         return line_figure(cells, "data", "rows", lambda data: data_title(str(data)), True), caption
-    cells = cells.assign(layers=numbers[0], nodes=numbers[1], selection="fixed")
+    cells = cells.assign(
+        layers=numbers[0],
+        nodes=numbers[1],
+        selection="fixed",
+    )
     title = {1.0: "One hidden layer", 2.0: "Two hidden layers"}
     caption = "Harrell’s C of a Cox model for event 2 on representations learned for event 1."
     return line_figure(cells, "layers", "nodes", lambda layers: title[layers]), caption
@@ -184,7 +188,12 @@ def _run_section(results: list[Results]) -> Section:
     return Section("The run", facts=facts)
 
 
-def _write(path: Path, title: str, lead: str, sections: list[Section]) -> Path:
+def _write(
+    path: Path,
+    title: str,
+    lead: str,
+    sections: list[Section],
+) -> Path:
     loader = FileSystemLoader(Path(__file__).with_name("templates"))
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True

@@ -152,7 +152,12 @@ def _record(cohort: Cohort, repeat: int, fold: int) -> Record:
     """Return the risks that every model gives to the test patients of one fold at each landmark."""
     splitter = EventStratifiedKFold(N_FOLDS, random_state=repeat)
     train, test = list(splitter.split(cohort.target.time, cohort.target.to_array()))[fold]
-    record: Record = {"repeat": repeat, "fold": fold, "risks": {}, "seconds": {}}
+    record: Record = {
+        "repeat": repeat,
+        "fold": fold,
+        "risks": {},
+        "seconds": {},
+    }
     for name, fit in MODELS.items():
         start = time.process_time()
         predict = fit(cohort.take(train), N_FOLDS * repeat + fold)
@@ -186,7 +191,11 @@ def landmark_cells(cohort: Cohort, records: list[Record]) -> list[Record]:
                 )
             scores = np.mean(by_repeat, axis=0)  # [2, n_resamples]
             first = scores if first is None else first
-            cells: Record = {"landmark": s, "model": name, "at_risk": len(rows)}
+            cells: Record = {
+                "landmark": s,
+                "model": name,
+                "at_risk": len(rows),
+            }
             for measure, values, reference in zip(("auc", "brier"), scores, first, strict=True):
                 for key, draw in (
                     (measure, values),
@@ -245,7 +254,15 @@ def main() -> None:
     records = read_lines(path)
     seconds = pd.DataFrame([record["seconds"] for record in records]).mean().to_dict()
     landmarks = landmark_cells(cohort, records)
-    print(tables({"landmarks": landmarks, "repeats": N_REPEATS, "seconds": seconds}))
+    print(
+        tables(
+            {
+                "landmarks": landmarks,
+                "repeats": N_REPEATS,
+                "seconds": seconds,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -105,7 +105,13 @@ def provenance() -> dict[str, Any]:
     """Return commit (with ``+`` if files differ from it), processor, cores and versions."""
     command = ["git", "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"]
     folder = Path(__file__).parent
-    git = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    git = subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     processor = platform.processor() or platform.machine()
     cpus = Path("/proc/cpuinfo")
     for line in cpus.read_text(encoding="utf-8").splitlines() if cpus.exists() else ():

@@ -37,7 +37,11 @@ def select_settings(records: Frame) -> Frame:
     selected = []
     for (_, model, _), rows in records.groupby(["data", "model", "censoring"], sort=False):
         # index of the record of each fold and setting; [n_folds, n_settings]
-        candidates = rows.reset_index().pivot(index="fold", columns="key", values="index")
+        candidates = rows.reset_index().pivot(
+            index="fold",
+            columns="key",
+            values="index",
+        )
         candidates = candidates.dropna(axis="columns").astype(int)
         selections = {}
         if rows["key"].nunique() == 1:
@@ -68,7 +72,12 @@ def _mean_score(scores: dict[str, Any], measure: str) -> float:
     return -float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
 
 
-def cell(identity: Sequence[Hashable], model: str, selection: str, values: Any) -> dict[str, Any]:
+def cell(
+    identity: Sequence[Hashable],
+    model: str,
+    selection: str,
+    values: Any,
+) -> dict[str, Any]:
     """Return a cell: mean and standard error of the values of all folds."""
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
     return {

@@ -24,7 +24,13 @@ from .run import Job, Study, run_suffix
 
 __all__ = ["scaling_study"]
 
-_DSM = {"primitive": "weibull", "k": 4, "hidden": [100], "learning_rate": 1e-3, "discount": 1.0}
+_DSM = {
+    "primitive": "weibull",
+    "k": 4,
+    "hidden": [100],
+    "learning_rate": 1e-3,
+    "discount": 1.0,
+}
 _SETTINGS: dict[str, Setting] = {
     "dsm": _DSM,
     "deepsurv": {},
@@ -41,17 +47,30 @@ def scaling_study(data: str, quick: bool = False) -> Study:
     """Return the study of one data set; its folds are repeats, with other rows and another seed."""
     protocol = Protocol(data, folds=(0, 1, 2))
     if quick:
-        protocol = Protocol(data, folds=(0,), run="quick", rows=1500)
+        protocol = Protocol(
+            data,
+            folds=(0,),
+            run="quick",
+            rows=1500,
+        )
     n_rows = len(protocol.dataset().X)
     jobs = []
     for model, options in _SETTINGS.items():
-        complete = {"rows": n_rows, "growth": False, **options}
+        complete = {
+            "rows": n_rows,
+            "growth": False,
+            **options,
+        }
         jobs += [
             Job(protocol, data, model, (complete,), (fold,), fit_and_time)
             for fold in protocol.folds
         ]
         for share in _SHARES:
-            setting = {"rows": round(share * n_rows), "growth": True, **options}
+            setting = {
+                "rows": round(share * n_rows),
+                "growth": True,
+                **options,
+            }
             jobs.append(Job(protocol, data, model, (setting,), (0,), fit_and_time))
     notes = (f"{n_rows:,} rows of the data, drawn at random, and one fit.",) if quick else ()
     folder = f"scaling-{data}{run_suffix(protocol)}"

@@ -179,7 +179,11 @@ def result_tables(cells: Frame) -> Iterator[Table]:
 
 def _shape_table(cells: Frame) -> Table:
     data, measure = cells[["data", "measure"]].iloc[0]
-    means = cells.pivot(index="model", columns="selection", values="mean")
+    means = cells.pivot(
+        index="model",
+        columns="selection",
+        values="mean",
+    )
     columns = sorted(means.columns, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
     rows = [
         [model_title(model, data), *(number(v, math.nan, 4) for v in means.loc[model, columns])]
@@ -391,7 +395,11 @@ def agreement_by_data() -> str:
     counts["text"] = [
         f"{row.as_error} ({row.as_interval}) of {row.total}" for row in counts.itertuples()
     ]
-    texts = counts.pivot(index=key, columns="folder", values="text").fillna("")
+    texts = counts.pivot(
+        index=key,
+        columns="folder",
+        values="text",
+    ).fillna("")
     texts = texts[[*PAPER_FOLDERS, "sum"]]
     rows = [
         (model_title(model), selection, *texts.loc[(model, selection)])
@@ -443,7 +451,11 @@ def scaling() -> str:
     rows = []
     for data in ("support", "metabric"):
         cells = stored_cells(f"scaling-{data}").query("selection == 'fixed'")
-        means = cells.pivot(index="model", columns="measure", values="mean")
+        means = cells.pivot(
+            index="model",
+            columns="measure",
+            values="mean",
+        )
         for model in ("dsm", "deepsurv", "deephit", "rsf", "cph"):
             seconds, parameters = means.loc[model, ["seconds", "parameters"]]
             count = "" if math.isnan(parameters) else f"{parameters:,.0f}"

@@ -54,7 +54,11 @@ _RIDGE = 0.01  # keeps the Cox model finite if columns of a representation are c
 
 def _members(layers: int, nodes: int, seed: int) -> DeepSurvivalMachines:
     """Exact likelihood, and four members that share the nodes: as many columns as the others have."""
-    options = {**ONE_NETWORK, "n_members": 4, "hidden": (max(1, nodes // 4),) * layers}
+    options = {
+        **ONE_NETWORK,
+        "n_members": 4,
+        "hidden": (max(1, nodes // 4),) * layers,
+    }
     return DeepSurvivalMachines(**options, random_state=seed)
 
 

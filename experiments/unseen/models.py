@@ -110,7 +110,11 @@ class Coxnet(_ProportionalHazards):
 
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "all coefficients are zero", UserWarning)
-            net = CoxnetSurvivalAnalysis(l1_ratio=0.5, n_alphas=5, alphas=penalties)
+            net = CoxnetSurvivalAnalysis(
+                l1_ratio=0.5,
+                n_alphas=5,
+                alphas=penalties,
+            )
             return net.fit(x, Surv.from_arrays(target.event > 0, target.time))
 
     def _log_risk(self, x: FloatArray) -> FloatArray:
@@ -124,8 +128,17 @@ class XGBoostCox(_ProportionalHazards):
     out by the three seeds.
     """
 
-    _SETTINGS = {"objective": "survival:cox", "eta": 0.05, "max_depth": 3, "subsample": 0.8}
-    _GRID = {"max_depth": (1, 2, 3, 5), "lambda": (1.0, 10.0), "colsample_bynode": (0.5, 1.0)}
+    _SETTINGS = {
+        "objective": "survival:cox",
+        "eta": 0.05,
+        "max_depth": 3,
+        "subsample": 0.8,
+    }
+    _GRID = {
+        "max_depth": (1, 2, 3, 5),
+        "lambda": (1.0, 10.0),
+        "colsample_bynode": (0.5, 1.0),
+    }
 
     def __init__(self, random_state: int = 0, tuned: bool = False) -> None:
         super().__init__(random_state)
@@ -137,7 +150,11 @@ class XGBoostCox(_ProportionalHazards):
         seeds = range(3 * self.random_state, 3 * self.random_state + 3)
         candidates = []
         for grid in ParameterGrid(self._GRID) if self.tuned else [{}]:
-            settings = {**self._SETTINGS, "nthread": 1, **grid}
+            settings = {
+                **self._SETTINGS,
+                "nthread": 1,
+                **grid,
+            }
             models = [self._stopped_early(x, label, target, settings, seed) for seed in seeds]
             candidates.append((np.mean([model.best_score for model in models]), settings, models))
         _, settings, models = min(candidates, key=lambda candidate: candidate[0])
@@ -205,7 +222,12 @@ class AutonTable:
             k=4, layers=[100], distribution="Weibull", random_seed=self.random_state
         )
         target = target.take(rows)
-        options = {"vsize": 0.15, "iters": 200, "learning_rate": 1e-3, "batch_size": 100}
+        options = {
+            "vsize": 0.15,
+            "iters": 200,
+            "learning_rate": 1e-3,
+            "batch_size": 100,
+        }
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Converting a tensor with requires_grad", UserWarning)
             x, time = self._matrix(X)[rows], self._scaled(target.time)

@@ -15,7 +15,11 @@ from .models import MODELS
 
 __all__ = ["brier_gaps", "mean_scores", "report", "tables_ahead", "with_failures"]
 
-_HIGHER_IS_BETTER = {"ibs": False, "c": True, "log_likelihood": True}
+_HIGHER_IS_BETTER = {
+    "ibs": False,
+    "c": True,
+    "log_likelihood": True,
+}
 _OURS = ("lifemix", "dsm")
 _FORMATS = {
     "skill": ".1f",
@@ -48,10 +52,20 @@ def mean_scores(records: Frame, score: str) -> Frame:
     records = records[records[score].notna()]
     n_known = records.groupby(["table", "fold"])["model"].transform("nunique")
     complete = records[n_known == n_models]
-    return complete.pivot_table(index="table", columns="model", values=score, sort=False)
+    return complete.pivot_table(
+        index="table",
+        columns="model",
+        values=score,
+        sort=False,
+    )
 
 
-def tables_ahead(records: Frame, model: str, rival: str, score: str) -> tuple[int, int, float]:
+def tables_ahead(
+    records: Frame,
+    model: str,
+    rival: str,
+    score: str,
+) -> tuple[int, int, float]:
     """Return on how many tables a model is ahead, of how many, and the p value of Wilcoxon's signed-rank test."""
     means = mean_scores(records[records["model"].isin([model, rival])], score)
     if means.shape[1] < 2:
@@ -69,7 +83,12 @@ def brier_gaps(records: Frame, model: str, rival: str) -> Frame:
     that folds share: four of five folds train. NaN if a table has one fold.
     """
     pairs = records[records["model"].isin([model, rival])]
-    scores = pairs.pivot_table(index=["table", "fold"], columns="model", values="ibs", sort=False)
+    scores = pairs.pivot_table(
+        index=["table", "fold"],
+        columns="model",
+        values="ibs",
+        sort=False,
+    )
     if scores.shape[1] < 2:
         return pd.DataFrame(columns=["gap", "low", "high"])
     scores = scores.dropna()
@@ -79,7 +98,13 @@ def brier_gaps(records: Frame, model: str, rival: str) -> Frame:
     n = gaps.size()
     half_width = student.ppf(0.975, n - 1) * gaps.std() * np.sqrt(1 / n + 1 / 4)
     mean = gaps.mean()
-    return pd.DataFrame({"gap": mean, "low": mean - half_width, "high": mean + half_width})
+    return pd.DataFrame(
+        {
+            "gap": mean,
+            "low": mean - half_width,
+            "high": mean + half_width,
+        }
+    )
 
 
 def report(records: Frame) -> str:
@@ -161,7 +186,12 @@ def _comparison_table(records: Frame) -> str:
     return markdown_table([*heads, "worst by IBS (95 % interval)"], rows)
 
 
-def _counts(records: Frame, model: str, rival: str, score: str) -> list[str]:
+def _counts(
+    records: Frame,
+    model: str,
+    rival: str,
+    score: str,
+) -> list[str]:
     """Return on how many tables a model is ahead, also with one and with several event types, and the p value."""
     n_ahead, n, p_value = tables_ahead(records, model, rival, score)
     if not n:

@@ -97,7 +97,12 @@ def record_of(case: Case) -> Record:
         return record | {"error": f"{type(error).__name__}: {error}"[:300]}
 
 
-def scores(model: Any, X: Any, y_train: Any, y_test: Any) -> dict[str, Any]:
+def scores(
+    model: Any,
+    X: Any,
+    y_train: Any,
+    y_test: Any,
+) -> dict[str, Any]:
     """Return the scores of a fitted model on test rows."""
     train, test = as_target(y_train), as_target(y_test)
     event_times = train.time[train.event > 0]

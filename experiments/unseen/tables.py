@@ -72,7 +72,14 @@ CAUSES: dict[str, tuple[str, str, str, Callable[[Frame], Outcome]]] = {
         "age sex abo year",
         lambda d: (
             d["futime"],
-            d["event"].map({"censored": 0, "ltx": 1, "death": 2, "withdraw": 3}),
+            d["event"].map(
+                {
+                    "censored": 0,
+                    "ltx": 1,
+                    "death": 2,
+                    "withdraw": 3,
+                }
+            ),
         ),
     ),
     # Bone marrow transplants for leukaemia: relapse or death in remission, from the transplant.
@@ -103,7 +110,16 @@ CAUSES: dict[str, tuple[str, str, str, Callable[[Frame], Outcome]]] = {
         "boot",
         "melanoma",
         "sex age year thickness ulcer",
-        lambda d: (d["time"], d["status"].map({1: 1, 2: 0, 3: 2})),
+        lambda d: (
+            d["time"],
+            d["status"].map(
+                {
+                    1: 1,
+                    2: 0,
+                    3: 2,
+                }
+            ),
+        ),
     ),
     # Primary biliary cholangitis: liver transplant or death, from registration.
     "pbc-causes": (

@@ -45,7 +45,7 @@ def test_trees_are_averaged_in_with_the_discount_of_the_setting():
     assert (first["discount"], second["discount"]) == (1.0, 0.5)
     model = MODELS["tuned-trees"].build("metabric", second, 3)
     assert model.discount == 0.5
-    assert [type(part) for part in model.estimators] == [
+    assert [type(estimator) for estimator in model.estimators] == [
         DeepSurvivalMachines,
         baselines.GradientBoosting,
     ]

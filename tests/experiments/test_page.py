@@ -30,8 +30,8 @@ def test_page_tables_and_index_are_written_from_the_records(page, study):
     assert f'href="{page.name}"' in (page.parent / "index.html").read_text()
     tables = (page.parent / study.folder / "tables.md").read_text()
     assert "## METABRIC: Brier score, 50% of the training events censored artificially" in tables
-    before = page.read_bytes()
-    assert program.reproduce([study], page.parent, ["cph"]).read_bytes() == before
+    first = page.read_bytes()
+    assert program.reproduce([study], page.parent, ["cph"]).read_bytes() == first
 
 
 def test_a_name_that_contains_a_script_stays_text_and_the_page_fits(tmp_path):

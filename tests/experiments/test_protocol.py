@@ -28,12 +28,12 @@ def test_horizons_of_support_are_those_of_the_paper():
 
 
 def test_times_of_zero_are_raised_and_others_kept():
-    before, after = datasets.make_synthetic().y, Protocol.of("synthetic").dataset().y
-    assert (before["time"] == 0).sum() > 2
+    original, raised = datasets.make_synthetic().y, Protocol.of("synthetic").dataset().y
+    assert (original["time"] == 0).sum() > 2
     np.testing.assert_array_equal(
-        after["time"], np.where(before["time"] == 0, 0.25, before["time"])
+        raised["time"], np.where(original["time"] == 0, 0.25, original["time"])
     )
-    np.testing.assert_array_equal(after["event"], before["event"])
+    np.testing.assert_array_equal(raised["event"], original["event"])
 
 
 def test_data_files_are_for_seer_and_synthetic():

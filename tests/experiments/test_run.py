@@ -24,18 +24,20 @@ def test_an_interrupted_run_resumes_with_the_same_records(study, folder, tmp_pat
         file.write('{"data": "metabric", "mod')
     run_jobs(jobs, tmp_path)
     assert without_times(read_records(tmp_path)) == without_times(read_records(folder))
-    kept = read_records(tmp_path)
-    assert [kept[key] for key in list(kept)[: len(complete) // 2]] == complete[: len(complete) // 2]
+    resumed = read_records(tmp_path)
+    assert [resumed[key] for key in list(resumed)[: len(complete) // 2]] == complete[
+        : len(complete) // 2
+    ]
 
 
 def test_a_finished_run_has_nothing_left_to_compute(study, folder):
     def fail(job):
         pytest.fail("a job was run")
 
-    before = read_lines(folder / "records.jsonl")
+    stored = read_lines(folder / "records.jsonl")
     jobs = [job for job in study.jobs if job.model in MODELS]
     run_jobs([dataclasses.replace(job, compute=fail) for job in jobs], folder)
-    assert read_lines(folder / "records.jsonl") == before
+    assert read_lines(folder / "records.jsonl") == stored
     assert [path.name for path in folder.glob("records*")] == ["records.jsonl.xz"]
 
 

@@ -21,10 +21,10 @@ ROOT = Path(__file__).parents[2]
 )
 def test_the_numbers_of_the_docs_are_those_of_the_records(page, names):
     text = (ROOT / page).read_text(encoding="utf-8")
-    used = []
-    blocks = {name: lambda name=name: used.append(name) or BLOCKS[name]() for name in BLOCKS}
+    replaced = []
+    blocks = {name: lambda name=name: replaced.append(name) or BLOCKS[name]() for name in BLOCKS}
     assert with_blocks(text, blocks) == text, "run: python -m experiments.tables"
-    assert used == names
+    assert replaced == names
 
 
 @pytest.mark.parametrize("name", ["support", "metabric", "transfer"])

@@ -97,7 +97,7 @@ def test_the_autoencoder_finds_the_plane_of_the_data_and_leaves_the_global_gener
 
 def test_nonnegative_factors_clip_values_beyond_the_training_range(rng):
     X = pd.DataFrame(rng.normal(size=(80, 4)))
-    far = pd.DataFrame([[-100.0] * 4, [100.0] * 4])
-    codes = nonnegative_factors(2, 0).fit(X).transform(far)
+    extreme = pd.DataFrame([[-100.0] * 4, [100.0] * 4])
+    codes = nonnegative_factors(2, 0).fit(X).transform(extreme)
     assert (codes >= 0).all()
     np.testing.assert_allclose(codes[0], 0, atol=1e-6)
