@@ -35,7 +35,7 @@ def _panels(titles: Sequence[str], height: float = 3.0) -> tuple[Figure, list[Ax
     """Return a figure with one panel per title, in rows of three."""
     n_columns = min(len(titles), _COLUMNS)
     n_rows = math.ceil(len(titles) / n_columns)
-    figure = Figure(figsize=(3.6 * n_columns + 0.4, height * n_rows + 0.9), layout="constrained")
+    figure = Figure(figsize=(11.2, height * n_rows + 0.9), layout="constrained")
     grid = figure.subplots(n_rows, n_columns, squeeze=False).ravel().tolist()
     for axes, title in zip(grid, titles, strict=False):
         axes.set_title(title, fontsize=10, loc="left")
@@ -141,7 +141,7 @@ def _add_legend(figure: Figure, grid: Sequence[Axes]) -> None:
         list(entries.values()),
         list(entries),
         loc="outside lower center",
-        ncols=min(4, 2 * len(grid)),
+        ncols=4,
         fontsize=8.5,
         frameon=False,
     )

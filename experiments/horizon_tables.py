@@ -45,12 +45,13 @@ def _summarise(quantiles: Sequence[float], records: Frame) -> Any:
 
 def _notes(protocol: Protocol) -> tuple[str, ...]:
     """Return in what the run differs from the paper's protocol."""
-    notes = []
+    counts = []
     for model in MODELS.values():
-        settings = model.candidates(protocol.data, protocol.run, protocol.full_grid)
-        complete = model.settings(protocol.data)
-        if model.is_for(protocol.data) and settings != complete:
-            notes.append(f"{model.title}: {len(settings)} of {len(complete)} settings.")
+        n_settings = len(model.candidates(protocol.data, protocol.run, protocol.full_grid))
+        n_complete = len(model.settings(protocol.data))
+        if model.is_for(protocol.data) and n_settings < n_complete:
+            counts.append(f"{model.title} {n_settings} of {n_complete}")
+    notes = [f"Settings to select from: {', '.join(counts)}."] if counts else []
     if protocol.rows is not None:
         notes.append(f"{protocol.rows:,} rows of the data, drawn at random.")
     return tuple(notes)

@@ -80,7 +80,7 @@ def write_page(folder: Path, name: str, results: list[Results]) -> Path:
     for result in results:
         sections += _result_sections(result)
     sections.append(_run_section(results))
-    lead = "Deep Survival Machines and its rivals on the same folds, beside the numbers that the paper published."
+    lead = "Deep Survival Machines and its rivals on the same folds, with the paper’s numbers where it has them."
     path = _write(folder / f"{name}.html", title, lead, [s for s in sections if s.has_content])
     _write_index(folder, name, {"title": title, "command": study.command})
     return path

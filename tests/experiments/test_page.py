@@ -23,7 +23,13 @@ def page(study, folder, tmp_path):
 def test_page_tables_and_index_are_written_from_the_records(page, study):
     text = page.read_text(encoding="utf-8")
     assert page.name == "metabric-quick.html"
-    for words in ("Quick run", "6 of 144 settings", "METABRIC: Cᵗᵈ", study.command, "Cox (CPH)"):
+    for words in (
+        "Quick run",
+        "DSM, paper’s settings 6 of 144",
+        "METABRIC: Cᵗᵈ",
+        study.command,
+        "Cox (CPH)",
+    ):
         assert words in text
     assert text.count('<img src="data:image/png') == 4
     assert json.loads((page.parent / "index.json").read_text())[page.stem]["title"]
