@@ -141,7 +141,10 @@ def _growth_figure(cells: Frame) -> tuple[Figure, str]:
     numbers = cells["selection"].str.extract(r"(\d+)x?(\d+)?").astype(float)
     if cells["selection"].iloc[0].startswith("n="):
         cells = cells.assign(rows=numbers[0], selection="fixed")
-        caption = "Both scales are logarithmic: a slope of one is proportional growth. Networks run 20 epochs."
+        caption = (
+            "Time on a logarithmic scale, rows double from point to point: proportional growth is a straight line. "
+            "Networks run 20 epochs."
+        )
         return line_figure(cells, "data", "rows", lambda data: data_title(str(data)), True), caption
     cells = cells.assign(
         layers=numbers[0],
