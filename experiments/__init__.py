@@ -1,17 +1,12 @@
-"""The paper's experiments: its protocol, its published numbers, ours beside them.
+"""The paper's experiments: its protocol, its published numbers, and ours beside them.
 
-========================================================  =============================================================
-``protocol``, ``selection``, ``scores``                   data, folds, horizons; how settings are selected; what is
-                                                          measured
-``learners``, ``best``, ``truth``, ``representations``,   the models, and the settings of each
-``vae``
-``published``                                             the numbers that the paper printed
-``table_study``, ``transfer``, ``scaling``                the experiments: their studies and jobs
-``study``, ``runner``, ``records``                        what a study is, how its jobs run, where their records go
-``cells``, ``comparison``, ``tables``, ``pages``          from records to tables, comparisons and pages
-========================================================  =============================================================
+==============================================  ===================================================
+``protocol``                                    data sets, folds, artificial censoring, horizons
+``models``                                      one table: title, settings and factory of each model
+``horizon_tables``, ``transfer``, ``scaling``   the experiments: which fits, and what is recorded
+``run``, ``records``                            jobs that run in parallel and resume; their records
+``results``, ``compare``, ``published``         from records to cells; differences; the paper's cells
+``tables``, ``page``, ``figures``               Markdown, HTML pages, the numbers in the docs
+``unseen``, ``pbc``                             models with their defaults on other tables
+==============================================  ===================================================
 """
-
-from .reproduction import EXPERIMENTS, reproduce
-
-__all__ = ["EXPERIMENTS", "reproduce"]

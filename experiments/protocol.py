@@ -1,32 +1,27 @@
-"""The paper's protocol: data, folds, the inner validation part, artificial censoring, horizons; all from one seed.
+"""The paper's protocol: data, folds, inner validation rows, artificial censoring and horizons.
 
-Every training fold is split once more: the inner validation part decides early stopping, and the settings where they
-are chosen without the test fold. Only rows trained on are censored artificially, never the inner validation part or
-the test rows: the paper's scores agree with this, and not with censoring the inner part as well
-(``docs/decisions.md``). Every model gets the same training rows.
+Every training fold is split once more. The inner validation rows decide when training stops, and which settings are
+selected without the test fold. Artificial censoring applies only to the rows that models are trained on, never to the
+inner validation rows or the test rows; only this agrees with the paper's scores (``docs/decisions-experiments.md``).
+Every model gets the same training rows.
 
-Horizons are quantiles of the event times of the whole data set, censored rows left out, as in the paper's tables
-(SUPPORT: 14, 58 and 252 days).
-
-SYNTHETIC's times are rounded to integers, so 0 stands for [0, 0.5): its rows at 0 get the midpoint, 0.25; the three
-deaths of FLCHAIN on day 0 get half a day. Otherwise every model would treat events at time 0 in a way of its own (DSM
-as intervals, which trains several times slower). The order of all times is kept.
+Horizons are quantiles of the event times of the whole data set, as in the paper's tables (SUPPORT: 14, 58, 252 days).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from lifemix import datasets
-from lifemix._types import FloatArray, IndexArray
+from lifemix._types import FloatArray
 from lifemix.datasets import Dataset
 from lifemix.errors import SettingError
-from lifemix.preprocessing import SUPPORT_NORMAL_VALUES, TabularPreprocessor
 from lifemix.splits import (
     EventStratifiedKFold,
     censor_artificially,
@@ -35,159 +30,149 @@ from lifemix.splits import (
 )
 from lifemix.target import as_target
 
-__all__ = [
-    "COMPETING",
-    "INNER_FRACTION",
-    "SINGLE",
-    "SOURCES",
-    "DataSource",
-    "Fold",
-    "Protocol",
-    "n_events",
-    "paper_preprocessor",
-    "read",
-    "times_of",
-]
+from .records import Frame
+
+__all__ = ["DATA_SETS", "INNER_FRACTION", "DataSet", "Fold", "Protocol", "Rows"]
 
 INNER_FRACTION = 0.15
-SINGLE = (0.25, 0.5, 0.75)
-COMPETING = (0.25, 0.5, 0.75, 1.0)
-SOURCES = ("support", "metabric", "synthetic", "seer", "flchain", "ebmt", "metabric_causes")
-_SYNTHETIC_SEED = 0
-_TIME_ZERO = {"synthetic": 0.25, "flchain": 0.5}
-Rows = tuple[pd.DataFrame, NDArray[np.void]]
+Rows = tuple[Frame, NDArray[np.void]]
 
 
 @dataclass(frozen=True)
-class DataSource:
-    """A data set by name, and the path of the user's file where the package does not ship it."""
+class DataSet:
+    """A data set of the experiments.
 
-    name: str
-    path: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.name not in SOURCES:
-            raise SettingError(
-                f"unknown data set; got {self.name!r}, expected one of {', '.join(SOURCES)}."
-            )
-        if self.name == "seer" and self.path is None:
-            raise SettingError(
-                "SEER may not be redistributed; give the path of your own file: --data PATH."
-            )
-        if self.path is not None and self.name not in ("seer", "synthetic"):
-            raise SettingError(
-                f"--data is for synthetic and seer; got it with {self.name}. Leave it out."
-            )
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """What is evaluated: a data set, its folds, the levels of artificial censoring, the quantiles of the event times.
-
-    folds: which of the ``n_folds`` folds are used; all of them in a full run.
-    run: ``"full"`` or ``"quick"``. rows: if given, only so many rows, drawn at random; for quick runs and tests.
-    grid: ``"full"`` or ``"reduced"``, where a model has a smaller grid for large data.
+    load: reads the data; the argument is the path of the user's file, if there is one.
+    levels: shares of the training events that are censored artificially. quantiles: of the event times, the horizons.
+    zero_time: replaces times of 0, which models treat differently. SYNTHETIC's times are rounded, so its 0 stands for
+    [0, 0.5); three subjects of FLCHAIN died on day 0.
     """
 
-    source: DataSource
+    title: str
+    load: Callable[[str | None], Dataset]
     n_folds: int = 5
-    folds: tuple[int, ...] = (0, 1, 2, 3, 4)
     levels: tuple[float, ...] = (0.0,)
-    quantiles: tuple[float, ...] = SINGLE
-    seed: int = 0
-    run: str = "full"
-    rows: int | None = None
-    grid: str = "full"
+    quantiles: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
+    competing: bool = True
+    zero_time: float = 0.0
+    quick_rows: int | None = None
 
-    def dataset(self) -> Dataset:
-        """Return the data; read once per process."""
-        return _dataset(self.source, self.rows)
 
-    def fold(self, number: int, level: float) -> Fold:
-        """Return one fold with one level of artificial censoring of its training rows."""
-        return _fold(self, number, level)
+def _synthetic(path: str | None) -> Dataset:
+    return datasets.load_synthetic(path) if path else datasets.make_synthetic(30_000, 0)
+
+
+def _seer(path: str | None) -> Dataset:
+    if path is None:
+        raise SettingError(
+            "SEER may not be redistributed; give the path of your own file: --data PATH."
+        )
+    return datasets.load_seer(path, unknown="kept")
+
+
+_SINGLE_RISK: dict[str, Any] = {
+    "levels": (0.0, 0.25, 0.5),
+    "quantiles": (0.25, 0.5, 0.75),
+    "competing": False,
+}
+DATA_SETS = {
+    "support": DataSet("SUPPORT", lambda path: datasets.load_support(), **_SINGLE_RISK),
+    "metabric": DataSet("METABRIC", lambda path: datasets.load_metabric(), 10, **_SINGLE_RISK),
+    "synthetic": DataSet("SYNTHETIC", _synthetic, zero_time=0.25, quick_rows=6000),
+    "seer": DataSet("SEER", _seer, quick_rows=6000),
+    "flchain": DataSet("Free light chains", lambda path: datasets.load_flchain(), zero_time=0.5),
+    "ebmt": DataSet("EBMT transplants", lambda path: datasets.load_ebmt()),
+    "metabric_causes": DataSet(
+        "METABRIC by cause of death", lambda path: datasets.load_metabric_causes()
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The rows of one fold; ``y_train`` is what is trained on, ``y_original`` the same rows before censoring."""
+    """The rows of one fold; ``y_original`` are the training rows before artificial censoring."""
 
     number: int
     level: float
-    X_train: pd.DataFrame
+    X_train: Frame
     y_train: NDArray[np.void]
     y_original: NDArray[np.void]
-    X_test: pd.DataFrame
+    X_test: Frame
     y_test: NDArray[np.void]
     inner_train: Rows
     inner_validation: Rows
 
 
-def times_of(protocol: Protocol) -> FloatArray:
-    """Return the horizons of every event type, ``(n_events, n_quantiles)``."""
-    target = as_target(protocol.dataset().y)
-    return np.stack(
-        [horizons(target, protocol.quantiles, event) for event in range(1, target.n_events + 1)]
-    )
+@dataclass(frozen=True)
+class Protocol:
+    """What is evaluated: a data set, its folds, and levels of artificial censoring.
 
-
-def n_events(protocol: Protocol) -> int:
-    """Return the number of event types."""
-    return as_target(protocol.dataset().y).n_events
-
-
-def read(source: DataSource, rows: int | None = None) -> Dataset:
-    """Return the data of a source, or ``rows`` of its rows drawn at random."""
-    data = _read(source)
-    target = as_target(data.y)
-    moved = replace(
-        target, time=np.where(target.time == 0, _TIME_ZERO.get(source.name, 0.0), target.time)
-    )
-    if rows is None or rows >= len(data.X):
-        return replace(data, y=moved.to_array())
-    chosen = np.sort(np.random.default_rng(0).permutation(len(data.X))[:rows])
-    return replace(data, X=data.X.iloc[chosen], y=moved.take(chosen).to_array())
-
-
-def paper_preprocessor(name: str) -> TabularPreprocessor:
-    """Return the paper's preparation: fixed normal values (SUPPORT), mean or mode, no missing-value indicators.
-
-    One-hot coding and scaling by mean and standard deviation are not stated in the paper.
+    path: the user's own file (SYNTHETIC, SEER). rows: if given, only so many rows, drawn at random.
+    full_grid: select from all of the paper's settings with competing risks as well.
     """
-    fills = dict(SUPPORT_NORMAL_VALUES) if name == "support" else None
-    return TabularPreprocessor(fill_values=fills, missing_indicators=False)
 
+    data: str
+    path: str | None = None
+    folds: tuple[int, ...] = ()
+    levels: tuple[float, ...] = (0.0,)
+    n_folds: int = 5
+    run: str = "full"
+    rows: int | None = None
+    full_grid: bool = False
+    seed: int = 0
 
-def _read(source: DataSource) -> Dataset:
-    if source.name == "synthetic":
-        return (
-            datasets.load_synthetic(source.path)
-            if source.path
-            else datasets.make_synthetic(30_000, _SYNTHETIC_SEED)
+    @classmethod
+    def of(
+        cls, data: str, quick: bool = False, path: str | None = None, full_grid: bool = False
+    ) -> Protocol:
+        """Return the protocol of a full or a quick run on a data set."""
+        info = DATA_SETS[data]
+        if path is not None and data not in ("seer", "synthetic"):
+            raise SettingError(f"--data is for synthetic and seer; got it with {data}. Omit it.")
+        if quick:
+            return cls(data, path, (0, 1), (0.0,), info.n_folds, "quick", info.quick_rows)
+        folds = tuple(range(info.n_folds))
+        return cls(data, path, folds, info.levels, info.n_folds, full_grid=full_grid)
+
+    def dataset(self) -> Dataset:
+        """Return the data; they are read once per process."""
+        return _dataset(self.data, self.path, self.rows)
+
+    def fold(self, number: int, level: float) -> Fold:
+        """Return one fold with one level of artificial censoring of its training rows."""
+        return _fold(self, number, level)
+
+    def horizons(self) -> FloatArray:
+        """Return the horizons of every event type, ``[n_events, n_quantiles]``."""
+        target = as_target(self.dataset().y)
+        quantiles = DATA_SETS[self.data].quantiles
+        return np.stack(
+            [horizons(target, quantiles, event) for event in range(1, target.n_events + 1)]
         )
-    if source.name == "seer":
-        assert source.path is not None
-        return datasets.load_seer(source.path, unknown="kept")
-    loaded: Dataset = getattr(datasets, f"load_{source.name}")()
-    return loaded
 
 
 @lru_cache(maxsize=4)
-def _dataset(source: DataSource, rows: int | None) -> Dataset:
-    return read(source, rows)
+def _dataset(name: str, path: str | None, rows: int | None) -> Dataset:
+    data = DATA_SETS[name].load(path)
+    target = as_target(data.y)
+    time = np.where(target.time == 0, DATA_SETS[name].zero_time, target.time)
+    target = replace(target, time=time)
+    if rows is None or rows >= len(data.X):
+        return replace(data, y=target.to_array())
+    drawn = np.sort(np.random.default_rng(0).permutation(len(data.X))[:rows])
+    return replace(data, X=data.X.iloc[drawn], y=target.take(drawn).to_array())
 
 
 @lru_cache(maxsize=16)
 def _fold(protocol: Protocol, number: int, level: float) -> Fold:
     data = protocol.dataset()
-    target = as_target(data.y)
     splitter = EventStratifiedKFold(protocol.n_folds, protocol.seed)
     train, test = list(splitter.split(data.X, data.y))[number]
-    seed = np.random.SeedSequence([protocol.seed, number, round(1000 * level)]).generate_state(1)[0]
-    original = target.take(train).to_array()
+    original = data.y[train]
     inside, outside = train_validation_split(original, None, INNER_FRACTION, protocol.seed + number)
+    seed = np.random.SeedSequence([protocol.seed, number, round(1000 * level)]).generate_state(1)[0]
     censored = original.copy()
-    censored[inside] = censor_artificially(_take(original, inside), level, int(seed))
+    censored[inside] = censor_artificially(original[inside], level, int(seed))
     X_train = data.X.iloc[train]
     return Fold(
         number,
@@ -196,11 +181,7 @@ def _fold(protocol: Protocol, number: int, level: float) -> Fold:
         censored,
         original,
         data.X.iloc[test],
-        target.take(test).to_array(),
-        (X_train.iloc[inside], _take(censored, inside)),
-        (X_train.iloc[outside], _take(censored, outside)),
+        data.y[test],
+        (X_train.iloc[inside], censored[inside]),
+        (X_train.iloc[outside], censored[outside]),
     )
-
-
-def _take(y: NDArray[np.void], rows: IndexArray) -> NDArray[np.void]:
-    return as_target(y).take(rows).to_array()

@@ -1,162 +1,114 @@
 """Scaling: training time and number of parameters of the paper's models, and how the time grows with the rows.
 
-On SUPPORT and METABRIC, processor time of one thread. DSM has one layer of 100 and four components, the forest 100
-trees, DeepSurv and DeepHit the paper's settings. On all rows networks stop early, as always. For the growth with the
-rows they run 20 epochs without early stopping, which would need other epochs at every size. Up to the size of the data
-rows are drawn without replacement; beyond it every row occurs several times.
+On SUPPORT and METABRIC, processor time of one thread. On all rows networks stop early. For the growth with the rows
+they run 20 epochs, because early stopping would take another number of epochs at every size. Up to the size of the
+data, rows are drawn without replacement; beyond it every row occurs several times.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 
-import lifemix
 from lifemix.target import as_target
 
-from .cells import Cell
-from .learners import learner
-from .protocol import DataSource, Protocol
-from .provenance import provenance
-from .records import Key, Record, Setting, key_of, rounded
-from .study import Study, Summary
-from .table_study import parameters_of
+from .horizon_tables import number_of_parameters
+from .models import MODELS
+from .protocol import Protocol
+from .records import Frame, Record, Setting, rounded
+from .results import cell
+from .run import Job, Study, run_suffix
 
-__all__ = ["SCALED", "ScalingJob", "scaling_studies"]
+__all__ = ["scaling_study"]
 
-SCALED: dict[str, Setting] = {
-    "dsm": {
-        "primitive": "weibull",
-        "k": 4,
-        "hidden": [100],
-        "learning_rate": 1e-3,
-        "discount": 1.0,
-    },
+_DSM = {
+    "primitive": "weibull",
+    "k": 4,
+    "hidden": [100],
+    "learning_rate": 1e-3,
+    "discount": 1.0,
+}
+_SETTINGS: dict[str, Setting] = {
+    "dsm": _DSM,
     "deepsurv": {},
     "deephit": {},
     "rsf": {"n_trees": 100},
     "cph": {},
 }
-"""The models and the setting of each."""
 _NETWORKS = ("dsm", "deepsurv", "deephit")
 _EPOCHS = {"max_epochs": 20, "patience": 20}
 _SHARES = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
-_REPEATS = (0, 1, 2)
 
 
-def scaling_studies(quick: bool = False) -> list[Study]:
-    """Return the study of each data set."""
-    options: dict[str, Any] = (
-        {"folds": (0,), "run": "quick", "rows": 1500} if quick else {"folds": _REPEATS}
-    )
-    return [
-        scaling_study(Protocol(DataSource(name), **options)) for name in ("support", "metabric")
-    ]
-
-
-def scaling_study(protocol: Protocol) -> Study:
-    """Return the study of one data set; the folds of the protocol are repeats, with other rows and another seed."""
-    data = protocol.source.name
-    return Study(
-        experiment="scaling",
-        place=f"scaling-{data}",
-        data=data,
-        protocol=protocol,
-        models=tuple(SCALED),
-        jobs=lambda wanted: _jobs(protocol, wanted),
-        summarise=lambda records, selection: _summary(records),
-        notes=()
-        if protocol.rows is None
-        else (f"{protocol.rows:,} rows of the data, drawn at random, and one fit.",),
-    )
-
-
-@dataclass(frozen=True)
-class ScalingJob:
-    """One fit of one model to a number of rows; growth: with a fixed number of epochs."""
-
-    protocol: Protocol
-    model: str
-    rows: int
-    repeat: int
-    growth: bool
-
-    @property
-    def setting(self) -> Setting:
-        """What stands in the record: the number of rows, what it was measured for, and the model's setting."""
-        return {"rows": self.rows, "growth": self.growth, **SCALED[self.model]}
-
-    def keys(self) -> list[Key]:
-        """Return the key of the record that the job gives."""
-        p = self.protocol
-        return [key_of(p.source.name, self.model, self.setting, 0.0, self.repeat, p.seed, p.run)]
-
-    def run(self) -> Iterator[Record]:
-        """Fit, and yield the record of its time."""
-        protocol = self.protocol
-        data, target = protocol.dataset(), as_target(protocol.dataset().y)
-        order = np.random.default_rng([protocol.seed, self.repeat, self.rows]).permutation(
-            len(target)
+def scaling_study(data: str, quick: bool = False) -> Study:
+    """Return the study of one data set; its folds are repeats, with other rows and another seed."""
+    protocol = Protocol(data, folds=(0, 1, 2))
+    if quick:
+        protocol = Protocol(
+            data,
+            folds=(0,),
+            run="quick",
+            rows=1500,
         )
-        chosen = np.resize(order, self.rows)
-        X, y = data.X.iloc[chosen], target.take(chosen).to_array()
-        model = learner(self.model).build(protocol.source.name, SCALED[self.model], self.repeat)
-        if self.growth and self.model in _NETWORKS:
-            model.set_params(**_EPOCHS)
-        start = time.process_time()
-        model.fit(X, y)
-        yield Record(
-            data=protocol.source.name,
-            model=self.model,
-            setting=self.setting,
-            censoring=0.0,
-            fold=self.repeat,
-            seed=protocol.seed,
-            run=protocol.run,
-            test={},
-            seconds=rounded(time.process_time() - start, 3),
-            parameters=parameters_of(model),
-            version=lifemix.__version__,
-            made=provenance(),
-        )
-
-
-def _jobs(protocol: Protocol, wanted: Sequence[str] | None) -> list[ScalingJob]:
-    total = len(protocol.dataset().X)
+    n_rows = len(protocol.dataset().X)
     jobs = []
-    for model in SCALED:
-        if not wanted or model in wanted:
-            jobs += [ScalingJob(protocol, model, total, repeat, False) for repeat in protocol.folds]
-            jobs += [
-                ScalingJob(protocol, model, round(share * total), 0, True) for share in _SHARES
-            ]
-    return jobs
+    for model, options in _SETTINGS.items():
+        complete = {
+            "rows": n_rows,
+            "growth": False,
+            **options,
+        }
+        jobs += [
+            Job(protocol, data, model, (complete,), (fold,), fit_and_time)
+            for fold in protocol.folds
+        ]
+        for share in _SHARES:
+            setting = {
+                "rows": round(share * n_rows),
+                "growth": True,
+                **options,
+            }
+            jobs.append(Job(protocol, data, model, (setting,), (0,), fit_and_time))
+    notes = (f"{n_rows:,} rows of the data, drawn at random, and one fit.",) if quick else ()
+    folder = f"scaling-{data}{run_suffix(protocol)}"
+    return Study("scaling", folder, data, protocol, tuple(jobs), _summarise, notes)
 
 
-def _summary(records: Sequence[Record]) -> Summary:
-    """Return the cells of all rows (time, parameters), and of the growth with the rows (time), ``n=<rows>``."""
-    groups: dict[tuple[int, bool, int], list[Record]] = {}
-    for record in records:
-        place = (list(SCALED).index(record.model), record.setting["growth"], record.setting["rows"])
-        groups.setdefault(place, []).append(record)
+def fit_and_time(job: Job) -> Iterator[Record]:
+    """Fit a model to a number of rows, and yield the record of its time."""
+    (setting,), (repeat,) = job.settings, job.folds
+    data = job.protocol.dataset()
+    target = as_target(data.y)
+    rng = np.random.default_rng([job.protocol.seed, repeat, setting["rows"]])
+    rows = np.resize(rng.permutation(len(target)), setting["rows"])
+    X, y = data.X.iloc[rows], target.take(rows).to_array()
+    build = MODELS[job.model].build
+    assert build is not None
+    model = build(job.data, _SETTINGS[job.model], repeat)
+    if setting["growth"] and job.model in _NETWORKS:
+        model.set_params(**_EPOCHS)
+    start = time.process_time()
+    model.fit(X, y)
+    yield job.record(setting, repeat) | {
+        "test": {},
+        "seconds": rounded(time.process_time() - start, 3),
+        "parameters": number_of_parameters(model),
+    }
+
+
+def _summarise(records: Frame) -> tuple[Frame, Frame]:
+    """Return time and parameters for all rows, and the time for every number of rows, selection ``n=<rows>``."""
     cells = []
-    for (_, growth, rows), own in sorted(groups.items()):
-        cells.append(
-            _cell(
-                own,
-                "seconds",
-                f"n={rows}" if growth else "fixed",
-                [record.seconds for record in own],
-            )
-        )
-        counts = [float(record.parameters) for record in own if record.parameters is not None]
-        cells += [_cell(own, "parameters", "fixed", counts)] if counts and not growth else []
-    return cells, []
-
-
-def _cell(records: Sequence[Record], measure: str, selection: str, values: Sequence[float]) -> Cell:
-    return Cell.of((records[0].data, measure, 1, 1.0, 0.0), records[0].model, selection, values)
+    settings = pd.DataFrame(records["setting"].tolist(), index=records.index)
+    groups = [records["model"], settings["growth"], settings["rows"]]
+    for (model, growth, n_rows), fits in records.groupby(groups):
+        selection = f"n={n_rows}" if growth else "fixed"
+        for measure in ("seconds",) if growth else ("seconds", "parameters"):
+            values = fits[measure].dropna()
+            if len(values):
+                identity = (fits["data"].iloc[0], measure, 1, 1.0, 0.0)
+                cells.append(cell(identity, str(model), selection, values.tolist()))
+    return pd.DataFrame(cells), records[:0]

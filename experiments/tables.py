@@ -1,243 +1,278 @@
-"""The tables of a run as files: ``tables.json`` for programs and ``tables.md`` for readers, the same in every run."""
+"""Tables of cells and comparisons, and the numbers of README and docs.
+
+``python -m experiments.tables`` writes the numbers between ``<!-- written by COMMAND: NAME -->`` and ``<!-- end -->``
+from the records in ``results``.
+"""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from lifemix.files import atomic_write
+import pandas as pd
 
-from .cells import Cell
-from .comparison import Published, agreements, our_models, rival_counts
-from .findings import findings, names_of_behind
-from .names import (
-    MEASURES,
-    data_title,
-    is_strong,
-    measure_of,
-    model_title,
-    plain_of,
-    row_notes,
-    rows_of,
+from .compare import (
+    LOWER_IS_BETTER,
+    against_paper,
+    against_rivals,
+    agreement,
+    count_comparisons,
+    our_models,
 )
-from .records import plain
-from .selection import Selected
+from .models import MODELS, by_rank, model_title, plain_model
+from .protocol import DATA_SETS
+from .published import published_cells
+from .records import Frame
+from .results import CELL
+from .run import study_records
+from .studies import studies
 
-__all__ = ["markdown", "write_tables"]
+__all__ = [
+    "MEASURES",
+    "Entry",
+    "Measure",
+    "Table",
+    "behind_table",
+    "cell_name",
+    "comparison_tables",
+    "data_title",
+    "is_shape",
+    "markdown_table",
+    "result_tables",
+    "write_blocks",
+]
 
-_SELECTIONS = {
-    "paper": "the setting with the best cross-validated score, as in the paper (optimistic)",
-    "nested": "selected in every fold on the inner validation part",
-    "fixed": "one setting in all folds",
+ROOT = Path(__file__).parents[1]
+
+
+class Measure(NamedTuple):
+    """How a measure is called, what it is, and the decimals of a table."""
+
+    title: str
+    meaning: str
+    digits: int
+    has_horizon: bool = False
+
+
+MEASURES = {
+    "ctd": Measure(
+        "C^td",
+        "Concordance: the share of pairs of subjects in the right order up to the horizon, weighted for censoring; "
+        "higher is better, 0.5 is chance.",
+        4,
+        True,
+    ),
+    "brier": Measure(
+        "Brier score",
+        "Mean squared error of the predicted probability at the horizon, weighted for censoring; lower is better. The "
+        "censoring distribution G is estimated from the training rows, artificial censoring included, as in the "
+        "paper's tables.",
+        4,
+        True,
+    ),
+    "brier_original": Measure(
+        "Brier score, G before artificial censoring",
+        "The same with G from the training rows before artificial censoring. Artificial censoring depends on the event "
+        "time, which the weights assume it does not: this is the fairer of the two.",
+        4,
+        True,
+    ),
+    "concordance": Measure(
+        "Harrell’s C", "The share of comparable pairs in the right order; higher is better.", 4
+    ),
+    "seconds": Measure("Training time", "Seconds of one fit on one core.", 2),
+    "parameters": Measure("Parameters", "Number of learned parameters.", 0),
 }
-_SHAPES = "- *1x25*: one hidden layer of 25 nodes, and so on."
-_GROWTH = "- *n=1000*: 1,000 rows, and so on; 20 epochs without early stopping, beyond the data's own rows repeated."
 
 
-def write_tables(
-    folder: Path,
-    title: str,
-    cells: Sequence[Cell],
-    paper: Published,
-    selected: Sequence[Selected],
-    notes: Sequence[str] = (),
-) -> None:
-    """Write both files."""
-    content = {
-        "title": title,
-        "notes": list(notes),
-        "cells": [plain(asdict(cell), 8) for cell in cells],
-        "chosen": [one.shown() for one in selected],
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = {
-        "tables.json": json.dumps(content, indent=1, allow_nan=False) + "\n",
-        "tables.md": markdown(title, cells, paper, selected, notes),
-    }
-    for name, text in texts.items():
-        with atomic_write(folder / name) as path:
-            path.write_text(text, encoding="utf-8")
+class Entry(NamedTuple):
+    """A number in a table; mark: ▲ if it is significantly better than the paper's number, ▼ if worse."""
+
+    text: str
+    is_best: bool = False
+    mark: str = ""
 
 
-def markdown(
-    title: str,
-    cells: Sequence[Cell],
-    paper: Published,
-    selected: Sequence[Selected] = (),
-    notes: Sequence[str] = (),
-) -> str:
-    """Return the tables as Markdown: our mean ± standard error, and the paper's beside it."""
-    lines = [
-        f"# {title}",
-        "",
-        *_guide(cells, paper),
-        *(f"- {text}" for text in (*row_notes(cells), *notes)),
-    ]
-    for heading, table in _tables(cells):
-        lines += ["", f"## {heading}", "", *_table(table, paper)]
-    if any(one.candidates > 1 for one in selected):
-        lines += ["", "## Settings selected", "", *_settings(selected)]
-    found = findings(cells, paper)
-    if found:
-        lines += [
-            "",
-            "## Comparisons",
-            "",
-            *(f"- {sentence}" for sentence in found),
-            *_rivals(cells),
-        ]
-    behind = names_of_behind(cells)
-    if behind:
-        lines += [
-            "",
-            "Significantly behind, before Holm’s correction:",
-            "",
-            *(f"- {name}" for name in behind),
-        ]
-    return "\n".join([*lines, *_agreements(cells)]) + "\n"
+@dataclass(frozen=True)
+class Table:
+    """A table as text."""
 
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str | Entry]]
+    note: str = ""
 
-def _guide(cells: Sequence[Cell], paper: Published) -> list[str]:
-    """Return what the words of the tables mean."""
-    sentences = ["Ours: mean ± standard error over the folds."]
-    if paper:
-        intervals = any(cell.data == "transfer" for cell in cells)
-        sentences.append(
-            "Paper: its 90 % intervals as standard errors."
-            if intervals
-            else "Paper: as printed there."
-        )
-    if any(measure_of(cell.measure).has_horizon for cell in cells):
-        sentences.append("Horizons: quantiles of the event times.")
-    ways = {cell.selection for cell in cells}
-    lines = [
-        " ".join(sentences),
-        "",
-        *(f"- *{way}*: {text}." for way, text in _SELECTIONS.items() if way in ways),
-    ]
-    lines += [_SHAPES] if any(cell.is_shape for cell in cells) else []
-    return lines + ([_GROWTH] if any(cell.is_growth for cell in cells) else [])
-
-
-def _tables(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
-    """Yield the cells of each table with its heading."""
-    places = dict.fromkeys((cell.data, cell.censoring, cell.measure, cell.event) for cell in cells)
-    several = {
-        data: len({cell.event for cell in cells if cell.data == data}) > 1 for data, *_ in places
-    }
-    order = list(MEASURES)
-    for data, censoring, measure, event in sorted(
-        places, key=lambda p: (p[0], p[1], order.index(p[2]), p[3])
-    ):
-        heading = f"{data_title(data)}: {measure_of(measure).title}" + (
-            f", event {event}" if several[data] else ""
-        )
-        if censoring:
-            heading += f", {censoring:.0%} of the training events censored"
-        own = (data, censoring, measure, event)
-        yield (
-            heading,
+    def markdown(self) -> str:
+        """Return the table as Markdown."""
+        rows = [
             [
-                cell
-                for cell in cells
-                if (cell.data, cell.censoring, cell.measure, cell.event) == own
-            ],
-        )
-
-
-def _table(cells: Sequence[Cell], paper: Published) -> list[str]:
-    horizons = sorted({cell.horizon for cell in cells})
-    here = {cell.place for cell in cells}
-    beside = any(place in here for _, place in paper)
-    ours = {(cell.model, cell.selection, cell.horizon): cell for cell in cells}
-    heads = (
-        [f"{q:.0%}" for q in horizons] if measure_of(cells[0].measure).has_horizon else ["value"]
-    )
-    rows = []
-    for model, selection in rows_of(cells):
-        row = [model_title(model, cells[0].data), selection]
-        for horizon in horizons:
-            cell = ours.get((model, selection, horizon))
-            row.append(_number(cell))
-            row += (
-                [_number(paper.get((plain_of(model), cell.place)) if cell else None)]
-                if beside
-                else []
-            )
-        rows.append(row)
-    columns = [name for head in heads for name in ((head, "paper") if beside else (head,))]
-    return _grid(["model", "selection", *columns], rows)
-
-
-def _number(cell: Cell | None) -> str:
-    if cell is None or math.isnan(cell.mean):
-        return ""
-    measure = measure_of(cell.measure)
-    digits = 4 if measure.digits == 3 else measure.digits
-    return f"{cell.mean:.{digits}f}" + (
-        "" if math.isnan(cell.error) else f" ± {cell.error:.{digits}f}"
-    )
-
-
-def _settings(selected: Sequence[Selected]) -> list[str]:
-    rows = []
-    for one in (one for one in selected if one.candidates > 1):
-        shown = one.shown()["settings"]
-        settings = "; ".join(", ".join(f"{k} {v}" for k, v in setting.items()) for setting in shown)
-        title = model_title(one.model, one.data)
-        rows.append(
-            [
-                data_title(one.data),
-                title,
-                f"{one.censoring:.0%}",
-                one.selection,
-                str(one.candidates),
-                settings,
+                entry if isinstance(entry, str) else f"{entry.text} {entry.mark}".rstrip()
+                for entry in row
             ]
+            for row in self.rows
+        ]
+        return markdown_table(self.heads, rows)
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as Markdown."""
+    lines = [f"| {' | '.join(row)} |" for row in (heads, *rows)]
+    return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]])
+
+
+def data_title(data: str) -> str:
+    """Return the name of a data set."""
+    return DATA_SETS[data].title if data in DATA_SETS else data.capitalize()
+
+
+def _is_competing(data: str) -> bool:
+    return data in DATA_SETS and DATA_SETS[data].competing
+
+
+def cell_name(pair: Mapping[str, Any]) -> str:
+    """Return which cell of a data set it is, in words."""
+    measure = MEASURES[pair["measure"]]
+    words = [measure.title]
+    words += [f"event {pair['event']}"] if _is_competing(pair["data"]) else []
+    words += [f"{pair['horizon']:.0%}"] if measure.has_horizon else []
+    words += [f"{pair['censoring']:.0%} censored"] if pair["censoring"] else []
+    return ", ".join(words)
+
+
+def number(mean: float, error: float, digits: int) -> str:
+    """Return mean ± standard error; empty if the mean is not defined."""
+    if math.isnan(mean):
+        return ""
+    return f"{mean:,.{digits}f}" + ("" if math.isnan(error) else f" ± {error:,.{digits}f}")
+
+
+def row_rank(model: str, selection: str) -> tuple[int, list[int], bool]:
+    """Return the position of a model's row: models as in ``MODELS``, shapes and sizes by their numbers."""
+    numbers = [int(digits) for digits in re.findall(r"\d+", selection)]
+    return list(MODELS).index(model), numbers, selection == "nested"
+
+
+def is_shape(cells: Frame) -> Frame:
+    """Return which cells are of one network shape (transfer) or of one number of rows (scaling)."""
+    return cells["selection"].str.match(r"\d+x|n=")
+
+
+def result_tables(cells: Frame) -> Iterator[Table]:
+    """Yield models by horizons for every measure, event type and level of censoring, with the paper's numbers."""
+    shapes, cells = cells[is_shape(cells)], cells[~is_shape(cells)]
+    if len(shapes):
+        yield _shape_table(shapes)
+    paper = published_cells(cells["data"]).rename(columns={"model": "plain"})
+    paper = paper[["plain", *CELL, "mean", "error"]]
+    cells = cells.assign(plain=cells["model"].map(plain_model)).merge(
+        paper, how="left", on=["plain", *CELL], suffixes=("", "_paper")
+    )
+    cells["position"] = [list(MEASURES).index(measure) for measure in cells["measure"]]
+    for (_, measure, _, _), group in cells.groupby(["data", "position", "event", "censoring"]):
+        yield _result_table(group, list(MEASURES)[measure])
+
+
+def _shape_table(cells: Frame) -> Table:
+    data, measure = cells[["data", "measure"]].iloc[0]
+    means = cells.pivot(
+        index="model",
+        columns="selection",
+        values="mean",
+    )
+    columns = sorted(means.columns, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
+    rows = [
+        [model_title(model, data), *(number(v, math.nan, 4) for v in means.loc[model, columns])]
+        for model in by_rank(means.index)
+    ]
+    title = f"{data_title(data)}: {MEASURES[measure].title}, by {'rows' if 'n=' in columns[0] else 'layers x nodes'}"
+    return Table(title, ["model", *columns], rows)
+
+
+def _result_table(cells: Frame, measure: str) -> Table:
+    first, info = cells.iloc[0], MEASURES[measure]
+    lower_is_better = measure in LOWER_IS_BETTER
+    ranked = cells[[MODELS[model].group != "reference" for model in cells["model"]]]
+    best = ranked.groupby("horizon")["mean"].agg("min" if lower_is_better else "max")
+    has_paper = bool(cells["mean_paper"].notna().any())
+    rows = []
+    groups = dict(list(cells.groupby(["model", "selection"])))
+    for model, selection in sorted(groups, key=lambda key: row_rank(*key)):
+        row: list[str | Entry] = [model_title(model, first["data"]), selection]
+        for cell in groups[model, selection].sort_values("horizon").to_dict("records"):
+            gap = cell["mean"] - cell["mean_paper"]
+            is_significant = abs(gap) > 2 * math.hypot(cell["error"], cell["error_paper"])
+            mark = ("▲" if (gap < 0) == lower_is_better else "▼") if is_significant else ""
+            text = number(cell["mean"], cell["error"], info.digits)
+            is_best = cell["mean"] == best.get(cell["horizon"]) and model in set(ranked["model"])
+            row.append(Entry(text, is_best, mark))
+            row += [number(cell["mean_paper"], cell["error_paper"], 3)] if has_paper else []
+        rows.append(row)
+    horizons = [f"{horizon:.0%}" for horizon in sorted(cells["horizon"].unique())]
+    heads = horizons if info.has_horizon else [info.title]
+    title = f"{data_title(first['data'])}: {info.title}"
+    title += f", event {first['event']}" if _is_competing(first["data"]) else ""
+    if first["censoring"]:
+        title += f", {first['censoring']:.0%} of the training events censored artificially"
+    columns = [name for head in heads for name in ((head, "paper") if has_paper else (head,))]
+    note = "▲, ▼: better, worse than the paper’s number by more than 2√(SE² + SE²)." * has_paper
+    return Table(title, ["model", "selection", *columns], rows, note)
+
+
+def count_table(cells: Frame) -> Table:
+    """Return how often each of our models is ahead of the paper's DSM, of strong rivals and of the others."""
+    paper, pairs = against_paper(cells), against_rivals(cells)
+    counts = count_comparisons(pairs)
+    rows = []
+    for model in our_models(cells):
+        printed = paper[paper["model"] == model]
+        n_ahead, n_behind = (printed["gain"] > 0).sum(), printed["is_behind"].sum()
+        row = [model_title(model, cells["data"].iloc[0])]
+        row.append(f"{n_ahead} of {len(printed)}; {n_behind}" if len(printed) else "")
+        for is_strong in (True, False):
+            if (model, is_strong) in counts.index:
+                total, ahead, *significant = counts.loc[(model, is_strong)]
+                row.append(f"{ahead} of {total}; {significant[0]}, {significant[1]}")
+            else:
+                row.append("")
+        rows.append(row)
+    note = (
+        "Paper: in how many cells ahead; behind by more than one standard error. Others: in how many comparisons fold "
+        "by fold ahead; significantly ahead, significantly behind (before Holm’s correction)."
+    )
+    heads = ("ours", "paper's DSM as printed", "boosting and tuned forests", "other models")
+    return Table("How often our models are ahead", heads, rows, note)
+
+
+def behind_table(pairs: Frame, title: str = "") -> Table:
+    """Return every comparison in which one of our models is significantly behind, before Holm's correction."""
+    rows = [
+        (
+            model_title(pair["model"]),
+            model_title(pair["rival"]),
+            title or data_title(pair["data"]),
+            cell_name(pair),
+            _short(pair["mean"], 4),
+            _short(pair["mean_rival"], 4),
+            _short(pair["p"]),
+            _short(pair["p_holm"], 2),
         )
-    return _grid(["data", "model", "censored", "selection", "of", "settings by fold"], rows)
-
-
-def _rivals(cells: Sequence[Cell]) -> list[str]:
-    """Return how often each of our models is ahead of each rival on the same folds."""
-    data = cells[0].data
-    rows = [
-        [
-            model_title(model, data),
-            model_title(rival, data) + (" (strong)" if is_strong(rival) else ""),
-            *map(str, (own.total, own.ahead, own.significantly_ahead, own.significantly_behind)),
-            f"{own.ahead_after_holm} / {own.behind_after_holm}",
-        ]
-        for model in our_models(cells)
-        for rival, own in rival_counts(cells, model).items()
+        for pair in pairs[(pairs["p"] < 0.05) & (pairs["gain"] <= 0)].to_dict("records")
     ]
-    heads = [
-        "ours",
-        "against",
-        "compared",
-        "ahead",
-        "significantly ahead",
-        "significantly behind",
-        "after Holm",
-    ]
-    return ["", *_grid(heads, rows)] if rows else []
+    heads = ("ours", "behind", "data", "cell", "ours", "rival", "p", "after Holm")
+    return Table("Significantly behind, before Holm’s correction", heads, rows)
 
 
-def _agreements(cells: Sequence[Cell]) -> list[str]:
+def agreement_table(cells: Frame) -> Table:
     """Return in how many cells each model agrees with the paper's numbers, under both readings of its ±."""
-    data = cells[0].data
+    counts = agreement(cells).to_dict("records")
     rows = [
-        [
-            model_title(one.model, data),
-            one.selection,
-            str(one.total),
-            str(one.as_error),
-            str(one.as_interval),
-        ]
-        for one in agreements(cells)
+        [model_title(row["model"]), *(str(row[name]) for name in list(row)[1:])]
+        for row in sorted(counts, key=lambda row: row_rank(row["model"], row["selection"]))
     ]
     heads = [
         "model",
@@ -246,9 +281,217 @@ def _agreements(cells: Sequence[Cell]) -> list[str]:
         "within, ± a standard error",
         "within, ± a 90 % interval",
     ]
-    return ["", "## Agreement with the paper", "", *_grid(heads, rows)] if rows else []
+    return Table("Agreement with the paper", heads, rows)
 
 
-def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [f"| {' | '.join(row)} |" for row in (heads, *rows)]
-    return [lines[0], "|---" * len(heads) + "|", *lines[1:]]
+def comparison_tables(cells: Frame) -> list[Table]:
+    """Return how often we are ahead, the comparisons that we lose, and agreement with the paper; none is empty."""
+    tables = [count_table(cells), behind_table(against_rivals(cells))] if our_models(cells) else []
+    tables.append(agreement_table(cells))
+    return [table for table in tables if table.rows]
+
+
+# The numbers of README and docs.
+
+FOLDERS = {
+    "support": "SUPPORT",
+    "metabric": "METABRIC",
+    "synthetic-original": "SYNTHETIC, original file",
+    "synthetic": "SYNTHETIC, generated",
+    "flchain": "Free light chains",
+    "ebmt": "EBMT transplants",
+    "metabric_causes": "METABRIC by cause of death",
+}
+# The original files, where the paper has numbers.
+PAPER_FOLDERS = {
+    "support": "SUPPORT",
+    "metabric": "METABRIC",
+    "synthetic-original": "SYNTHETIC",
+    "transfer-original": "transfer",
+}
+README_ROWS = (
+    ("DSM as printed in the paper", "dsm", "published"),
+    ("DSM with the paper's settings and selection, here", "dsm", "paper"),
+    ("DSM, `DeepSurvivalMachines()`", "default", "fixed"),
+    ("DSM, one network of 100 units, the defaults of version 0.2", "one-network", "fixed"),
+    ("DSM ensemble, `DeepSurvivalMachines.tuned()`", "tuned", "fixed"),
+    ("`LifeMix()`: DSM, Cox, boosted trees and a forest, weighted", "lifemix", "fixed"),
+    ("DSM ensemble averaged with boosted trees, `baselines.ModelAverage`", "tuned-trees", "nested"),
+    ("gradient boosting", "boosting", "fixed"),
+    ("gradient boosting, eight seeds averaged", "boosting-seeds", "fixed"),
+    ("gradient boosting averaged with a forest", "boosting-forest", "fixed"),
+    ("random survival forest, tuned", "forest", "fixed"),
+    ("martingale forest, `baselines.MartingaleForest`", "our-forest", "nested"),
+    ("DeepHit", "deephit", "fixed"),
+    ("DeepSurv", "deepsurv", "fixed"),
+    ("Cox", "cph", "fixed"),
+)
+
+
+@cache
+def stored_cells(folder: str) -> Frame:
+    """Return the cells of a folder of ``results``."""
+    name, _, variant = folder.partition("-")
+    path = "FILE" if variant == "original" else None
+    study = next(s for s in studies(name, path=path) if s.folder == folder)
+    return study.summarise(study_records(study, ROOT / "results" / folder))[0]
+
+
+def _short(value: float, digits: int = 3) -> str:
+    return f"{value:.{digits}f}".removeprefix("0")
+
+
+def _means(cells: Frame, measure: str) -> str:
+    return " / ".join(map(_short, cells.loc[cells["measure"] == measure, "mean"]))
+
+
+def support() -> str:
+    """Return the table of SUPPORT in the README."""
+    cells = pd.concat([stored_cells("support"), published_cells(["support"])])
+    cells = cells[cells["censoring"] == 0]
+    rows = []
+    for title, model, selection in README_ROWS:
+        row = cells[(cells["model"] == model) & (cells["selection"] == selection)]
+        rows.append((title, _means(row, "ctd"), _means(row, "brier")))
+    heads = ("model", "C^td (higher is better)", "Brier score (lower is better)")
+    return markdown_table(heads, rows)
+
+
+def comparisons() -> str:
+    """Return how often each of our models is ahead, by data set."""
+    tables = {title: count_table(stored_cells(folder)) for folder, title in FOLDERS.items()}
+    rows = [(title, *row) for title, table in tables.items() for row in table.rows]
+    return Table("", ("data", *tables["SUPPORT"].heads), rows).markdown()
+
+
+def behind_rivals() -> str:
+    """Return every comparison in which a model of ours is significantly behind a rival."""
+    tables = [
+        behind_table(against_rivals(stored_cells(folder)), title)
+        for folder, title in FOLDERS.items()
+    ]
+    return Table("", tables[0].heads, [row for table in tables for row in table.rows]).markdown()
+
+
+def behind_paper() -> str:
+    """Return every cell in which a model of ours is below the paper's DSM by more than one standard error."""
+    rows = []
+    for folder, title in FOLDERS.items():
+        differences = against_paper(stored_cells(folder))
+        for pair in differences[differences["is_behind"]].to_dict("records"):
+            numbers = (_short(pair[name], 4) for name in ("mean", "mean_paper", "error"))
+            rows.append((model_title(pair["model"]), title, cell_name(pair), *numbers))
+    heads = ("ours", "data", "cell", "ours", "paper", "standard error")
+    return markdown_table(heads, rows)
+
+
+def agreement_by_data() -> str:
+    """Return in how many cells each model of the paper agrees with the paper's number, by data set."""
+    by_folder = {folder: agreement(stored_cells(folder)) for folder in PAPER_FOLDERS}
+    counts = pd.concat(by_folder, names=["folder"]).reset_index(level="folder")
+    key = ["model", "selection"]
+    sums = counts[counts["folder"] != "transfer-original"].drop(columns="folder")
+    counts = pd.concat([counts, sums.groupby(key, as_index=False).sum().assign(folder="sum")])
+    counts["text"] = [
+        f"{row.as_error} ({row.as_interval}) of {row.total}" for row in counts.itertuples()
+    ]
+    texts = counts.pivot(
+        index=key,
+        columns="folder",
+        values="text",
+    ).fillna("")
+    texts = texts[[*PAPER_FOLDERS, "sum"]]
+    rows = [
+        (model_title(model), selection, *texts.loc[(model, selection)])
+        for model, selection in sorted(texts.index, key=lambda key: row_rank(*key))
+    ]
+    heads = ("model", "selection", *PAPER_FOLDERS.values(), "without transfer")
+    return markdown_table(heads, rows)
+
+
+def implausible_brier() -> str:
+    """Return the paper's Brier scores that are no better than those without covariates, and ours."""
+    rows = []
+    for data, model in (("metabric", "cph"), ("support", "deephit")):
+        cells, paper = stored_cells(data), published_cells([data])
+        models = (
+            paper[paper["model"] == model],
+            *(cells[cells["model"] == m] for m in (model, "floor")),
+        )
+        for level in DATA_SETS[data].levels:
+            means = (_means(row[row["censoring"] == level], "brier") for row in models)
+            title = f"{model_title(model)}, {data_title(data)}"
+            rows.append((title, f"{level:.0%}", *means))
+    heads = ("model and data", "censored", "in the paper", "here", "here, no covariates")
+    return markdown_table(heads, rows)
+
+
+def transfer() -> str:
+    """Return Harrell's C of every representation on both files, and the paper's."""
+    key = ["model", "selection"]
+    original, generated = (
+        stored_cells(folder).set_index(key) for folder in ("transfer-original", "transfer")
+    )
+    paper = published_cells(["transfer"]).set_index("model")
+    rows = []
+    for (model, selection), cell in original.sort_values(
+        "mean", ascending=False, kind="stable"
+    ).iterrows():
+        if not selection[0].isdigit():
+            cells = [cell, generated.loc[(model, selection)]]
+            cells += [paper.loc[model]] if model in paper.index else []
+            texts = [f"{_short(c['mean'])} ± {_short(c['error'])}" for c in cells] + [""]
+            rows.append((model_title(model, "transfer"), selection, *texts[:3]))
+    heads = ("representation", "selection", "original file", "generated", "paper")
+    return markdown_table(heads, rows)
+
+
+def scaling() -> str:
+    """Return seconds and number of parameters of one fit."""
+    rows = []
+    for data in ("support", "metabric"):
+        cells = stored_cells(f"scaling-{data}").query("selection == 'fixed'")
+        means = cells.pivot(
+            index="model",
+            columns="measure",
+            values="mean",
+        )
+        for model in ("dsm", "deepsurv", "deephit", "rsf", "cph"):
+            seconds, parameters = means.loc[model, ["seconds", "parameters"]]
+            count = "" if math.isnan(parameters) else f"{parameters:,.0f}"
+            rows.append((data_title(data), model_title(model), f"{seconds:.2g}", count))
+    return markdown_table(("data", "model", "seconds", "parameters"), rows)
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "support": support,
+    "comparisons": comparisons,
+    "behind_rivals": behind_rivals,
+    "behind_paper": behind_paper,
+    "agreement": agreement_by_data,
+    "odd_brier": implausible_brier,
+    "transfer": transfer,
+    "scaling": scaling,
+}
+
+
+def with_blocks(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
+    """Return a page with new text in every marked block that is named."""
+
+    def replaced(match: re.Match[str]) -> str:
+        begin, name, end = match.groups()
+        return f"{begin}{blocks[name]()}\n{end}" if name in blocks else match[0]
+
+    marked = re.compile(r"(<!-- written by [^\n]+: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+    return marked.sub(replaced, text)
+
+
+def write_blocks(page: str, blocks: Mapping[str, Callable[[], str]]) -> None:
+    """Write the marked blocks of a page of the repository."""
+    path = ROOT / page
+    path.write_text(with_blocks(path.read_text(encoding="utf-8"), blocks), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for name in ("README.md", "docs/experiments.md"):
+        write_blocks(name, BLOCKS)

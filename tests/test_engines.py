@@ -12,12 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.records import RecordStore
-from experiments.runner import run_jobs
 from helpers.engine_scores import score
 from lifemix import DeepSurvivalMachines, FleetSearchCV, make_target, save
 from lifemix.scoring import Scorer
-from tiny import STUDY, scores
 
 BASE = DeepSurvivalMachines(
     hidden=(6,), k=2, max_epochs=2, batch_size=64, learning_rate=1e-2, n_members=1, dropout=0.0
@@ -106,15 +103,6 @@ def check_search(data, backend):
         )
 
 
-def check_experiment(backend, folder):
-    jobs = STUDY.jobs(["cph", "floor"])[:2]
-    plain, found = RecordStore(folder / "plain"), RecordStore(folder / backend)
-    run_jobs(jobs, plain)
-    run_jobs(jobs, found, n_jobs=2, backend=backend)
-    assert scores(found) == scores(plain)
-    assert len(scores(plain)) >= 2
-
-
 def check_scoring(data, score_with, keep, folder):
     X, y = data
     model = BASE.fit(X, y)
@@ -135,5 +123,4 @@ def test_a_cluster_gives_the_same(data, backend, tmp_path):
     cluster, score_with, keep = CLUSTERS[backend]
     with cluster():
         check_search(data, backend)
-        check_experiment(backend, tmp_path)
         check_scoring(data, score_with, keep, tmp_path)

@@ -188,9 +188,9 @@ def test_folds_of_an_experiment(watched, monkeypatch):
     data = datasets.from_frame(
         X.assign(time=TIME, event=EVENT, who=SUBJECT), "time", "event", subject="who"
     )
-    monkeypatch.setattr(protocol, "_dataset", lambda source, rows: data)
+    monkeypatch.setattr(protocol, "_dataset", lambda *source: data)
     protocol._fold.cache_clear()
-    fold = protocol.Protocol(protocol.DataSource("metabric"), 2).fold(0, 0.0)
+    fold = protocol.Protocol("metabric", n_folds=2).fold(0, 0.0)
     protocol._fold.cache_clear()
     assert (watched.folds, watched.validation) == (2, 1)
     for one, other in (

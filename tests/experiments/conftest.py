@@ -1,27 +1,40 @@
-"""Pages with made-up numbers, and the records of a tiny study, made once for all tests."""
+"""A tiny study of METABRIC and its records, computed once for all tests, and cells made up by a random generator."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from experiments.pages import write_page
-from experiments.records import RecordStore
-from experiments.runner import run_jobs
-from invented import facts, scaling_cells, selected, table_cells, transfer_cells
-from tiny import MODELS, STUDY
+from experiments.horizon_tables import horizon_study
+from experiments.results import cell
+from experiments.run import run_jobs
+from tiny import MODELS, TINY
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory):
-    out = tmp_path_factory.mktemp("site")
-    write_page(out, table_cells(), facts(), selected())
-    quick = facts("synthetic-quick", "quick", notes=("A <note> of ours.",))
-    write_page(out, table_cells("synthetic", 2, levels=(0.0,)), quick, selected("synthetic", 2))
-    write_page(out, transfer_cells(), facts("transfer"))
-    write_page(out, scaling_cells(), facts("scaling"))
-    return out
+def study():
+    return horizon_study(TINY)
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory):
-    store = RecordStore(tmp_path_factory.mktemp("tiny") / STUDY.folder)
-    run_jobs(STUDY.jobs(MODELS), store)
-    return store
+def folder(study, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny") / study.folder
+    run_jobs([job for job in study.jobs if job.model in MODELS], folder)
+    return folder
+
+
+@pytest.fixture
+def make_cells():
+    """Return a function that makes cells of one data set, for models with their selections and values by fold."""
+
+    def make(rows, data="support", measure="ctd", event=1, horizon=0.25, censoring=0.0):
+        identity = (data, measure, event, horizon, censoring)
+        return pd.DataFrame(
+            [cell(identity, model, selection, values) for model, selection, values in rows]
+        )
+
+    return make
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)

@@ -1,81 +1,61 @@
-"""The tables as files."""
+"""Tables, and the numbers in README and docs."""
 
 import json
-import math
-import re
-from dataclasses import replace
+import lzma
+from pathlib import Path
 
-from experiments.comparison import agreements, paper_of, rival_counts
-from experiments.findings import findings, names_of_behind
-from experiments.tables import markdown, write_tables
-from invented import selected, table_cells, transfer_cells
+import numpy as np
+import pytest
 
+from experiments.__main__ import write_tables
+from experiments.page import Results
+from experiments.run import study_records
+from experiments.studies import studies
+from experiments.tables import BLOCKS, result_tables, with_blocks
 
-def rows(text, heading):
-    """Return the rows of the table under a heading as lists."""
-    table = text.split(f"## {heading}\n")[1].split("\n## ")[0]
-    lines = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
-    return lines[2:]
+ROOT = Path(__file__).parents[2]
 
 
-def test_the_name_of_the_row_says_that_trees_are_averaged_in():
-    cells = [
-        replace(cell, model="tuned-trees") if cell.model == "tuned" else cell
-        for cell in table_cells()
-    ]
-    text = markdown("SUPPORT", cells, paper_of(["support"]))
-    assert rows(text, "SUPPORT: C^td")[0][0] == "DSM + trees"
-    assert "- *DSM + trees*: DSM, tuned, averaged with gradient boosting" in text
+@pytest.mark.parametrize(
+    ("page", "names"), [("README.md", ["support"]), ("docs/experiments.md", list(BLOCKS)[1:])]
+)
+def test_the_numbers_of_the_docs_are_those_of_the_records(page, names):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    replaced = []
+    blocks = {name: lambda name=name: replaced.append(name) or BLOCKS[name]() for name in BLOCKS}
+    assert with_blocks(text, blocks) == text, "run: python -m experiments.tables"
+    assert replaced == names
 
 
-def test_every_model_of_the_paper_has_its_agreement_under_both_readings():
-    text = markdown("SUPPORT", table_cells(), paper_of(["support"]))
-    found = [[one.total, one.as_error, one.as_interval] for one in agreements(table_cells())]
-    assert [list(map(int, row[2:])) for row in rows(text, "Agreement with the paper")] == found
-    assert len(found) == 7  # DSM and the forest under two selections
+@pytest.mark.parametrize("name", ["support", "metabric", "transfer"])
+def test_the_committed_tables_are_what_the_code_writes(name, tmp_path):
+    (study,) = studies(name)
+    folder = ROOT / "results" / study.folder
+    records = study_records(study, folder)
+    assert len(records) == sum(len(job.keys()) for job in study.jobs)
+    write_tables(Results(study, records, *study.summarise(records)), tmp_path / "tables.md")
+    assert (tmp_path / "tables.md").read_text() == (folder / "tables.md").read_text()
 
 
-def test_comparisons_are_those_of_the_page():
-    cells = table_cells("synthetic", 2, levels=(0.0,))
-    own = next(
-        i for i, one in enumerate(cells) if (one.model, one.selection) == ("cs-rsf", "nested")
-    )
-    cells[own] = replace(
-        cells[own], values=tuple(2.0 + one for one in (math.nan, *cells[own].values[1:]))
-    )
-    paper = paper_of(["synthetic"])
-    text = markdown("SYNTHETIC", cells, paper)
-    for sentence in findings(cells, paper):
-        assert f"- {sentence}" in text
-    found = rival_counts(cells, "tuned").values()
-    counts = [
-        [one.total, one.ahead, one.significantly_ahead, one.significantly_behind] for one in found
-    ]
-    assert [list(map(int, row[2:6])) for row in rows(text, "Comparisons")] == counts
-    assert sum(behind for *_, behind in counts) == 1
-    (name,) = names_of_behind(cells)
-    assert f"- {name}\n" in text
-    total, ahead, *_ = map(sum, zip(*counts, strict=True))
-    assert f"**{ahead} of {total}** comparisons" in text
+def test_the_numbers_of_the_readme_are_means_of_the_records():
+    """Independently of the code: one row from the records themselves."""
+    with lzma.open(ROOT / "results/support/records.jsonl.xz", "rt") as file:
+        records = [json.loads(line) for line in file]
+    scores = [r["test"] for r in records if r["model"] == "boosting" and r["censoring"] == 0]
+    means = [np.mean([score[m][0] for score in scores], axis=0) for m in ("ctd", "brier")]
+    texts = (" / ".join(f"{v:.3f}".removeprefix("0") for v in row) for row in means)
+    row = f"| gradient boosting | {' | '.join(texts)} |"
+    assert row in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_shapes_and_numbers_of_rows_are_in_order_and_explained():
-    text = markdown("Transfer", transfer_cells(), paper_of(["transfer"]))
-    order = ["paper", "nested", "1x25", "1x50", "1x100", "2x25", "2x50", "2x100"]
-    assert [row[1] for row in rows(text, "Transfer: Harrell’s C")][:8] == order
-    assert "*1x25*: one hidden layer" in text
-    assert "Paper: its 90 % intervals as standard errors." in text
-
-
-def test_the_files_hold_the_same_numbers(tmp_path):
-    cells = table_cells()
-    write_tables(tmp_path, "SUPPORT", cells, paper_of(["support"]), selected(), ["a note"])
-    content = json.loads((tmp_path / "tables.json").read_text())
-    assert set(content) == {"title", "notes", "cells", "chosen"}
-    assert len(content["cells"]) == len(cells)
-    text = (tmp_path / "tables.md").read_text()
-    assert "- a note" in text
-    first = content["cells"][0]
-    assert f"{first['mean']:.4f} ± {first['error']:.4f}" in text
-    assert not re.search(r"\bnan\b", text)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["tables.json", "tables.md"]
+def test_the_best_is_marked_references_are_not_and_the_paper_stands_beside(make_cells):
+    rows = [("tuned", "fixed", [0.85, 0.86, 0.87]), ("dsm", "nested", [0.91, 0.911, 0.912])]
+    (table,) = result_tables(make_cells([*rows, ("truth", "fixed", [0.95, 0.96, 0.97])]))
+    assert table.heads == ["model", "selection", "25%", "paper"]
+    entries = {row[0]: (row[2].is_best, row[2].mark, row[3]) for row in table.rows}
+    assert entries == {
+        "DSM, tuned": (False, "", ""),
+        "DSM, paper’s settings": (True, "▲", "0.832 ± 0.002"),
+        "True distribution": (False, "", ""),
+    }
+    assert "| DSM, tuned | fixed | 0.8600 ± 0.0058 |" in table.markdown()

@@ -1,103 +1,103 @@
 """Transfer from one event to another: which rows, which records, which cells."""
 
-import numpy as np
-import pytest
+import dataclasses
 
-from experiments.protocol import DataSource, Protocol
-from experiments.records import Record, RecordStore
-from experiments.reproduction import write_results, write_study
-from experiments.runner import run_job, run_jobs
-from experiments.transfer import REPRESENTATIONS, TransferJob, halves, transfer_study
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.linear_model import LinearRegression
+
+from experiments.protocol import Protocol
+from experiments.transfer import (
+    VAE,
+    fit_representation,
+    halves,
+    nonnegative_factors,
+    transfer_study,
+)
 from lifemix.datasets.synthetic import synthetic_means
 from lifemix.metrics import concordance
 from lifemix.splits import EventStratifiedKFold
 
-TINY = Protocol(DataSource("synthetic"), 5, (0, 1, 2, 3, 4), (0.0,), (), run="quick", rows=800)
+TINY = Protocol("synthetic", None, (0, 1, 2, 3, 4), run="quick", rows=800)
+JOBS = {job.model: dataclasses.replace(job, protocol=TINY) for job in transfer_study(True).jobs}
 
 
 def test_each_half_has_one_event_type_and_no_row_is_in_both():
-    (first, y1), (second, y2) = halves(TINY)
+    (first, y_first), (second, y_second) = halves(TINY)
     data = TINY.dataset()
+    events = pd.Series(data.y["event"], index=data.X.index)
     assert not set(first.index) & set(second.index)
-    events = dict(zip(data.X.index, data.y["event"], strict=True))
-    for table, y, own, other in ((first, y1, 1, 2), (second, y2, 2, 1)):
-        codes = np.array([events[row] for row in table.index])
-        assert other not in codes
-        np.testing.assert_array_equal(y["event"], codes == own)
-    dropped = len(data.X) - len(first) - len(second)
-    assert 0 < dropped < (data.y["event"] > 0).sum()
+    for X, y, event in ((first, y_first, 1), (second, y_second, 2)):
+        assert set(events[X.index]) == {0, event}
+        np.testing.assert_array_equal(y["event"], events[X.index] == event)
 
 
 def test_the_upper_bound_is_the_concordance_of_the_true_mean():
-    records = run_job(TransferJob(TINY, "truth", {}))
     X, y = halves(TINY)[1]
-    for record, (_, test) in zip(records, EventStratifiedKFold(5, 0).split(X, y), strict=True):
-        own = concordance(y[test], -synthetic_means(X.to_numpy()[test])[:, 1])
-        assert record.test["concordance"] == [[pytest.approx(own, abs=1e-6)]]
+    folds = EventStratifiedKFold(5, 0).split(X, y)
+    for record, (_, test) in zip(fit_representation(JOBS["truth"]), folds, strict=True):
+        expected = concordance(y[test], -synthetic_means(X.to_numpy()[test])[:, 1])
+        assert record["test"]["concordance"] == [[pytest.approx(expected, abs=1e-6)]]
 
 
+@pytest.mark.filterwarnings("ignore:Maximum number of iterations")
 @pytest.mark.parametrize("model", ["dsm", "tuned", "kpca", "nnmf", "vae", "raw"])
 def test_learners_give_one_record_per_fold(model):
-    setting = {"layers": 1, "nodes": 5} if REPRESENTATIONS[model][1] else {}
-    job = TransferJob(TINY, model, setting)
-    records = run_job(job)
-    assert [record.key for record in records] == job.keys()
-    values = [
-        score
-        for record in records
-        for score in (record.test["concordance"], record.inner["concordance"])
-    ]
-    assert np.shape(values) == (10, 1, 1)
-    assert ((0.3 < np.array(values)) & (np.array(values) < 0.9)).all()
+    setting = {"layers": 1, "nodes": 5} if JOBS[model].settings[0] else {}
+    records = list(fit_representation(dataclasses.replace(JOBS[model], settings=(setting,))))
+    assert [record["fold"] for record in records] == [0, 1, 2, 3, 4]
+    values = np.array(
+        [record[rows]["concordance"] for record in records for rows in ("test", "inner")]
+    )
+    assert ((values > 0.3) & (values < 0.9)).all()
 
 
-def test_full_run_has_the_papers_widths_and_depths():
-    jobs = transfer_study().jobs(["dsm", "kpca", "truth"])
-    assert [job.setting for job in jobs if job.model == "truth"] == [{}]
-    assert {
-        (job.setting["layers"], job.setting["nodes"]) for job in jobs if job.model == "dsm"
-    } == {(layers, nodes) for layers in (1, 2) for nodes in (25, 50, 100)}
-    assert len({key for job in jobs for key in job.keys()}) == (6 + 3 + 1) * 5
+def test_a_full_run_has_the_papers_widths_and_depths():
+    jobs = transfer_study().jobs
+    shapes = [tuple(job.settings[0].values()) for job in jobs if job.model == "dsm"]
+    assert shapes == [(layers, nodes) for layers in (1, 2) for nodes in (25, 50, 100)]
+    assert [job.settings for job in jobs if job.model == "truth"] == [({},)]
 
 
-def _record(model, layers, nodes, fold, value, inner, run="full"):
-    setting = {"layers": layers, "nodes": nodes}
-    scores, chosen = {"concordance": [[value]]}, {"concordance": [[inner]]}
-    return Record("transfer", model, setting, 0.0, fold, 0, run, scores, chosen)
-
-
-def test_cells_of_shapes_stand_beside_the_chosen_one():
-    study = transfer_study()
-    values = {(1, 25): [0.6, 0.62], (2, 100): [0.7, 0.72]}
+def test_cells_of_shapes_stand_beside_the_selected_one():
     records = [
-        _record("dsm", *shape, fold, v, 1 - v)
-        for shape, own in values.items()
-        for fold, v in enumerate(own)
+        {
+            "data": "transfer",
+            "model": "dsm",
+            "setting": {"layers": layers, "nodes": nodes},
+            "censoring": 0.0,
+            "fold": fold,
+            "test": {"concordance": [[value]]},
+            "inner": {"concordance": [[1 - value]]},
+        }
+        for layers, nodes, values in ((1, 25, [0.6, 0.62]), (2, 100, [0.7, 0.72]))
+        for fold, value in enumerate(values)
     ]
-    cells, selected = study.summarise(records, "both")
-    assert {cell.event for cell in cells} == {2}
-    found = {cell.selection: cell.mean for cell in cells}
-    assert found == pytest.approx({"paper": 0.71, "nested": 0.61, "1x25": 0.61, "2x100": 0.71})
-    assert [one.candidates for one in selected] == [2, 2]
+    cells, _ = transfer_study().summarise(pd.DataFrame(records))
+    assert set(cells["event"]) == {2}
+    assert dict(zip(cells["selection"], cells["mean"], strict=True)) == pytest.approx(
+        {"paper": 0.71, "nested": 0.61, "1x25": 0.61, "2x100": 0.71}
+    )
 
 
-def test_tables_have_the_papers_numbers_and_the_explanation(tmp_path):
-    study = transfer_study(quick=True)
-    store = RecordStore(tmp_path / study.folder)
-    store.add(_record("dsm", 1, 50, fold, 0.7 + fold / 100, 0.7, "quick") for fold in range(5))
-    page = write_results(tmp_path, [study])
-    text = (tmp_path / study.folder / "tables.md").read_text()
-    assert "| DSM, paper’s settings | fixed | 0.7200 ± 0.0071 | 0.7724 ± 0.0012 |" in text
-    assert "The upper bound is" in text
-    assert "Knowledge transfer" in page.read_text()
+def test_the_autoencoder_finds_the_plane_of_the_data_and_leaves_the_global_generator_alone(rng):
+    plane = rng.normal(size=(1000, 2))
+    X = plane @ rng.normal(size=(2, 8)) + 0.05 * rng.normal(size=(1000, 8))
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    vae = VAE(2, (32,), max_epochs=40).fit(pd.DataFrame(X))
+    assert torch.rand(1) == expected
+    codes = vae.transform(pd.DataFrame(X))
+    assert LinearRegression().fit(codes, plane).score(codes, plane) > 0.9
+    assert min(vae.history_) < 0.8 * vae.history_[0]
 
 
-def test_quick_study_runs_from_start_to_end(tmp_path):
-    study = transfer_study(quick=True)
-    run_jobs(study.jobs(["raw", "truth"]), RecordStore(tmp_path / study.folder))
-    cells, selected, facts = write_study(tmp_path, study)
-    assert [len(one.records) for one in selected] == [5, 5]
-    assert facts["records"] == 10
-    assert facts["command"] == "python -m experiments transfer --quick"
-    means = {cell.model: cell.mean for cell in cells}
-    assert means["truth"] > means["raw"] + 0.1
+def test_nonnegative_factors_clip_values_beyond_the_training_range(rng):
+    X = pd.DataFrame(rng.normal(size=(80, 4)))
+    extreme = pd.DataFrame([[-100.0] * 4, [100.0] * 4])
+    codes = nonnegative_factors(2, 0).fit(X).transform(extreme)
+    assert (codes >= 0).all()
+    np.testing.assert_allclose(codes[0], 0, atol=1e-6)

@@ -3,7 +3,7 @@
 Options that are None follow from the training rows. A small table gets many members and strong
 dropout, because the result of one network that stops early on a few rows is random. With more rows,
 members and dropout decrease and batches grow. Networks with Tanh start nearly linear and are
-bounded, so that extreme rows get finite predictions. ``benchmarks/unseen`` compares these settings
+bounded, so that extreme rows get finite predictions. ``experiments/unseen`` compares these settings
 with other models.
 """
 

@@ -1,1 +1,0 @@
-"""Dynamic prediction in primary biliary cholangitis: R's ``pbcseq``, landmark models beside recurrent ones."""
