@@ -1,26 +1,70 @@
-"""The arguments and options that several commands share, besides those of a table, each declared once."""
+"""The arguments and options that several commands share, and the times and names in them."""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ..errors import SettingError
+from ..errors import CovariateError, SettingError
 
 __all__ = [
+    "DAYS",
+    "TABLE_SUFFIXES",
     "Data",
-    "Fast",
     "FromDisk",
     "Jobs",
-    "Model",
+    "Landmarks",
+    "ModelFilePath",
+    "NetworkOptions",
+    "OutcomeOptions",
     "Page",
+    "RowOptions",
+    "SearchOptions",
     "Seed",
+    "TableOptions",
     "Times",
-    "parse_numbers",
+    "Unit",
+    "Window",
+    "is_date",
+    "output_path",
+    "parse_times",
+    "refuse_missing",
     "split_names",
+    "unit_days",
 ]
+
+# Days of each unit of time.
+DAYS = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 365.25 / 12, "year": 365.25}
+_SHORT = {"h": "hour", "d": "day", "w": "week", "m": "month", "mo": "month", "y": "year"}
+_TIME = re.compile(r"([-+.\deE]*?[\d.])\s*([a-zA-Z]*)")
+_MAX_NAMES = 30
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
+"""The suffixes of tables that are written."""
+# Options that need not hold for the next table.
+_OF_ONE_FILE = {"sheet", "decimal", "thousands", "encoding", "censored", "skip_incomplete"}
+
+
+def output_path(*suffixes: str) -> Callable[[Path | None], Path | None]:
+    """Return the callback of an option for an output file; it refuses what could not be written in the end."""
+
+    def check(path: Path | None) -> Path | None:
+        if path is None:
+            return None
+        if not path.name.lower().endswith(suffixes):
+            raise typer.BadParameter(f"the name must end in {' or '.join(suffixes)}")
+        if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+            raise typer.BadParameter(f"{path} is a folder, or its folder is missing or read-only")
+        return path
+
+    return check
+
 
 Data = Annotated[
     Path,
@@ -29,21 +73,27 @@ Data = Annotated[
         show_default=False,
     ),
 ]
-Model = Annotated[
+ModelFilePath = Annotated[
     Path,
-    typer.Argument(help="A model file written by lifemix fit: .safetensors.", show_default=False),
+    typer.Argument(
+        help="A model file written by lifemix fit: .safetensors.",
+        show_default=False,
+        exists=True,
+        dir_okay=False,
+    ),
 ]
-Page = Annotated[Path, typer.Option("--output", "-o", help="Where to write the page: .html.")]
+Page = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", help="Where to write the page: .html.", callback=output_path(".html")
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Jobs = Annotated[
     int,
     typer.Option(
         "--jobs", "-j", help="Processes to use; -1: one per core. The result is the same."
     ),
-]
-Fast = Annotated[
-    bool,
-    typer.Option("--fast", help="One network with default settings: quick, and less accurate."),
 ]
 FromDisk = Annotated[
     bool,
@@ -59,25 +109,297 @@ Times = Annotated[
         "event times."
     ),
 ]
+Landmarks = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Landmarks at which start-stop rows are evaluated, such as 1y,3y. Default: 0 and the first two quartiles "
+        "of the event times."
+    ),
+]
+Window = Annotated[
+    str | None,
+    typer.Option(
+        help="How far ahead of a landmark the risk is predicted, such as 2y. Default: the first quartile of the event "
+        "times."
+    ),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        "--unit",
+        help="The unit of the times, such as days; for labels, dates and times such as 1y.",
+        rich_help_panel="Columns",
+    ),
+]
 
 
-def parse_numbers(texts: list[str] | None, option: str, low: float, high: float) -> list[float]:
-    """Return the numbers of an option, sorted and each once."""
-    numbers = set()
-    for part in (part.strip() for text in texts or () for part in text.split(",")):
+class DateOrder(StrEnum):
+    """The order of dates such as 3/4/2020."""
+
+    dmy = "dmy"
+    mdy = "mdy"
+
+
+def _column(*flags: str, text: str) -> Any:
+    return typer.Option(*flags, help=text, rich_help_panel="Columns")
+
+
+def _file(*flags: str, text: str) -> Any:
+    return typer.Option(*flags, help=text, rich_help_panel="Table")
+
+
+def _network(*flags: str, text: str) -> Any:
+    panel = "Networks, --model dsm (defaults: those of DeepSurvivalMachines in Python)"
+    return typer.Option(*flags, help=text, rich_help_panel=panel)
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How Deep Survival Machines are compared with other models."""
+
+    fast: Annotated[
+        bool, _network("--fast", text="One network with default settings: quick, less accurate.")
+    ] = False
+    search: Annotated[
+        bool,
+        _network(
+            text="Choose distribution, layers, dropout and learning rate by cross-validation."
+        ),
+    ] = False
+    n_members: Annotated[
+        int | None,
+        _network("--members", text="Size of the ensemble. Default: by the number of rows."),
+    ] = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of ``DeepSurvivalMachines`` that the user chose."""
+        settings = {name: value for name, value in vars(self).items() if value is not None}
+        if settings.pop("fast"):
+            settings.setdefault("n_members", 1)
+        del settings["search"]
+        if "hidden" in settings:
+            text = settings["hidden"]
+            try:
+                widths = [] if text == "none" else text.split(",")
+                settings["hidden"] = tuple(map(int, widths))
+            except ValueError:
+                raise SettingError(
+                    f"--hidden must be widths such as 100 or 100,50, or none; got {text!r}."
+                ) from None
+        return settings
+
+
+@dataclass(frozen=True)
+class NetworkOptions(SearchOptions):
+    """The settings of a network to fit."""
+
+    primitive: Annotated[
+        str | None, _network(text="Distribution of the components, such as weibull or lognormal.")
+    ] = None
+    k: Annotated[int | None, _network("--k", text="Number of mixture components.")] = None
+    hidden: Annotated[
+        str | None, _network(text="Widths of the hidden layers, such as 100,50; none: linear.")
+    ] = None
+    dropout: Annotated[float | None, _network(text="Dropout rate.")] = None
+    learning_rate: Annotated[float | None, _network(text="Learning rate.")] = None
+    max_epochs: Annotated[int | None, _network("--epochs", text="Maximum number of epochs.")] = None
+
+
+@dataclass(frozen=True)
+class RowOptions:
+    """How rows without an outcome are read."""
+
+    id: Annotated[
+        str | None,
+        _column(
+            "--id",
+            text="Column that identifies the subject; its rows stay together, and it is never a covariate.",
+        ),
+    ] = None
+    origin: Annotated[
+        str | None,
+        _column(
+            text="Where the time begins, if --time holds dates: a column of dates, or one date such as 2020-01-31. "
+            "Other columns of dates become years before it."
+        ),
+    ] = None
+    date_order: Annotated[DateOrder | None, _file(text="The order of dates such as 3/4/2020.")] = (
+        None
+    )
+    missing: Annotated[
+        list[str] | None,
+        _file(text="Another text that marks a missing value, such as ? or -9; may be repeated."),
+    ] = None
+    sheet: Annotated[str | None, _file(text="The sheet of a spreadsheet. Default: the first.")] = (
+        None
+    )
+    decimal: Annotated[
+        str | None,
+        _file(text="The decimal mark of a text file, such as a comma. Default: a point."),
+    ] = None
+    thousands: Annotated[
+        str | None, _file(text="The thousands separator of a text file. Default: none.")
+    ] = None
+    encoding: Annotated[
+        str | None, _file(text="The encoding of a text file, such as cp1252. Default: UTF-8.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class OutcomeOptions(RowOptions):
+    """How rows with an outcome are read, if the covariates are those of a model."""
+
+    time: Annotated[
+        str | None, _column(text="Column with the time of the event or of censoring.")
+    ] = None
+    event: Annotated[
+        str | None,
+        _column(text="Column with the event: 0 censored, 1, 2, ... event types; or words."),
+    ] = None
+    censored: Annotated[
+        list[str] | None,
+        _column(
+            text="The value of the event column that means censored; may be repeated. Default: 0, False, alive or "
+            "censored."
+        ),
+    ] = None
+    entry: Annotated[
+        str | None,
+        _column(
+            "--entry",
+            "--start",
+            text="Column with the time at which observation began (late entry); with --id, the start of the row's "
+            "interval.",
+        ),
+    ] = None
+    visit: Annotated[
+        str | None,
+        _column(
+            text="Column with the time of the visit, if a subject (--id) has one row per visit, each with its --time "
+            "and --event; a row then holds until the next visit."
+        ),
+    ] = None
+    upper: Annotated[
+        str | None,
+        _column(
+            text="Column with the upper end of the interval, if an event is only known to lie between two times."
+        ),
+    ] = None
+    unit: Unit = None
+    separate_rows: Annotated[
+        bool,
+        _file(
+            "--separate-rows",
+            text="With --start and --id: the rows of one subject are separate observations, not consecutive "
+            "intervals.",
+        ),
+    ] = False
+    skip_incomplete: Annotated[
+        bool, _file("--skip-incomplete", text="Leave out rows without time or event.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class TableOptions(OutcomeOptions):
+    """How a table to learn from is read."""
+
+    drop: Annotated[
+        list[str] | None,
+        _column(text="Columns to leave out: repeat the option, or separate by commas."),
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        _column(text="Columns to use although they look like row numbers or identifiers."),
+    ] = None
+    categorical: Annotated[
+        list[str] | None, _column(text="Columns whose numbers are codes of categories.")
+    ] = None
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The columns that are no covariates, by option."""
+        names = ("time", "event", "entry", "upper", "visit", "id", "origin")
+        columns = {f"--{name}": getattr(self, name) for name in names}
+        return {option: name for option, name in columns.items() if name and not is_date(name)}
+
+    @property
+    def start(self) -> str | None:
+        """The column in which the interval of a row starts."""
+        return self.entry or self.visit
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether the rows of a subject are consecutive intervals."""
+        return bool(self.id and (self.visit or (self.entry and not self.separate_rows)))
+
+    def override(self, options: RowOptions) -> TableOptions:
+        """Return these options with those replaced that the user passed."""
+        return replace(self, **{name: value for name, value in vars(options).items() if value})
+
+    def resolve(self, columns: Sequence[str]) -> TableOptions:
+        """Return the options with lists of names split at commas; refuse columns that the table lacks."""
+        names: dict[str, Any] = {
+            name: split_names(getattr(self, name), columns)
+            for name in ("drop", "keep", "categorical")
+        }
+        listed = [(f"--{option}", name) for option in names for name in names[option]]
+        for option, name in [*self.roles.items(), *listed]:
+            refuse_missing(name, option, columns)
+        return replace(self, **names)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the options that a model file records."""
+        return {name: value for name, value in vars(self).items() if name not in _OF_ONE_FILE}
+
+
+def refuse_missing(column: str, option: str, columns: Sequence[str]) -> None:
+    """Refuse the name of a column that the table lacks."""
+    if column in columns:
+        return
+    end = f", ... ({len(columns)} in all)" if len(columns) > _MAX_NAMES else ""
+    raise CovariateError(
+        f"the table has no column {column!r} ({option}). It has: {', '.join(columns[:_MAX_NAMES])}{end}."
+    )
+
+
+def split_names(texts: Sequence[str] | None, columns: Sequence[str] = ()) -> list[str]:
+    """Return the names of an option that may be repeated or separated by commas, each once."""
+    names: dict[str, None] = {}
+    for text in texts or ():
+        names |= dict.fromkeys([text] if text in columns else map(str.strip, text.split(",")))
+    return [name for name in names if name]
+
+
+def is_date(text: str) -> bool:
+    """Return whether a text is a date such as 2020-01-31."""
+    return bool(re.fullmatch(r"\d{4}-\d\d?-\d\d?", text))
+
+
+def unit_days(unit: str | None) -> float | None:
+    """Return the days of a unit of time; None if it is unknown."""
+    word = (unit or "").strip().lower().removesuffix("s")
+    return DAYS.get(_SHORT.get(word, word))
+
+
+def parse_times(texts: Sequence[str] | None, unit: str | None, option: str) -> list[float]:
+    """Return the times of an option in the unit of the data, such as 365.25 for 1y in days; sorted, each once."""
+    times = set()
+    for text in split_names(texts):
+        match = _TIME.fullmatch(text)
         try:
-            number = float(part)
+            number = float(match[1] if match else text)
         except ValueError:
             raise SettingError(
-                f"{option} must be numbers, such as {option} 1,2,5; got {part!r}."
+                f"{option} must be numbers, such as {option} 1,2,5, or have units, such as {option} 30d,1y; got "
+                f"{text!r}."
             ) from None
-        if not low <= number <= high:
-            raise SettingError(f"{option} must lie between {low:g} and {high:g}; got {part}.")
-        numbers.add(number)
-    return sorted(numbers)
-
-
-def split_names(texts: list[str] | None) -> list[str]:
-    """Return the names of an option that may be repeated or hold several separated by commas, each once."""
-    names = [part.strip() for text in texts or () for part in text.split(",")]
-    return list(dict.fromkeys(name for name in names if name))
+        if match and match[2]:
+            days, days_of_data = unit_days(match[2]), unit_days(unit)
+            if days is None or days_of_data is None:
+                raise SettingError(
+                    f"{option} {text} cannot be converted to the unit of the data, {unit or 'which is unknown'}; "
+                    f"expected {', '.join(DAYS)} in both. Pass plain numbers, or set --unit when you fit."
+                )
+            number *= days / days_of_data
+        times.add(number)
+    return sorted(times)
