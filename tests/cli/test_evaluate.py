@@ -27,7 +27,7 @@ def test_figures_are_those_of_the_metrics(run_json, model, write):
     rows = [row for row in quality if row["metric"] == "concordance" and row["lower"] is not None]
     assert len(rows) == 2
     assert all(row["lower"] < row["value"] < row["upper"] for row in rows)
-    assert values_of(quality, "concordance", "Kaplan-Meier") == [0.5, 0.5]
+    assert values_of(quality, "concordance", "no covariates") == [0.5, 0.5]
 
 
 def test_competing_risks_have_their_names(run, competing):

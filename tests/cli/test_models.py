@@ -20,7 +20,7 @@ def test_every_model_is_fitted_by_its_name_and_predicts(name, run_json, run, dat
     assert result["model"] == name
     models = list(dict.fromkeys(row["model"] for row in result["held_out"]["quality"]))
     assert models[0] == LABELS[name]
-    references = ["Cox regression"] * (name != "cox") + ["Kaplan-Meier"] * (name != "curve")
+    references = ["Cox regression"] * (name != "cox") + ["no covariates"] * (name != "curve")
     assert models[1:] == references
     rows = run_json("predict", path, data, "--times", "100")
     assert all(0 < row["survival_100"] < 1 for row in rows)
@@ -97,7 +97,7 @@ def test_lifemix_is_the_default_and_shows_its_parts(mixed):
     name, weight = max(model.weights_.items(), key=lambda item: item[1])
     assert f"LifeMix is {name} {weight:.0%}, " in result.words
     names = {row["model"]: None for row in model.metadata_["held_out"]["quality"]}
-    assert list(names) == ["LifeMix", "Cox regression", "Kaplan-Meier"]
+    assert list(names) == ["LifeMix", "Cox regression", "no covariates"]
 
 
 def test_all_commands_take_a_lifemix_file(

@@ -3,6 +3,7 @@
 import gzip
 import io
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -149,6 +150,13 @@ def test_a_missing_package_is_named_with_its_extra(suffix, tmp_path, monkeypatch
 
 
 GOOD = "age,days,died\n" + "\n".join(f"{50 + i % 17}.5,{i + 1},{i % 2}" for i in range(60)) + "\n"
+DAMAGED_GZIP = bytearray(gzip.compress(GOOD.encode()))
+DAMAGED_GZIP[len(DAMAGED_GZIP) // 2] ^= 255
+with io.BytesIO() as buffer:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data.csv", GOOD)
+    DAMAGED_ZIP = bytearray(buffer.getvalue())
+DAMAGED_ZIP[len(DAMAGED_ZIP) // 2] ^= 255
 DAMAGED = {
     "missing.csv": (None, "cannot be read: [Errno 2]"),
     "empty.csv": ("", "cannot be read: No columns"),
@@ -162,16 +170,17 @@ DAMAGED = {
     "r.csv": (GOOD.replace("\n5", "\nx,5").replace("\n6", "\nx,6"), "row.names = FALSE"),
     "quote.csv": (GOOD.replace("50.5", '"50.5', 1), "EOF inside string"),
     "same.csv": (GOOD.replace("age,days", "days,days"), "have the same name: 'days'"),
-    "noname.csv": (GOOD.replace("days,", ","), "1 columns have no name"),
     "sheet.xlsx": (b"PK", "cannot be read"),
     "data.rds": (b"\x1f\x8b", "Save the table as CSV"),
     "data.doc": (GOOD, "a suffix that no reader takes"),
     "data.jsonl": (GOOD, "cannot be read"),
-    "nested.json": ('[{"a": [1], "days": 1, "died": 1}]', "holds lists or objects"),
+    "nested.json": ('[{"a": [1], "days": 1, "died": 1}]', "must hold numbers, booleans or labels"),
     **{f"data.{suffix}": (GOOD, "cannot be read") for suffix in ("sav", "dta", "feather")},
     "data.zip": (b"PK\x03\x04", "cannot be read"),
     "data.parquet": (GOOD, "cannot be read"),
     "data.csv.gz": (GOOD, "cannot be read"),
+    "bit.csv.gz": (DAMAGED_GZIP, "bit.csv.gz cannot be read"),
+    "bit.csv.zip": (DAMAGED_ZIP, "bit.csv.zip cannot be read"),
     "cut.csv.gz": (gzip.compress(GOOD.encode())[:40], "cannot be read"),
 }
 

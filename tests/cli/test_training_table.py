@@ -109,7 +109,7 @@ def test_all_unusable_columns_are_named_at_once(fit, write, frame):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({}, ["--drop", "age,dose,stage,hospital"], "no covariates are left"),
+        ({}, ["--drop", "age,dose,stage,hospital"], "no column is left"),
         ({"age": 5, "dose": None, "stage": "I"}, [], "no column is left to predict from"),
         ({"age": np.inf}, [], "infinity"),
         ({"age": np.linspace(0, 1e160, 200)}, [], "'age' has numbers up to"),

@@ -82,9 +82,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 def _refuse_overwriting(values: dict[str, Any]) -> None:
     paths = [value.resolve() for value in values.values() if isinstance(value, Path)]
     if len(set(paths)) < len(paths):
-        raise SettingError(
-            f"one of {', '.join(map(str, paths))} would be overwritten. Choose another output."
-        )
+        raise SettingError("an input would be overwritten. Choose another name for the output.")
 
 
 @contextmanager
@@ -114,9 +112,8 @@ def _errors_as_messages(console: Console, debug: bool) -> Iterator[None]:
 def _warnings_as_notes(console: Console, debug: bool) -> Iterator[None]:
     """Show the package's own warnings as notes, those of other packages only with ``--debug``."""
 
-    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        is_ours = issubclass(category, LifemixWarning)
-        console.warn(str(message) if is_ours else f"{category.__name__}: {message}")
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        console.warn(str(message))
 
     with warnings.catch_warnings():
         warnings.simplefilter("default" if debug else "ignore")

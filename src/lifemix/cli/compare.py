@@ -12,7 +12,17 @@ from ..errors import InputError, LifemixError, LifemixWarning
 from ..progress import report_progress
 from .console import Console
 from .models import LABELS, ModelChoice, search_settings
-from .options import Data, Jobs, SearchOptions, Seed, TableOptions, Times, parse_times, split_names
+from .options import (
+    Data,
+    Jobs,
+    SearchOptions,
+    Seed,
+    TableOptions,
+    Texts,
+    Times,
+    parse_times,
+    split_names,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,19 +32,23 @@ __all__ = ["compare"]
 _DEFAULT = ("lifemix", "dsm", "cox", "forest", "curve")
 
 
+Models = Annotated[
+    Texts, typer.Option(help=f"Among {', '.join(LABELS)}: repeat, or separate by commas.")
+]
+Folds = Annotated[int, typer.Option(min=2, max=20, help="Number of folds.")]
+Rows = Annotated[
+    int, typer.Option(min=100, help="Maximum number of rows; of more, a random sample.")
+]
+
+
 def compare(
     console: Console,
     data: Data,
     table: TableOptions,
     network: SearchOptions,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(help=f"Among {', '.join(LABELS)}: repeat, or separate by commas."),
-    ] = None,
-    folds: Annotated[int, typer.Option(min=2, max=20, help="Number of folds.")] = 5,
-    rows: Annotated[
-        int, typer.Option(min=100, help="Maximum number of rows; of more, a random sample.")
-    ] = 20_000,
+    models: Models = None,
+    folds: Folds = 5,
+    rows: Rows = 20_000,
     times: Times = None,
     jobs: Jobs = 1,
     seed: Seed = 0,
@@ -66,7 +80,6 @@ def compare(
         X, y = X.iloc[sample], y[sample]
     horizons = parse_times(times, unit, "--times") or default_horizons(y).tolist()
     splits = list(EventStratifiedKFold(folds, seed).split(X, y))
-    console.say(f"\nComparing {len(choices)} models in {len(splits)} folds ...")
     tasks = [(choice, fold) for fold in range(len(splits)) for choice in choices]
     tables, failures = [], {}
     with console.progress():

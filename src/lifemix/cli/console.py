@@ -23,7 +23,7 @@ from rich.text import Text
 
 from ..progress import listening
 
-__all__ = ["Console", "number_text", "to_json"]
+__all__ = ["Console", "to_json"]
 
 _SECONDS_PER_LINE = 10.0  # of progress without a terminal
 _WIDTH = 120  # of a pipe or a file
@@ -69,14 +69,13 @@ class Console:
         """Show a table; columns of numbers are aligned on the right."""
         if self.as_json:
             return
-        columns = zip(names, *rows, strict=True)
+        rows = list(rows)
         table = Table(header_style="bold", box=None, padding=(0, 1), show_header=any(names))
-        cells: list[list[str]] = []
-        for name, *values in columns:
-            is_numeric = all(value[:1] in "0123456789-–" and len(value) < 30 for value in values)
-            table.add_column(Text(name), justify="right" if is_numeric else "left", overflow="fold")
-            cells.append(values)
-        for row in zip(*cells, strict=True):
+        for i, name in enumerate(names):
+            is_numeric = all(row[i][:1] in "0123456789-–" and len(row[i]) < 30 for row in rows)
+            justify: Any = "right" if is_numeric else "left"
+            table.add_column(Text(name), justify=justify, overflow="fold")
+        for row in rows:
             table.add_row(*map(Text, row))
         self._stdout.print(table, highlight=False)
 
@@ -105,9 +104,10 @@ class Console:
         """Show the traceback of the current exception."""
         self._stderr.print_exception(width=_WIDTH)
 
-    def wrote(self, path: Path, note: str) -> None:
-        """Say that a file was written."""
+    def wrote(self, path: Path, note: str, **facts: Any) -> None:
+        """Say that a file was written, and give facts as the result."""
         self.say(f"Wrote {path}{note}", style="green")
+        self.result({"output": path, **facts})
 
     @contextmanager
     def progress(self) -> Iterator[None]:
@@ -147,9 +147,4 @@ def to_json(value: Any) -> Any:
         return to_json(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
-
-
-def number_text(value: float | None, digits: int = 3) -> str:
-    """Return a number as text, a dash for NaN or None."""
-    return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+    return value if value is None or isinstance(value, (int, float, str)) else str(value)

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import MissingExtraError, SettingError
 from .console import Console
-from .options import TABLE_SUFFIXES, output_path
+from .options import TableOutput
 
 __all__ = ["datasets"]
 
@@ -32,15 +32,7 @@ def datasets(
             autocompletion=lambda: list(_LOADERS),
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write the table: .csv, .tsv or .parquet.",
-            callback=output_path(*TABLE_SUFFIXES),
-        ),
-    ] = None,
+    output: TableOutput = None,
 ) -> None:
     """List the data sets of the package, or write one as a table.
 
@@ -69,28 +61,27 @@ def datasets(
         )
     if name is None:
         names = ["name", "rows", "covariates", "censored", "time_unit", "events"]
-        rows = [[str(fact[key]) for key in names[:-1]] for fact in facts]
-        for row, fact in zip(rows, facts, strict=True):
-            row.append(", ".join(f"{label} {count:,}" for label, count in fact["events"].items()))
-        console.show_table(names, rows)
-        console.say("\nWrite one as a table: lifemix datasets support -o support.csv")
+        console.show_table(names, [[str(fact[key]).strip("{}") for key in names] for fact in facts])
     elif output is not None:
-        _write(console, data, output)
+        _write(console, data, output, facts[0])
     else:
         console.show(f"{str(data)[1:-1]}\n{data.description}\nSource: {data.source}.")
         console.show(f"Cite: {data.citation}\nLicence: {data.licence}.\n")
         console.show_table(("covariate", "meaning"), data.features.items())
-    console.result(facts if name is None else facts[0] | {"output": output})
+    if output is None:
+        console.result(facts if name is None else facts[0])
 
 
-def _write(console: Console, data: Any, output: Path) -> None:
+def _write(console: Console, data: Any, output: Path, facts: dict[str, Any]) -> None:
     """Write a data set as a table, and say how to fit a model to it."""
     from ..preprocessing import TableData
     from .read_table import write_table
 
     outcome = {field: data.y[field] for field in data.y.dtype.names if field not in data.X}
     write_table(data.X.assign(**outcome), output)
-    console.wrote(output, f": {len(data.X):,} rows, time in column time, event in column event.")
+    console.wrote(
+        output, f": {len(data.X):,} rows, time in column time, event in column event.", **facts
+    )
     # In a text file these labels look like numbers.
     codes = [
         f" --categorical {column.name}"

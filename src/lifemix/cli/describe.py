@@ -36,15 +36,11 @@ def describe(console: Console, model: ModelFilePath) -> None:
         "rows": len(target),
         "events": dict(zip(saved.event_names, counts[1:].tolist(), strict=True)),
         "censored": int(counts[0]),
-        "last_time": float(np.fmax(target.time, target.upper).max()),
         "roles": saved.options.to_json(),
         "settings": {"k": getattr(fitted, "k", None), **getattr(fitted, "settings_", {})},
         "parts": getattr(fitted, "weights_", None),
-        "parameters": getattr(fitted, "n_parameters_", None),
-        "best_epochs": getattr(fitted, "best_epoch_", None),
         "columns": columns,
         "held_out": held_out,
-        "lifemix": metadata.get("lifemix"),
     }
     console.show(f"{model.name}: {facts['model']}", style="bold")
     events = ", ".join(f"{name} {count:,}" for name, count in facts["events"].items())
@@ -52,7 +48,6 @@ def describe(console: Console, model: ModelFilePath) -> None:
     settings = ", ".join(f"{name} {value}" for name, value in facts["settings"].items() if value)
     for name, text in {
         "fitted to": f"{len(target):,} rows: {events}, censored {counts[0]:,}",
-        "times": f"up to {facts['last_time']:g} {unit or ''}",
         "table": f"{facts['table']}: {roles}" if roles else "",
         "settings": settings,
         "parts": composition(fitted),

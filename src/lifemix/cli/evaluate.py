@@ -43,7 +43,7 @@ def evaluate(
     from ..report import check_model, check_table
     from .doctor import show_findings
     from .model_file import open_model, open_outcomes, table_source
-    from .models import marginal
+    from .models import ModelChoice
     from .quality import measure, show_quality
 
     if from_disk:
@@ -66,9 +66,9 @@ def evaluate(
     rows = training, X, y, horizons
     quality = measure("this model", saved.model, *rows, seed, at, ahead)
     if saved.options.upper is None:
-        name, curve = marginal(training)
-        curve.fit(np.zeros((len(training), X.shape[1])), training)
-        quality = pd.concat([quality, measure(name, curve, *rows, None, at, ahead)])
+        choice = ModelChoice("curve")
+        curve = choice.make(training).fit(np.zeros((len(training), X.shape[1])), training)
+        quality = pd.concat([quality, measure(choice.label, curve, *rows, None, at, ahead)])
     show_quality(console, quality, saved.event_names, unit, f"Quality on {len(X):,} rows")
     show_findings(console, findings, "Findings")
     console.result({"rows": len(X), "quality": quality, "findings": findings})

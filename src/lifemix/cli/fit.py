@@ -11,7 +11,7 @@ import typer
 
 from ..errors import InputError, LifemixWarning, SettingError
 from .console import Console
-from .models import LABELS, ModelChoice, composition, marginal, search_settings
+from .models import LABELS, ModelChoice, composition, search_settings
 from .options import (
     TABLE_SUFFIXES,
     Data,
@@ -20,6 +20,7 @@ from .options import (
     NetworkOptions,
     Seed,
     TableOptions,
+    Text,
     output_path,
 )
 
@@ -28,16 +29,29 @@ if TYPE_CHECKING:
 
     from .training_table import TrainingTable
 
-__all__ = ["HoldoutOptions", "fit"]
+__all__ = ["FitOptions", "fit"]
 
 _MAX_HELD_OUT = 20_000  # rows
-_MAX_COX_ROWS = 200_000  # for the comparison
 
 
 @dataclass(frozen=True)
-class HoldoutOptions:
-    """Which rows are held out, and what happens to them."""
+class FitOptions:
+    """The model to fit and the rows to hold out."""
 
+    model: Annotated[
+        Text,
+        typer.Option(
+            help=f"One of {', '.join(LABELS)}, with the defaults of Python. Default: lifemix, an average of networks, "
+            "Cox regression, boosted trees and a forest; dsm with settings of networks, --upper or start-stop rows."
+        ),
+    ] = None
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Fit even if findings say stop; columns that cannot be used are left out.",
+        ),
+    ] = False
     holdout: Annotated[
         float, typer.Option(min=0, max=0.5, help="Share of rows held out for evaluation; 0: none.")
     ] = 0.2
@@ -65,35 +79,24 @@ class HoldoutOptions:
         return train_validation_split(y, fraction=share, random_state=seed)
 
 
+ModelOutput = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Where to write the model: .safetensors.",
+        callback=output_path(".safetensors"),
+    ),
+]
+
+
 def fit(
     console: Console,
     data: Data,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Where to write the model: .safetensors.",
-            callback=output_path(".safetensors"),
-        ),
-    ],
+    output: ModelOutput,
     table: TableOptions,
     network: NetworkOptions,
-    holdout: HoldoutOptions,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help=f"One of {', '.join(LABELS)}, with the defaults of Python. Default: lifemix, an average of networks, "
-            "Cox regression, boosted trees and a forest; dsm with settings of networks, --upper or start-stop rows."
-        ),
-    ] = None,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force",
-            help="Fit even if findings say stop; columns that cannot be used are left out.",
-        ),
-    ] = False,
+    options: FitOptions,
     jobs: Jobs = 1,
     from_disk: FromDisk = False,
     seed: Seed = 0,
@@ -102,11 +105,14 @@ def fit(
 
     [bold]lifemix fit patients.csv --time days --event died -o model.safetensors[/]
     """
-    if holdout.holdout_to is not None and (holdout.holdout == 0 or from_disk):
-        raise SettingError("--holdout-to cannot go with --holdout 0 and --from-disk.")
-    choice = _choose_model(model, table, network, from_disk, seed, jobs)
+    if options.holdout_to is not None and options.holdout == 0:
+        raise SettingError("--holdout-to cannot go with --holdout 0.")
+    if from_disk and (options.holdout_to is not None or network.search):
+        raise SettingError("--from-disk cannot go with --holdout-to and --search.")
+    name = _model_name(options.model, table, network, from_disk)
+    choice = ModelChoice(name, network.settings(), seed, jobs)
     if from_disk:
-        _fit_from_disk(console, data, output, table, choice, holdout.holdout)
+        _fit_from_disk(console, data, output, table, choice, options.holdout)
         return
 
     from ..persistence import save
@@ -116,58 +122,51 @@ def fit(
     from .training_table import open_training_table
 
     training = open_training_table(console, data, table)
-    _refuse_unfit(console, training, force)
-    train, test = holdout.split(training.y, seed)
+    _refuse_unfit(console, training, options.force)
+    train, test = options.split(training.y, seed)
     candidates: list[dict[str, Any]] = []
     if network.search:
         console.say("\nChoosing settings by 3-fold cross-validation ...")
         with console.progress():
             choice, candidates = search_settings(choice, training.X.iloc[train], training.y[train])
-        console.say(f"  chosen: {choice.settings}")
     evaluated = saved = _fit_rows(console, choice, training, train)
-    refit = holdout.refit and holdout.holdout_to is None and len(test) > 0
+    refit = options.refit and options.holdout_to is None and len(test) > 0
     if refit:
         saved = _fit_rows(console, choice, training, slice(None))
     horizons = default_horizons(saved.training_target_).tolist()
     quality = _evaluate(console, choice, evaluated, training, train, test, horizons)
     held_out = {"rows": len(test), "refitted": refit, "quality": quality}
-    saved.metadata_ = model_metadata(
-        data.name, len(training.y), training.options, training.codes, held_out, training.columns
-    )
+    facts = {"table": data.name, "rows": len(training.y), "columns": training.columns}
+    saved.metadata_ = model_metadata(training.options, training.codes, held_out=held_out, **facts)
     save(saved, output)
+    if options.holdout_to is not None:
+        write_table(training.source_rows(test), options.holdout_to)
     how = "fitted to all rows" if refit or not len(test) else "fitted without the held-out rows"
-    console.wrote(output, f" ({output.stat().st_size / 1e6:.1f} MB): {how}.")
-    if holdout.holdout_to is not None:
-        write_table(training.source_rows(test), holdout.holdout_to)
-        console.say(f"Next: lifemix report {output} {holdout.holdout_to} -o report.html")
-    console.say(f"Next: lifemix predict {output} NEW_ROWS{data.suffix} -o predictions.csv")
-    console.result(
-        {"output": output, "model": choice.name, "settings": choice.settings}
-        | {"candidates": candidates, "parts": getattr(saved, "weights_", None)}
-        | {"findings": training.findings, **saved.metadata_}
+    console.wrote(
+        output,
+        f": {how}.",
+        model=choice.name,
+        settings=choice.settings,
+        candidates=candidates,
+        parts=getattr(saved, "weights_", None),
+        findings=training.findings,
+        **saved.metadata_,
     )
+    console.say(f"Next: lifemix predict {output} NEW_ROWS{data.suffix} -o predictions.csv")
 
 
-def _choose_model(
-    name: str | None,
-    table: TableOptions,
-    network: NetworkOptions,
-    from_disk: bool,
-    seed: int,
-    jobs: int,
-) -> ModelChoice:
+def _model_name(
+    name: str | None, table: TableOptions, network: NetworkOptions, from_disk: bool
+) -> str:
     """Return the model to fit: options of networks mean Deep Survival Machines."""
-    settings = network.settings()
-    needs_network = bool(settings or network.search or from_disk)
+    needs_network = bool(network.settings() or network.search or from_disk)
     if name is None:
         name = "dsm" if needs_network or table.upper or table.has_intervals else "lifemix"
     if needs_network and name != "dsm":
         raise SettingError(
             f"--search, --fast, --from-disk and settings of networks need --model dsm; got {name!r}."
         )
-    if from_disk and network.search:
-        raise SettingError("--from-disk fits one model: leave out --search.")
-    return ModelChoice(name, settings, seed, jobs)
+    return name
 
 
 def _refuse_unfit(console: Console, training: TrainingTable, force: bool) -> None:
@@ -182,7 +181,8 @@ def _refuse_unfit(console: Console, training: TrainingTable, force: bool) -> Non
         )
     if not training.X.columns:
         raise InputError(
-            "no column is left to predict from: each is constant, empty or left out. Add covariates."
+            "no column is left to predict from: each is constant, empty or left out. Add covariates. A text file must "
+            "have , ; | a tab or blanks between its columns."
         )
     if not console.quiet:
         show_findings(console, training.findings, "Findings about the table")
@@ -227,22 +227,19 @@ def _evaluate(
     X, y, names = training.X.iloc[test], training.y[test], training.codes.names
     X_train, y_train = training.X.iloc[train], training.y[train]
     summary = model.training_summary_.to_target()  # as `evaluate` reads it from the model file
-    models = {choice.label: model}
+    choices = [choice]
     if training.options.upper is None:
-        if choice.name != "cox" and len(train) <= _MAX_COX_ROWS:
-            models[LABELS["cox"]] = ModelChoice("cox").make(y_train)
-        if choice.name != "curve":
-            models |= [marginal(y_train)]
+        choices += [ModelChoice(name) for name in ("cox", "curve") if name != choice.name]
     tables = []
-    for name, candidate in models.items():
+    for reference in choices:
         try:
-            if candidate is not model:
+            fitted, seed = model, choice.seed if reference is choice else None
+            if reference is not choice:
                 with warnings.catch_warnings(action="ignore", category=LifemixWarning):
-                    candidate.fit(X_train, y_train)
-            seed = choice.seed if candidate is model else None
-            tables.append(measure(name, candidate, summary, X, y, horizons, seed))
+                    fitted = reference.make(y_train).fit(X_train, y_train)
+            tables.append(measure(reference.label, fitted, summary, X, y, horizons, seed))
         except Exception as error:  # the fitted model must not be lost
-            console.warn(f"{name} is not evaluated: {type(error).__name__}: {error}")
+            console.warn(f"{reference.label} is not evaluated: {type(error).__name__}: {error}")
     if not tables:
         return []
     quality = pd.concat(tables)
@@ -266,6 +263,7 @@ def _fit_from_disk(
     """Fit a model to a table on disk, write it, and evaluate it on held-out rows."""
     import pandas as pd
 
+    from ..estimators import DeepSurvivalMachines
     from ..persistence import save
     from ..streaming import TableSource, evaluate
     from .model_file import model_metadata, table_source
@@ -283,8 +281,8 @@ def _fit_from_disk(
     train, test = source.split(share, choice.seed)
     console.say(f"Fitting to about {train.n_rows:,} rows of {data.name}.")
     checkpoint = output.with_name(f"{output.stem}.checkpoint")
-    model = choice.make([])
-    model.set_params(checkpoint=checkpoint, verbose=console.is_watched).fit(train)
+    watch: Any = {"checkpoint": checkpoint, "verbose": console.is_watched}
+    model = DeepSurvivalMachines(random_state=choice.seed, **choice.settings, **watch).fit(train)
     if checkpoint.is_dir() and not any(checkpoint.iterdir()):
         checkpoint.rmdir()
     model.set_params(verbose=False, checkpoint=None)
@@ -294,7 +292,7 @@ def _fit_from_disk(
         title = f"Quality on about {test.n_rows:,} rows held out from the fit"
         show_quality(console, quality, codes.names, options.unit, title)
     held_out = {"rows": test.n_rows, "refitted": False, "quality": quality}
-    model.metadata_ = model_metadata(data.name, source.n_rows, options, codes, held_out)
+    facts = {"table": data.name, "rows": source.n_rows, "held_out": held_out}
+    model.metadata_ = model_metadata(options, codes, **facts)
     save(model, output)
-    console.wrote(output, f": fitted to about {train.n_rows:,} rows.")
-    console.result({"output": output, **model.metadata_})
+    console.wrote(output, f": fitted to about {train.n_rows:,} rows.", **model.metadata_)

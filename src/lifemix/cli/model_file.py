@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,8 +54,10 @@ class ModelFile:
         horizons: list[float] = default_horizons(self.model.training_target_).tolist()
         return parse_times(texts, self.options.unit, "--times") or horizons
 
-    def covariates(self, console: Console, frame: pd.DataFrame, file_name: str) -> pd.DataFrame:
-        """Return the covariates of a table; name those that are missing or not used."""
+    def with_covariates(
+        self, console: Console, frame: pd.DataFrame, file_name: str
+    ) -> pd.DataFrame:
+        """Return a table whose dates are years; name covariates that are missing, and columns that are not used."""
         missing = [name for name in self.columns if name not in frame]
         if missing:
             raise CovariateError(
@@ -71,7 +72,7 @@ class ModelFile:
         ]
         if unknown:
             console.warn(f"not used, because the model does not know them: {', '.join(unknown)}.")
-        return dates_to_years(frame, self.columns, self.options)[0][self.columns]
+        return dates_to_years(frame, self.columns, self.options)[0]
 
 
 def open_model(path: Path, options: RowOptions | None = None) -> ModelFile:
@@ -103,7 +104,7 @@ def open_outcomes(
         if option != "--id" or options.id is not None:
             refuse_missing(column, option, list(frame.columns))
     rows, y, codes = read_outcome(frame, saved.options, saved.codes)
-    X = saved.covariates(console, rows, data.name).reset_index(drop=True)
+    X = saved.with_covariates(console, rows, data.name)[saved.columns].reset_index(drop=True)
     if saved.model.training_summary_.matches(as_target(y)):
         console.warn(
             "these look like the training rows of the model: its quality on other rows will be lower."
@@ -111,20 +112,10 @@ def open_outcomes(
     return replace(saved, codes=codes), X, y
 
 
-def model_metadata(
-    file_name: str,
-    n_rows: int,
-    options: TableOptions,
-    codes: EventCodes,
-    held_out: dict[str, Any],
-    columns: Sequence[Any] = (),
-) -> Any:
+def model_metadata(options: TableOptions, codes: EventCodes, **facts: Any) -> Any:
     """Return what a model file records of its table."""
-    return to_json(
-        {"lifemix": lifemix.__version__, "table": file_name, "rows": n_rows}
-        | {"roles": options.to_json(), "censored": codes.censored, "events": codes.types}
-        | {"columns": columns, "held_out": held_out}
-    )
+    roles = {"roles": options.to_json(), "censored": codes.censored, "events": codes.types}
+    return to_json({"lifemix": lifemix.__version__, **roles, **facts})
 
 
 def table_source(

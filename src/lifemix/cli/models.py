@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..preprocessing import TableData
-    from ..survival_model import SurvivalModel
     from ..target import TargetLike
 
-__all__ = ["LABELS", "ModelChoice", "composition", "marginal", "search_settings"]
+__all__ = ["LABELS", "ModelChoice", "composition", "search_settings"]
 
 LABELS = {
     "lifemix": "LifeMix",
@@ -63,7 +62,7 @@ class ModelChoice:
         from ..estimators import DeepSurvivalMachines, LifeMix
         from ..target import as_target
 
-        seed, jobs = self.seed, self.jobs
+        seed, jobs, has_several_types = self.seed, self.jobs, as_target(y).n_events > 1
         factories: dict[str, Callable[[], Any]] = {
             "lifemix": lambda: LifeMix(random_state=seed, n_jobs=jobs),
             "dsm": lambda: DeepSurvivalMachines(random_state=seed, **self.settings),
@@ -74,22 +73,12 @@ class ModelChoice:
             "deepsurv": lambda: baselines.DeepSurv(random_state=seed),
             "deephit": lambda: baselines.DeepHit(random_state=seed),
             "martingale-forest": lambda: baselines.MartingaleForest(random_state=seed, n_jobs=jobs),
-            "curve": lambda: marginal(y)[1],
+            "curve": baselines.AalenJohansen if has_several_types else baselines.KaplanMeier,
         }
         model = factories[self.name]()
-        if self.name in _OF_ONE_EVENT_TYPE and as_target(y).n_events > 1:
+        if has_several_types and self.name in _OF_ONE_EVENT_TYPE:
             return baselines.CauseSpecific(model)
         return model
-
-
-def marginal(y: TargetLike) -> tuple[str, SurvivalModel]:
-    """Return the name of the curve without covariates, and its unfitted model."""
-    from .. import baselines
-    from ..target import as_target
-
-    if as_target(y).n_events > 1:
-        return "Aalen-Johansen", baselines.AalenJohansen()
-    return "Kaplan-Meier", baselines.KaplanMeier()
 
 
 def search_settings(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -29,6 +29,9 @@ __all__ = [
     "SearchOptions",
     "Seed",
     "TableOptions",
+    "TableOutput",
+    "Text",
+    "Texts",
     "Times",
     "Unit",
     "Window",
@@ -40,9 +43,12 @@ __all__ = [
     "unit_days",
 ]
 
+Text: TypeAlias = str | None
+Texts: TypeAlias = list[str] | None
+
 # Days of each unit of time.
 DAYS = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 365.25 / 12, "year": 365.25}
-_SHORT = {"h": "hour", "d": "day", "w": "week", "m": "month", "mo": "month", "y": "year"}
+_SHORT = {name[0]: name for name in DAYS} | {"mo": "month"}
 _TIME = re.compile(r"([-+.\deE]*?[\d.])\s*([a-zA-Z]*)")
 _MAX_NAMES = 30
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
@@ -55,12 +61,10 @@ def output_path(*suffixes: str) -> Callable[[Path | None], Path | None]:
     """Return the callback of an option for an output file; it refuses what could not be written in the end."""
 
     def check(path: Path | None) -> Path | None:
-        if path is None:
-            return None
-        if not path.name.lower().endswith(suffixes):
+        if path is not None and not path.name.lower().endswith(suffixes):
             raise typer.BadParameter(f"the name must end in {' or '.join(suffixes)}")
-        if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
-            raise typer.BadParameter(f"{path} is a folder, or its folder is missing or read-only")
+        if path is not None and not os.access(path.absolute().parent, os.W_OK):
+            raise typer.BadParameter("its folder is missing or read-only")
         return path
 
     return check
@@ -70,14 +74,12 @@ Data = Annotated[
     Path,
     typer.Argument(
         help="A table, one row per subject: .csv, .xlsx, .dta, .sav, .parquet, ...; - is the standard input.",
-        show_default=False,
     ),
 ]
 ModelFilePath = Annotated[
     Path,
     typer.Argument(
         help="A model file written by lifemix fit: .safetensors.",
-        show_default=False,
         exists=True,
         dir_okay=False,
     ),
@@ -86,6 +88,15 @@ Page = Annotated[
     Path,
     typer.Option(
         "--output", "-o", help="Where to write the page: .html.", callback=output_path(".html")
+    ),
+]
+TableOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Where to write the table: .csv, .tsv or .parquet. Default: the screen.",
+        callback=output_path(*TABLE_SUFFIXES),
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
@@ -103,28 +114,28 @@ FromDisk = Annotated[
     ),
 ]
 Times = Annotated[
-    list[str] | None,
+    Texts,
     typer.Option(
         help="Times to predict at, such as 12,24 or 30d,1y: repeat, or separate by commas. Default: quartiles of the "
         "event times."
     ),
 ]
 Landmarks = Annotated[
-    list[str] | None,
+    Texts,
     typer.Option(
         help="Landmarks at which start-stop rows are evaluated, such as 1y,3y. Default: 0 and the first two quartiles "
         "of the event times."
     ),
 ]
 Window = Annotated[
-    str | None,
+    Text,
     typer.Option(
         help="How far ahead of a landmark the risk is predicted, such as 2y. Default: the first quartile of the event "
         "times."
     ),
 ]
 Unit = Annotated[
-    str | None,
+    Text,
     typer.Option(
         "--unit",
         help="The unit of the times, such as days; for labels, dates and times such as 1y.",
@@ -140,15 +151,15 @@ class DateOrder(StrEnum):
     mdy = "mdy"
 
 
-def _column(*flags: str, text: str) -> Any:
+def _column(text: str, *flags: str) -> Any:
     return typer.Option(*flags, help=text, rich_help_panel="Columns")
 
 
-def _file(*flags: str, text: str) -> Any:
+def _file(text: str, *flags: str) -> Any:
     return typer.Option(*flags, help=text, rich_help_panel="Table")
 
 
-def _network(*flags: str, text: str) -> Any:
+def _network(text: str, *flags: str) -> Any:
     panel = "Networks, --model dsm (defaults: those of DeepSurvivalMachines in Python)"
     return typer.Option(*flags, help=text, rich_help_panel=panel)
 
@@ -158,17 +169,15 @@ class SearchOptions:
     """How Deep Survival Machines are compared with other models."""
 
     fast: Annotated[
-        bool, _network("--fast", text="One network with default settings: quick, less accurate.")
+        bool, _network("One network with default settings: quick, less accurate.", "--fast")
     ] = False
     search: Annotated[
         bool,
-        _network(
-            text="Choose distribution, layers, dropout and learning rate by cross-validation."
-        ),
+        _network("Choose distribution, layers, dropout and learning rate by cross-validation."),
     ] = False
     n_members: Annotated[
         int | None,
-        _network("--members", text="Size of the ensemble. Default: by the number of rows."),
+        _network("Size of the ensemble. Default: by the number of rows.", "--members"),
     ] = None
 
     def settings(self) -> dict[str, Any]:
@@ -194,15 +203,15 @@ class NetworkOptions(SearchOptions):
     """The settings of a network to fit."""
 
     primitive: Annotated[
-        str | None, _network(text="Distribution of the components, such as weibull or lognormal.")
+        Text, _network("Distribution of the components, such as weibull or lognormal.")
     ] = None
-    k: Annotated[int | None, _network("--k", text="Number of mixture components.")] = None
+    k: Annotated[int | None, _network("Number of mixture components.", "--k")] = None
     hidden: Annotated[
-        str | None, _network(text="Widths of the hidden layers, such as 100,50; none: linear.")
+        Text, _network("Widths of the hidden layers, such as 100,50; none: linear.")
     ] = None
-    dropout: Annotated[float | None, _network(text="Dropout rate.")] = None
-    learning_rate: Annotated[float | None, _network(text="Learning rate.")] = None
-    max_epochs: Annotated[int | None, _network("--epochs", text="Maximum number of epochs.")] = None
+    dropout: Annotated[float | None, _network("Dropout rate.")] = None
+    learning_rate: Annotated[float | None, _network("Learning rate.")] = None
+    max_epochs: Annotated[int | None, _network("Maximum number of epochs.", "--epochs")] = None
 
 
 @dataclass(frozen=True)
@@ -210,38 +219,34 @@ class RowOptions:
     """How rows without an outcome are read."""
 
     id: Annotated[
-        str | None,
+        Text,
         _column(
+            "Column that identifies the subject; its rows stay together, and it is never a covariate.",
             "--id",
-            text="Column that identifies the subject; its rows stay together, and it is never a covariate.",
         ),
     ] = None
     origin: Annotated[
-        str | None,
+        Text,
         _column(
-            text="Where the time begins, if --time holds dates: a column of dates, or one date such as 2020-01-31. "
+            "Where the time begins, if --time holds dates: a column of dates, or one date such as 2020-01-31. "
             "Other columns of dates become years before it."
         ),
     ] = None
-    date_order: Annotated[DateOrder | None, _file(text="The order of dates such as 3/4/2020.")] = (
-        None
-    )
+    date_order: Annotated[DateOrder | None, _file("The order of dates such as 3/4/2020.")] = None
     missing: Annotated[
-        list[str] | None,
-        _file(text="Another text that marks a missing value, such as ? or -9; may be repeated."),
+        Texts,
+        _file("Another text that marks a missing value, such as ? or -9; may be repeated."),
     ] = None
-    sheet: Annotated[str | None, _file(text="The sheet of a spreadsheet. Default: the first.")] = (
+    sheet: Annotated[Text, _file("The sheet of a spreadsheet. Default: the first.")] = None
+    decimal: Annotated[
+        Text,
+        _file("The decimal mark of a text file, such as a comma. Default: a point."),
+    ] = None
+    thousands: Annotated[Text, _file("The thousands separator of a text file. Default: none.")] = (
         None
     )
-    decimal: Annotated[
-        str | None,
-        _file(text="The decimal mark of a text file, such as a comma. Default: a point."),
-    ] = None
-    thousands: Annotated[
-        str | None, _file(text="The thousands separator of a text file. Default: none.")
-    ] = None
     encoding: Annotated[
-        str | None, _file(text="The encoding of a text file, such as cp1252. Default: UTF-8.")
+        Text, _file("The encoding of a text file, such as cp1252. Default: UTF-8.")
     ] = None
 
 
@@ -249,53 +254,51 @@ class RowOptions:
 class OutcomeOptions(RowOptions):
     """How rows with an outcome are read, if the covariates are those of a model."""
 
-    time: Annotated[
-        str | None, _column(text="Column with the time of the event or of censoring.")
-    ] = None
+    time: Annotated[Text, _column("Column with the time of the event or of censoring.")] = None
     event: Annotated[
-        str | None,
-        _column(text="Column with the event: 0 censored, 1, 2, ... event types; or words."),
+        Text,
+        _column("Column with the event: 0 censored, 1, 2, ... event types; or words."),
     ] = None
     censored: Annotated[
-        list[str] | None,
+        Texts,
         _column(
-            text="The value of the event column that means censored; may be repeated. Default: 0, False, alive or "
+            "The value of the event column that means censored; may be repeated. Default: 0, False, alive or "
             "censored."
         ),
     ] = None
     entry: Annotated[
-        str | None,
+        Text,
         _column(
+            "Column with the time at which observation began (late entry); with --id, the start of the row's "
+            "interval.",
             "--entry",
             "--start",
-            text="Column with the time at which observation began (late entry); with --id, the start of the row's "
-            "interval.",
         ),
     ] = None
     visit: Annotated[
-        str | None,
+        Text,
         _column(
-            text="Column with the time of the visit, if a subject (--id) has one row per visit, each with its --time "
+            "Column with the time of the visit, if a subject (--id) has one row per visit, each with its --time "
             "and --event; a row then holds until the next visit."
         ),
     ] = None
     upper: Annotated[
-        str | None,
+        Text,
         _column(
-            text="Column with the upper end of the interval, if an event is only known to lie between two times."
+            "Column with the upper end of the interval, if an event is only known to lie between two times."
         ),
     ] = None
     unit: Unit = None
     separate_rows: Annotated[
         bool,
         _file(
-            "--separate-rows",
-            text="With --start and --id: the rows of one subject are separate observations, not consecutive "
+            "With --start and --id: the rows of one subject are separate observations, not consecutive "
             "intervals.",
+            "--separate-rows",
         ),
     ] = False
     skip_incomplete: Annotated[
-        bool, _file("--skip-incomplete", text="Leave out rows without time or event.")
+        bool, _file("Leave out rows without time or event.", "--skip-incomplete")
     ] = False
 
 
@@ -304,16 +307,14 @@ class TableOptions(OutcomeOptions):
     """How a table to learn from is read."""
 
     drop: Annotated[
-        list[str] | None,
-        _column(text="Columns to leave out: repeat the option, or separate by commas."),
+        Texts,
+        _column("Columns to leave out: repeat the option, or separate by commas."),
     ] = None
     keep: Annotated[
-        list[str] | None,
-        _column(text="Columns to use although they look like row numbers or identifiers."),
+        Texts,
+        _column("Columns to use although they look like row numbers or identifiers."),
     ] = None
-    categorical: Annotated[
-        list[str] | None, _column(text="Columns whose numbers are codes of categories.")
-    ] = None
+    categorical: Annotated[Texts, _column("Columns whose numbers are codes of categories.")] = None
 
     @property
     def roles(self) -> dict[str, str]:
@@ -356,9 +357,8 @@ def refuse_missing(column: str, option: str, columns: Sequence[str]) -> None:
     """Refuse the name of a column that the table lacks."""
     if column in columns:
         return
-    end = f", ... ({len(columns)} in all)" if len(columns) > _MAX_NAMES else ""
     raise CovariateError(
-        f"the table has no column {column!r} ({option}). It has: {', '.join(columns[:_MAX_NAMES])}{end}."
+        f"the table has no column {column!r} ({option}). It has: {', '.join(columns[:_MAX_NAMES])}."
     )
 
 

@@ -97,7 +97,9 @@ def read_outcome(
     The columns of the outcome are numbers. With ``--visit`` a row is an interval from one visit to the next.
     """
     if options.time is None or options.event is None:
-        raise SettingError("name the columns of the time and the event: --time and --event.")
+        raise SettingError(
+            f"name the columns of time and event: --time and --event. The table has: {', '.join(map(str, frame))}."
+        )
     columns = {options.time, options.entry, options.visit, options.upper} - {None}
     frame = frame.assign(
         **{str(column): read_times(frame, str(column), options) for column in columns}
@@ -236,9 +238,7 @@ def _readings(values: pd.Series[Any]) -> list[pd.Series[Any]]:
 
 def _label(value: Any) -> str:
     """Return a value as a user would write it: 1 for 1.0."""
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value).strip()
+    return str(value).strip().removesuffix(".0")
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -41,8 +41,7 @@ def report(
         random_state=seed,
         model_file=model,
     )
-    console.wrote(output, "; open it in a browser.")
-    console.result({"output": str(output), "bytes": output.stat().st_size})
+    console.wrote(output, "; open it in a browser.", bytes=output.stat().st_size)
 
 
 def calculator(
@@ -69,5 +68,4 @@ def calculator(
         time_unit=saved.options.unit,
         event_names=saved.event_names,
     )
-    console.wrote(output, "; open it in a browser.")
-    console.result({"output": str(output), "bytes": output.stat().st_size})
+    console.wrote(output, "; open it in a browser.", bytes=output.stat().st_size)

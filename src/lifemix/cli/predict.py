@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,14 +11,13 @@ from ..errors import SettingError
 from ..progress import report_progress
 from .console import Console
 from .options import (
-    TABLE_SUFFIXES,
     Data,
     FromDisk,
     ModelFilePath,
     RowOptions,
     TableOptions,
+    TableOutput,
     Times,
-    output_path,
     parse_times,
     refuse_missing,
 )
@@ -41,15 +39,7 @@ def predict(
     model: ModelFilePath,
     data: Data,
     table: RowOptions,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Where to write: .csv, .tsv or .parquet. Default: the screen.",
-            callback=output_path(*TABLE_SUFFIXES),
-        ),
-    ] = None,
+    output: TableOutput = None,
     times: Times = None,
     quantiles: Annotated[
         list[str] | None,
@@ -90,29 +80,27 @@ def predict(
             raise SettingError("--from-disk needs a file: add -o predictions.parquet.")
         source = table_source(data, TableOptions(missing=saved.options.missing), None, saved)
         n_rows = write_predictions(saved.model, source, output, at, levels)
-        console.wrote(output, f": {n_rows:,} rows.")
-        console.result({"output": output, "rows": n_rows})
+        console.wrote(output, f": {n_rows:,} rows.", rows=n_rows)
         return
     frame = read_table(data, saved.options)
     if table.id is not None:
         refuse_missing(table.id, "--id", list(frame.columns))
-    frame = _with_intervals(console, frame, saved)
-    X = saved.covariates(console, frame, data.name)
+    frame = _with_intervals(console, saved.with_covariates(console, frame, data.name), saved)
     if landmark is not None:
         start = parse_times([landmark], unit, "--landmark")[0]
-        result = _predict_at_landmark(console, saved, frame, X, at, levels, start)
+        result = _predict_at_landmark(console, saved, frame, at, levels, start)
     elif _has_intervals(frame, saved):
-        result = _predict_paths(console, saved, frame, X, at, extend)
+        result = _predict_paths(console, saved, frame, at, extend)
     else:
-        result = _predict_rows(console, saved, frame, X, at, levels)
+        result = _predict_rows(console, saved, frame, at, levels)
     _warn_of_extrapolation(console, saved, at, result)
     if output is None:
         _show(console, result)
         console.result(result)
         return
     write_table(result, output)
-    console.wrote(output, f": {len(result):,} rows, columns {', '.join(result.columns)}.")
-    console.result({"output": output, "rows": len(result), "columns": list(result.columns)})
+    names = list(result.columns)
+    console.wrote(output, f": {len(result):,} rows, columns {', '.join(names)}.", rows=len(result))
 
 
 def _has_intervals(frame: pd.DataFrame, saved: ModelFile) -> bool:
@@ -145,7 +133,6 @@ def _predict_rows(
     console: Console,
     saved: ModelFile,
     frame: pd.DataFrame,
-    X: pd.DataFrame,
     times: list[float],
     quantiles: list[float],
 ) -> pd.DataFrame:
@@ -154,13 +141,13 @@ def _predict_rows(
 
     from ..scoring import predicted_columns
 
-    blocks = []
+    columns, blocks = saved.columns, []
     with console.progress():
-        for start in range(0, len(X), _BLOCK):
-            rows = X.iloc[start : start + _BLOCK]
+        for start in range(0, len(frame), _BLOCK):
+            rows = frame[columns].iloc[start : start + _BLOCK]
             names = saved.event_names
             blocks.append(predicted_columns(saved.model, rows, times, names, quantiles))
-            report_progress("predicting", start + len(rows), len(X))
+            report_progress("predicting", start + len(rows), len(frame))
     name = saved.options.id
     identifier: Any = (
         frame[name] if name in frame else pd.Series(range(1, len(frame) + 1), name="row")
@@ -174,7 +161,6 @@ def _predict_at_landmark(
     console: Console,
     saved: ModelFile,
     frame: pd.DataFrame,
-    X: pd.DataFrame,
     times: list[float],
     quantiles: list[float],
     landmark: float,
@@ -189,25 +175,25 @@ def _predict_at_landmark(
         )
     if _has_intervals(frame, saved):
         holds = (frame[saved.options.start] <= landmark) & (landmark < frame[saved.options.time])
-        frame, X = frame[holds], X[holds]
-    if not len(X):
+        frame = frame[holds]
+    if frame.empty:
         raise SettingError(
             f"--landmark {landmark:g} lies in no row of the table. Use an earlier one."
         )
-    console.say(f"Given survival to {landmark:g}, from the {len(X):,} rows that hold there.")
+    console.say(f"Given survival to {landmark:g}, from the {len(frame):,} rows that hold there.")
     model = saved.model
     conditional = SimpleNamespace(
         n_events_=model.n_events_,
+        feature_names_in_=model.feature_names_in_,
         predict_distribution=lambda rows: model.predict_distribution(rows).given(landmark),
     )
-    return _predict_rows(console, replace(saved, model=conditional), frame, X, times, quantiles)
+    return _predict_rows(console, replace(saved, model=conditional), frame, times, quantiles)
 
 
 def _predict_paths(
     console: Console,
     saved: ModelFile,
     frame: pd.DataFrame,
-    X: pd.DataFrame,
     times: list[float],
     extend: bool,
 ) -> pd.DataFrame:
@@ -222,10 +208,11 @@ def _predict_paths(
 
     options, model = saved.options, saved.model
     subjects = frame[options.id].unique()
-    beyond = "the last row is kept" if extend else "empty, unless --extend keeps the last row"
     console.say(
-        f"Along the rows of {len(subjects):,} subjects, from the first start of each; beyond the last stop {beyond}."
+        f"Along the rows of {len(subjects):,} subjects, from the first start of each; empty beyond the last end, "
+        "unless --extend keeps the last row."
     )
+    X = frame[saved.columns]
     intervals = X, frame[options.start], frame[options.time], frame[options.id], times
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LifemixWarning)  # the message above says it
@@ -243,12 +230,11 @@ def _warn_of_extrapolation(
 ) -> None:
     last = float(saved.model.training_target_.time.max())
     beyond = ", ".join(f"{t:g}" for t in times if t > last)
-    if beyond:
-        console.warn(f"times beyond the last training time, {last:g}, are extrapolated: {beyond}.")
-    n_beyond = int((result["median"] > last).sum()) if "median" in result else 0
-    if n_beyond:
+    n_medians = int((result["median"] > last).sum()) if "median" in result else 0
+    if beyond or n_medians:
         console.warn(
-            f"{n_beyond:,} of {len(result):,} medians lie beyond the last training time, {last:g}: extrapolated."
+            f"extrapolated beyond the last training time, {last:g}: times {beyond or 'none'}; {n_medians:,} of "
+            f"{len(result):,} medians."
         )
 
 

@@ -20,7 +20,7 @@ from ..metrics import (
     registered_measures,
 )
 from ..target import Target, TargetLike, as_target
-from .console import Console, number_text
+from .console import Console
 
 __all__ = ["measure", "show_quality"]
 
@@ -139,8 +139,6 @@ def show_quality(
             columns = table.iloc[:, first : first + _MODELS_PER_TABLE]
             names = ["measure", f"at ({unit})" if unit else "at", *columns.columns]
             console.show_table(names, [[*line, *texts] for line, *texts in columns.itertuples()])
-    if "concordance" not in set(quality["metric"]):
-        console.show("  Late entry or intervals: Brier score, C^td and AUC are not available.")
 
 
 def _horizon_text(row: dict[Any, Any]) -> str:
@@ -155,7 +153,7 @@ def _value_text(row: dict[Any, Any], measure: Measure | None) -> str:
     is_percent = measure is not None and measure.percent
 
     def text(value: float) -> str:
-        return f"{value:.1%}" if is_percent and np.isfinite(value) else number_text(value)
+        return "–" if np.isnan(value) else f"{value:.1%}" if is_percent else f"{value:.3f}"
 
     lower, spread = row.get("lower", np.nan), row.get("sd", np.nan)
     if np.isfinite(lower) and measure is not None and measure.better is not None:

@@ -12,7 +12,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..errors import InputError
@@ -31,7 +30,7 @@ def read_table(path: Path, options: RowOptions) -> pd.DataFrame:
     suffix = _suffix(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder: add --from-disk to read its files in blocks.")
-    if suffix not in _READERS or (path.suffix.lower() in _COMPRESSED and suffix not in _TEXT):
+    if suffix not in _READERS:
         raise InputError(
             f"{path.name} has a suffix that no reader takes; expected {', '.join(filter(None, _READERS))}, text also "
             f"compressed as {', '.join(_COMPRESSED)}. Save the table as CSV."
@@ -58,9 +57,7 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         if path.suffix.lower() == ".parquet":
             frame.to_parquet(partial_path, index=False)
         else:
-            compression: Any = "gzip" if path.suffix.lower() == ".gz" else None
-            delimiter = "\t" if _suffix(path) == ".tsv" else ","
-            frame.to_csv(partial_path, sep=delimiter, index=False, compression=compression)
+            frame.to_csv(partial_path, sep="\t" if _suffix(path) == ".tsv" else ",", index=False)
 
 
 def _suffix(path: Path) -> str:
@@ -81,17 +78,7 @@ def _checked(frame: pd.DataFrame, file_name: str) -> pd.DataFrame:
         raise InputError(f"{file_name} has no rows; expected one per subject.")
     names = [str(column).strip() for column in frame.columns]
     _refuse_duplicates(names)
-    unnamed = [name for name in names[1:] if name.startswith("Unnamed: ")]  # the first: row names
-    if unnamed:
-        raise InputError(
-            f"{file_name}: {len(unnamed)} columns have no name. Name every column in the first row."
-        )
     frame.columns = pd.Index(names)
-    for column in frame.select_dtypes(object):
-        if frame[column].map(lambda value: isinstance(value, (list, dict, np.ndarray))).any():
-            raise InputError(
-                f"{file_name}: {column!r} holds lists or objects; expected one value per cell. Flatten it."
-            )
     return frame
 
 
@@ -174,14 +161,12 @@ def _mark_missing(frame: pd.DataFrame, options: RowOptions) -> pd.DataFrame:
     return frame.replace(["", *marks, *numbers], None)
 
 
-_TEXT = ("", ".csv", ".tsv", ".txt", ".tab", ".dat", ".json", ".jsonl", ".ndjson")
+_TEXT = ("", ".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl")
 _READERS: dict[str, Callable[[Source, RowOptions], pd.DataFrame]] = {
     **dict.fromkeys(_TEXT, _read_text),
     ".json": partial(_read_json, lines=False),
     ".jsonl": partial(_read_json, lines=True),
-    ".ndjson": partial(_read_json, lines=True),
     ".parquet": partial(_read_arrow, reader=pd.read_parquet),
-    ".pq": partial(_read_arrow, reader=pd.read_parquet),
     ".feather": partial(_read_arrow, reader=pd.read_feather),
     ".xlsx": partial(_read_excel, engine="openpyxl"),
     ".xls": partial(_read_excel, engine="xlrd"),

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._types import IndexArray
-from ..errors import CovariateError, SettingError
+from ..errors import CovariateError
 from ..preprocessing import TableData
 from ..preprocessing.columns import identifier_kind
 from ..target import as_target
@@ -72,22 +72,13 @@ def open_training_table(console: Console, path: Path, options: TableOptions) -> 
     source = read_table(path, options)
     names = list(source.columns)
     console.say(f"{path.name}: {len(source):,} rows, {len(names)} columns", style="bold")
-    if options.time is None or options.event is None:
-        raise SettingError(
-            f"name the columns of the time and the event: --time and --event. The table has: {', '.join(names[:40])}."
-        )
     options = options.resolve(names)
-    if holds_dates(source[options.time]) and not options.unit:
+    if options.time and holds_dates(source[options.time]) and not options.unit:
         options = replace(options, unit="days")
     rows, y, codes = read_outcome(source, options)
     excluded = {*options.roles.values(), *(options.drop or ())}
     rows, ages = dates_to_years(rows, [name for name in names if name not in excluded], options)
     frame = rows.drop(columns=[name for name in excluded if name in rows])
-    if frame.shape[1] == 0:
-        raise CovariateError(
-            f"no covariates are left besides {', '.join(sorted(excluded))}. Add at least one column. A text file must "
-            "have , ; | a tab or blanks between its columns."
-        )
     labels = {name: frame[name].astype("category") for name in options.categorical or ()}
     table = TableData(frame.assign(**labels).reset_index(drop=True))
     columns = [_describe(name, table, options) for name in table.columns]
@@ -185,13 +176,9 @@ def _show_outcome(console: Console, training: TrainingTable) -> None:
     target = rows.joined()  # of intervals the last time of a subject and its event
     counts = np.bincount(target.event, minlength=len(codes.types) + 1)
     console.say(
-        f"  time   {options.time}: {target.time.min():g} to {target.time.max():g} {options.unit or ''}, "
-        f"median {np.median(target.time):g}"
+        f"  time   {options.time}: {target.time.min():g} to {target.time.max():g} {options.unit or ''}"
     )
-    events = [
-        f"{name} {count:,} ({count / len(target):.0%})"
-        for name, count in zip(codes.names, counts[1:], strict=True)
-    ]
+    events = [f"{name} {count:,}" for name, count in zip(codes.names, counts[1:], strict=True)]
     labels = f" ({', '.join(map(repr, codes.censored))})" if codes.censored else ""
     console.say(f"  event  {options.event}: {', '.join(events)}; censored{labels} {counts[0]:,}")
     for count, kind in (
