@@ -95,8 +95,6 @@ def _errors_as_messages(console: Console, debug: bool) -> Iterator[None]:
         kind, message, code = type(error).__name__, str(error), 2
         if isinstance(error, KeyboardInterrupt):
             kind, message, code = "stopped", "stopped.", 130
-        elif isinstance(error, MemoryError):
-            message, code = "there is not enough memory. Use fewer rows or columns.", 1
         elif isinstance(error, ImportError) and not isinstance(error, LifemixError):
             message = f"{error} Run: pip install 'lifemix[tables]'"
         elif not isinstance(error, LifemixError):
