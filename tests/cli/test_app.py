@@ -81,6 +81,13 @@ def test_an_error_is_one_line_on_stderr_and_json_on_stdout(tmp_path):
     assert "none.csv cannot be read" in json.loads(done.stdout)["error"]["message"]
 
 
+@pytest.mark.parametrize("option", ["--folds", "--fold"])
+def test_errors_of_usage_are_json_too(option, run, data):
+    result = run("compare", data, option, "x", "--json", code=2)
+    assert option in json.loads(result.out)["error"]["message"]
+    assert run("compare", data, option, "x", code=2).out == ""
+
+
 def test_errors_of_the_program_end_with_1(capsys):
     def broken(console: Console) -> None:
         raise ZeroDivisionError("no reason")

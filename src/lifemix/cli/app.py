@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, cast, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 import lifemix
 
@@ -60,7 +61,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     @wraps(function)
     def run(*, json: bool = False, quiet: bool = False, debug: bool = False, **values: Any) -> None:
         console = Console(as_json=json, quiet=quiet)
-        with _errors_as_messages(console, debug), _warnings_as_notes(console, debug):
+        with _errors_as_messages(console, debug), _warnings_as_notes(console):
             _refuse_overwriting(values)
             for name, group in groups.items():
                 names = [field.name for field in fields(group)]
@@ -107,17 +108,26 @@ def _errors_as_messages(console: Console, debug: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _warnings_as_notes(console: Console, debug: bool) -> Iterator[None]:
-    """Show the package's own warnings as notes, those of other packages only with ``--debug``."""
-
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        console.warn(str(message))
-
+def _warnings_as_notes(console: Console) -> Iterator[None]:
+    """Show the package's own warnings as notes."""
     with warnings.catch_warnings():
-        warnings.simplefilter("default" if debug else "ignore")
+        warnings.simplefilter("ignore")
         warnings.simplefilter("always", LifemixWarning)
-        warnings.showwarning = show
+        warnings.showwarning = lambda message, *_, **__: console.warn(str(message))
         yield
+
+
+class _Command(TyperCommand):
+    """A command that writes errors of usage as JSON, too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        console = Console(as_json="--json" in args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if hasattr(error, "format_message"):
+                console.result({"error": {"kind": "usage", "message": error.format_message()}})
+            raise
 
 
 app = typer.Typer(
@@ -129,7 +139,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _function in (fit, predict, evaluate, compare, describe, report, calculator, doctor, datasets):
-    app.command(_function.__name__, no_args_is_help=_function is not datasets)(command(_function))
+    app.command(_function.__name__, cls=_Command, no_args_is_help=_function is not datasets)(
+        command(_function)
+    )
 
 
 def _show_version(is_asked: bool) -> None:

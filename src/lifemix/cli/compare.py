@@ -35,7 +35,7 @@ _DEFAULT = ("lifemix", "dsm", "cox", "forest", "curve")
 Models = Annotated[
     Texts, typer.Option(help=f"Among {', '.join(LABELS)}: repeat, or separate by commas.")
 ]
-Folds = Annotated[int, typer.Option(min=2, max=20, help="Number of folds.")]
+Folds = Annotated[int, typer.Option(help="Number of folds.")]
 Rows = Annotated[
     int, typer.Option(min=100, help="Maximum number of rows; of more, a random sample.")
 ]

@@ -116,7 +116,7 @@ class Console:
 
         bars = Progress(console=self._stderr, transient=True, disable=not self.is_watched)
         tasks: dict[str, Any] = {}
-        start = last_line = monotonic()
+        last_line = monotonic()
 
         def show(title: str, completed: int, total: int) -> None:
             nonlocal last_line
@@ -125,8 +125,7 @@ class Console:
             bars.update(tasks[title], completed=completed, total=total)
             if bars.disable and not self.quiet and monotonic() - last_line >= _SECONDS_PER_LINE:
                 last_line = monotonic()
-                remaining = (last_line - start) * (total / completed - 1) if completed else math.nan
-                line = f"{title}: {completed / total:.0%}, about {remaining:.0f} s left"
+                line = f"{title}: {completed / total:.0%}"
                 self._stderr.print(line, highlight=False, markup=False)
 
         with bars, listening(show):

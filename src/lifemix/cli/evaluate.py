@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from .console import Console
 from .options import (
     Data,
     FromDisk,
-    Landmarks,
     ModelFilePath,
     OutcomeOptions,
     Seed,
+    Text,
+    Texts,
     Times,
-    Window,
     parse_times,
 )
 
 __all__ = ["evaluate"]
+
+Landmarks = Annotated[
+    Texts,
+    typer.Option(
+        help="Landmarks at which start-stop rows are evaluated, such as 1y,3y. Default: 0 and the first two quartiles "
+        "of the event times."
+    ),
+]
+Window = Annotated[
+    Text,
+    typer.Option(
+        help="How far ahead of a landmark the risk is predicted, such as 2y. Default: the first quartile of the event "
+        "times."
+    ),
+]
 
 
 def evaluate(

@@ -148,7 +148,6 @@ def fit(
         model=choice.name,
         settings=choice.settings,
         candidates=candidates,
-        parts=getattr(saved, "weights_", None),
         findings=training.findings,
         **saved.metadata_,
     )

@@ -20,7 +20,6 @@ __all__ = [
     "Data",
     "FromDisk",
     "Jobs",
-    "Landmarks",
     "ModelFilePath",
     "NetworkOptions",
     "OutcomeOptions",
@@ -34,7 +33,6 @@ __all__ = [
     "Texts",
     "Times",
     "Unit",
-    "Window",
     "is_date",
     "output_path",
     "parse_times",
@@ -118,20 +116,6 @@ Times = Annotated[
     typer.Option(
         help="Times to predict at, such as 12,24 or 30d,1y: repeat, or separate by commas. Default: quartiles of the "
         "event times."
-    ),
-]
-Landmarks = Annotated[
-    Texts,
-    typer.Option(
-        help="Landmarks at which start-stop rows are evaluated, such as 1y,3y. Default: 0 and the first two quartiles "
-        "of the event times."
-    ),
-]
-Window = Annotated[
-    Text,
-    typer.Option(
-        help="How far ahead of a landmark the risk is predicted, such as 2y. Default: the first quartile of the event "
-        "times."
     ),
 ]
 Unit = Annotated[

@@ -41,7 +41,7 @@ def report(
         random_state=seed,
         model_file=model,
     )
-    console.wrote(output, "; open it in a browser.", bytes=output.stat().st_size)
+    console.wrote(output, "; open it in a browser.")
 
 
 def calculator(
@@ -68,4 +68,4 @@ def calculator(
         time_unit=saved.options.unit,
         event_names=saved.event_names,
     )
-    console.wrote(output, "; open it in a browser.", bytes=output.stat().st_size)
+    console.wrote(output, "; open it in a browser.")

@@ -99,8 +99,7 @@ def predict(
         console.result(result)
         return
     write_table(result, output)
-    names = list(result.columns)
-    console.wrote(output, f": {len(result):,} rows, columns {', '.join(names)}.", rows=len(result))
+    console.wrote(output, f": {len(result):,} rows.", rows=len(result))
 
 
 def _has_intervals(frame: pd.DataFrame, saved: ModelFile) -> bool:
