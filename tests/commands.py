@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-QUICK = ["--no-search", "--members", "1", "--epochs", "2", "--hidden", "4"]
+QUICK = ["--members", "1", "--epochs", "2", "--hidden", "4"]
 COLUMNS = ["--time", "days", "--event", "died", "--id", "patient"]
 
 
@@ -23,3 +23,10 @@ def make_table(n=200, seed=0, kinds=1):
         }
     )
     return frame
+
+
+def values_of(quality, metric, model=None, event=1):
+    """Return the values of a measure in a table of quality."""
+    model = quality[0]["model"] if model is None else model
+    keys = {"metric": metric, "model": model, "event": event}
+    return [row["value"] for row in quality if all(row[key] == keys[key] for key in keys)]

@@ -10,7 +10,6 @@ from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 from typer.testing import CliRunner
 
-import lifemix.cli.settings_search  # noqa: F401, so that its splits are watched
 from experiments import protocol
 from lifemix import (
     DeepSurvivalMachines,
@@ -201,7 +200,6 @@ def test_folds_of_an_experiment(watched, monkeypatch):
 
 
 def test_commands(watched, tmp_path, monkeypatch):
-    monkeypatch.setattr("lifemix.cli.settings_search.SEARCH_ROWS", 120)
     monkeypatch.setattr("lifemix.cli.quality._RESAMPLES", 5)
     table, model, rest = tmp_path / "t.csv", tmp_path / "m.safetensors", tmp_path / "rest.csv"
     X.assign(time=TIME, event=EVENT > 0, who=SUBJECT).to_csv(table, index=False)
@@ -226,15 +224,24 @@ def test_commands(watched, tmp_path, monkeypatch):
         "--members",
         "2",
     ]
-    # Held-out rows, a sample to search on, early stopping in its three folds, and of two members.
-    assert run(*fit, "--holdout-to", rest) == (1 + 1 + 3 + 2, 3)
+    # Held-out rows, early stopping in the three folds of the search, and of two members.
+    assert run(*fit, "--search", "--holdout-to", rest) == (1 + 3 + 2, 3)
     assert set(pd.read_csv(rest)["who"].value_counts()) == {
         PER_SUBJECT
     }  # the others were trained on
     validation, folds = run(
-        "compare", table, *columns, "--folds", "2", "--rows", "200", "--models", "dsm,boosting"
+        "compare",
+        table,
+        *columns,
+        "--folds",
+        "2",
+        "--rows",
+        "200",
+        "--models",
+        "dsm,boosting",
+        "--search",
     )
-    assert (validation, folds) == (1 + 2 * (3 + 4 + 1), 2 + 2 * 3)  # of dsm and of boosting
+    assert (validation, folds) == (1 + 2 * (3 + 1 + 1), 2 + 2 * 3)  # of dsm and of boosting
     run("evaluate", model, rest)
     run("report", model, rest, "-o", tmp_path / "page.html")
     run("doctor", rest, *columns, "--model", model)

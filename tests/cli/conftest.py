@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -7,40 +8,31 @@ from commands import COLUMNS, QUICK, make_table
 from lifemix.cli import app
 
 
-class Outcome:
-    """What a command wrote and how it ended."""
-
-    def __init__(self, result):
-        self.code, self.out, self.err, self.exception = (
-            result.exit_code,
-            result.stdout,
-            result.stderr,
-            result.exception,
-        )
-
-    @property
-    def json(self):
-        return json.loads(self.out)
-
-
 @pytest.fixture(scope="session")
 def run():
-    def call(*arguments):
-        return Outcome(CliRunner().invoke(app, [str(argument) for argument in arguments]))
+    def call(*arguments, code=0, **options):
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments], **options)
+        assert result.exit_code == code, result.output
+        words = " ".join((result.stdout + result.stderr).replace("│", " ").split())
+        return SimpleNamespace(out=result.stdout, err=result.stderr, words=words)
 
     return call
 
 
 @pytest.fixture(scope="session")
+def run_json(run):
+    return lambda *arguments: json.loads(run(*arguments, "--json").out)
+
+
+@pytest.fixture(scope="session")
 def refused(run):
-    """Run a command that must end with one clear message, and nothing on stdout but what was understood before."""
+    """Return the message of a command that must end with one message and exit code 2."""
 
     def call(*arguments):
-        outcome = run(*arguments)
-        assert outcome.code == 2, outcome.out + outcome.err
-        assert outcome.err.count("Error:") == 1
-        assert "Traceback" not in outcome.err
-        return outcome.err
+        result = run(*arguments, code=2)
+        assert result.err.count("Error:") + result.err.count("─ Error ─") == 1
+        assert "Traceback" not in result.err
+        return result.words
 
     return call
 
@@ -53,11 +45,22 @@ def frame():
 @pytest.fixture
 def write(tmp_path):
     def to_csv(frame, name="data.csv", **options):
-        path = tmp_path / name
-        frame.to_csv(path, index=False, **options)
-        return path
+        frame.to_csv(tmp_path / name, index=False, **options)
+        return tmp_path / name
 
     return to_csv
+
+
+@pytest.fixture
+def fit(run, run_json, tmp_path):
+    """Return a function that fits a small network, with the path of the model."""
+
+    def call(path, *options, columns=COLUMNS, quick=QUICK, code=0):
+        output = tmp_path / "m.safetensors"
+        return run("fit", path, *columns, *quick, "-o", output, *options, code=code)
+
+    call.model = tmp_path / "m.safetensors"
+    return call
 
 
 @pytest.fixture(scope="session")
@@ -69,22 +72,18 @@ def data(tmp_path_factory, frame):
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory, run, data):
-    """Fit a model once, through the command line."""
     path = tmp_path_factory.mktemp("cli") / "model.safetensors"
-    outcome = run("fit", data, *COLUMNS, "--unit", "days", *QUICK, "-o", path)
-    assert outcome.code == 0, outcome.err
+    run("fit", data, *COLUMNS, "--unit", "days", *QUICK, "-o", path)
     return path
 
 
 @pytest.fixture(scope="session")
 def competing(tmp_path_factory, run):
-    """Return a table with two event types given as words, and a model of it."""
+    """Return a table with two event types as words, and a model of it."""
     folder = tmp_path_factory.mktemp("cli")
+    table, model = folder / "causes.csv", folder / "causes.safetensors"
     frame = make_table(300, 1, 2)
     frame["died"] = frame["died"].map({0: "alive", 1: "cancer", 2: "other cause"})
-    frame.to_csv(folder / "causes.csv", index=False)
-    outcome = run(
-        "fit", folder / "causes.csv", *COLUMNS, *QUICK, "-o", folder / "causes.safetensors"
-    )
-    assert outcome.code == 0, outcome.err
-    return folder / "causes.csv", folder / "causes.safetensors"
+    frame.to_csv(table, index=False)
+    run("fit", table, *COLUMNS, *QUICK, "-o", model)
+    return table, model

@@ -1,341 +1,213 @@
-"""``lifemix fit``: what it understands, chooses, measures and writes."""
+"""``lifemix fit``: what it records, holds out and writes; from memory and from disk."""
 
-from collections import Counter
+import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from commands import COLUMNS, QUICK, make_table
-from lifemix import load
-from lifemix.cli.settings_search import candidates
-from lifemix.preprocessing import tabular
-from lifemix.preprocessing.columns import read_column
-from lifemix.report import check_table
+from commands import COLUMNS, make_table, values_of
+from disk_tables import make_table as make_disk_table
+from disk_tables import write_shards
+from lifemix import DeepSurvivalMachines, FleetSearchCV, load, make_target
+from lifemix.report.doctor import Finding
 
 
-def fit(run, path, *options, quick=QUICK, columns=COLUMNS):
-    outcome = run("fit", path, *columns, *quick, "-o", path.with_name("m.safetensors"), *options)
-    assert outcome.code == 0, outcome.err
-    return outcome
-
-
-def test_says_what_it_understood_of_each_column(run, write, frame):
-    out = fit(
-        run, write(frame.assign(number=range(1, 201), name=[f"n{i}" for i in range(200)]))
-    ).out
-    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
-    assert "200 rows, 9 columns" in out
-    assert "mean, and an indicator" in lines["dose"]
-    assert "3 levels" in lines["stage"]
-    assert "left out: one value" in lines["hospital"]
-    assert "row numbers" in lines["number"]
-    assert "left out: all values differ" in lines["name"]
-    assert "patient" not in lines
-
-
-def test_the_file_remembers_the_columns_and_the_quality(run, model):
+def test_the_file_records_columns_and_quality(model):
     saved = load(model)
     assert list(saved.feature_names_in_) == ["age", "dose", "stage"]
     assert saved.metadata_["roles"]["time"] == "days"
     assert saved.metadata_["roles"]["id"] == "patient"
     quality = saved.metadata_["held_out"]["quality"]
-    assert [one["model"] for one in quality] == [
+    assert list(dict.fromkeys(row["model"] for row in quality)) == [
         "Deep Survival Machines",
         "Cox regression",
-        "Kaplan-Meier",
+        "no covariates",
     ]
-    assert quality[0]["rows"] == 40
-    assert quality[2]["values"]["concordance"]["1"] == pytest.approx([0.5, 0.5, 0.5])
+    expected = pytest.approx([0.5, 0.5, 0.5])
+    assert values_of(quality, "concordance", "no covariates") == expected
 
 
-def test_the_same_seed_gives_the_same_file(run, write, frame):
-    path = write(frame)
+def test_the_same_seed_gives_the_same_file(fit, data):
     files = []
     for seed in (3, 3, 4):
-        fit(run, path, "--seed", seed)
-        files.append(path.with_name("m.safetensors").read_bytes())
+        fit(data, "--seed", seed)
+        files.append(fit.model.read_bytes())
     assert files[0] == files[1] != files[2]
 
 
-def test_json_is_all_there_is_on_stdout(run, write, frame):
-    result = fit(run, write(frame), "--json").json
-    assert result["settings"] == {"hidden": [4]}
-    assert result["held_out"]["quality"][0]["log_likelihood"] < 0
+def test_json_and_quiet(fit, data):
+    result = json.loads(fit(data, "--json").out)
+    assert result["settings"] == {"n_members": 1, "max_epochs": 2, "hidden": [4]}
     assert result["rows"] == 200
+    assert values_of(result["held_out"]["quality"], "log_likelihood", event=None)[0] < 0
+    quiet = fit(data, "--quiet", "--holdout", "0")
+    assert quiet.out == quiet.err == ""
 
 
-def test_quiet_shows_only_results(run, write, frame):
-    outcome = fit(run, write(frame), "--quiet", "--holdout", "0")
-    assert outcome.out == outcome.err == ""
+def test_held_out_rows_stay_out_without_refit(fit, data):
+    fit(data, "--no-refit")
+    assert len(load(fit.model).training_target_) == 160
+    assert "NEW_ROWS.csv" in fit(data).out
+    assert len(load(fit.model).training_target_) == 200
 
 
-def test_held_out_rows_stay_out_without_refit(run, write, frame):
-    path = write(frame)
-    fit(run, path, "--no-refit")
-    assert len(load(path.with_name("m.safetensors")).training_target_) == 160
-    fit(run, path)
-    assert len(load(path.with_name("m.safetensors")).training_target_) == 200
-
-
-def test_held_out_rows_can_be_written_for_evaluate(run, write, frame, tmp_path):
-    path, rest = write(frame), tmp_path / "rest.csv"
-    quality = fit(run, path, "--holdout-to", rest, "--json").json["held_out"]["quality"][0]
-    evaluated = run("evaluate", path.with_name("m.safetensors"), rest, "--json").json["quality"][0]
+def test_held_out_rows_can_be_written_for_evaluate(fit, run_json, data, tmp_path):
+    rest = tmp_path / "rest.csv"
+    fitted = json.loads(fit(data, "--holdout-to", rest, "--json").out)["held_out"]["quality"]
+    evaluated = run_json("evaluate", fit.model, rest)
     assert evaluated["rows"] == 40
-    assert evaluated["values"] == quality["values"]
-    assert evaluated["log_likelihood"] == quality["log_likelihood"]
-
-
-def test_the_search_takes_what_was_told_as_given(run, write, frame):
-    path = write(frame)
-    result = fit(
-        run, path, "--json", "--primitive", "loglogistic", quick=["--members", "1", "--epochs", "2"]
-    ).json
-    assert {one["settings"]["primitive"] for one in result["candidates"]} == {"loglogistic"}
-    assert len(result["candidates"]) == 3
-    scores = [one["log_likelihood"] for one in result["candidates"]]
-    assert scores == sorted(scores, reverse=True)
-    assert result["settings"] == result["candidates"][0]["settings"]
-
-
-def test_every_candidate_is_different():
-    for told in ({}, {"hidden": ()}, {"primitive": "weibull", "dropout": 0.1}, {"k": 1}):
-        grid = [repr(candidate) for candidate in candidates(told)]
-        assert len(set(grid)) == len(grid)
-        for name in set(told) - {"dropout"}:
-            assert all(candidate[name] == [told[name]] for candidate in candidates(told))
-
-
-EVENTS = {
-    "words": ({0: "alive", 1: "dead"}, [], {"dead"}),
-    "coded words": ({0: "0:LIVING", 1: "1:DECEASED"}, [], {"1:DECEASED"}),
-    "booleans": ({0: False, 1: True}, [], {"event"}),
-    "yes and no": ({0: "no", 1: "yes"}, [], {"event"}),
-    "1 and 2": ({0: 1, 1: 2}, ["--censored", "1"], {"event"}),
-    "told words": ({0: "lost", 1: "relapse"}, ["--censored", "lost"], {"relapse"}),
-}
-
-
-@pytest.mark.parametrize("case", EVENTS)
-def test_forms_of_the_event_column_give_the_same_model(case, run, write, frame, model):
-    labels, options, names = EVENTS[case]
-    path = write(frame.assign(died=frame["died"].map(labels)))
-    result = fit(run, path, *options, "--json").json
-    plain = load(model).metadata_["held_out"]["quality"][0]["values"]
-    assert result["held_out"]["quality"][0]["values"] == plain
-    described = run("describe", path.with_name("m.safetensors"), "--json").json
-    assert set(described["events"]) == names
-
-
-def test_names_with_brackets_are_shown_as_they_are(run, write, frame):
-    path = write(frame.rename(columns={"age": "age [years]", "dose": "[red]"}), "[bold]x.csv")
-    out = fit(run, path).out
-    assert "[bold]x.csv: 200 rows" in out
-    assert "age [years]" in out
-    assert "[red] " in out
-    assert "age [years]" in run("describe", path.with_name("m.safetensors")).out
-
-
-def test_rows_without_outcome_are_left_out_only_when_asked(run, write, frame):
-    path = write(frame.assign(days=frame["days"].where(frame.index > 4)))
-    outcome = fit(run, path, "--skip-incomplete")
-    assert "5 rows without time or event were left out" in outcome.err
-    assert len(load(path.with_name("m.safetensors")).training_target_) == 195
-
-
-def test_number_codes_become_categories(run, write, frame):
-    path = write(frame.assign(ward=np.arange(200) % 4 + 1))
-    fit(run, path, "--categorical", "ward")
-    column = {c.name: c for c in load(path.with_name("m.safetensors")).preprocessor_.columns_}[
-        "ward"
-    ]
-    assert column.levels == ("1", "2", "3", "4")
-    assert run("predict", path.with_name("m.safetensors"), path, "--json").code == 0
-
-
-def test_own_marks_of_missing_values(run, write, frame):
-    path = write(frame.astype({"dose": object}).fillna({"dose": "unknown"}))
-    fit(run, path, "--missing", "unknown")
-    columns = {c.name: c for c in load(path.with_name("m.safetensors")).preprocessor_.columns_}
-    assert columns["dose"].indicator
-    assert run("predict", path.with_name("m.safetensors"), path, "--json").code == 0  # remembered
-
-
-def test_late_entry_and_intervals(run, write):
-    frame = make_table(200, 2)
-    path = write(frame.assign(start=frame["days"] / 2))
-    late = fit(run, path, "--entry", "start")
-    assert "Antolini" in late.out
-    assert "200 rows with late entry" in late.out
-    path = write(frame.assign(end=frame["days"].where(frame["died"] == 0, frame["days"] + 5)))
-    assert "interval-censored" in fit(run, path, "--upper", "end").out
-
-
-REFUSED = {
-    "held-out rows of none": (
-        ["-o", "m.safetensors", "--holdout-to", "r.csv", "--holdout", "0"],
-        "--holdout 0",
-    ),
-    "output's extension": (["-o", "model.pkl"], "must end in .safetensors"),
-    "output's folder": (["-o", "nowhere/m.safetensors"], "there is no folder"),
-    "primitive": (["-o", "m.safetensors", "--primitive", "cauchy"], "cauchy"),
-    "hidden": (["-o", "m.safetensors", "--hidden", "many"], "--hidden must be widths"),
-    "same column": (
-        ["-o", "m.safetensors", "--entry", "days"],
-        "--time and --entry are the same column",
-    ),
-    "dropped time": (["-o", "m.safetensors", "--drop", "days"], "both dropped and used"),
-    "no such censored": (["-o", "m.safetensors", "--censored", "alive"], "no value 'alive'"),
-    "all dropped": (
-        ["-o", "m.safetensors", "--drop", "age,dose,stage,hospital"],
-        "no covariates are left",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_refused_options(case, data, refused, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    options, expected = REFUSED[case]
-    assert expected in refused("fit", data, *COLUMNS, *options)
-    assert not list(tmp_path.iterdir())
-
-
-def test_columns_are_offered_where_none_are_named(data, refused, tmp_path, write, frame):
-    assert "The table has: patient, age" in refused("fit", data, "-o", tmp_path / "m.safetensors")
-    path = write(frame.rename(columns={"died": "status", "days": "time"}))
-    assert "--time time --event status" in refused("fit", path, "-o", tmp_path / "m.safetensors")
-
-
-def test_one_fit_reads_each_column_once(run, write, frame, monkeypatch):
-    read = Counter()
-
-    def counted(column, values):
-        read.update([column])
-        return read_column(column, values)
-
-    monkeypatch.setattr(tabular, "read_column", counted)
-    path = write(frame.assign(ward=np.arange(200) % 4 + 1))
-    quick = [
-        "--members",
-        "2",
-        "--epochs",
-        "2",
-    ]  # with the search, Cox regression, both doctors and the fit to all rows
-    fit(run, path, "--categorical", "ward", quick=quick)
-    assert read == Counter(["age", "dose", "stage", "hospital", "ward"])
-
-
-def fails(*arguments, **options):
-    raise np.linalg.LinAlgError("eigenvalues did not converge")
-
-
-def test_a_baseline_that_cannot_be_fitted_is_a_line(run, write, frame, monkeypatch):
-    monkeypatch.setattr("lifemix.baselines.CoxPH.fit", fails)
-    outcome = fit(run, write(frame), "--json")
-    assert (
-        "Cox regression is left out of the comparison: LinAlgError: eigenvalues did not converge"
-        in outcome.err
-    )
-    assert [one["model"] for one in outcome.json["held_out"]["quality"]] == [
-        "Deep Survival Machines",
-        "Kaplan-Meier",
-    ]
-
-
-def test_a_baseline_that_cannot_be_measured_is_a_line(run, write, frame, monkeypatch):
-    monkeypatch.setattr("lifemix.baselines.CoxPH._survival", fails)
-    outcome = fit(run, write(frame))
-    assert outcome.err.count("Cox regression is left out of the comparison: LinAlgError") == 1
-    assert "Kaplan-Meier" in outcome.out
+    for metric, event in (("concordance", 1), ("brier", 1), ("log_likelihood", None)):
+        expected = values_of(fitted, metric, event=event)
+        assert values_of(evaluated["quality"], metric, event=event) == expected
 
 
 @pytest.mark.parametrize(
-    "place", ["lifemix.cli.quality.measure_models", "lifemix.report.check_model"]
+    ("options", "message"),
+    [
+        (["--holdout-to", "r.csv", "--holdout", "0"], "--holdout 0"),
+        (["-o", "model.pkl"], "must end in .safetensors"),
+        (["-o", "nowhere/m.safetensors"], "folder is missing"),
+        (["--primitive", "cauchy"], "cauchy"),
+        (["--hidden", "many"], "--hidden must be widths"),
+        (["--jobs", "0", "--search"], "n_jobs"),
+    ],
 )
-def test_the_model_is_saved_before_it_is_measured(place, run, write, frame, monkeypatch):
-    monkeypatch.setattr(place, fails)
-    path = write(frame)
-    outcome = fit(run, path)
-    assert outcome.err.count("LinAlgError: eigenvalues did not converge") == 1
-    assert "Wrote" in outcome.out
-    model = load(path.with_name("m.safetensors"))
-    assert model.metadata_["held_out"]["rows"] == 40
-    assert len(model.metadata_["held_out"]["quality"]) == (0 if "quality" in place else 3)
+def test_refused_options(options, message, data, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert message in refused("fit", data, *COLUMNS, "-o", "m.safetensors", *options)
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_column_of_huge_numbers_is_fitted_and_measured(run, write, frame):
-    fit(run, write(frame.assign(huge=np.random.default_rng(0).standard_normal(200) * 1e150)))
+def test_a_fit_stops_if_a_finding_says_so(fit, data, monkeypatch):
+    finding = Finding("leak", "stop", "age knows the outcome.", "Leave age out.")
+    monkeypatch.setattr("lifemix.report.check_table", lambda *_, **__: [finding], raising=False)
+    assert "age knows the outcome. Leave age out." in fit(data, code=2).err
+    assert not fit.model.exists()
+    assert "age knows the outcome" in fit(data, "--force").out
 
 
-def test_a_column_whose_squares_overflow_is_refused(refused, write, frame, tmp_path):
-    path = write(frame.assign(huge=np.random.default_rng(0).standard_normal(200) * 1e160))
-    assert "'huge' has numbers up to" in refused(
-        "fit", path, *COLUMNS, *QUICK, "-o", tmp_path / "m.safetensors"
-    )
+def test_columns_of_many_values_are_fitted(fit, write, frame):
+    fit(write(frame.assign(huge=np.random.default_rng(0).standard_normal(200) * 1e150)))
+    few = make_table().head(30).assign(level=[f"l{i}" for i in [*range(15)] * 2])
+    fit(write(few), "--force", "--keep", "level")
 
 
-def test_a_column_with_half_as_many_levels_as_rows_is_fitted(run, write):
-    rng = np.random.default_rng(1)
-    few = make_table().head(30).assign(level=[f"l{i}" for i in 2 * list(range(15))])
-    for seed in range(2):
-        fit(
-            run,
-            write(few.sample(frac=1, random_state=rng.integers(100))),
-            "--force",
-            "--seed",
-            seed,
-            "--keep",
-            "level",
-        )
+@pytest.mark.parametrize("existing", [False, True])
+def test_nothing_is_written_before_the_end(existing, run, data, tmp_path, monkeypatch):
+    output = tmp_path / "m.safetensors"
+    if existing:
+        output.write_bytes(b"an older model")
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lifemix.LifeMix.fit", stop)
+    run("fit", data, *COLUMNS, "-o", output, code=130)
+    assert output.read_bytes() == b"an older model" if existing else not output.exists()
 
 
-ASKED = {
-    "the event first": (("dead", "in care"), "--censored 'in care'", "--censored 'dead'"),
-    "the event last": (("in care", "relapse"), "--censored 'in care'", "--censored 'relapse'"),
-    "unknown words": (("a", "b"), "--censored 'a' or --censored 'b'", None),
-    "R's codes": ((2, 1), "--censored 1", "--censored 2"),
-}
+def test_fit_evaluate_and_predict_from_disk(run, run_json, tmp_path):
+    pytest.importorskip("pyarrow")
+    table = make_disk_table(900).drop(columns="weight")
+    table["event"] = np.where(table["event"] == 1, "dead", "alive")
+    table["grade"] = np.where(np.arange(len(table)) < 700, "01", "2")
+    folder, model = write_shards(table, tmp_path / "shards"), tmp_path / "m.safetensors"
+    roles = ["--time", "time", "--event", "event", "--id", "patient", "--categorical", "grade"]
+    quick = ["--from-disk", "--hidden", 8, "--epochs", 3, "--members", 1]
+    facts = run_json("fit", folder, *roles, *quick, "-o", model)
+    assert (facts["rows"], facts["events"]) == (len(table), ["dead"])
+    assert facts["held_out"]["quality"][0]["metric"] == "log_likelihood"
+    assert not (tmp_path / "m.checkpoint").exists()
+    loaded = load(model)
+    assert loaded.preprocessor_.columns_[-1].levels == ("01", "2")
+    assert "log-likelihood" in run("describe", model).out
+    quality = run_json("evaluate", model, folder, "--from-disk")["quality"]
+    assert {"log_likelihood", "concordance", "brier"} <= {row["metric"] for row in quality}
+    output = tmp_path / "out.parquet"
+    run("predict", model, folder, "--from-disk", "--times", "5,10", "-o", output)
+    X = table.drop(columns=["time", "event", "patient"])
+    expected = loaded.predict_survival_function(X, [5.0, 10.0])
+    written = pd.read_parquet(output)[["survival_5", "survival_10"]].to_numpy()
+    assert written == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("case", ASKED)
-def test_the_example_of_a_censored_value_is_not_the_event(case, refused, write, frame, tmp_path):
-    (event, other), expected, wrong = ASKED[case]
-    path = write(frame.assign(died=frame["died"].map({1: event, 0: other})))
-    message = refused("fit", path, *COLUMNS, *QUICK, "-o", tmp_path / "m.safetensors")
-    assert expected in message
-    assert wrong is None or wrong not in message
+SUBJECTS = 500
+NOISE = ["--time", "time", "--event", "event"]
+NOISE_FIT = ["--members", "1", "--epochs", "30", "--hidden", "50", "--holdout", "0.5"]
 
 
-def test_what_the_doctor_calls_an_identifier_is_left_out_with_how_to_keep_it(run, write, frame):
-    table = frame.assign(
-        pid=np.random.default_rng(1).permutation(10**6)[:200],  # by its name
-        number=np.arange(200) + 1000,  # counts the rows
-        place=np.random.default_rng(2).permutation(
-            200
-        ),  # all differ, which by chance they would not
-        subject_id=np.arange(200) // 2,
-        platelets=np.random.default_rng(3).permutation(10**6)[
-            :200
-        ],  # all differ, which by chance they may
-    )
-    path = write(table)
-    outcome = fit(run, path)
-    facts = {one["name"]: one for one in load(path.with_name("m.safetensors")).metadata_["columns"]}
-    left_out = {name: one["kind"] for name, one in facts.items() if "--keep" in one["action"]}
-    assert left_out == {
-        "pid": "identifier",
-        "number": "row numbers",
-        "place": "identifier",
-        "subject_id": "repeated subjects",
-    }
-    assert facts["platelets"]["used"]
-    assert "--keep" in outcome.out
-    named = {
-        one.text.split()[0]
-        for one in check_table(table, (table["days"], table["died"]))
-        if "identifier" in one.text
-    }
-    assert named == {*left_out, "patient"}
-    fit(run, path, "--keep", "pid,place")
-    assert {"pid", "place"} <= set(load(path.with_name("m.safetensors")).feature_names_in_)
+@pytest.fixture(scope="module")
+def noise():
+    """Return times, and columns unrelated to them, that differ between subjects but hardly between their rows."""
+    rng = np.random.default_rng(0)
+    subject = np.repeat(np.arange(SUBJECTS), 6)
+    X = pd.DataFrame(rng.normal(size=(SUBJECTS, 8)), columns=[f"x{i}" for i in range(8)]).round(4)
+    factor = rng.uniform(0.9, 1.1, len(subject))
+    time = (rng.exponential(size=SUBJECTS)[subject] * factor + 0.01).round(5)
+    event = (rng.random(len(subject)) < 0.7).astype(int)
+    table = X.iloc[subject].assign(subject=subject + 7000, time=time, event=event)
+    return table.sample(frac=1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def noise_fit(noise, run_json, tmp_path_factory):
+    path = tmp_path_factory.mktemp("noise") / "noise.csv"
+    noise.to_csv(path, index=False)
+    model, rest = path.with_name("m.safetensors"), path.with_name("rest.csv")
+    options = ["--id", "subject", *NOISE_FIT, "-o", model, "--holdout-to", rest]
+    return path, model, rest, run_json("fit", path, *NOISE, *options)
+
+
+def mean_concordance(quality):
+    return np.mean(values_of(quality, "concordance"))
+
+
+def test_noise_with_several_rows_per_subject_has_nothing_to_predict(run, run_json, noise_fit):
+    path, model, rest, fitted = noise_fit
+    written = pd.read_csv(rest)
+    assert written["subject"].nunique() == SUBJECTS // 2
+    assert (written.groupby("subject").size() == 6).all()
+    assert mean_concordance(fitted["held_out"]["quality"]) == pytest.approx(0.5, abs=0.05)
+    options = ["--drop", "subject", *NOISE_FIT, "-o", path.with_name("row.safetensors")]
+    by_row = run_json("fit", path, *NOISE, *options)
+    assert mean_concordance(by_row["held_out"]["quality"]) > 0.6  # rows are no subjects
+    assert "500 subjects, up to 6 each" in run("doctor", path, *NOISE, "--id", "subject").out
+    content = model.read_bytes()
+    assert b"7123" not in content
+    assert load(model).training_target_.subject is None
+
+
+def test_intervals_and_folds_follow_subjects(run_json, noise_fit):
+    path, model, rest, _ = noise_fit
+    without = path.with_name("without.csv")
+    pd.read_csv(rest).drop(columns="subject").to_csv(without, index=False)
+    widths = []
+    for table in (rest, without):
+        quality = run_json("evaluate", model, table)["quality"]
+        limits = [row for row in quality if row["metric"] == "concordance" and row["upper"]]
+        widths.append(np.mean([row["upper"] - row["lower"] for row in limits]))
+    assert mean_concordance(quality) == pytest.approx(0.5, abs=0.05)
+    assert widths[0] > 1.3 * widths[1]
+    options = ["--id", "subject", "--models", "dsm,cox", "--folds", 2, "--members", 1]
+    quality = run_json("compare", path, *NOISE, *options)["quality"]
+    for name in ("Deep Survival Machines", "Cox regression"):
+        assert np.mean(values_of(quality, "concordance", name)) == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_search_in_python_finds_nothing_in_noise(noise):
+    X = noise[[f"x{i}" for i in range(8)]]
+    y = make_target(noise["time"], noise["event"], subject=noise["subject"])
+    model = DeepSurvivalMachines(hidden=(50,), max_epochs=30)
+    options = {"scoring": "concordance", "cv": 2, "refit": False}
+    search = FleetSearchCV(model, {"k": [1, 3]}, **options).fit(X, y)
+    assert search.best_score_ == pytest.approx(0.5, abs=0.05)
+
+
+def test_repeated_subjects_without_an_id_are_a_finding(run, noise_fit):
+    path = noise_fit[0]
+    fit = ["fit", "-o", path.with_name("other.safetensors"), "--fast", "--epochs", "1"]
+    for command, *options in (["doctor"], fit):
+        words = run(command, path, *NOISE, *options).words
+        assert "subject has 500 different values in 3,000 rows" in words
+        assert "--id subject" in words

@@ -1,226 +1,119 @@
-"""``fit`` and ``compare`` by the name of a model: LifeMix where nothing is said, and all that follows a fit."""
+"""Models by their names, with the defaults of Python."""
 
 import numpy as np
 import pytest
 
-from commands import COLUMNS, make_table
-from lifemix import DeepSurvivalMachines, LifeMix, load
-from lifemix.cli.compare import _chosen as default_models
-from lifemix.cli.model_choice import ModelChoice
-from lifemix.cli.output import Screen
-from lifemix.cli.reference_models import MODEL_NAMES
-from lifemix.errors import SettingError
-from lifemix.estimators.life_mix import default_parts
-from lifemix.progress import report_progress
+from commands import COLUMNS
+from lifemix import DeepSurvivalMachines, LifeMix, load, make_target
+from lifemix.cli.models import LABELS, ModelChoice
+
+Y = make_target([1.0, 2.0, 3.0], [0, 1, 1])
+
+
+@pytest.mark.parametrize("name", [name for name in LABELS if name != "lifemix"])
+def test_every_model_is_fitted_by_its_name_and_predicts(name, run_json, run, data, tmp_path):
+    if name == "forest":
+        pytest.importorskip("sksurv")
+    quick, path = ["--epochs", 2] if name == "dsm" else [], tmp_path / "m.safetensors"
+    options = ["--model", name, *quick, "--no-refit", "-o", path]
+    result = run_json("fit", data, *COLUMNS, *options)
+    assert result["model"] == name
+    models = list(dict.fromkeys(row["model"] for row in result["held_out"]["quality"]))
+    assert models[0] == LABELS[name]
+    references = ["Cox regression"] * (name != "cox") + ["no covariates"] * (name != "curve")
+    assert models[1:] == references
+    rows = run_json("predict", path, data, "--times", "100")
+    assert all(0 < row["survival_100"] < 1 for row in rows)
+    run("describe", path)
+
+
+def test_defaults_are_those_of_python():
+    assert ModelChoice("dsm").make(Y).get_params() == DeepSurvivalMachines().get_params()
+    assert ModelChoice("lifemix").make(Y).get_params() == LifeMix(n_jobs=1).get_params()
+    assert ModelChoice("lifemix", jobs=2).make(Y).n_jobs == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [([], "lifemix"), (["--k", 2], "dsm"), (["--fast"], "dsm"), (["--epochs", 1], "dsm")]
+    + [(["--upper", "end"], "dsm"), (["--start", "s", "--id", "i"], "dsm")],
+)
+def test_settings_of_networks_ask_for_networks(options, name, run, data, tmp_path, monkeypatch):
+    choices = []
+    monkeypatch.setattr(
+        "lifemix.cli.training_table.open_training_table", lambda *_: 1 / 0, raising=True
+    )
+    monkeypatch.setattr(
+        "lifemix.cli.fit.ModelChoice", lambda *arguments: choices.append(arguments[0])
+    )
+    run("fit", data, *options, "-o", tmp_path / "m.safetensors", code=1)
+    assert choices == [name]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "svm"], "must be one of lifemix, dsm, cox"),
+        (["--model", "cox", "--k", "2"], "need --model dsm; got 'cox'"),
+        (["--model", "forest", "--fast"], "need --model dsm; got 'forest'"),
+    ],
+)
+def test_contradicting_options_are_refused(options, message, fit, data):
+    assert message in fit(data, *options, quick=[], code=2).err
+
+
+def test_the_search_keeps_the_settings_of_the_user(run_json, data, tmp_path):
+    fixed = ["--members", 1, "--epochs", 2, "--primitive", "loglogistic", "--search"]
+    result = run_json("fit", data, *COLUMNS, *fixed, "-o", tmp_path / "m.safetensors")
+    assert len(result["candidates"]) == 3
+    assert result["settings"]["primitive"] == "loglogistic"
+    assert result["settings"]["max_epochs"] == 2
+    scores = [candidate["log_likelihood"] for candidate in result["candidates"]]
+    assert scores == sorted(scores, reverse=True)
+    best = result["candidates"][0]["settings"]
+    assert {name: tuple(np.ravel(value)) for name, value in best.items()} == {
+        name: tuple(np.ravel(result["settings"][name])) for name in best
+    }
+
+
+def test_every_candidate_is_different(run_json, data, tmp_path):
+    fixed = ["--epochs", 1, "--hidden", "4", "--dropout", 0.1, "--learning-rate", 0.01, "--search"]
+    result = run_json("fit", data, *COLUMNS, *fixed, "-o", tmp_path / "m.safetensors")
+    candidates = [candidate["settings"] for candidate in result["candidates"]]
+    assert sorted(candidates, key=str) == [{"primitive": "lognormal"}, {"primitive": "weibull"}]
 
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory, run, data):
-    """Fit what is fitted where nothing is said, once."""
     path = tmp_path_factory.mktemp("mixed") / "model.safetensors"
-    done = run("fit", data, *COLUMNS, "--unit", "days", "--no-refit", "-o", path)
-    assert done.code == 0, done.err
-    return path, done
+    return path, run("fit", data, *COLUMNS, "--unit", "days", "--no-refit", "-o", path)
 
 
-def test_where_nothing_is_said_lifemix_is_fitted_and_tells_its_parts(mixed):
-    path, done = mixed
+def test_lifemix_is_the_default_and_shows_its_parts(mixed):
+    path, result = mixed
     model = load(path)
     assert isinstance(model, LifeMix)
-    shares = sorted(model.weights_.items(), key=lambda part: -part[1])
-    first, second = done.out[done.out.index("LifeMix is an average") :].splitlines()[:2]
-    assert (
-        first
-        == f"LifeMix is an average of {len(model.models_)} fitted models of {len(shares)} kinds, "
-        + ("weighed on rows they had not seen:")
-    )
-    assert second.strip().startswith(", ".join(f"{name} {share:.0%}" for name, share in shares))
-    names = [one["model"] for one in model.metadata_["held_out"]["quality"]]
-    assert names == ["LifeMix", "Cox regression", "Kaplan-Meier"]
+    assert model.n_jobs is None
+    name, weight = max(model.weights_.items(), key=lambda item: item[1])
+    assert f"LifeMix is {name} {weight:.0%}, " in result.words
+    names = {row["model"]: None for row in model.metadata_["held_out"]["quality"]}
+    assert list(names) == ["LifeMix", "Cox regression", "no covariates"]
 
 
-def test_the_first_answer_comes_before_lifemix(mixed):
-    out = mixed[1].out
-    assert (
-        out.index("First answer, by one network")
-        < out.index("C^td 0.")
-        < out.index("Fitting LifeMix to 160 rows")
-    )
-    assert "model.safetensors holds it until the better model is ready" in out
-
-
-@pytest.mark.parametrize("there", [False, True])
-def test_whoever_stops_lifemix_keeps_the_first_answer_or_the_file_of_before(
-    there, run, write, frame, monkeypatch
+def test_all_commands_take_a_lifemix_file(
+    mixed, run, run_json, data, refused, tmp_path, write, frame
 ):
-    path = write(frame)
-    output = path.with_name("m.safetensors")
-    if there:
-        output.write_bytes(b"an older model")
-
-    def stopped(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(LifeMix, "fit", stopped)
-    done = run("fit", path, *COLUMNS, "-o", output)
-    assert done.code == 130
-    if there:
-        assert output.read_bytes() == b"an older model"
-    else:
-        assert len(load(output).network_) == 1
-        assert run("predict", output, path, "--json").code == 0
-
-
-def test_everything_downstream_takes_a_lifemix_file(mixed, run, data, refused, tmp_path):
     pytest.importorskip("matplotlib")
     path, _ = mixed
-    described = run("describe", path)
-    assert "networks" in described.out
-    assert "% " in described.out or "%\n" in described.out
-    assert "I, II, III" in described.out
-    assert sum(run("describe", path, "--json").json["parts"].values()) == pytest.approx(1)
-    predicted = run(
-        "predict", path, data, "--times", "100,300", "--quantiles", "0.1", "--json"
-    ).json
-    assert all(1 > row["survival_100"] > row["survival_300"] > 0 for row in predicted)
-    assert all(0 < row["quantile_0.1"] < row["median"] for row in predicted)
+    assert "networks" in run("describe", path).out
+    assert sum(run_json("describe", path)["parts"].values()) == pytest.approx(1)
+    rows = run_json("predict", path, data, "--times", "100,300", "--quantiles", "0.1")
+    assert all(1 > row["survival_100"] > row["survival_300"] > 0 for row in rows)
+    assert all(0 < row["quantile_0.1"] < row["median"] for row in rows)
     assert "this model" in run("evaluate", path, data).out
-    assert run("doctor", data, "--model", path).code == 0
-    assert run("report", path, data, "-o", tmp_path / "r.html").code == 0
-    page = (tmp_path / "r.html").read_text()
-    assert "a weighted average of" in page
-    assert "Left out: LifeMix is not a mixture of components." in page
+    run("report", path, data, "-o", tmp_path / "r.html")
     assert "--model dsm" in refused("calculator", path, "-o", tmp_path / "c.html")
-
-
-def test_the_doctor_knows_the_columns_of_a_lifemix(mixed, run, write, frame):
-    far = run(
-        "doctor", write(frame.assign(age=frame["age"] * 100, stage="IV")), "--model", mixed[0]
-    ).out
-    assert "age (200 rows)" in far
-    assert "stage" in far
-
-
-@pytest.mark.parametrize("name", [name for name in MODEL_NAMES if name != "lifemix"])
-def test_every_model_is_fitted_by_its_name_and_predicts(name, run, data, tmp_path):
-    quick = ["--no-search", "--epochs", "2"] if name == "dsm" else []
-    path = tmp_path / "m.safetensors"
-    done = run("fit", data, *COLUMNS, "--model", name, *quick, "-o", path, "--no-refit", "--json")
-    assert done.code == 0, done.err
-    assert done.json["model"] == name
-    assert done.json["held_out"]["quality"][0]["model"] == MODEL_NAMES[name]
-    assert len({one["model"] for one in done.json["held_out"]["quality"]}) == len(
-        done.json["held_out"]["quality"]
-    )
-    rows = run("predict", path, data, "--times", "100", "--json").json
-    assert all(0 < row["survival_100"] < 1 for row in rows)
-    assert run("describe", path).code == 0
-
-
-def test_several_event_types_by_default(run, tmp_path):
-    frame = make_table(150, 1, 2)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    done = run(
-        "fit",
-        tmp_path / "t.csv",
-        *COLUMNS,
-        "--holdout",
-        "0",
-        "-o",
-        tmp_path / "m.safetensors",
-        "--json",
-    )
-    assert done.code == 0, done.err
-    assert sum(done.json["parts"].values()) == pytest.approx(1)
-    assert set(done.json["parts"]) <= set(default_parts(2, 150))
-
-
-def test_fast_is_one_network_without_a_search(run, data, tmp_path):
-    done = run(
-        "fit", data, *COLUMNS, "--fast", "--no-refit", "-o", tmp_path / "m.safetensors", "--json"
-    )
-    assert done.code == 0, done.err
-    model = load(tmp_path / "m.safetensors")
-    assert isinstance(model, DeepSurvivalMachines)
-    assert len(model.network_) == 1
-    assert done.json["candidates"] == []
-
-
-def test_what_is_said_about_networks_asks_for_networks():
-    assert ModelChoice.of(None, {}).name == "lifemix"
-    assert (
-        ModelChoice.of(None, {}, intervals=True).name == "dsm"
-    )  # the only part that learns from them
-    for told in (
-        {"members": 2},
-        {"epochs": 3},
-        {"search": True},
-        {"search": False},
-        {"fast": True},
-    ):
-        assert ModelChoice.of(None, {}, **told).name == "dsm"
-    assert ModelChoice.of(None, {"k": 2}).search
-    assert not ModelChoice.of(None, {"k": 2}, fast=True).search
-
-
-REFUSED = {
-    "unknown": (("svm", {}), {}, "--model must be one of lifemix, dsm, cox"),
-    "a setting of networks": (("cox", {"k": 2}), {}, "--k is for networks; got --model cox"),
-    "fast": (("forest", {}), {"fast": True}, "--fast is for networks; got --model forest"),
-    "a fast search": ((None, {}), {"fast": True, "search": True}, "leave out --search"),
-    "no processes": ((None, {}), {"jobs": 0}, "--jobs must be a number of processes"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_choices_that_contradict_each_other_are_refused(case):
-    given, options, expected = REFUSED[case]
-    with pytest.raises(SettingError, match=expected):
-        ModelChoice.of(*given, **options)
-
-
-def test_more_processes_give_the_same_result(run, data):
-    compare = ["compare", data, *COLUMNS, "--models", "cox,curve", "--folds", "2", "--json"]
-    one, two = (run(*compare, "--jobs", jobs).json["models"] for jobs in (1, 2))
-    assert [fold["values"] for fold in one["cox"]["folds"]] == [
-        fold["values"] for fold in two["cox"]["folds"]
-    ]
-
-
-def test_lifemix_gets_the_processes_and_its_file_does_not_tell(mixed):
-    assert ModelChoice.of(None, {}, jobs=2).make(load(mixed[0]).training_target_, {}).n_jobs == 2
-    assert load(mixed[0]).n_jobs is None
-
-
-def test_a_piped_search_tells_how_far_it_is(run, data, tmp_path, monkeypatch):
-    monkeypatch.setattr("lifemix.cli.output._SECONDS_PER_LINE", 0.0)
-    quick = ["--members", "1", "--epochs", "1", "--holdout", "0", "-o", tmp_path / "m.safetensors"]
-    err = run("fit", data, *COLUMNS, *quick).err
-    assert "cross-validation: 100%, about 0 s left" in err
-    assert run("fit", data, *COLUMNS, *quick, "--quiet").err == ""
-
-
-def test_a_terminal_has_a_bar_with_the_time_left(monkeypatch):
-    from io import StringIO
-
-    from rich.console import Console
-
-    shown = StringIO()
-    screen = Screen()
-    monkeypatch.setattr(screen, "_err", Console(file=shown, force_terminal=True, width=100))
-    with screen.follow():
-        for done in (1, 2, 3):
-            report_progress("fitting the parts", done, 4)
-    assert "fitting the parts" in shown.getvalue()
-    assert "75%" in shown.getvalue()
-    assert "0:00:0" in shown.getvalue() or "-:--:--" in shown.getvalue()
-
-
-def test_compare_takes_lifemix_unless_it_is_to_be_fast(run, write):
-    assert default_models(None, fast=False) == ["lifemix", "dsm", "cox", "forest", "curve"]
-    assert default_models(None, fast=True) == ["dsm", "cox", "forest", "curve"]
-    columns = ["compare", write(make_table(120)), *COLUMNS, "--folds", "2", "--json"]
-    assert set(run(*columns, "--fast", "--models", "dsm").json["models"]) == {"dsm"}
-    found = run(*columns, "--models", "lifemix").json["models"]["lifemix"]
-    assert len(found["folds"]) == 2
-    assert np.isfinite(found["folds"][0]["values"]["integrated_brier"]["1"]).all()
+    far = write(frame.assign(age=frame["age"] * 100, stage="IV"))
+    words = run("doctor", far, "--model", path).words
+    assert "age (200 rows)" in words
+    assert "stage" in words

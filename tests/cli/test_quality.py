@@ -1,4 +1,4 @@
-"""The quality of a model: every registered measure, at the same times and in the same numbers everywhere."""
+"""The quality of models: every registered measure, at the same times and in the same numbers everywhere."""
 
 import json
 
@@ -6,132 +6,99 @@ import numpy as np
 import pytest
 
 import lifemix.report
-from commands import COLUMNS, QUICK
+from commands import COLUMNS, QUICK, values_of
 from lifemix import load, metrics
-from lifemix.cli.output import plain
-from lifemix.cli.quality import ModelQuality
 from lifemix.metrics import evaluation
 from lifemix.splits import default_horizons
 
 
 @pytest.fixture
 def own_measure(monkeypatch):
-    """Register a measure as a file in lifemix.metrics would."""
     monkeypatch.setattr(evaluation, "_MEASURES", dict(evaluation._MEASURES))
 
     def largest_risk(y_train, y_test, risk, horizons, event):
         return risk.max(axis=0)
 
-    return metrics.register_measure(
-        metrics.Measure(
-            "largest_risk", "largest risk", "lower", "horizon", largest_risk, percent=True
-        )
-    )
+    options = {"function": largest_risk, "percent": True}
+    measure = metrics.Measure("largest_risk", "largest risk", "lower", "horizon", **options)
+    return metrics.register_measure(measure)
 
 
-@pytest.mark.usefixtures("own_measure")
-def test_a_registered_measure_appears_in_evaluate_compare_and_fit(run, model, data, tmp_path):
-    calls = {
-        "evaluate": [model, data],
-        "compare": [data, *COLUMNS, "--models", "cox,curve", "--folds", "2"],
-        "fit": [data, *COLUMNS, *QUICK, "-o", tmp_path / "m.safetensors"],
-    }
-    for command, options in calls.items():
-        outcome = run(command, *options)
-        assert outcome.code == 0, outcome.err
-        assert "largest risk" in outcome.out
-        line = next(line for line in outcome.out.splitlines() if "largest risk" in line)
-        assert "%" in line
-    found = run("evaluate", model, data, "--times", "100,300", "--json").json["quality"]
-    for quality in found:
-        assert len(quality["values"]["largest_risk"]["1"]) == 2
-    assert "largest_risk" in run("describe", tmp_path / "m.safetensors", "--json").out
-
-
-def test_a_measure_that_is_no_longer_registered_is_shown_by_its_name(
-    run, data, tmp_path, own_measure
+def test_a_registered_measure_appears_in_every_command(
+    run, run_json, model, data, tmp_path, own_measure
 ):
     path = tmp_path / "m.safetensors"
-    run("fit", data, *COLUMNS, *QUICK, "-o", path)
+    for call in (
+        ["evaluate", model, data],
+        ["compare", data, *COLUMNS, "--models", "cox,curve", "--folds", "2"],
+        ["fit", data, *COLUMNS, *QUICK, "-o", path],
+    ):
+        line = next(line for line in run(*call).out.splitlines() if "largest risk" in line)
+        assert "%" in line
+    quality = run_json("evaluate", model, data, "--times", "100,300")["quality"]
+    assert len(values_of(quality, "largest_risk")) == 2
     evaluation._MEASURES.pop(own_measure.name)
     assert "largest_risk" in run("describe", path).out
 
 
 def test_every_standard_measure_is_shown(run, model, data):
     out = run("evaluate", model, data).out
-    for measure in metrics.registered_measures():
-        assert not measure.standard or measure.label in out
+    assert all(
+        measure.label in out for measure in metrics.registered_measures() if measure.standard
+    )
 
 
-def test_one_model_is_measured_at_the_same_times_everywhere(
-    run, model, data, tmp_path, monkeypatch
-):
+def test_all_commands_have_the_same_times(run, run_json, model, data, tmp_path, monkeypatch):
     expected = default_horizons(load(model).training_target_).tolist()
-    asked = {}
+    horizons = {}
     for name in ("write_report", "write_calculator"):
 
         def write(*arguments, name=name, **options):
-            asked[name] = list(options["horizons"])
+            horizons[name] = list(options["horizons"])
             next(each for each in arguments if hasattr(each, "write_text")).write_text("page")
 
         monkeypatch.setattr(lifemix.report, name, write, raising=False)
-    assert run("report", model, data, "-o", tmp_path / "r.html").code == 0
-    assert run("calculator", model, "-o", tmp_path / "c.html").code == 0
-    asked["fit"] = load(model).metadata_["held_out"]["quality"][0]["horizons"]
-    asked["evaluate"] = run("evaluate", model, data, "--json").json["quality"][0]["horizons"]
-    predicted = run("predict", model, data, "--json").json[0]
-    asked["predict"] = [
-        float(name.removeprefix("survival_")) for name in predicted if name.startswith("survival_")
-    ]
-    assert asked == dict.fromkeys(asked, expected)
+    run("report", model, data, "-o", tmp_path / "r.html")
+    run("calculator", model, "-o", tmp_path / "c.html")
+    for name, result in (
+        ("fit", load(model).metadata_["held_out"]),
+        ("evaluate", run_json("evaluate", model, data)),
+    ):
+        rows = [row for row in result["quality"] if row["metric"] == "brier"]
+        horizons[name] = sorted({row["horizon"] for row in rows})
+    names = [name for name in run_json("predict", model, data)[0] if name.startswith("survival_")]
+    horizons["predict"] = [float(name.removeprefix("survival_")) for name in names]
+    assert horizons == dict.fromkeys(horizons, expected)
 
 
-def test_measures_survive_json():
-    values = {"brier": {1: [0.1, np.nan], 2: [0.3, 0.4]}}
-    intervals = {"brier": {1: [[0.0, 0.2], [np.nan, np.nan]]}}
-    quality = ModelQuality("a", 10, [1.0, 2.0], values, intervals, {1: [[0.1, 0.2]]})
-    back = ModelQuality.from_state(json.loads(json.dumps(plain(quality.to_state()))))
-    assert back.values["brier"][1][0] == 0.1
-    assert np.isnan(back.values["brier"][1][1])
-    assert back.intervals["brier"][1][0] == [0.0, 0.2]
-    assert back.mean("brier", 2) == pytest.approx(0.35)
-    assert np.isnan(back.mean("auc"))
-
-
-def test_measures_of_version_0_1_0_are_read():
-    state = {
-        "model": "a",
-        "rows": 10,
-        "horizons": [1.0],
-        "values": {"concordance": {"1": [0.6]}},
-        "interval": {"1": [0.5, 0.7]},
-        "calibration": {"1": [[0.1, None]]},
-        "d_calibration_p": 0.4,
-        "antolini": None,
-        "log_likelihood": -1.0,
-        "log_likelihood_without": -1.1,
-        "without": "",
-    }
-    quality = ModelQuality.from_state(state)
-    assert quality.mean("d_calibration_p") == 0.4
-    assert quality.log_likelihood == -1.0
-
-
-def test_report_and_calculator_have_the_times_names_and_numbers_of_evaluate(
-    run, competing, tmp_path
-):
+def test_pages_have_the_times_names_and_numbers_of_evaluate(run, run_json, competing, tmp_path):
     pytest.importorskip("matplotlib")
     data, model = competing
     report, calculator = tmp_path / "r.html", tmp_path / "c.html"
-    assert run("report", model, data, "-o", report).code == 0
-    assert run("calculator", model, "-o", calculator).code == 0
-    found = run("evaluate", model, data, "--json").json["quality"][0]
-    shown, form = report.read_text(), calculator.read_text()
-    for name in ("cancer", "other cause"):
-        assert name in shown
-        assert name in form
-    for number in [*found["values"]["concordance"]["1"], *found["values"]["brier"]["2"]]:
-        assert f"{number:.3f}" in shown
-    for time in found["horizons"]:
-        assert f"by {time:g}" in shown
-    assert f'"horizons":{json.dumps(found["horizons"], separators=(",", ":"))}' in form
+    run("report", model, data, "-o", report)
+    run("calculator", model, "-o", calculator)
+    quality = run_json("evaluate", model, data)["quality"]
+    page, form = report.read_text(), calculator.read_text()
+    assert all(name in page and name in form for name in ("cancer", "other cause"))
+    for number in values_of(quality, "concordance") + values_of(quality, "brier", event=2):
+        assert f"{number:.3f}" in page
+    times = sorted({row["horizon"] for row in quality if row["metric"] == "brier"})
+    assert all(f"by {time:g}" in page for time in times)
+    assert f'"horizons":{json.dumps(times, separators=(",", ":"))}' in form
+
+
+def test_a_model_that_cannot_be_measured_is_a_note(fit, data, monkeypatch):
+    def fail(*arguments, **options):
+        raise np.linalg.LinAlgError("eigenvalues did not converge")
+
+    message = "is not evaluated: LinAlgError: eigenvalues did not converge"
+    for method in ("fit", "_survival"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"lifemix.baselines.CoxPH.{method}", fail)
+            result = fit(data)
+        assert result.err.count(f"Cox regression {message}") == 1
+        assert "no covariates" in result.out
+    monkeypatch.setattr("lifemix.cli.quality.measure", fail)
+    assert f"Deep Survival Machines {message}" in fit(data).err
+    held_out = load(fit.model).metadata_["held_out"]
+    assert held_out == {"rows": 40, "refitted": True, "quality": []}

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ..errors import SettingError
-from .output import Screen
-from .paths import TABLES, check_output
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ..errors import MissingExtraError, SettingError
+from .console import Console
+from .options import TableOutput
 
 __all__ = ["datasets"]
 
@@ -27,7 +24,7 @@ _LOADERS = {
 
 
 def datasets(
-    screen: Screen,
+    console: Console,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -35,112 +32,63 @@ def datasets(
             autocompletion=lambda: list(_LOADERS),
         ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the table: .csv, .tsv or .parquet.")
-    ] = None,
+    output: TableOutput = None,
 ) -> None:
     """List the data sets of the package, or write one as a table.
 
     [bold]lifemix datasets support -o support.csv[/]
     """
+    from .. import datasets as loaders
+
+    if output is not None and name is None:
+        raise SettingError("name the data set to write: lifemix datasets NAME -o FILE.")
     if name is not None and name not in _LOADERS:
         raise SettingError(f"there is no data set {name!r}; expected one of {', '.join(_LOADERS)}.")
-    if output is not None:
-        check_output(output, TABLES)
-        if name is None:
-            raise SettingError("name the data set to write: lifemix datasets NAME -o FILE.")
-    found = _load(screen, [name] if name else list(_LOADERS))
-    facts = [_facts(each, data) for each, data in found.items()]
-    if name is None:
-        _show_all(screen, facts)
-        screen.result(facts)
-    elif output is None:
-        _show_one(screen, found[name])
-        screen.result(facts[0])
-    else:
-        _write(screen, found[name], output)
-        screen.result(facts[0] | {"output": str(output)})
-
-
-def _load(screen: Screen, names: list[str]) -> dict[str, Any]:
-    """Return data sets by name; in a list, one that needs a package which is not installed is left out."""
-    from .. import datasets as loaders
-    from ..errors import MissingExtraError
-
-    found = {}
-    for name in names:
+    facts = []
+    for key in [name] if name else _LOADERS:
         try:
-            found[name] = getattr(loaders, _LOADERS[name])()
+            data = getattr(loaders, _LOADERS[key])()
         except MissingExtraError as error:
-            if len(names) == 1:
+            if name is not None:
                 raise
-            screen.warn(str(error))
-    return found
+            console.warn(str(error))
+            continue
+        events = {label: data.counts[code] for code, label in data.event_names.items()}
+        facts.append(
+            {"name": key, "rows": len(data.X), "covariates": data.X.shape[1], "events": events}
+            | {"censored": data.counts[0], "time_unit": data.time_unit}
+            | {"licence": data.licence, "source": data.source}
+        )
+    if name is None:
+        names = ["name", "rows", "covariates", "censored", "time_unit", "events"]
+        console.show_table(names, [[str(fact[key]).strip("{}") for key in names] for fact in facts])
+    elif output is not None:
+        _write(console, data, output, facts[0])
+    else:
+        console.show(f"{str(data)[1:-1]}\n{data.description}\nSource: {data.source}.")
+        console.show(f"Cite: {data.citation}\nLicence: {data.licence}.\n")
+        console.show_table(("covariate", "meaning"), data.features.items())
+    if output is None:
+        console.result(facts if name is None else facts[0])
 
 
-def _facts(name: str, data: Any) -> dict[str, Any]:
-    return {
-        "name": name,
-        "rows": len(data.X),
-        "covariates": data.X.shape[1],
-        "events": {data.event_names[code]: data.counts[code] for code in data.event_names},
-        "censored": data.counts[0],
-        "time_unit": data.time_unit,
-        "licence": data.licence,
-        "source": data.source,
-    }
-
-
-def _write(screen: Screen, data: Any, output: Path) -> None:
+def _write(console: Console, data: Any, output: Path, facts: dict[str, Any]) -> None:
+    """Write a data set as a table, and say how to fit a model to it."""
+    from ..preprocessing import TableData
     from .read_table import write_table
 
-    write_table(_table(data), output)
-    screen.wrote(output, f": {len(data.X):,} rows, time in column time, event in column event.")
-    codes = "".join(f" --categorical {name}" for name in _numbers_as_labels(data.X))
-    unit = f" --unit {data.time_unit}" if data.time_unit else ""
-    screen.say(
-        f"Next: lifemix fit {output} --time time --event event{unit}{codes} -o model.safetensors",
-        markup=False,
+    outcome = {field: data.y[field] for field in data.y.dtype.names if field not in data.X}
+    write_table(data.X.assign(**outcome), output)
+    console.wrote(
+        output, f": {len(data.X):,} rows, time in column time, event in column event.", **facts
     )
-
-
-def _numbers_as_labels(X: pd.DataFrame) -> list[str]:
-    """Return the columns of labels that look like numbers in a text file."""
-    from ..preprocessing import TableData
-
-    return [
-        column.name
-        for column in TableData(X).data
+    # In a text file these labels look like numbers.
+    codes = [
+        f" --categorical {column.name}"
+        for column in TableData(data.X).data
         if any(level.isdecimal() for level in column.levels)
     ]
-
-
-def _table(data: Any) -> pd.DataFrame:
-    import pandas as pd
-
-    names = [field for field in data.y.dtype.names if field not in data.X.columns]
-    return pd.concat([data.X, pd.DataFrame({name: data.y[name] for name in names})], axis=1)
-
-
-def _show_all(screen: Screen, facts: list[dict[str, Any]]) -> None:
-    table = screen.table(
-        "name", "rows", "covariates", "events", "censored", "time in", right=(1, 2, 4)
+    unit = f" --unit {data.time_unit}" if data.time_unit else ""
+    console.say(
+        f"Next: lifemix fit {output} --time time --event event{unit}{''.join(codes)} -o model.safetensors"
     )
-    for fact in facts:
-        events = ", ".join(f"{name} {count:,}" for name, count in fact["events"].items())
-        sizes = (f"{fact['rows']:,}", str(fact["covariates"]))
-        table.add_row(fact["name"], *sizes, events, f"{fact['censored']:,}", fact["time_unit"])
-    screen.show(table)
-    screen.say("\nWrite one as a table: lifemix datasets support -o support.csv")
-
-
-def _show_one(screen: Screen, data: Any) -> None:
-    screen.show(repr(data)[1:-1])
-    screen.show(
-        f"{data.description}\nSource: {data.source}.\nCite: {data.citation}\nLicence: {data.licence}."
-    )
-    screen.show("\n[bold]Covariates[/]")
-    table = screen.table("name", "meaning")
-    for name, meaning in data.features.items():
-        table.add_row(name, meaning)
-    screen.show(table)

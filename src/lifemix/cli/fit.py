@@ -2,129 +2,101 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import SettingError
-from .fit_steps import check, choose, measure, metadata, shown_as_warning
-from .model_choice import ModelChoice, composition
-from .options import Data, Fast, FromDisk, Jobs, Seed
-from .output import Screen
-from .paths import MODELS, TABLES, check_output, check_table_path
-from .reference_models import MODEL_NAMES
-from .table_options import AllOptions, TableOptions
+from ..errors import InputError, LifemixWarning, SettingError
+from .console import Console
+from .models import LABELS, ModelChoice, composition, search_settings
+from .options import (
+    TABLE_SUFFIXES,
+    Data,
+    FromDisk,
+    Jobs,
+    NetworkOptions,
+    Seed,
+    TableOptions,
+    Text,
+    output_path,
+)
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from .training_table import TrainingTable
 
-__all__ = ["fit"]
+__all__ = ["FitOptions", "fit"]
 
-_SETTINGS = "Settings of networks, --model dsm (those not given are chosen by cross-validation)"
-_MOST_HELD_OUT = 20_000
-_WORTH_REFIT = 0.05  # a smaller share of rows hardly changes a model
+_MAX_HELD_OUT = 20_000  # rows
 
 
 @dataclass(frozen=True)
-class _FitChoices:
-    """What the user said about the fit; None leaves a choice to us."""
+class FitOptions:
+    """The model to fit and the rows to hold out."""
 
-    model: ModelChoice
-    holdout: float
-    refit: bool | None
-    holdout_to: Path | None
-    force: bool
-    any_model: bool = False  # whether the user left the model to us
-
-
-def fit(
-    screen: Screen,
-    data: Data,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the model: .safetensors.")
-    ],
-    table: AllOptions,
     model: Annotated[
-        str | None,
+        Text,
         typer.Option(
-            help=f"One of {', '.join(MODEL_NAMES)}. Default: lifemix, an average of networks, Cox regression, "
-            "boosted trees and a forest; with settings of networks dsm."
+            help=f"One of {', '.join(LABELS)}, with the defaults of Python. Default: lifemix, an average of networks, "
+            "Cox regression, boosted trees and a forest; dsm with settings of networks, --upper or start-stop rows."
         ),
-    ] = None,
-    fast: Fast = False,
-    primitive: Annotated[
-        str | None,
+    ] = None
+    force: Annotated[
+        bool,
         typer.Option(
-            help="Distribution of the components, such as weibull or lognormal.",
-            rich_help_panel=_SETTINGS,
+            "--force",
+            help="Fit even if findings say stop; columns that cannot be used are left out.",
         ),
-    ] = None,
-    k: Annotated[
-        int | None,
-        typer.Option("--k", min=1, help="Number of mixture components.", rich_help_panel=_SETTINGS),
-    ] = None,
-    hidden: Annotated[
-        str | None,
-        typer.Option(
-            help="Widths of the hidden layers, such as 100,50; none: linear.",
-            rich_help_panel=_SETTINGS,
-        ),
-    ] = None,
-    dropout: Annotated[
-        float | None, typer.Option(min=0, max=0.95, help="Dropout rate.", rich_help_panel=_SETTINGS)
-    ] = None,
-    learning_rate: Annotated[
-        float | None, typer.Option(help="Learning rate.", rich_help_panel=_SETTINGS)
-    ] = None,
-    search: Annotated[
-        bool | None,
-        typer.Option(
-            "--search/--no-search",
-            help="Choose by cross-validation (the default of dsm), or use defaults.",
-            rich_help_panel=_SETTINGS,
-        ),
-    ] = None,
-    members: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Size of the ensemble. Default: by the number of rows.",
-            rich_help_panel=_SETTINGS,
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Maximum number of epochs. Default: 200.", rich_help_panel=_SETTINGS
-        ),
-    ] = None,
+    ] = False
     holdout: Annotated[
         float, typer.Option(min=0, max=0.5, help="Share of rows held out for evaluation; 0: none.")
-    ] = 0.2,
+    ] = 0.2
     refit: Annotated[
-        bool | None,
-        typer.Option(
-            "--refit/--no-refit",
-            help="Fit the saved model to all rows, or leave out the held-out ones. Default: all, where these are many.",
-        ),
-    ] = None,
+        bool, typer.Option(help="Fit the saved model to all rows, or leave out the held-out ones.")
+    ] = True
     holdout_to: Annotated[
         Path | None,
         typer.Option(
-            help="Write the held-out rows to this table, and leave them out of the saved model."
+            help="Write the held-out rows to this table, and leave them out of the saved model.",
+            callback=output_path(*TABLE_SUFFIXES),
         ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Fit even where the doctor's findings say stop.")
-    ] = False,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="Learn from the whole history of visits (--id, --visit): recurrent or attention."
-        ),
-    ] = None,
+    ] = None
+
+    def split(self, y: Any, seed: int) -> tuple[Any, Any]:
+        """Return the training rows and the held-out rows."""
+        import numpy as np
+
+        from ..splits import train_validation_split
+
+        rows = np.arange(len(y))
+        if self.holdout == 0:
+            return rows, rows[:0]
+        share = min(self.holdout, _MAX_HELD_OUT / len(y))
+        return train_validation_split(y, fraction=share, random_state=seed)
+
+
+ModelOutput = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Where to write the model: .safetensors.",
+        callback=output_path(".safetensors"),
+    ),
+]
+
+
+def fit(
+    console: Console,
+    data: Data,
+    output: ModelOutput,
+    table: TableOptions,
+    network: NetworkOptions,
+    options: FitOptions,
     jobs: Jobs = 1,
     from_disk: FromDisk = False,
     seed: Seed = 0,
@@ -133,245 +105,193 @@ def fit(
 
     [bold]lifemix fit patients.csv --time days --event died -o model.safetensors[/]
     """
-    if not data.is_dir():
-        check_table_path(data)
-    check_output(output, MODELS, (data,))
-    if holdout_to is not None:
-        check_output(holdout_to, TABLES, (data, output))
-        if refit or holdout == 0:
-            raise SettingError(
-                "--holdout-to needs held-out rows: leave out --refit and --holdout 0."
-            )
-    settings = _read_settings(
-        {
-            "primitive": primitive,
-            "k": k,
-            "hidden": hidden,
-            "dropout": dropout,
-            "learning_rate": learning_rate,
-        }
-    )
-    if encoder is not None:
-        from .fit_histories import fit_histories
-
-        if holdout_to is not None or table.visit is None:
-            raise SettingError("--encoder needs --visit, and there is no --holdout-to with it.")
-        own: dict[str, Any] = {
-            "members": members,
-            "epochs": epochs,
-            "holdout": holdout,
-            "seed": seed,
-        }
-        fit_histories(screen, data, table, output, encoder=encoder, settings=settings, **own)
-        return
-    _check_from_disk(from_disk, data, refit, holdout_to)
-    choice = ModelChoice.of(
-        model or ("dsm" if from_disk else None),
-        settings,
-        fast=fast,
-        search=False if from_disk and search is None else search,
-        members=members,
-        epochs=epochs,
-        intervals=table.upper is not None,
-        jobs=jobs,
-        seed=seed,
-    )
-    choices = _FitChoices(choice, holdout, refit, holdout_to, force, any_model=model is None)
+    if options.holdout_to is not None and options.holdout == 0:
+        raise SettingError("--holdout-to cannot go with --holdout 0.")
+    if from_disk and (options.holdout_to is not None or network.search):
+        raise SettingError("--from-disk cannot go with --holdout-to and --search.")
+    name = _model_name(options.model, table, network, from_disk)
+    choice = ModelChoice(name, network.settings(), seed, jobs)
     if from_disk:
-        from .from_disk import fit_from_disk
-
-        fit_from_disk(screen, data, table, output, choice, holdout)
+        _fit_from_disk(console, data, output, table, choice, options.holdout)
         return
-    _run(screen, data, table, output, choices)
-
-
-def _check_from_disk(
-    from_disk: bool, data: Path, refit: bool | None, holdout_to: Path | None
-) -> None:
-    if data.is_dir() and not from_disk:
-        raise SettingError(f"{data} is a folder: add --from-disk to read its files in blocks.")
-    if from_disk and (refit or holdout_to is not None):
-        raise SettingError(
-            "--from-disk cannot go with --refit and --holdout-to, which need the table in memory."
-        )
-
-
-def _run(
-    screen: Screen, data: Path, table: TableOptions, output: Path, choices: _FitChoices
-) -> None:
-    import numpy as np
 
     from ..persistence import save
     from ..splits import default_horizons
-    from .findings import finding_states, refuse_stops, show_findings, training_findings
+    from .model_file import model_metadata
     from .read_table import write_table
-    from .start_stop import say_paths_done
     from .training_table import open_training_table
 
-    training = open_training_table(screen, data, table)
-    paths = "path" in (training.y.dtype.names or ())
-    if paths and choices.any_model:  # LifeMix takes one row per subject
-        choices = replace(choices, model=replace(choices.model, name="dsm"))
-    findings = training_findings(training)
-    if not choices.force:
-        refuse_stops(findings)
-    show_findings(screen, findings, "Findings about the table")
-    train, test = _split(training, choices)
-    everything = np.arange(len(training.y))
-    saved_rows = everything if _uses_all_rows(choices, len(test), len(everything)) else train
-    if choices.model.name == "lifemix":
-        _answer_first(screen, training, train, test, data.name, output, choices)
-    settings, candidates = choose(screen, training, train, choices.model)
-    model = evaluated = _fit(screen, settings, training, train, choices.model)
-    if len(saved_rows) > len(train):
-        model = _fit(screen, settings, training, saved_rows, choices.model)
-    _say_parts(screen, model)
-    held_out: dict[str, Any] = {
-        "rows": len(test),
-        "refitted": model is not evaluated,
-        "quality": [],
-    }
-    model.metadata_ = metadata(training, data.name, held_out)
-    save(model, output)  # whatever happens when it is measured
-    if choices.holdout_to is not None:
-        write_table(training.rows.iloc[test], choices.holdout_to)
-    if len(test):
-        horizons = default_horizons(training.y[saved_rows])
-        with shown_as_warning(screen, f"{output} is written, but its quality is not known"):
-            held_out["quality"] = measure(
-                screen, evaluated, training, train, test, horizons.tolist(), choices.model
-            )
-            model.metadata_ = metadata(training, data.name, held_out)
-            save(model, output)
-        findings = [*findings, *check(screen, evaluated, training, test, horizons)]
-    say_done = say_paths_done if paths else _say_done
-    say_done(screen, data, output, held_out, choices.holdout_to)
-    result: dict[str, Any] = {
-        "output": str(output),
-        "model": choices.model.name,
-        "settings": settings,
-    }
-    result |= {"candidates": candidates, "parts": getattr(model, "weights_", None)}
-    screen.result({**result, "findings": finding_states(findings), **model.metadata_})
+    training = open_training_table(console, data, table)
+    _refuse_unfit(console, training, options.force)
+    train, test = options.split(training.y, seed)
+    candidates: list[dict[str, Any]] = []
+    if network.search:
+        console.say("\nChoosing settings by 3-fold cross-validation ...")
+        with console.progress():
+            choice, candidates = search_settings(choice, training.X.iloc[train], training.y[train])
+    evaluated = saved = _fit_rows(console, choice, training, train)
+    refit = options.refit and options.holdout_to is None and len(test) > 0
+    if refit:
+        saved = _fit_rows(console, choice, training, slice(None))
+    horizons = default_horizons(saved.training_target_).tolist()
+    quality = _evaluate(console, choice, evaluated, training, train, test, horizons)
+    held_out = {"rows": len(test), "refitted": refit, "quality": quality}
+    facts = {"table": data.name, "rows": len(training.y), "columns": training.columns}
+    saved.metadata_ = model_metadata(training.options, training.codes, held_out=held_out, **facts)
+    save(saved, output)
+    if options.holdout_to is not None:
+        write_table(training.source_rows(test), options.holdout_to)
+    how = "fitted to all rows" if refit or not len(test) else "fitted without the held-out rows"
+    console.wrote(
+        output,
+        f": {how}.",
+        model=choice.name,
+        settings=choice.settings,
+        candidates=candidates,
+        findings=training.findings,
+        **saved.metadata_,
+    )
+    console.say(f"Next: lifemix predict {output} NEW_ROWS{data.suffix} -o predictions.csv")
 
 
-def _answer_first(
-    screen: Screen,
+def _model_name(
+    name: str | None, table: TableOptions, network: NetworkOptions, from_disk: bool
+) -> str:
+    """Return the model to fit: options of networks mean Deep Survival Machines."""
+    needs_network = bool(network.settings() or network.search or from_disk)
+    if name is None:
+        name = "dsm" if needs_network or table.upper or table.has_intervals else "lifemix"
+    if needs_network and name != "dsm":
+        raise SettingError(
+            f"--search, --fast, --from-disk and settings of networks need --model dsm; got {name!r}."
+        )
+    return name
+
+
+def _refuse_unfit(console: Console, training: TrainingTable, force: bool) -> None:
+    """Show the findings about a table; refuse one to which no model should be fitted."""
+    from .doctor import show_findings
+
+    stops = [finding for finding in training.findings if finding.severity == "stop"]
+    if stops and not force:
+        reasons = " ".join(f"{finding.text} {finding.remedy}" for finding in stops)
+        raise InputError(
+            f"the table should not be fitted as it is: {reasons} To fit it nevertheless, add --force."
+        )
+    if not training.X.columns:
+        raise InputError(
+            "no column is left to predict from: each is constant, empty or left out. Add covariates. A text file must "
+            "have , ; | a tab or blanks between its columns."
+        )
+    if not console.quiet:
+        show_findings(console, training.findings, "Findings about the table")
+
+
+def _fit_rows(console: Console, choice: ModelChoice, training: TrainingTable, rows: Any) -> Any:
+    """Return the model fitted to rows of a table, with its progress on the console."""
+    X, y = training.X.iloc[rows], training.y[rows]
+    console.say(f"Fitting {choice.label} to {len(y):,} rows ...")
+    model = choice.make(training.y)
+    options = model.get_params(deep=False)
+    if "verbose" in options:
+        model.set_params(verbose=console.is_watched)
+    with console.progress():
+        model.fit(X, y)
+    # The file does not depend on how the fit was watched and distributed.
+    neutral = {"verbose": False, "n_jobs": None}
+    model.set_params(**{name: value for name, value in neutral.items() if name in options})
+    if composition(model):
+        console.say(f"{choice.label} is {composition(model)}.")
+    return model
+
+
+def _evaluate(
+    console: Console,
+    choice: ModelChoice,
+    model: Any,
     training: TrainingTable,
     train: Any,
     test: Any,
-    table: str,
-    output: Path,
-    choices: _FitChoices,
-) -> None:
-    """Fit one network, which takes a moment, say how good it is, and write it where no model would be lost."""
-    from ..persistence import save
-    from ..splits import default_horizons
-    from .quality import first_lines, measure_models
+    horizons: list[float],
+) -> pd.DataFrame | list[Any]:
+    """Show the quality of a model on held-out rows, beside Cox regression and the curve without covariates."""
+    import pandas as pd
 
-    screen.say("\nFirst answer, by one network ...")
-    with shown_as_warning(screen, "there is no first answer"):
-        model = choices.model.first.fit(screen, training, train, {})
-        if not output.exists():
-            model.metadata_ = metadata(
-                training, table, {"rows": len(test), "refitted": False, "quality": []}
-            )
-            save(model, output)
-            screen.say(f"  {output} holds it until the better model is ready.", markup=False)
-        if len(test):
-            known = model.training_summary_.to_target().to_array()
-            horizons = default_horizons(training.y[train]).tolist()
-            (quality,) = measure_models(
-                {"one network": model}, known, training.X.iloc[test], training.y[test], horizons
-            )
-            for line in first_lines(quality, training.codes.names):
-                screen.say(f"  {line}", markup=False)
+    from ..report import check_model
+    from .doctor import show_findings
+    from .quality import measure, show_quality
 
-
-def _read_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings as the estimator takes them, checked before any work is done."""
-    settings = {name: value for name, value in given.items() if value is not None}
-    if "hidden" in settings:
-        text = settings["hidden"].strip().lower()
+    if not len(test):
+        return []
+    X, y, names = training.X.iloc[test], training.y[test], training.codes.names
+    X_train, y_train = training.X.iloc[train], training.y[train]
+    summary = model.training_summary_.to_target()  # as `evaluate` reads it from the model file
+    choices = [choice]
+    if training.options.upper is None:
+        choices += [ModelChoice(name) for name in ("cox", "curve") if name != choice.name]
+    tables = []
+    for reference in choices:
         try:
-            settings["hidden"] = (
-                () if text in ("none", "") else tuple(int(width) for width in text.split(","))
-            )
-        except ValueError:
-            raise SettingError(
-                f"--hidden must be widths such as 100 or 100,50, or none; got {text!r}."
-            ) from None
-    if settings:
-        from ..checks import check_settings
-        from ..estimators import DeepSurvivalMachines
-
-        check_settings(DeepSurvivalMachines(**settings))
-    return settings
-
-
-def _split(training: TrainingTable, choices: _FitChoices) -> tuple[Any, Any]:
-    """Return the training rows and the held-out rows."""
-    import numpy as np
-
-    from ..splits import train_validation_split
-
-    rows = np.arange(len(training.y))
-    if choices.holdout == 0:
-        return rows, rows[:0]
-    share = min(choices.holdout, _MOST_HELD_OUT / len(rows))
-    return train_validation_split(training.y, fraction=share, random_state=choices.model.seed)
+            fitted, seed = model, choice.seed if reference is choice else None
+            if reference is not choice:
+                with warnings.catch_warnings(action="ignore", category=LifemixWarning):
+                    fitted = reference.make(y_train).fit(X_train, y_train)
+            tables.append(measure(reference.label, fitted, summary, X, y, horizons, seed))
+        except Exception as error:  # the fitted model must not be lost
+            console.warn(f"{reference.label} is not evaluated: {type(error).__name__}: {error}")
+    if not tables:
+        return []
+    quality = pd.concat(tables)
+    title = f"Quality on {len(test):,} rows held out from the fit"
+    show_quality(console, quality, names, training.options.unit, title)
+    findings = check_model(model, X, y, event_names=names, horizons=horizons)
+    if not console.quiet:
+        show_findings(console, findings, "Findings about the model")
+    training.findings.extend(findings)
+    return quality
 
 
-def _uses_all_rows(choices: _FitChoices, held_out: int, rows: int) -> bool:
-    """Tell whether the saved model is fitted to the held-out rows too."""
-    if choices.holdout_to is not None:
-        return False
-    return held_out > _WORTH_REFIT * rows if choices.refit is None else choices.refit
-
-
-def _fit(
-    screen: Screen,
-    settings: dict[str, Any],
-    training: TrainingTable,
-    rows: Any,
+def _fit_from_disk(
+    console: Console,
+    data: Path,
+    output: Path,
+    options: TableOptions,
     choice: ModelChoice,
-) -> Any:
-    which = "all " if len(rows) == len(training.y) else ""
-    screen.say(f"Fitting {choice.label} to {which}{len(rows):,} rows ...")
-    return choice.fit(screen, training, rows, settings)
-
-
-def _say_parts(screen: Screen, model: Any) -> None:
-    lines = composition(model)
-    if lines:
-        screen.say(f"LifeMix is {lines[0]}:\n  {lines[1]}.", markup=False)
-
-
-def _say_done(
-    screen: Screen, data: Path, output: Path, held_out: dict[str, Any], rest: Path | None
+    holdout: float,
 ) -> None:
-    rows = held_out["rows"]
-    if held_out["refitted"]:
-        how = "fitted to all rows, with the settings evaluated above"
-    else:
-        how = (
-            f"fitted without the {rows:,} held-out rows"
-            if rows
-            else "fitted to all rows, not evaluated"
-        )
-    screen.say()
-    screen.wrote(output, f" ({output.stat().st_size / 1e6:.1f} MB): {how}.")
-    if rest is not None:
-        screen.say(
-            f"Next: lifemix report {output} {rest} -o report.html, on the rows held out.",
-            markup=False,
-        )
-        return
-    screen.say(
-        f"Next: lifemix predict {output} NEW_ROWS{data.suffix} -o predictions.csv", markup=False
-    )
-    screen.say(
-        f"For a report on rows that the model has not seen, fit with --holdout-to held_out.csv, then: lifemix report "
-        f"{output} held_out.csv -o report.html",
-        markup=False,
-    )
+    """Fit a model to a table on disk, write it, and evaluate it on held-out rows."""
+    import pandas as pd
+
+    from ..estimators import DeepSurvivalMachines
+    from ..persistence import save
+    from ..streaming import TableSource, evaluate
+    from .model_file import model_metadata, table_source
+    from .outcome import EventCodes
+    from .quality import show_quality
+
+    if options.time is None or options.event is None:
+        raise SettingError("name the columns of the time and the event: --time and --event.")
+    event, options = options.event, options.resolve(TableSource(data).columns)
+    events = TableSource(data, columns=[event], categorical=[event]).blocks()
+    labels = pd.concat([frame[event].drop_duplicates() for frame, _ in events]).astype(object)
+    codes = EventCodes.learn(labels, event, options.censored)
+    source = table_source(data, options, codes)
+    share = min(holdout, _MAX_HELD_OUT / max(source.n_rows, 1))
+    train, test = source.split(share, choice.seed)
+    console.say(f"Fitting to about {train.n_rows:,} rows of {data.name}.")
+    checkpoint = output.with_name(f"{output.stem}.checkpoint")
+    watch: Any = {"checkpoint": checkpoint, "verbose": console.is_watched}
+    model = DeepSurvivalMachines(random_state=choice.seed, **choice.settings, **watch).fit(train)
+    if checkpoint.is_dir() and not any(checkpoint.iterdir()):
+        checkpoint.rmdir()
+    model.set_params(verbose=False, checkpoint=None)
+    quality: Any = []
+    if holdout:
+        quality = evaluate(model, test, random_state=choice.seed).assign(model=choice.label)
+        title = f"Quality on about {test.n_rows:,} rows held out from the fit"
+        show_quality(console, quality, codes.names, options.unit, title)
+    held_out = {"rows": test.n_rows, "refitted": False, "quality": quality}
+    facts = {"table": data.name, "rows": source.n_rows, "held_out": held_out}
+    model.metadata_ = model_metadata(options, codes, **facts)
+    save(model, output)
+    console.wrote(output, f": fitted to about {train.n_rows:,} rows.", **model.metadata_)

@@ -1,4 +1,4 @@
-"""The outcome of a table: its times, and its events as 0 (censored) and 1..M (event types), whatever their words."""
+"""The outcome of a table: times as numbers, events as 0 (censored) and 1..M (event types), visits as intervals."""
 
 from __future__ import annotations
 
@@ -10,255 +10,163 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._types import BoolArray, FloatArray, IntArray
+from .._types import FloatArray, IntArray
 from ..errors import CovariateError, SettingError, TargetError
+from ..preprocessing import start_stop
 from ..target import make_target, names_of_labels
-from .read_table import TableFile, looks_like_numbers
-from .table_options import TableOptions, is_date_text
-from .time_units import DAYS, unit_days
+from .options import DAYS, DateOrder, TableOptions, is_date, refuse_missing, unit_days
 
-__all__ = ["EventCodes", "dates_to_years", "holds_dates", "read_target", "read_times", "to_dates"]
+__all__ = [
+    "EventCodes",
+    "dates_to_years",
+    "holds_dates",
+    "intervals_of_visits",
+    "read_outcome",
+    "read_times",
+    "to_dates",
+]
 
-_MONTH_FIRST, _DAY_FIRST = "%m/%d/%Y", "%d/%m/%Y"
-_DATE_FORMATS = ("ISO8601", "%d.%m.%Y", _MONTH_FIRST, _DAY_FIRST)
-_AFTER_ORIGIN = 0.02  # largest share of dates after the origin in a covariate
-
-_MOST_TYPES = 20
-_CENSORED_WORDS = {
-    "0",
-    "alive",
-    "cens",
-    "censor",
-    "censored",
-    "censoring",
-    "event-free",
-    "false",
-    "living",
-    "lost to follow-up",
-    "no",
-    "no event",
-    "none",
-    "right-censored",
-    "survived",
-}
-_EVENT_PARTS = (
-    *(
-        "dead",
-        "death",
-        "died",
-        "deceas",
-        "event",
-        "relaps",
-        "recur",
-        "progress",
-        "fail",
-        "yes",
-        "true",
-        "transplant",
-    ),
-    *(
-        "churn",
-        "cancel",
-        "default",
-        "infarct",
-        "stroke",
-        "diagnos",
-        "expired",
-        "exitus",
-        "mort",
-        "décès",
-        "tod",
-    ),
-)
+_MAX_TYPES = 20
+_CENSORED = {"0", "false", "alive", "censored"}
+_DATE_FORMATS = ("ISO8601", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
+_MAX_AFTER_ORIGIN = 0.02  # share of dates after the origin in a covariate
 
 
 @dataclass(frozen=True)
 class EventCodes:
-    """Which labels of the event column mean censored, and the label of each event type 1, 2, ..."""
+    """The labels of the event column that mean censored, and the label of each event type 1, 2, ..."""
 
     censored: tuple[str, ...]
     types: tuple[str, ...]
 
     @classmethod
-    def learn(cls, values: pd.Series[Any], column: str, censored: Sequence[str]) -> EventCodes:
-        """Read the labels of a column; refuse to guess where they are ambiguous."""
-        labels = _sorted_labels(values)
-        if len(labels) > _MOST_TYPES:
+    def learn(
+        cls, values: pd.Series[Any], column: str, censored: Sequence[str] | None
+    ) -> EventCodes:
+        """Read the labels of a column; refuse to guess if they are ambiguous."""
+        labels = sorted({_label(value) for value in values.dropna().unique()})
+        if all(label.lstrip("-").isdecimal() for label in labels):
+            labels = sorted(labels, key=int)
+        received = f"the event column {column!r} has the values {_listed(labels)}"
+        if len(labels) > _MAX_TYPES:
             raise TargetError(
-                f"the event column {column!r} has {len(labels)} different values, such as {_some(labels)}; expected 0 "
-                "for censored and one value for each event type. Is --event the right column?"
+                f"{received}; expected 0 for censored and one whole number or word for each event type. Is --event "
+                "the right column?"
             )
-        found = _given(labels, column, censored) if censored else _guess(labels, column)
-        return cls(tuple(found), tuple(label for label in labels if label not in found))
+        absent = [label for label in censored or () if label not in labels]
+        if absent:
+            raise TargetError(f"{received}, but not {_listed(absent)} (--censored).")
+        guesses = [label for label in labels if label.lower() in _CENSORED]
+        if not censored and len(guesses) != 1 and labels not in (["1"], ["True"]):
+            raise TargetError(
+                f"{received}; expected 0, False, alive or censored for censored rows. Name the value that means "
+                f"censored, such as --censored {labels[0]!r}; every other value is an event type."
+            )
+        censored = tuple(censored or guesses)
+        return cls(censored, tuple(label for label in labels if label not in censored))
 
-    def encode(self, values: pd.Series[Any], column: str) -> IntArray:
-        """Return one code per row."""
-        code = dict.fromkeys(self.censored, 0) | {
-            label: number for number, label in enumerate(self.types, 1)
+    @property
+    def of_label(self) -> dict[str, int]:
+        """The code of each label."""
+        return dict.fromkeys(self.censored, 0) | {
+            label: code for code, label in enumerate(self.types, 1)
         }
-        texts = values.map(_label_text)
-        unknown = sorted(set(texts) - set(code))
-        if unknown:
-            raise TargetError(
-                f"the event column {column!r} has values that were not in the training data: {_some(unknown)}; known "
-                f"are {_some(self.censored)} (censored) and {_some(self.types)}. Correct them, or leave these rows out."
-            )
-        return np.asarray(texts.map(code), dtype=np.int64)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The name of each event type."""
         return names_of_labels(self.types)
 
+    def encode(self, values: pd.Series[Any], column: str) -> IntArray:
+        """Return the code of each value."""
+        labels = values.map(_label)
+        unknown = sorted(set(labels) - set(self.of_label))
+        if unknown:
+            raise TargetError(
+                f"the event column {column!r} has values that were not in the training data: {_listed(unknown)}; "
+                f"expected {_listed(list(self.of_label))}. Correct them, or leave these rows out."
+            )
+        return np.array(labels.map(self.of_label), dtype=np.int64)
 
-def read_target(
-    table: TableFile, options: TableOptions, codes: EventCodes | None = None
-) -> tuple[BoolArray, NDArray[np.void], EventCodes]:
-    """Return which rows have an outcome, their target, and the event codes (learned where none are given)."""
+
+def read_outcome(
+    frame: pd.DataFrame, options: TableOptions, codes: EventCodes | None = None
+) -> tuple[pd.DataFrame, NDArray[np.void], EventCodes]:
+    """Return the rows with an outcome, their target and the event codes (learned if there are none).
+
+    The columns of the outcome are numbers. With ``--visit`` a row is an interval from one visit to the next.
+    """
     if options.time is None or options.event is None:
-        raise SettingError("name the columns of the time and the event: --time and --event.")
-    frame = table.frame
-    time, event = read_times(frame, options.time, "--time", options), frame[options.event]
-    rows = np.asarray(~np.isnan(time) & event.notna().to_numpy())
-    if not rows.all() and not options.skip_incomplete:
-        first = int(np.flatnonzero(~rows)[0]) + 1
-        raise TargetError(
-            f"{int((~rows).sum())} of {len(rows)} rows have no time or no event, the first is data row {first}. "
-            "Complete them, or leave them out with --skip-incomplete."
+        raise SettingError(
+            f"name the columns of time and event: --time and --event. The table has: {', '.join(map(str, frame))}."
         )
-    if not rows.any():
-        raise TargetError(
-            f"no row has both a time ({options.time!r}) and an event ({options.event!r})."
-        )
-    if (
-        pd.api.types.is_float_dtype(event.dtype)
-        and not (event[rows] == np.floor(event[rows])).all()
-    ):
-        raise TargetError(
-            f"the event column {options.event!r} has fractions; expected whole numbers or words."
-        )
-    codes = codes or EventCodes.learn(event[rows], options.event, options.censored)
-    _refuse_negative(time[rows], options.time)
-    given = (
-        time[rows],
-        codes.encode(event[rows], options.event),
-        None
-        if options.entry is None
-        else read_times(frame, options.entry, "--entry", options)[rows],
-        None
-        if options.upper is None
-        else read_times(frame, options.upper, "--upper", options)[rows],
-        None if options.id not in frame.columns else _subjects(frame, options.id)[rows],
+    columns = {options.time, options.entry, options.visit, options.upper} - {None}
+    frame = frame.assign(
+        **{str(column): read_times(frame, str(column), options) for column in columns}
     )
+    is_complete = frame[[options.time, options.event]].notna().all(axis=1).to_numpy()
+    if not is_complete.any() or not (is_complete.all() or options.skip_incomplete):
+        raise TargetError(
+            f"{int((~is_complete).sum())} of {len(frame)} rows have no time or no event, the first is data row "
+            f"{int(np.argmin(is_complete)) + 1}. Complete them, or leave them out with --skip-incomplete."
+        )
+    rows = frame[is_complete]
+    codes = codes or EventCodes.learn(rows[options.event], options.event, options.censored)
+    rows = rows.assign(**{options.event: codes.encode(rows[options.event], options.event)})
+    if options.visit is not None:
+        rows = intervals_of_visits(rows, options)
     try:
-        y = make_target(*given, paths=not options.separate_rows)
+        y = make_target(
+            rows[options.time],
+            rows[options.event],
+            None if options.start is None else rows[options.start],
+            None if options.upper is None else rows[options.upper],
+            None if options.id is None else rows.get(options.id),
+            paths=not options.separate_rows,
+        )
     except TargetError as error:
-        raise TargetError(str(error).replace("give paths=False", "add --separate-rows")) from None
+        hint = " On the command line it is --separate-rows." if "paths=" in str(error) else ""
+        raise TargetError(f"{error}{hint}") from None
     return rows, y, codes
 
 
-def read_times(frame: pd.DataFrame, column: str, option: str, options: TableOptions) -> FloatArray:
-    """Return a column of the outcome as numbers, NaN where missing; dates count from the origin."""
-    values = frame[column]
-    if pd.api.types.is_timedelta64_dtype(values.dtype):
-        raise TargetError(
-            f"column {column!r} ({option}) holds durations; expected numbers. Divide them by a unit."
-        )
-    if holds_dates(values):
-        return _time_since_origin(frame, column, option, options)
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    bad = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
-    if len(bad):
-        text = str(values.iloc[bad[0]])
-        fix = (
-            "Name the marks of the numbers, such as --decimal , or --thousands ,"
-            if looks_like_numbers([text])[0]
-            else "Correct them, or name another column."
-        )
-        raise TargetError(
-            f"column {column!r} ({option}) must hold numbers; got {text!r} in data row {bad[0] + 1} ({len(bad)} such "
-            f"rows). {fix}"
-        )
-    return numbers
-
-
-def holds_dates(values: pd.Series[Any]) -> bool:
-    """Return whether a column holds dates, or texts of which the first 50 are dates in one format."""
-    if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        return True
-    texts = values.dropna().iloc[:50]
-    return (
-        len(texts) > 0
-        and not isinstance(texts.dtype, pd.CategoricalDtype)
-        and len(_readings(texts)) > 0
+def intervals_of_visits(rows: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
+    """Return one row per interval between visits; the column of the visit is its start, that of the time its end."""
+    if options.id is None:
+        raise SettingError("--visit needs --id, the column that identifies the subjects.")
+    time, event = str(options.time), str(options.event)
+    intervals = start_stop(
+        rows, subject=options.id, visit=str(options.visit), time=time, event=event
     )
+    covariates = intervals.columns[4:]
+    return intervals.set_axis([options.id, options.visit, time, event, *covariates], axis=1)
 
 
-def to_dates(name: str, values: pd.Series[Any], order: str | None) -> pd.Series[Any]:
-    """Return a column as dates without time zone; ``order`` (dmy or mdy) is that of dates such as 3/4/2020."""
-    if not pd.api.types.is_datetime64_any_dtype(values.dtype):
-        readings = _readings(values)
-        if not readings:
-            raise CovariateError(
-                f"column {name!r} mixes dates of several formats, or has wrong ones. Correct them."
+def read_times(frame: pd.DataFrame, column: str, options: TableOptions) -> FloatArray:
+    """Return a column of the outcome as numbers, NaN if missing; dates count from the origin."""
+    values = frame[column]
+    if not holds_dates(values):
+        numbers = pd.to_numeric(values.astype(object), errors="coerce")
+        is_invalid = (numbers.isna() & values.notna()).to_numpy()
+        if is_invalid.any():
+            row = int(np.argmax(is_invalid))
+            raise TargetError(
+                f"column {column!r} must hold numbers; got {str(values.iloc[row])!r} in data row {row + 1} "
+                f"({int(is_invalid.sum())} such rows). Correct them, or name the marks of the numbers, such as "
+                "--decimal , or --thousands ,"
             )
-        if order is not None and len(readings) > 1:
-            return readings[_DAY_FIRST if order == "dmy" else _MONTH_FIRST]
-        values, *others = readings.values()
-        if others and not values.equals(others[0]):
-            example = readings[_MONTH_FIRST].dropna().index[0]
-            raise CovariateError(
-                f"column {name!r} has dates that can be read in two orders, the first in data row {example + 1}. Add "
-                "--date-order dmy or --date-order mdy"
-            )
-    return values.dt.tz_localize(None) if values.dt.tz is not None else values
-
-
-def _readings(values: pd.Series[Any]) -> dict[str, pd.Series[Any]]:
-    """Return a column of texts as dates, by each format that fits all of them."""
-    readings: dict[str, pd.Series[Any]] = {}
-    if values.dtype.kind in "biufcm":
-        return readings
-    texts = values.astype(str).where(values.notna())
-    for date_format in _DATE_FORMATS:
-        if date_format == "ISO8601" and not texts.dropna().str.contains("-").all():
-            continue  # a year alone, such as 2020
-        dates = pd.to_datetime(texts, format=date_format, errors="coerce")
-        if dates.notna().equals(values.notna()):
-            readings[date_format] = dates
-    return readings
-
-
-def _origin(frame: pd.DataFrame, options: TableOptions) -> Any:
-    column = str(options.origin)
-    if is_date_text(column):
-        return pd.Timestamp(column)
-    if column not in frame:
-        raise CovariateError(
-            f"the table has no column {column!r} (--origin), from which dates are counted."
-        )
-    if not holds_dates(frame[column]):
-        raise SettingError(
-            f"--origin must be a column of dates, or a date such as 2020-01-31; got {column!r}."
-        )
-    return to_dates(column, frame[column], options.date_order)
-
-
-def _time_since_origin(
-    frame: pd.DataFrame, column: str, option: str, options: TableOptions
-) -> FloatArray:
-    """Return a column of dates as times since the origin, NaN if missing."""
+        return numbers.to_numpy(dtype=np.float64)
     if options.origin is None:
         raise TargetError(
-            f"column {column!r} ({option}) holds dates. Name the column or the date at which each subject's time "
-            "begins: --origin enrolled or --origin 2020-01-31; --unit sets the unit, such as months (default days)."
+            f"column {column!r} holds dates. Name the column or the date at which each subject's time begins: "
+            "--origin enrolled or --origin 2020-01-31; --unit sets the unit, such as months (default days)."
         )
-    days = unit_days(options.time_unit or "days")
+    days = unit_days(options.unit or "days")
     if days is None:
         raise SettingError(
-            f"--unit must be one of {', '.join(DAYS)} to count dates; got {options.time_unit!r}."
+            f"--unit must be one of {', '.join(DAYS)} to count dates; got {options.unit!r}."
         )
-    elapsed = to_dates(column, frame[column], options.date_order) - _origin(frame, options)
+    elapsed = to_dates(values, options.date_order) - _origin(frame, options)
     return elapsed.dt.total_seconds().to_numpy(dtype=np.float64) / 86400 / days
 
 
@@ -274,97 +182,64 @@ def dates_to_years(
         return frame, []
     origin, years_before = _origin(frame, options), {}
     for name in date_columns:
-        elapsed: Any = origin - to_dates(name, frame[name], options.date_order)
-        years = elapsed.dt.total_seconds() / 86400 / DAYS["years"]
-        if (years < 0).mean() <= _AFTER_ORIGIN or name in options.keep:
+        elapsed: Any = origin - to_dates(frame[name], options.date_order)
+        years = elapsed.dt.total_seconds() / 86400 / DAYS["year"]
+        if (years < 0).mean() <= _MAX_AFTER_ORIGIN or name in (options.keep or ()):
             years_before[name] = years
     return frame.assign(**years_before), list(years_before)
 
 
-def _subjects(frame: pd.DataFrame, column: str | None) -> NDArray[np.object_]:
-    """Return the identifier of each row's subject, as text; all rows must have one."""
-    values = frame[column]
-    missing = np.flatnonzero(values.isna().to_numpy())
-    if len(missing):
-        raise TargetError(
-            f"column {column!r} (--id) must say whose row it is; got no value in data row {missing[0] + 1} "
-            f"({len(missing)} such rows). Complete them; a subject that is unknown gets a value of its own."
+def _origin(frame: pd.DataFrame, options: TableOptions) -> Any:
+    column = str(options.origin)
+    if is_date(column):
+        return pd.Timestamp(column)
+    refuse_missing(column, "--origin", list(frame.columns))
+    return to_dates(frame[column], options.date_order)
+
+
+def holds_dates(values: pd.Series[Any]) -> bool:
+    """Return whether a column holds dates, or texts of which the first 50 are dates in one format."""
+    return bool(_readings(values.dropna().head(50)))
+
+
+def to_dates(values: pd.Series[Any], order: DateOrder | str | None) -> pd.Series[Any]:
+    """Return a column as dates without time zone."""
+    readings = _readings(values)
+    if not readings:
+        raise CovariateError(
+            f"column {values.name!r} must hold dates of one format; got others, such as "
+            f"{values.dropna().tolist()[:1]}. Correct them."
         )
-    return values.map(_label_text).to_numpy(dtype=object)
-
-
-def _refuse_negative(time: FloatArray, column: str) -> None:
-    bad = np.flatnonzero(time < 0)
-    if len(bad):
-        raise TargetError(
-            f"times must be 0 or more; column {column!r} has {time[bad[0]]:g} ({len(bad)} such rows). Correct them, or "
-            "count from an earlier start."
+    month_first, day_first = readings[0], readings[-1]
+    if order is None and not month_first.equals(day_first):
+        raise CovariateError(
+            f"column {values.name!r} has dates that can be read in two orders, such as {values.dropna().iloc[0]!r}. "
+            "Add --date-order dmy or --date-order mdy"
         )
+    return day_first if order == "dmy" else month_first
 
 
-def _label_text(value: Any) -> str:
+def _readings(values: pd.Series[Any]) -> list[pd.Series[Any]]:
+    """Return a column as dates, by each format that fits all its values; none if it holds no dates."""
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return [pd.to_datetime(values, utc=True).dt.tz_localize(None)]
+    texts = values.dropna().astype(str)
+    if values.dtype.kind != "O" or isinstance(values.dtype, pd.CategoricalDtype) or texts.empty:
+        return []
+    readings = []
+    for date_format in _DATE_FORMATS:
+        if date_format == "ISO8601" and not texts.str.contains("-").all():
+            continue  # a year alone, such as 2020
+        dates = pd.to_datetime(texts, format=date_format, errors="coerce", utc=True)
+        if dates.notna().all():
+            readings.append(dates.dt.tz_localize(None).reindex(values.index))
+    return readings
+
+
+def _label(value: Any) -> str:
     """Return a value as a user would write it: 1 for 1.0."""
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value).strip()
+    return str(value).strip().removesuffix(".0")
 
 
-def _sorted_labels(values: pd.Series[Any]) -> list[str]:
-    labels = {_label_text(value) for value in values.unique()}
-    try:
-        return sorted(labels, key=float)
-    except ValueError:
-        return sorted(labels)
-
-
-def _given(labels: list[str], column: str, censored: Sequence[str]) -> list[str]:
-    found = [label for label in labels if label in censored]
-    absent = [label for label in censored if label not in labels]
-    if absent:
-        raise TargetError(
-            f"the event column {column!r} has no value {_some(absent)}; it has {_some(labels)}."
-        )
-    return found
-
-
-def _guess(labels: list[str], column: str) -> list[str]:
-    found = [label for label in labels if _word(label) in _CENSORED_WORDS]
-    if len(found) == 1:
-        return found
-    if labels == ["1"] or labels == ["True"]:
-        return []  # no row is censored
-    if all(label.lstrip("-").replace(".", "", 1).isdecimal() for label in labels):
-        raise TargetError(
-            f"the event column {column!r} has the values {_some(labels)}; expected 0 for censored and 1, 2, ... for "
-            f"event types. {_ask(labels)}"
-        )
-    several = (
-        f"several of which may mean censored: {_some(found)}"
-        if found
-        else "none of which is known to mean censored"
-    )
-    raise TargetError(
-        f"the event column {column!r} has the values {_some(labels)}, {several}. {_ask(found or labels)}"
-    )
-
-
-def _ask(labels: Sequence[str]) -> str:
-    """Return how to say which value means censored; as an example one that does not sound like an event."""
-    calm = [label for label in labels if not any(part in _word(label) for part in _EVENT_PARTS)]
-    if labels == ["1", "2"]:
-        return "Say which means censored: as in R, where 1 is censored and 2 an event, --censored 1"
-    if len(calm) == 1 and len(labels) > 1:
-        return f"Say which means censored, for example --censored '{calm[0]}'; every other value is an event type."
-    each = " or ".join(f"--censored '{label}'" for label in (calm or labels)[:4])
-    more = " (may be repeated)" if len(labels) > 2 else ""
-    return f"Say which means censored: {each}{more}; every other value is an event type."
-
-
-def _word(label: str) -> str:
-    """Return a label in lower case, without a code in front as in '0:LIVING'."""
-    return label.rsplit(":", 1)[-1].strip().lower().replace("_", "-")
-
-
-def _some(labels: Sequence[str]) -> str:
-    shown = ", ".join(repr(label) for label in labels[:5])
-    return shown + (", ..." if len(labels) > 5 else "")
+def _listed(labels: Sequence[str]) -> str:
+    return ", ".join(map(repr, labels[:5])) + (", ..." if len(labels) > 5 else "")

@@ -2,51 +2,60 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import SettingError
-from .options import Data, FromDisk, Model, Times, parse_numbers
-from .output import Screen, shown_number
-from .paths import TABLES, check_model_path, check_output, check_table_path
-from .table_options import FileOptions, TableOptions
-from .time_units import TimeList
+from ..progress import report_progress
+from .console import Console
+from .options import (
+    Data,
+    FromDisk,
+    ModelFilePath,
+    RowOptions,
+    TableOptions,
+    TableOutput,
+    Times,
+    parse_times,
+    refuse_missing,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .model_file import SavedModel
+    from .model_file import ModelFile
 
 __all__ = ["predict"]
 
 _BLOCK = 20_000  # rows predicted at once, so that long tables need little memory
-_SHOWN = 20
-_MOST_COLUMNS = 8  # that can be read beside each other
+_MAX_ROWS, _MAX_COLUMNS = 20, 5  # of a table on the screen
+_NO_END = 1e300  # of the last visit in a table without the end of observation
 
 
 def predict(
-    screen: Screen,
-    model: Model,
+    console: Console,
+    model: ModelFilePath,
     data: Data,
-    table: FileOptions,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Where to write: .csv, .tsv or .parquet. Default: the screen."
-        ),
-    ] = None,
+    table: RowOptions,
+    output: TableOutput = None,
     times: Times = None,
     quantiles: Annotated[
         list[str] | None,
         typer.Option(help="Quantiles of the time besides the median, such as 0.1,0.9."),
     ] = None,
-    escape_formulas: Annotated[
+    landmark: Annotated[
+        str | None,
+        typer.Option(
+            help="Predict given survival to this time, such as 3y, from what is known then. --times count from the "
+            "origin."
+        ),
+    ] = None,
+    extend: Annotated[
         bool,
         typer.Option(
-            "--escape-formulas",
-            help="Put an apostrophe before texts that begin with = + - @, which a spreadsheet would run as formulas.",
+            "--extend", help="Along start-stop rows: keep the last row of a subject beyond its end."
         ),
     ] = False,
     from_disk: FromDisk = False,
@@ -55,162 +64,187 @@ def predict(
 
     One row for each row of the table: the probability of no event by each time, with several event types also the
     probability of each type by then, and the median time to the first event. A model of start-stop rows follows the
-    rows of each subject, where the table has its start, stop and identifier: one row for each subject.
+    rows of each subject, if the table has its start, stop and identifier: one row for each subject.
 
     [bold]lifemix predict model.safetensors new.csv --times 365,730 -o predictions.csv[/]
     """
-    at = TimeList.parse(times)
-    levels = parse_numbers(quantiles, "--quantiles", 0, 1)
-    check_model_path(model)
-    if not (from_disk and data.is_dir()):
-        check_table_path(data)
-    if output is not None:
-        check_output(output, TABLES, (model, data))
+    from ..streaming import write_predictions
+    from .model_file import open_model, table_source
+    from .read_table import read_table, write_table
+
+    saved = open_model(model, table)
+    unit, at = saved.options.unit, saved.times(times)
+    levels = parse_times(quantiles, None, "--quantiles")
     if from_disk:
-        if output is None or escape_formulas:
-            raise SettingError(
-                "--from-disk needs a file: add -o predictions.parquet, without --escape-formulas."
-            )
-        from .from_disk import predict_from_disk
-
-        predict_from_disk(screen, model, data, table, at, levels, output)
+        if output is None:
+            raise SettingError("--from-disk needs a file: add -o predictions.parquet.")
+        source = table_source(data, TableOptions(missing=saved.options.missing), None, saved)
+        n_rows = write_predictions(saved.model, source, output, at, levels)
+        console.wrote(output, f": {n_rows:,} rows.", rows=n_rows)
         return
-    result = _predict_table(screen, model, data, table, at, levels)
-    if escape_formulas:
-        result = _without_formulas(result)
+    frame = read_table(data, saved.options)
+    if table.id is not None:
+        refuse_missing(table.id, "--id", list(frame.columns))
+    frame = _with_intervals(console, saved.with_covariates(console, frame, data.name), saved)
+    if landmark is not None:
+        start = parse_times([landmark], unit, "--landmark")[0]
+        result = _predict_at_landmark(console, saved, frame, at, levels, start)
+    elif _has_intervals(frame, saved):
+        result = _predict_paths(console, saved, frame, at, extend)
+    else:
+        result = _predict_rows(console, saved, frame, at, levels)
+    _warn_of_extrapolation(console, saved, at, result)
     if output is None:
-        _show(screen, result)
-        screen.result(result.to_dict("records"))
+        _show(console, result)
+        console.result(result)
         return
-    from .read_table import write_table
-
     write_table(result, output)
-    screen.wrote(output, f": {len(result):,} rows, columns {', '.join(result.columns)}.")
-    screen.result({"output": str(output), "rows": len(result), "columns": list(result.columns)})
+    console.wrote(output, f": {len(result):,} rows.", rows=len(result))
 
 
-def _predict_table(
-    screen: Screen,
-    model: Path,
-    data: Path,
-    given: TableOptions,
-    at: TimeList,
+def _has_intervals(frame: pd.DataFrame, saved: ModelFile) -> bool:
+    options = saved.options
+    columns = {options.start, options.time, options.id}
+    return options.has_intervals and columns <= set(frame.columns)
+
+
+def _with_intervals(console: Console, frame: pd.DataFrame, saved: ModelFile) -> pd.DataFrame:
+    """Return a table whose columns of intervals are numbers; visits become intervals."""
+    from .outcome import intervals_of_visits, read_times
+
+    options = saved.options
+    if options.visit in frame and options.id in frame:
+        if options.time not in frame:
+            console.say(
+                f"The table has no column {options.time!r}: the last visit of each subject holds on."
+            )
+            frame = frame.assign(**{str(options.time): _NO_END})
+        frame = frame.assign(**{str(options.event): 0})
+    if not _has_intervals(frame, saved):
+        return frame
+    columns = [str(options.start), str(options.time)]
+    frame = frame.assign(**{column: read_times(frame, column, options) for column in columns})
+    frame = frame.fillna({columns[0]: 0.0})
+    return intervals_of_visits(frame, options) if options.visit else frame
+
+
+def _predict_rows(
+    console: Console,
+    saved: ModelFile,
+    frame: pd.DataFrame,
+    times: list[float],
     quantiles: list[float],
 ) -> pd.DataFrame:
+    """Return predictions for each row, after the column that identifies it."""
     import pandas as pd
 
     from ..scoring import predicted_columns
-    from .model_file import open_model
-    from .predict_paths import predict_subjects
-    from .read_table import read_table
-    from .table_options import check_columns
-    from .visits import visits_to_predict
 
-    saved = open_model(model)
-    options = saved.options.override(given)
-    table = read_table(data, options)
-    if given.id is not None:
-        check_columns(list(table.frame.columns), [("--id", given.id)])
-    times = at.within(options.time_unit) or saved.horizons
-    if "histories" in saved.metadata:
-        from .predict_histories import predict_histories
-
-        return predict_histories(screen, saved, table, options, times)
-    table, options = visits_to_predict(screen, table, options)
-    X = saved.covariates(table, screen, options.apart)
-    followed = predict_subjects(screen, saved, table.frame, X, options, times, quantiles)
-    if followed is not None:
-        _warn_beyond(screen, saved, times, followed)
-        return followed
-    blocks = []
-    with screen.bar("predicting", len(X)) as advance:
-        for start in range(0, len(X), _BLOCK):
-            block = X.iloc[start : start + _BLOCK]
-            blocks.append(
-                predicted_columns(saved.model, block, times, saved.event_names, quantiles)
-            )
-            advance(len(blocks[-1]))
-    subjects = _subjects(table.frame, options)
-    result = pd.concat([subjects, pd.concat(blocks, ignore_index=True)], axis=1)
-    _warn_beyond(screen, saved, times, result)
-    return result
+    columns, blocks = saved.columns, []
+    with console.progress():
+        for start in range(0, len(frame), _BLOCK):
+            rows = frame[columns].iloc[start : start + _BLOCK]
+            names = saved.event_names
+            blocks.append(predicted_columns(saved.model, rows, times, names, quantiles))
+            report_progress("predicting", start + len(rows), len(frame))
+    name = saved.options.id
+    identifier: Any = (
+        frame[name] if name in frame else pd.Series(range(1, len(frame) + 1), name="row")
+    )
+    return pd.concat(
+        [identifier.reset_index(drop=True), pd.concat(blocks, ignore_index=True)], axis=1
+    )
 
 
-def _subjects(frame: pd.DataFrame, options: TableOptions) -> pd.DataFrame:
-    """Return the column that identifies the rows: the identifier, or the row number from 1."""
+def _predict_at_landmark(
+    console: Console,
+    saved: ModelFile,
+    frame: pd.DataFrame,
+    times: list[float],
+    quantiles: list[float],
+    landmark: float,
+) -> pd.DataFrame:
+    """Return predictions given survival to a landmark, from the rows that hold there."""
+    from dataclasses import replace
+
+    if min(times) <= landmark:
+        raise SettingError(
+            f"--times must lie after --landmark {landmark:g}; got {', '.join(f'{t:g}' for t in times)}. Times count "
+            "from the origin."
+        )
+    if _has_intervals(frame, saved):
+        holds = (frame[saved.options.start] <= landmark) & (landmark < frame[saved.options.time])
+        frame = frame[holds]
+    if frame.empty:
+        raise SettingError(
+            f"--landmark {landmark:g} lies in no row of the table. Use an earlier one."
+        )
+    console.say(f"Given survival to {landmark:g}, from the {len(frame):,} rows that hold there.")
+    model = saved.model
+    conditional = SimpleNamespace(
+        n_events_=model.n_events_,
+        feature_names_in_=model.feature_names_in_,
+        predict_distribution=lambda rows: model.predict_distribution(rows).given(landmark),
+    )
+    return _predict_rows(console, replace(saved, model=conditional), frame, times, quantiles)
+
+
+def _predict_paths(
+    console: Console,
+    saved: ModelFile,
+    frame: pd.DataFrame,
+    times: list[float],
+    extend: bool,
+) -> pd.DataFrame:
+    """Return one row per subject: survival and incidences along its rows."""
+    import warnings
+
+    import numpy as np
     import pandas as pd
 
-    if options.id is not None and options.id in frame.columns:
-        return frame[[options.id]].reset_index(drop=True)
-    return pd.DataFrame({"row": range(1, len(frame) + 1)})
+    from ..errors import LifemixWarning
+    from ..scoring import predicted_columns
+
+    options, model = saved.options, saved.model
+    subjects = frame[options.id].unique()
+    console.say(
+        f"Along the rows of {len(subjects):,} subjects, from the first start of each; empty beyond the last end, "
+        "unless --extend keeps the last row."
+    )
+    X = frame[saved.columns]
+    intervals = X, frame[options.start], frame[options.time], frame[options.id], times
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LifemixWarning)  # the message above says it
+        curves = [model.predict_path(*intervals, extend=extend)]
+        for event in range(1, model.n_events_ + 1) if model.n_events_ > 1 else ():
+            curves.append(model.predict_path(*intervals, event=event, extend=extend))
+    names = predicted_columns(model, X[:1], times, saved.event_names).columns.drop("median")
+    paths = pd.DataFrame(np.hstack(curves), columns=names)
+    paths.insert(0, str(options.id), subjects)
+    return paths
 
 
-def _warn_beyond(
-    screen: Screen, saved: SavedModel, times: list[float], result: pd.DataFrame
+def _warn_of_extrapolation(
+    console: Console, saved: ModelFile, times: list[float], result: pd.DataFrame
 ) -> None:
-    """Warn of predictions beyond the last time of the training data."""
     last = float(saved.model.training_target_.time.max())
-    far = [t for t in times if t > last]
-    if far:
-        screen.warn(
-            f"times beyond the last training time, {last:g}, are extrapolated: {', '.join(f'{t:g}' for t in far)}."
-        )
-    beyond = int((result["median"] > last).sum()) if "median" in result else 0
-    if beyond:
-        screen.warn(
-            f"{beyond:,} of {len(result):,} medians lie beyond the last training time, {last:g}: extrapolated."
+    beyond = ", ".join(f"{t:g}" for t in times if t > last)
+    n_medians = int((result["median"] > last).sum()) if "median" in result else 0
+    if beyond or n_medians:
+        console.warn(
+            f"extrapolated beyond the last training time, {last:g}: times {beyond or 'none'}; {n_medians:,} of "
+            f"{len(result):,} medians."
         )
 
 
-def _without_formulas(result: pd.DataFrame) -> pd.DataFrame:
-    """Return a table in which no text, names of columns included, begins like a formula of a spreadsheet."""
-
-    def plain(value: Any) -> Any:
-        return (
-            f"'{value}"
-            if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
-            else value
+def _show(console: Console, result: pd.DataFrame) -> None:
+    """Show the first rows; many columns in several tables."""
+    columns = list(result.columns)
+    for first in range(1, len(columns), _MAX_COLUMNS):
+        names = [columns[0], *columns[first : first + _MAX_COLUMNS]]
+        rows = result[names].head(_MAX_ROWS).itertuples(index=False)
+        console.show_table(names, [(str(key), *map("{:.4g}".format, row)) for key, *row in rows])
+    if len(result) > _MAX_ROWS:
+        console.say(
+            f"  ... {len(result) - _MAX_ROWS:,} more rows; -o predictions.csv writes all of them."
         )
-
-    texts = {
-        name: result[name].map(plain)
-        for name in result.columns
-        if result[name].dtype.kind not in "fi"
-    }
-    return result.assign(**texts).rename(columns=plain)
-
-
-def _show(screen: Screen, result: pd.DataFrame) -> None:
-    """Show the first rows; where there are many columns, survival and the incidence of each event apart."""
-    first, *names = result.columns
-    parts: dict[str, list[str]] = {}
-    for name in names:
-        curve = name.startswith(("survival_", "incidence_"))
-        parts.setdefault(name.rsplit("_", 1)[0] if curve else "", []).append(name)
-    for title, part in ({"": names} if len(names) <= _MOST_COLUMNS else parts).items():
-        _show_part(screen, title, result[[first, *part]])
-    if len(result) > _SHOWN:
-        screen.say(
-            f"  ... {len(result) - _SHOWN:,} more rows; -o predictions.csv writes all of them."
-        )
-
-
-def _show_part(screen: Screen, title: str, result: pd.DataFrame) -> None:
-    from rich.markup import escape
-
-    if title:
-        screen.show(f"\n[bold]{escape(title)}[/]")
-        heads = [name.removeprefix(f"{title}_") for name in result.columns[1:]]
-    else:
-        heads = [
-            "\n".join(name.rsplit("_", 1)) for name in result.columns[1:]
-        ]  # narrow, so that many columns fit
-    table = screen.table(result.columns[0], *heads, right=range(1, len(result.columns)))
-    for row in result.head(_SHOWN).itertuples(index=False):
-        values = zip(result.columns[1:], row[1:], strict=True)
-        table.add_row(escape(str(row[0])), *(_cell(name, value) for name, value in values))
-    screen.show(table)
-
-
-def _cell(name: str, value: float) -> str:
-    return shown_number(value) if name.startswith(("survival", "incidence")) else f"{value:.5g}"

@@ -1,212 +1,196 @@
-"""A table to learn from: covariates and target, checked, and shown as they were understood."""
+"""A table to learn from: covariates and target, what each column holds and whether it is used."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from rich.markup import escape
 
-from ..errors import CovariateError, InputError, SettingError
+from .._types import IndexArray
+from ..errors import CovariateError
 from ..preprocessing import TableData
-from ..target import Target, as_target
-from .covariates import ColumnFacts, describe_columns, refuse_problems
-from .outcome import EventCodes, dates_to_years, holds_dates, read_target
-from .output import Screen
-from .paths import STANDARD_INPUT
-from .read_table import TableFile, read_table
-from .start_stop import recognise_start_stop, show_paths
-from .table_options import TableOptions
-from .visits import refuse_visits, visits_as_intervals
+from ..preprocessing.columns import identifier_kind
+from ..target import as_target
+from .console import Console
+from .options import TableOptions
+from .outcome import EventCodes, dates_to_years, holds_dates, read_outcome
+from .read_table import read_table
 
-__all__ = ["TrainingTable", "open_training_table", "show_columns", "show_outcome", "suggest_roles"]
+if TYPE_CHECKING:
+    from ..report.doctor import Finding
 
-_LEAST_ROWS, _LEAST_EVENTS = 30, 10
-_MANY_BYTES = 50_000_000
-_TIME_NAMES = set(
-    "time t futime duration days months years week weeks os_months survival_time surv_time survival_in_days followup "
-    "follow_up lenfol tte stop".split()
-)
-_EVENT_NAMES = set(
-    "event status death dead died cens censor os_status fstat arrest relapse e".split()
-)
+__all__ = ["TrainingTable", "looks_like_number", "open_training_table"]
+
+_N_EXAMPLES, _MAX_LEVELS = 3, 8
+_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:[.,' ]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?")
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What a column holds and what is done with it; ``problem`` says why it cannot be used."""
+
+    name: str
+    kind: str
+    missing: float  # share of the rows
+    values: str
+    action: str
+    is_used: bool = False
+    problem: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingTable:
-    """What a model is fitted to.
-
-    ``X`` are the columns that are used, ``rows`` all columns of the same rows as they were read, and ``skipped`` is the
-    number of rows without outcome that were left out. ``repeated_subjects`` are columns that seem to identify subjects
-    with several rows, if ``--id`` names none.
-    """
+    """What a model is fitted to: the columns that are used, the target, and how the table was understood."""
 
     X: TableData
     y: NDArray[np.void]
     codes: EventCodes
     options: TableOptions
-    facts: list[ColumnFacts]
+    columns: list[ColumnFacts]
+    findings: list[Finding]
     rows: pd.DataFrame
-    skipped: int
-    repeated_subjects: TableData
+    source: pd.DataFrame  # the table as it was read
 
-    def to_state(self) -> dict[str, Any]:
-        """Return what a model file remembers, in JSON's types."""
-        return {
-            "roles": self.options.to_state(),
-            "censored": list(self.codes.censored),
-            "events": list(self.codes.types),
-            "columns": [fact.to_state() for fact in self.facts],
-            **({"paths": True} if "path" in (self.y.dtype.names or ()) else {}),
-        }
+    def source_rows(self, rows: IndexArray) -> pd.DataFrame:
+        """Return rows as they were read; of visits all those of the subjects."""
+        if self.options.visit is None:
+            return self.source.loc[self.rows.index[rows]]
+        subject = str(self.options.id)
+        return self.source[self.source[subject].isin(self.rows[subject].iloc[rows])]
 
 
-def open_training_table(
-    screen: Screen, path: Path, options: TableOptions, *, check: bool = True
-) -> TrainingTable:
-    """Read a table to learn from and show how it was understood; ``check`` refuses what no model could be fitted to."""
-    size = 0 if path == STANDARD_INPUT else path.stat().st_size
-    if size > _MANY_BYTES:
-        screen.say(f"Reading {escape(path.name)}, {size / 1e6:.0f} MB ...")
-    file = read_table(path, options)
-    screen.say(f"[bold]{escape(str(file))}[/]")
-    table = _understand(file, options)
-    if check:
-        refuse_problems(table.facts)
-    show_outcome(screen, table)
-    show_columns(screen, table.facts)
-    if check:
-        _check_size(table)
-    return table
+def open_training_table(console: Console, path: Path, options: TableOptions) -> TrainingTable:
+    """Read a table to learn from and show how it was understood."""
+    from ..report import check_table
+    from ..report.doctor import Finding
 
-
-def _understand(file: TableFile, options: TableOptions) -> TrainingTable:
-    names = list(file.frame.columns)
-    if len(names) < 3:
-        raise CovariateError(
-            f"{file.name} has {len(names)} column{'s' * (len(names) != 1)} ({', '.join(names)}); expected a time, an "
-            "event and at least one covariate. A text file must have , ; | a tab or blanks between its columns."
-        )
-    if options.time is None or options.event is None:
-        raise SettingError(
-            f"name the columns of the time and the event: --time and --event. {suggest_roles(names)}"
-        )
+    source = read_table(path, options)
+    names = list(source.columns)
+    console.say(f"{path.name}: {len(source):,} rows, {len(names)} columns", style="bold")
     options = options.resolve(names)
-    if holds_dates(file.frame[options.time or ""]) and not options.time_unit:
-        options = replace(options, time_unit="days")
-    file, options = visits_as_intervals(file, recognise_start_stop(file.frame, options))
-    refuse_visits(file.frame, options)
-    complete, y, codes = read_target(file, options)
-    rows = file.frame if complete.all() else file.frame[complete]
-    names = [name for name in rows.columns if name not in options.apart]
-    aged, ages = dates_to_years(rows, names, options)
-    frame = aged[names]
-    if frame.shape[1] == 0:
-        raise CovariateError(
-            f"no covariates are left besides {', '.join(options.apart)}. Add at least one column."
-        )
-    labels = {name: frame[name].astype("category") for name in options.categorical if name in frame}
+    if options.time and holds_dates(source[options.time]) and not options.unit:
+        options = replace(options, unit="days")
+    rows, y, codes = read_outcome(source, options)
+    excluded = {*options.roles.values(), *(options.drop or ())}
+    rows, ages = dates_to_years(rows, [name for name in names if name not in excluded], options)
+    frame = rows.drop(columns=[name for name in excluded if name in rows])
+    labels = {name: frame[name].astype("category") for name in options.categorical or ()}
     table = TableData(frame.assign(**labels).reset_index(drop=True))
-    facts = [
-        replace(fact, kind="dates", action=f"years before {options.origin}, {fact.action}")
-        if fact.name in ages
-        else fact
-        for fact in describe_columns(table, options)
+    columns = [_describe(name, table, options) for name in table.columns]
+    X = table[[column.name for column in columns if column.is_used]]
+    findings = [
+        Finding(
+            "unusable-column", "stop", column.problem, f"Or leave it out: --drop {column.name!r}."
+        )
+        for column in columns
+        if column.problem
     ]
-    used = table[[fact.name for fact in facts if fact.used and not fact.problem]]
-    subjects = [fact.name for fact in facts if fact.kind == "repeated subjects" and not options.id]
-    return TrainingTable(
-        used, y, codes, options, facts, rows, int((~complete).sum()), table[subjects]
+    findings += check_table(X, y, event_names=codes.names) if X.columns else []
+    subjects = [column.name for column in columns if column.kind == "repeated subjects"]
+    if subjects and not options.id:
+        about_subjects = check_table(table[subjects], y)
+        findings += [finding for finding in about_subjects if finding.code == "repeated-subjects"]
+    training = TrainingTable(X, y, codes, options, columns, findings, rows, source)
+    _show_outcome(console, training)
+    if ages:
+        console.say(f"  dates  {', '.join(ages)}: years before {options.origin}")
+    console.say("\nColumns", style="bold")
+    if not console.quiet:
+        facts = [
+            (column.name, column.kind, f"{column.missing:.1%}" if column.missing else "")
+            + (column.values, column.action)
+            for column in columns
+        ]
+        console.show_table(("name", "kind", "missing", "values", "use"), facts)
+    return training
+
+
+def looks_like_number(text: str) -> bool:
+    """Return whether a text is a number with any decimal mark, thousands separator, currency or percent sign."""
+    return bool(_NUMBER.fullmatch(text.strip(" \t€$£%")))
+
+
+def _describe(name: str, table: TableData, options: TableOptions) -> ColumnFacts:
+    values = table.frame[name]
+    missing = float(values.isna().mean())
+    if missing == 1:
+        return ColumnFacts(name, "empty", missing, "", "left out: no values")
+    examples = ", ".join(str(value)[:20] for value in values.dropna().head(_N_EXAMPLES)) + ", ..."
+    problem = _problem(name, table, options)
+    if problem:
+        return ColumnFacts(name, "unusable", missing, examples, "cannot be used", problem=problem)
+    column = table.column(name)
+    if column.distinct == 1:
+        return ColumnFacts(name, "constant", missing, examples, "left out: one value")
+    kind = "" if name in (options.keep or ()) else identifier_kind(column)
+    if kind:
+        action = f"left out: {column.distinct:,} different values (--keep {name!r} to use)"
+        return ColumnFacts(name, kind, missing, examples, action)
+    imputed = "; missing values imputed, and an indicator" if missing else ""
+    if column.codes is None:
+        numbers = column.observed
+        text = f"{numbers.min():g} to {numbers.max():g}, mean {numbers.mean():.4g}"
+        return ColumnFacts(name, "numbers", missing, text, f"scaled{imputed}", is_used=True)
+    shares = values.value_counts(normalize=True).head(_MAX_LEVELS)
+    text = ", ".join(f"{level} {share:.0%}" for level, share in shares.items())
+    action = f"{column.distinct} levels{imputed}"
+    return ColumnFacts(name, "categories", missing, text, action, is_used=True)
+
+
+def _problem(name: str, table: TableData, options: TableOptions) -> str:
+    """Return why a column cannot be used as it is; "" if it can."""
+    values = table.frame[name]
+    if holds_dates(values):
+        problem = f"Column {name!r} holds dates such as {values.dropna().iloc[0]}"
+        if options.origin is None:
+            return f"{problem}. To use them as years before a start, add --origin with a column of dates or one date."
+        return f"{problem}, some after the origin {options.origin!r}, where the outcome lies. --keep {name!r} uses it."
+    try:
+        column = table.column(name)
+    except CovariateError as error:
+        return str(error)
+    if column.codes is None or name in (options.categorical or ()):
+        return ""
+    counts = values.value_counts()
+    is_number = np.array([looks_like_number(str(level)) for level in counts.index])
+    if counts[is_number].sum() <= counts.sum() / 2:
+        return ""
+    texts = counts.index[~is_number].tolist()
+    fix = "Name the marks of a text file, such as --decimal , or --thousands ,"
+    if texts:
+        fix = f"If {texts[0]!r} means missing, add --missing {texts[0]!r}"
+    return (
+        f"Column {name!r} holds numbers as text, such as {counts.index[is_number][0]!r}. {fix}; if the numbers are "
+        f"codes, add --categorical {name!r}."
     )
 
 
-def suggest_roles(names: Sequence[str]) -> str:
-    """Return the columns of a table, and which of them sound like an outcome."""
-    times = [name for name in names if name.lower() in _TIME_NAMES]
-    events = [name for name in names if name.lower() in _EVENT_NAMES]
-    guess = f" Perhaps --time {times[0]} --event {events[0]}?" if times and events else ""
-    return f"The table has: {', '.join(names[:40])}.{guess}"
-
-
-def _check_size(table: TrainingTable) -> None:
-    """Refuse a table with too few rows or events to fit a model and to evaluate it."""
-    counts = np.bincount(table.y["event"], minlength=len(table.codes.types) + 1)[1:]
-    if len(table.y) < _LEAST_ROWS or counts.sum() == 0:
-        raise InputError(
-            f"{len(table.y)} rows with {int(counts.sum())} events are too few to fit a model and to evaluate it; "
-            f"expected at least {_LEAST_ROWS} rows, better hundreds, and {_LEAST_EVENTS} events of each type."
-        )
-    events = dict(zip(table.codes.names, counts.tolist(), strict=True))
-    rare = ", ".join(f"{name}: {count}" for name, count in events.items() if count < _LEAST_EVENTS)
-    if rare:
-        raise InputError(
-            f"too few events to learn from ({rare}); expected at least {_LEAST_EVENTS} of each type. Merge event "
-            "types, count rare ones as censored (--censored), or collect more rows."
-        )
-
-
-def show_outcome(screen: Screen, table: TrainingTable) -> None:
+def _show_outcome(console: Console, training: TrainingTable) -> None:
     """Show times, events and subjects as they were understood."""
-    rows, options, codes = as_target(table.y), table.options, table.codes
-    target = rows.joined()  # of a path its last time and its event
+    rows, options, codes = as_target(training.y), training.options, training.codes
+    target = rows.joined()  # of intervals the last time of a subject and its event
     counts = np.bincount(target.event, minlength=len(codes.types) + 1)
-    unit = f" {options.time_unit}" if options.time_unit else ""
-    screen.say(
-        f"  time   {escape(options.time or '')}: {target.time.min():g} to {target.time.max():g}{escape(unit)}, "
-        f"median {np.median(target.time):g}"
+    console.say(
+        f"  time   {options.time}: {target.time.min():g} to {target.time.max():g} {options.unit or ''}"
     )
-    shares = [
-        f"{escape(name)} {counts[i]:,} ({counts[i] / len(target):.0%})"
-        for i, name in enumerate(codes.names, 1)
-    ]
+    events = [f"{name} {count:,}" for name, count in zip(codes.names, counts[1:], strict=True)]
     labels = f" ({', '.join(map(repr, codes.censored))})" if codes.censored else ""
-    screen.say(
-        f"  event  {escape(options.event or '')}: {', '.join(shares)}; censored{escape(labels)} {counts[0]:,}"
-    )
-    for what, some in (
-        ("with late entry", target.truncated),
-        ("with an interval-censored event", target.interval),
+    console.say(f"  event  {options.event}: {', '.join(events)}; censored{labels} {counts[0]:,}")
+    for count, kind in (
+        (target.truncated.sum(), "with late entry"),
+        (target.interval.sum(), "with an interval-censored event"),
+        (len(training.source) - len(rows), "without time or event were left out"),
     ):
-        if some.any():
-            screen.say(f"         {int(some.sum()):,} rows {what}")
-    if rows.path is not None:
-        show_paths(screen, options, rows)
-    elif rows.subject is not None:
-        _show_subjects(screen, options.id or "", rows)
-    if table.skipped:
-        screen.warn(f"{table.skipped} rows without time or event were left out.")
-
-
-def _show_subjects(screen: Screen, column: str, target: Target) -> None:
-    most = int(np.bincount(target.subject_numbers).max())
-    several = (
-        f"up to {most} rows each, which stay together in every split"
-        if most > 1
-        else "one row each"
-    )
-    screen.say(f"  id     {escape(column)}: {target.n_subjects:,} subjects, {several}")
-
-
-def show_columns(screen: Screen, facts: Sequence[ColumnFacts]) -> None:
-    """Show what each column holds and how it is used."""
-    screen.say("\n[bold]Columns[/]")
-    table = screen.table("name", "kind", "missing", "values", "use", right=(2,))
-    for fact in facts:
-        missing = (
-            "" if not fact.missing else f"{fact.missing:.1%}" if fact.missing >= 0.001 else "<0.1%"
+        if count > 0 and options.visit is None:
+            console.say(f"         {count:,} rows {kind}")
+    if rows.subject is not None:
+        counts = np.bincount(rows.subject_numbers)
+        unit = "intervals" if options.has_intervals else "rows"
+        console.say(
+            f"  id     {options.id}: {len(rows):,} {unit} of {len(counts):,} subjects, up to {counts.max()} each"
         )
-        style = None if fact.used else "dim"
-        table.add_row(
-            escape(fact.name),
-            fact.kind,
-            missing,
-            escape(fact.values),
-            escape(fact.action),
-            style=style,
-        )
-    screen.say(table)
