@@ -6,11 +6,14 @@ Every refusal is a LifemixError whose message names the argument, the value rece
 import inspect
 import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 from sklearn.base import clone
 
 from lifemix import DeepSurvivalMachines, FleetSearchCV, LifeMix, baselines, make_target, metrics
@@ -300,6 +303,18 @@ def test_options_are_checked_before_the_rows(name):
     for option in entry.bad.keys() - {"preprocessor", "device"}:
         for value in entry.bad[option][:1]:
             refusal(SettingError, entry.model(**{option: value}).fit, None, None)
+
+
+# Comparing these with anything else raises an error, or gives no truth value.
+INCOMPARABLE = [pd.NA, Decimal("sNaN"), np.array([1, 2]), np.ma.masked, torch.tensor([1.0, 2.0])]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_that_cannot_be_compared_give_no_bare_error(name):
+    for option in ESTIMATORS[name].bad.keys() - {"verbose"}:  # is true or false
+        for value in INCOMPARABLE:
+            with pytest.raises(LifemixError):
+                ESTIMATORS[name].model(**{option: value}).fit(None, None)
 
 
 # Values at the edge of what is allowed, and of other types that mean the same.

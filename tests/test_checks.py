@@ -1,8 +1,11 @@
 """Checks of arguments: times, weights, events, options, arrays."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from lifemix import make_target, metrics
 from lifemix.baselines import CoxPH, ModelAverage
@@ -23,6 +26,7 @@ from lifemix.checks import (
     check_weight,
 )
 from lifemix.errors import CovariateError, InputError, LifemixWarning, SettingError, TargetError
+from lifemix.histories import as_input
 
 
 @pytest.mark.parametrize("event", [1, 1.0, np.int64(1), np.float32(1)])
@@ -251,3 +255,31 @@ def test_numbers_beside_texts_in_a_nested_list_stay_numbers(rows):
         "x0=high",
         "x0=low",
     ]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_tensors_count_as_arrays(dtype):
+    rng = np.random.default_rng(0)
+    x = torch.tensor(rng.standard_normal((40, 2)), dtype=dtype, requires_grad=True)
+    time = torch.tensor(rng.integers(1, 9, 40), dtype=dtype, requires_grad=True)
+    event = torch.arange(40) % 2
+    X, times = x.detach().double().numpy(), time.detach().double().numpy()
+    of_tensors = CoxPH().fit(x, (time, event), sample_weight=time)
+    of_arrays = CoxPH().fit(X, (times, event.numpy()), sample_weight=times)
+    expected = of_arrays.predict_survival_function(X, [1.0, 4.0])
+    result = of_tensors.predict_survival_function(x, time.new_tensor([1.0, 4.0]))
+    np.testing.assert_array_equal(result, expected)
+    subjects = event.numpy()
+    np.testing.assert_array_equal(
+        make_target(time, event, subject=event), make_target(times, subjects, subject=subjects)
+    )
+    images = torch.ones(3, 4, 4, dtype=dtype, requires_grad=True)
+    np.testing.assert_array_equal(as_input(images).values, np.ones((3, 4, 4)))
+
+
+@pytest.mark.parametrize("value", [Decimal("sNaN"), 10**400, -(10**400)])
+def test_numbers_without_a_double_are_refused(value):
+    with pytest.raises(InputError, match="times must be numbers; got"):
+        check_times([1.0, value])
+    with pytest.raises(TargetError, match="time must be numbers; got"):
+        make_target([1.0, value], [1, 0])

@@ -78,8 +78,14 @@ def shown(value: Any) -> str:
 
 
 def as_pandas(table: Any) -> Any:
-    """Return a table of polars or Arrow as a DataFrame of pandas, anything else unchanged."""
+    """Return a table of polars or Arrow as a DataFrame of pandas, a tensor of PyTorch as an array.
+
+    Anything else is returned unchanged.
+    """
     library = type(table).__module__.partition(".")[0]
+    if library == "torch" and hasattr(table, "detach"):
+        is_numpy_type = str(table.dtype) != "torch.bfloat16"
+        return (table if is_numpy_type else table.float()).detach().cpu().numpy()
     if library == "pyarrow" and hasattr(table, "num_columns"):
         return table.to_pandas()
     if library == "polars" and hasattr(table, "lazy"):  # polars' own to_pandas needs pyarrow
@@ -117,13 +123,13 @@ def as_numbers(values: object, name: str, error: type[InputError] = InputError) 
     """Return numbers in double precision, NaN for missing ones; refuse dates and complex numbers."""
     refuse_masked(values, name, error)
     try:
-        array = np.asarray(values)
+        array = np.asarray(as_pandas(values))
         if array.dtype.kind in "mMc":
             raise TypeError(f"{array.dtype} is no type of numbers")
         if array.dtype.kind == "O":
             array = np.where(pd.isna(array), np.nan, array)
         return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError) as reason:
+    except (TypeError, ValueError, ArithmeticError) as reason:  # of Decimal("sNaN") and 10**400
         raise error(
             f"{name} must be numbers; got {shown(values)} ({reason}). Convert it to numbers first: "
             "divide durations by a unit such as a day, map labels to codes, take the real part of "
@@ -334,4 +340,17 @@ class HasRules(Protocol):
 def check_settings(estimator: HasRules) -> None:
     """Apply the rules of an estimator to its options, in the order of ``_rules``."""
     for name, rule in estimator._rules.items():
-        rule(name, getattr(estimator, name))
+        value = getattr(estimator, name)
+        try:
+            rule(name, value)
+        except SettingError:
+            raise
+        except (
+            TypeError,
+            ValueError,
+            ArithmeticError,
+        ) as error:  # of pd.NA, arrays, NaN of Decimal
+            raise SettingError(
+                f"{name} cannot be used; got {shown(value)} ({error}). See the documentation of "
+                f"{type(estimator).__name__} for its values."
+            ) from error

@@ -740,6 +740,7 @@ def as_input(X: Any) -> Any:
     """
     if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are mappings
         return Sources(X)
+    X = as_pandas(X)
     is_known = isinstance(X, (Histories, Sources, ArrayRows, pd.DataFrame))
     return X if is_known or len(getattr(X, "shape", ())) <= 2 else ArrayRows(X)
 

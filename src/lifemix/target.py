@@ -415,6 +415,7 @@ def _parse(
 
 def _vector(values: ArrayLike, name: str) -> FloatArray:
     """Return a new vector of numbers."""
+    values = as_pandas(values)
     array = as_numbers(values, name, TargetError)
     if array.ndim != 1:
         fix = "Take one column" if array.ndim else "Put single numbers into lists"
@@ -439,7 +440,7 @@ def _event_codes(values: ArrayLike) -> IntArray:
 
 def _refuse_swapped(time: ArrayLike, event: ArrayLike) -> None:
     """Refuse what looks like (event, time), the order of scikit-survival."""
-    times, events = np.asarray(time), np.asarray(event)
+    times, events = np.asarray(as_pandas(time)), np.asarray(as_pandas(event))
     is_binary = times.dtype.kind in "uif" and bool(np.isin(times, (0, 1)).all())
     if is_binary and events.dtype.kind in "uif" and events.size:
         if events.max() > (3 if times.all() else 1):
@@ -456,6 +457,7 @@ def subject_codes(values: Any, name: str = "subject") -> IntArray:
     A whole number is its own code. Other identifiers are hashed to 64 bits: two of ten million have
     the same code with a probability of 3 in a million.
     """
+    values = as_pandas(values)
     array = values if isinstance(values, np.ndarray) else pd.Series(values).to_numpy()
     if array.ndim != 1:
         raise TargetError(f"{name} must be one-dimensional; got shape {array.shape}.")

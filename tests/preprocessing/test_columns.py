@@ -432,3 +432,25 @@ def test_unseen_levels_are_named_and_coded_as_none():
     with pytest.warns(LifemixWarning, match=r"column 's' has levels .* 'x', 'y' \(3 rows\)"):
         out = fitted.transform(pd.DataFrame({"s": ["x", "a", "y", "x"]}))
     assert out.tolist() == [[0, 0], [1, 0], [0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("value", [Decimal("sNaN"), 10**400, -(10**400)])
+@pytest.mark.parametrize("others", [[1.0, 2.0], ["low", "high"]])
+def test_numbers_without_a_double_are_refused_by_name(value, others):
+    column = pd.Series([*others, value], dtype=object)
+    with pytest.raises(CovariateError, match="column 'dose' must hold numbers"):
+        read_column("dose", column)
+
+
+@pytest.mark.parametrize("preprocessor", ["auto", None])
+def test_fit_and_predict_refuse_numbers_without_a_double(preprocessor):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 2)), make_target(rng.exponential(size=40), np.arange(40) % 2)
+    model = CoxPH(preprocessor=preprocessor).fit(X, y)
+    for value in (Decimal("sNaN"), 10**400):
+        table = X.astype(object)
+        table[3, 0] = value
+        with pytest.raises(CovariateError, match="must hold numbers"):
+            CoxPH(preprocessor=preprocessor).fit(table, y)
+        with pytest.raises(CovariateError, match="must hold numbers"):
+            model.predict(table)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from numbers import Real
 from typing import Any, Literal
@@ -146,12 +146,20 @@ def read_column(name: str, values: pd.Series[Any], as_labels: bool = False) -> C
 
     """
     dtype = values.dtype
-    if as_labels or not _holds_numbers(name, values):
-        return ColumnData(name, values, None, *_codes_and_levels(name, values))
-    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
-        numbers = np.ascontiguousarray(values.to_numpy(), dtype=np.float64)
-    else:
-        numbers = values.astype(object).to_numpy(dtype=np.float64, na_value=np.nan)
+    try:
+        if as_labels or not _holds_numbers(name, values):
+            return ColumnData(name, values, None, *_codes_and_levels(name, values))
+        if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+            numbers = np.ascontiguousarray(values.to_numpy(), dtype=np.float64)
+        else:
+            numbers = values.astype(object).to_numpy(dtype=np.float64, na_value=np.nan)
+    except ArithmeticError as error:
+        is_decimal = isinstance(error, InvalidOperation)
+        received = "Decimal('sNaN')" if is_decimal else "an integer beyond 1.8e308"
+        raise CovariateError(
+            f"column {name!r} must hold numbers of double precision; got {received}. Correct it, "
+            "or use NaN where the value is unknown."
+        ) from None
     infinite = np.isinf(numbers)
     if infinite.any():
         row = int(infinite.argmax())

@@ -692,7 +692,7 @@ def apply_preprocessor(fitted: Any, X: TableLike, *, columns_required: bool = Tr
     dtype = np.float32 if is_packed else np.float64
     try:
         matrix = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=dtype)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise CovariateError(
             f"X must hold numbers; {error}. Use preprocessor='auto' for categories."
         ) from None
