@@ -41,7 +41,7 @@ def main(folder: Path) -> None:
         scores[name] = table.dropna(subset="horizon").set_index(["metric", "horizon"])["value"]
     comparison = pd.DataFrame(scores).round(3)
     print("\nHeld-out patients, by days since study entry")
-    print("(concordance and auc: higher is better; brier: lower is better):\n")
+    print("(concordance_td and auc: higher is better; brier: lower is better):\n")
     print(comparison.to_string())
 
     folder.mkdir(parents=True, exist_ok=True)

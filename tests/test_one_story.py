@@ -143,13 +143,13 @@ def test_fit_evaluate_and_python_have_the_same_numbers(story):
         for event, values in by_event.items():
             chosen = table[(table["metric"] == name) & (table["event"] == int(event))]
             np.testing.assert_allclose(chosen["value"], values, rtol=1e-9, err_msg=name)
-    assert {"concordance", "brier", "auc", "integrated_brier"} <= set(values_by_metric)
+    assert {"concordance_td", "brier", "auc", "integrated_brier"} <= set(values_by_metric)
 
 
 def test_the_report_has_the_numbers_of_evaluate(story):
     words = text_of(story.report)
     values = by_metric(story.evaluated["quality"])
-    for name in ("concordance", "brier", "auc", "integrated_brier"):
+    for name in ("concordance_td", "brier", "auc", "integrated_brier"):
         for event, numbers in values[name].items():
             for number in numbers:
                 assert f"{number:.3f} [" in words, (name, event, number)
@@ -173,7 +173,7 @@ def test_the_functions_of_python_write_the_same_pages_as_the_commands(story):
     assert f"time to {' and '.join(story.names)}" in words
     for horizon in content_of(form)["horizons"]:
         assert f"by {horizon:g} months" in words
-    for numbers in by_metric(story.evaluated["quality"])["concordance"].values():
+    for numbers in by_metric(story.evaluated["quality"])["concordance_td"].values():
         for number in numbers:
             assert f"{number:.3f}" in words
 

@@ -444,7 +444,7 @@ def evaluate(
     >>> model = CoxPH().fit(data.X, data.y)
     >>> table = evaluate(model, TableSource(path, "time", "event"), [60, 120])
     >>> table["metric"].unique().tolist()[:3]
-    ['concordance', 'brier', 'auc']
+    ['concordance_td', 'brier', 'auc']
 
     """
     from .metrics import evaluate as evaluate_rows

@@ -18,16 +18,18 @@ def test_figures_are_those_of_the_metrics(run_json, model, write):
     expected = [
         metrics.concordance_td(train, y, 1 - survival[:, i], t) for i, t in enumerate(times)
     ]
-    assert values_of(quality, "concordance") == pytest.approx(expected)
+    assert values_of(quality, "concordance_td") == pytest.approx(expected)
     observed = 1 - metrics.kaplan_meier(y).at(times)
     ratios = observed / (1 - survival.mean(axis=0))
     assert values_of(quality, "observed_expected") == pytest.approx(ratios)
     likelihood = saved.log_likelihood(X, y) / 150
     assert values_of(quality, "log_likelihood", event=None) == pytest.approx([likelihood])
-    rows = [row for row in quality if row["metric"] == "concordance" and row["lower"] is not None]
+    rows = [
+        row for row in quality if row["metric"] == "concordance_td" and row["lower"] is not None
+    ]
     assert len(rows) == 2
     assert all(row["lower"] < row["value"] < row["upper"] for row in rows)
-    assert values_of(quality, "concordance", "no covariates") == [0.5, 0.5]
+    assert values_of(quality, "concordance_td", "no covariates") == [0.5, 0.5]
 
 
 def test_competing_risks_have_their_names(run, competing):

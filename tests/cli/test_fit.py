@@ -25,7 +25,7 @@ def test_the_file_records_columns_and_quality(model):
         "no covariates",
     ]
     expected = pytest.approx([0.5, 0.5, 0.5])
-    assert values_of(quality, "concordance", "no covariates") == expected
+    assert values_of(quality, "concordance_td", "no covariates") == expected
 
 
 def test_the_same_seed_gives_the_same_file(fit, data):
@@ -57,7 +57,7 @@ def test_held_out_rows_can_be_written_for_evaluate(fit, run_json, data, tmp_path
     fitted = json.loads(fit(data, "--holdout-to", rest, "--json").out)["held_out"]["quality"]
     evaluated = run_json("evaluate", fit.model, rest)
     assert evaluated["rows"] == 40
-    for metric, event in (("concordance", 1), ("brier", 1), ("log_likelihood", None)):
+    for metric, event in (("concordance_td", 1), ("brier", 1), ("log_likelihood", None)):
         expected = values_of(fitted, metric, event=event)
         assert values_of(evaluated["quality"], metric, event=event) == expected
 
@@ -123,7 +123,7 @@ def test_fit_evaluate_and_predict_from_disk(run, run_json, tmp_path):
     assert loaded.preprocessor_.columns_[-1].levels == ("01", "2")
     assert "log-likelihood" in run("describe", model).out
     quality = run_json("evaluate", model, folder, "--from-disk")["quality"]
-    assert {"log_likelihood", "concordance", "brier"} <= {row["metric"] for row in quality}
+    assert {"log_likelihood", "concordance_td", "brier"} <= {row["metric"] for row in quality}
     output = tmp_path / "out.parquet"
     run("predict", model, folder, "--from-disk", "--times", "5,10", "-o", output)
     X = table.drop(columns=["time", "event", "patient"])
@@ -160,7 +160,7 @@ def noise_fit(noise, run_json, tmp_path_factory):
 
 
 def mean_concordance(quality):
-    return np.mean(values_of(quality, "concordance"))
+    return np.mean(values_of(quality, "concordance_td"))
 
 
 def test_noise_with_several_rows_per_subject_has_nothing_to_predict(run, run_json, noise_fit):
@@ -185,14 +185,14 @@ def test_intervals_and_folds_follow_subjects(run_json, noise_fit):
     widths = []
     for table in (rest, without):
         quality = run_json("evaluate", model, table)["quality"]
-        limits = [row for row in quality if row["metric"] == "concordance" and row["upper"]]
+        limits = [row for row in quality if row["metric"] == "concordance_td" and row["upper"]]
         widths.append(np.mean([row["upper"] - row["lower"] for row in limits]))
     assert mean_concordance(quality) == pytest.approx(0.5, abs=0.05)
     assert widths[0] > 1.3 * widths[1]
     options = ["--id", "subject", "--models", "dsm,cox", "--folds", 2, "--members", 1]
     quality = run_json("compare", path, *NOISE, *options)["quality"]
     for name in ("Deep Survival Machines", "Cox regression"):
-        assert np.mean(values_of(quality, "concordance", name)) == pytest.approx(0.5, abs=0.05)
+        assert np.mean(values_of(quality, "concordance_td", name)) == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_search_in_python_finds_nothing_in_noise(noise):

@@ -80,7 +80,7 @@ def test_pages_have_the_times_names_and_numbers_of_evaluate(run, run_json, compe
     quality = run_json("evaluate", model, data)["quality"]
     page, form = report.read_text(), calculator.read_text()
     assert all(name in page and name in form for name in ("cancer", "other cause"))
-    for number in values_of(quality, "concordance") + values_of(quality, "brier", event=2):
+    for number in values_of(quality, "concordance_td") + values_of(quality, "brier", event=2):
         assert f"{number:.3f}" in page
     times = sorted({row["horizon"] for row in quality if row["metric"] == "brier"})
     assert all(f"by {time:g}" in page for time in times)

@@ -22,7 +22,7 @@ from lifemix.splits import horizons
 from lifemix.target import as_target
 
 HORIZONS = [0.5, 0.2, 1.0]
-OURS = set("concordance brier auc integrated_brier d_calibration d_calibration_p".split())
+OURS = set("concordance_td brier auc integrated_brier d_calibration d_calibration_p".split())
 
 
 class Exponential:
@@ -73,7 +73,7 @@ def test_single_risk_holds_what_the_metrics_give(single, compat):
     assert table["metric"].isin(OURS).sum() == 3 * 3 + 1 + 2
     for t in HORIZONS:
         survival = model.predict_survival_function(X, [t])[:, 0]
-        assert value(table, "concordance", horizon=t) == concordance_td(
+        assert value(table, "concordance_td", horizon=t) == concordance_td(
             y_train, y, 1 - survival, t, compat=compat
         )
         assert value(table, "brier", horizon=t) == pytest.approx(
@@ -97,11 +97,11 @@ def test_competing_risks_have_rows_for_every_event(competing):
     model = Exponential()
     table = evaluate(model, y_train, X, y, HORIZONS, competing="wolbers")
     assert table["metric"].isin(OURS).sum() == 2 * (3 * 3 + 1)
-    assert set(table["metric"]) & OURS == {"concordance", "brier", "auc", "integrated_brier"}
+    assert set(table["metric"]) & OURS == {"concordance_td", "brier", "auc", "integrated_brier"}
     for event in (1, 2):
         risk = model.predict_cumulative_incidence(X, [0.5], event=event)[:, 0]
         expected = concordance_td(y_train, y, risk, 0.5, event, competing="wolbers")
-        assert value(table, "concordance", event, 0.5) == pytest.approx(expected)
+        assert value(table, "concordance_td", event, 0.5) == pytest.approx(expected)
         assert value(table, "brier", event, 0.5) == pytest.approx(
             brier_score(y_train, y, 1 - risk, 0.5, event)
         )
@@ -168,10 +168,12 @@ def test_intervals_hold_the_value_and_the_same_seed_gives_the_same_ones(single):
     table = evaluate(Exponential(), y_train, X, y, [0.5, 1.0], n_bootstrap=30, random_state=3)
     plain = evaluate(Exponential(), y_train, X, y, [0.5, 1.0])
     pd.testing.assert_frame_equal(table[plain.columns.tolist()], plain)
-    calibration = table["metric"].str.startswith("d_calibration")
-    assert (table["lower"] <= table["value"])[~calibration].all()
-    assert (table["value"] <= table["upper"])[~calibration].all()
-    assert (table["lower"] < table["upper"]).all()
+    is_test = table["metric"].str.startswith("d_calibration")
+    assert (table["lower"] <= table["value"])[~is_test].all()
+    assert (table["value"] <= table["upper"])[~is_test].all()
+    assert (table["lower"] < table["upper"])[~is_test].all()
+    assert is_test.sum() == 2
+    assert table.loc[is_test, ["lower", "upper"]].isna().all(axis=None)
     again = evaluate(Exponential(), y_train, X, y, [0.5, 1.0], n_bootstrap=30, random_state=3)
     pd.testing.assert_frame_equal(again, table)
     other = evaluate(Exponential(), y_train, X, y, [0.5, 1.0], n_bootstrap=30, random_state=4)
@@ -183,9 +185,9 @@ def test_intervals_hold_the_value_and_the_same_seed_gives_the_same_ones(single):
         n_resamples=30,
         random_state=3,
     )
-    assert value(table.assign(value=table["lower"]), "concordance", horizon=0.5) == pytest.approx(
-        first.lower
-    )
+    assert value(
+        table.assign(value=table["lower"]), "concordance_td", horizon=0.5
+    ) == pytest.approx(first.lower)
 
 
 def test_only_the_measures_asked_for(single):

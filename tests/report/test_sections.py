@@ -84,7 +84,7 @@ def test_a_model_without_covariates_is_the_marginal_curve(kind, name, request):
         np.testing.assert_allclose(
             value_of(quality, "integrated_scaled_brier", event), 0, atol=1e-9
         )
-        np.testing.assert_allclose(value_of(quality, "concordance", event), 0.5)
+        np.testing.assert_allclose(value_of(quality, "concordance_td", event), 0.5)
 
 
 def test_median_follow_up_is_that_of_lifelines(single):

@@ -94,7 +94,7 @@ def _at_landmarks(
     for event in range(1, max(train.n_events, 1) + 1):
         code = event if train.n_events > 1 else None
         risk = landmark_risk(model, X, test, landmarks, window, code)
-        metrics = ("concordance", "brier", "auc")
+        metrics = ("concordance_td", "brier", "auc")
         table = evaluate_landmarks(
             train, test, risk, landmarks, window, code, measures=metrics, **options
         )
@@ -149,13 +149,13 @@ def _horizon_text(row: dict[Any, Any]) -> str:
 
 
 def _value_text(row: dict[Any, Any], measure: Measure | None) -> str:
-    """Return a value with its limits or its standard deviation; a test statistic has none."""
+    """Return a value with its limits or its standard deviation."""
     is_percent = measure is not None and measure.percent
 
     def text(value: float) -> str:
         return "–" if np.isnan(value) else f"{value:.1%}" if is_percent else f"{value:.3f}"
 
     lower, spread = row.get("lower", np.nan), row.get("sd", np.nan)
-    if np.isfinite(lower) and measure is not None and measure.better is not None:
+    if np.isfinite(lower):
         return f"{text(row['value'])} ({text(lower)} to {text(row['upper'])})"
     return text(row["value"]) + (f" ± {text(spread)}" if np.isfinite(spread) else "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -214,6 +215,8 @@ class Measure:
         Whether ``metrics.evaluate`` includes it by default, and report and comparison show it.
     percent : bool, default False
         Whether readers see it in percent.
+    has_interval : bool, default True
+        Whether ``n_bootstrap`` gives limits; a test statistic and its p-value have none.
     options : tuple of str, default ()
         Which of the options ``competing`` and ``compat`` of ``metrics.evaluate`` the function
         takes.
@@ -234,6 +237,7 @@ class Measure:
     function: Callable[..., Any]
     standard: bool = True
     percent: bool = False
+    has_interval: bool = True
     options: tuple[str, ...] = ()
 
 
@@ -291,7 +295,7 @@ def registered_measures() -> tuple[Measure, ...]:
     --------
     >>> from lifemix import metrics
     >>> [measure.name for measure in metrics.registered_measures()][:3]
-    ['concordance', 'brier', 'auc']
+    ['concordance_td', 'brier', 'auc']
     """
     return tuple(_MEASURES.values())
 
@@ -401,7 +405,7 @@ def _d_calibration_p(y_test: Target, survival: FloatArray) -> float:
 
 for _measure in (
     Measure(
-        "concordance",
+        "concordance_td",
         "C^td",
         "higher",
         "horizon",
@@ -420,8 +424,22 @@ for _measure in (
         _of_survival(integrated_brier_score),
         options=("compat",),
     ),
-    Measure("d_calibration", "D-calibration statistic", None, "own_time", _d_calibration),
-    Measure("d_calibration_p", "D-calibration p-value", None, "own_time", _d_calibration_p),
+    Measure(
+        "d_calibration",
+        "D-calibration statistic",
+        None,
+        "own_time",
+        _d_calibration,
+        has_interval=False,
+    ),
+    Measure(
+        "d_calibration_p",
+        "D-calibration p-value",
+        None,
+        "own_time",
+        _d_calibration_p,
+        has_interval=False,
+    ),
     Measure(
         "observed_expected",
         "observed / expected risk",
@@ -487,6 +505,19 @@ def evaluate(
 ) -> pd.DataFrame:
     """Measure a fitted model on test data: C^td, Brier score, AUC and summary measures.
 
+    The standard measures are ``concordance_td``, ``brier`` and ``auc``, one value for each event
+    type and horizon; ``integrated_brier``, one for each event type, from 0 to the last horizon
+    (trapezoidal rule on 101 points); and, for one event type, ``d_calibration`` and
+    ``d_calibration_p``, statistic and p-value, with the horizon NaN. ``measures`` may also name
+
+    - ``observed_expected``: the observed risk by the horizon (Aalen-Johansen) over the mean
+      predicted risk. 1 is right on average; above 1 the model predicts too few events.
+    - ``ici``: the integrated calibration index, the mean absolute difference between the predicted
+      risk and the observed risk of subjects with that prediction (a smooth calibration curve). 0
+      is perfect.
+    - ``scaled_brier``: 1 - Brier score / Brier score of the marginal curve, ``marginal_brier``;
+      both also integrated, as ``integrated_scaled_brier`` and ``integrated_marginal_brier``.
+
     Parameters
     ----------
     model : fitted survival model
@@ -517,10 +548,7 @@ def evaluate(
     -------
     DataFrame
         Columns ``metric``, ``event``, ``horizon``, ``value``, with ``n_bootstrap`` also ``lower``
-        and ``upper``; one row per value. ``concordance``, ``brier`` and ``auc`` have one for each
-        event type and horizon; ``integrated_brier`` one for each event type, from 0 to the last
-        horizon (trapezoidal rule on 101 points); ``d_calibration`` and ``d_calibration_p``
-        (statistic and p-value, horizon NaN) are there for one event type. What the data cannot
+        and ``upper``, NaN for test statistics and p-values; one row per value. What the data cannot
         determine is NaN, with a warning.
 
     See Also
@@ -537,7 +565,7 @@ def evaluate(
     >>> y = make_target(rng.exponential(np.exp(-X[:, 0])), np.ones(200, int))
     >>> model = CoxPH().fit(X[:100], y[:100])
     >>> table = metrics.evaluate(model, y[:100], X[100:], y[100:], [0.5, 1.0])
-    >>> table.loc[table["metric"] == "concordance", "value"].round(1).tolist()
+    >>> table.loc[table["metric"] == "concordance_td", "value"].round(1).tolist()
     [0.7, 0.7]
     """
     measure_list = (
@@ -564,7 +592,7 @@ def evaluate(
         tasks += [(measure, 1) for measure in measure_list if measure.kind == "own_time"]
         own_survival = survival_at_own_time(model, X_test, test)
 
-    def values(y: Target, rows: IndexArray) -> FloatArray:
+    def values(tasks: list[tuple[Measure, int]], y: Target, rows: IndexArray) -> FloatArray:
         results: list[Any] = []
         for measure, event in tasks:
             settings = {name: options[name] for name in measure.options}
@@ -583,11 +611,18 @@ def evaluate(
     keys = [(m.name, event, float(t)) for m, event in tasks for t in labels[m.kind]]
     table = pd.DataFrame(keys, columns=["metric", "event", "horizon"])
     rows = np.arange(len(test))
-    table["value"] = values(test, rows)
+    table["value"] = values(tasks, test, rows)
     if n_bootstrap:
-        table["lower"], table["upper"] = limits_of_values(
-            values, test, rows, n_resamples=n_bootstrap, random_state=random_state
+        resampled_tasks = [task for task in tasks if task[0].has_interval]
+        limits = limits_of_values(
+            partial(values, resampled_tasks),
+            test,
+            rows,
+            n_resamples=n_bootstrap,
+            random_state=random_state,
         )
+        has_interval = [measure_named(name).has_interval for name in table["metric"]]
+        table.loc[has_interval, "lower"], table.loc[has_interval, "upper"] = limits
     return table
 
 

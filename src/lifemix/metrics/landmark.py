@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["at_landmark", "evaluate_landmarks", "landmark_risk"]
 
-# The registered measures by their names here.
-_MEASURES = {"concordance": "concordance", "brier": "brier", "auc": "auc", "calibration": "ici"}
+_MEASURES = ("concordance_td", "brier", "auc", "ici")
 
 
 def at_landmark(y: TargetLike, landmark: float) -> tuple[IndexArray, NDArray[np.void]]:
@@ -152,7 +151,7 @@ def evaluate_landmarks(
     window: float,
     event: int | None = None,
     *,
-    measures: Sequence[str] = ("concordance", "brier", "auc", "calibration"),
+    measures: Sequence[str] = _MEASURES,
     n_bootstrap: int = 0,
     random_state: int | np.random.Generator | None = 0,
 ) -> pd.DataFrame:
@@ -179,7 +178,7 @@ def evaluate_landmarks(
     event : int, optional
         The event type; None for events of any type.
     measures : sequence of str
-        Which of ``"concordance"``, ``"brier"``, ``"auc"`` and ``"calibration"``.
+        Which of ``"concordance_td"``, ``"brier"``, ``"auc"`` and ``"ici"``, see ``evaluate``.
     n_bootstrap : int, default 0
         With 2 or more, 95 % intervals (``metrics.bootstrap``) over that many resamples of the
         subjects at risk; a subject is drawn with all its rows.
@@ -242,7 +241,7 @@ def evaluate_landmarks(
             )
 
         def values(y: Target, risk: FloatArray, train: Target = train) -> FloatArray:
-            functions = [measure_named(_MEASURES[name]).function for name in measures]
+            functions = [measure_named(name).function for name in measures]
             arguments = (train, y, risk[:, None], np.array([w]), event)
             return np.ravel([function(*arguments) for function in functions])
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["brier_over_time", "concordance_over_time", "landmark_quality", "updated_curves"]
 
 _LABELS = {
-    "concordance": "concordance Cᵗᵈ (higher is better)",
+    "concordance_td": "concordance Cᵗᵈ (higher is better)",
     "auc": "AUC (higher is better)",
     "brier": "Brier score (lower is better)",
-    "calibration": "calibration index (lower is better)",
+    "ici": "calibration index (lower is better)",
 }
 _REFERENCE: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": 1.2, "zorder": 1}
 
@@ -187,7 +187,7 @@ def concordance_over_time(
         axes.plot(grid, scores, label=name, **line_format(number))
     axes.axhline(0.5, label="by chance", **_REFERENCE)
     time_axis(axes, float(grid[-1]), time_unit)
-    axes.set_ylabel(_LABELS["concordance"])
+    axes.set_ylabel(_LABELS["concordance_td"])
     low, high = axes.get_ylim()
     axes.set_ylim(min(low, 0.48), min(max(high, 0.52), 1.0))
     legend_beside(axes)
@@ -240,7 +240,7 @@ def landmark_quality(
         axes.plot(x, rows["value"], marker="o", markersize=5, label=label, **style)
         if {"lower", "upper"} <= set(rows.columns):
             axes.vlines(x, rows["lower"], rows["upper"], color=style["color"], linewidth=1.2)
-    if metric in ("auc", "concordance"):
+    if metric in ("auc", "concordance_td"):
         axes.axhline(0.5, label="by chance", **_REFERENCE)
     windows = sorted({float(window) for rows in tables.values() for window in rows["window"]})
     xlabel = f"landmark s ({time_unit})" if time_unit else "landmark s"

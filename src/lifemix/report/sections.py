@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 # The order of the rows of the quality tables; other registered measures follow.
-_MEASURES = "concordance auc brier marginal_brier scaled_brier observed_expected ici".split()
+_MEASURES = "concordance_td auc brier marginal_brier scaled_brier observed_expected ici".split()
 _WITH_INTERVAL = ["scaled_brier", "observed_expected", "integrated_scaled_brier"]
 _WITHOUT_INTERVAL = ["marginal_brier", "ici", "integrated_marginal_brier"]
 _RISK_LEVELS = {"low": 0.1, "medium": 0.5, "high": 0.9}
@@ -68,18 +68,16 @@ Row = list[Any]
 
 def measure_quality(report: Report) -> pd.DataFrame:
     """Return the table of ``metrics.evaluate``; the limits of some measures are NaN."""
-    standard = [measure for measure in registered_measures() if measure.standard]
-    own_time = [measure.name for measure in standard if measure.kind == "own_time"]
-    bootstrapped = [measure.name for measure in standard if measure.kind != "own_time"]
+    standard = [measure.name for measure in registered_measures() if measure.standard]
     arguments = (report.model, report.reference, report.inputs, report.y, report.horizons)
     tables = [
         evaluate(
             *arguments,
-            measures=[*bootstrapped, *_WITH_INTERVAL],
+            measures=[*standard, *_WITH_INTERVAL],
             n_bootstrap=report.n_bootstrap,
             random_state=report.random_state,
         ),
-        evaluate(*arguments, measures=[*_WITHOUT_INTERVAL, *own_time]),
+        evaluate(*arguments, measures=_WITHOUT_INTERVAL),
     ]
     return pd.concat(tables, ignore_index=True)
 
@@ -142,7 +140,7 @@ def _key_numbers(report: Report, quality: pd.DataFrame, event: int) -> list[Row]
     horizon = report.horizons[report.middle]
     by = f"by {report.time(horizon)}"
     explanations = {
-        "concordance": (f"Concordance (Cᵗᵈ) {by}", "1 is perfect, 0.5 is chance"),
+        "concordance_td": (f"Concordance (Cᵗᵈ) {by}", "1 is perfect, 0.5 is chance"),
         "observed_expected": (f"Observed / expected risk {by}", "1 is right on average"),
         "integrated_scaled_brier": (
             f"Scaled Brier score up to {report.time(report.horizons[-1])}",
