@@ -1,6 +1,7 @@
 """Small settings and primitives of the tests' own; Hypothesis without deadlines, and with fixed draws in builds."""
 
 import os
+import sys
 from importlib.util import find_spec
 
 import pytest
@@ -69,6 +70,14 @@ def small_settings():
         patch.setattr(quality, "_RESAMPLES", 20)
         patch.setitem(write_report.__kwdefaults__, "n_bootstrap", 20)
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_open_figures():
+    """Close the figures of pyplot that a test opened."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(autouse=True)

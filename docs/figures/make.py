@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -433,6 +434,7 @@ def main(names: list[str]) -> None:
             stream.write(picture)
         else:
             picture.figure.savefig(stream, format="png", dpi=130)
+            plt.close(picture.figure)
         path = HERE / f"{draw.__name__.replace('_', '-')}.png"
         Image.open(stream).convert("RGB").quantize(96).save(path, optimize=True)
         print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")

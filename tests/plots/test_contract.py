@@ -1,4 +1,4 @@
-"""What holds for every plot: it draws into the axes given, or makes its own, and leaves nothing behind."""
+"""What holds for every plot: it draws into the axes given and nowhere else, or into a new figure of pyplot."""
 
 import subprocess
 import sys
@@ -64,11 +64,14 @@ def test_every_plot_has_an_example():
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_axes_given_are_drawn_into_and_returned(name):
-    from matplotlib.figure import Figure
+    import matplotlib.pyplot as plt
 
-    figure = Figure()
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = plt.subplots(1, 2)
+    figures = plt.get_fignums()
     assert EXAMPLES[name](ax=left) is left
+    assert plt.get_fignums() == figures
+    assert plt.gca() is right
+    assert figure.axes == [left, right]
     assert left.has_data()
     assert not right.has_data()
     assert left.get_xlabel()
@@ -76,19 +79,26 @@ def test_axes_given_are_drawn_into_and_returned(name):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_own_axes_can_be_saved_and_leave_nothing_in_pyplot(name, tmp_path):
+def test_without_axes_pyplot_continues_with_the_new_figure(name, tmp_path):
     import matplotlib.pyplot as plt
 
     before = plt.get_fignums()
     settings = dict(plt.rcParams)
     axes = EXAMPLES[name]()
-    axes.figure.savefig(tmp_path / "picture.png")
+    assert len(plt.get_fignums()) == len(before) + 1
+    assert plt.gca() is axes
+    plt.title("A title")
+    assert axes.get_title() == "A title"
+    plt.savefig(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 2000
-    assert plt.get_fignums() == before
     assert dict(plt.rcParams) == settings
+    plt.close()
+    assert plt.get_fignums() == before
 
 
 def test_units_are_on_the_axes():
+    import matplotlib.pyplot as plt
+
     for name in set(EXAMPLES) - {
         "calibration",
         "phenotypes",
@@ -98,6 +108,7 @@ def test_units_are_on_the_axes():
     }:
         assert EXAMPLES[name](time_unit="weeks").get_xlabel() == "time (weeks)"
         assert EXAMPLES[name]().get_xlabel() == "time"
+        plt.close("all")
     assert EXAMPLES["calibration"](time_unit="weeks").get_xlabel() == "predicted risk by 4 weeks"
 
 
@@ -109,6 +120,16 @@ def test_importing_the_plots_does_not_import_matplotlib():
         [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": source}
     )
     assert result.stdout.split() == ["False", "False"], result.stderr
+
+
+def test_a_plot_does_not_change_the_backend():
+    code = "import matplotlib; matplotlib.use('svg'); from lifemix import plots; "
+    code += "plots.survival_curves([0, 1], [1, 0.5]); print(matplotlib.get_backend())"
+    source = str(Path(lifemix.__file__).parents[1])
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": source}
+    )
+    assert result.stdout.strip() == "svg", result.stderr
 
 
 def test_without_matplotlib_the_error_says_how_to_install_it(monkeypatch):

@@ -53,6 +53,14 @@ def test_the_page_begins_with_the_result_and_has_every_section(name, request):
     assert all('alt="' in image and 'src="data:image/svg+xml' in image for image in images)
 
 
+def test_pages_leave_no_figure_open(small, tmp_path):
+    from matplotlib import pyplot as plt
+
+    for _ in range(3):
+        written(tmp_path, *small)
+    assert plt.get_fignums() == []
+
+
 def test_texts_of_the_user_are_text_with_units_and_names(single_file, competing_file):
     single, competing = single_file.read_text(), competing_file.read_text()
     assert "A &lt;b&gt;title&lt;/b&gt;" in single

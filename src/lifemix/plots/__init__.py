@@ -1,8 +1,8 @@
 """Plots of survival models: arrays in, matplotlib Axes out.
 
 Every function takes ``ax``, draws into it and returns it. Without it, the function draws into a new
-figure that is not registered with pyplot: ``ax.figure.savefig(path)`` saves it, and ``ax.figure``
-as the last line of a notebook cell shows it. Needs matplotlib: ``pip install "lifemix[plots]"``.
+figure of pyplot, so that ``plt.title``, ``plt.savefig`` and ``plt.close`` work, and notebooks show
+it. Needs matplotlib: ``pip install "lifemix[plots]"``.
 """
 
 from ._axes import PALETTE

@@ -49,16 +49,13 @@ def line_format(number: int) -> dict[str, Any]:
 
 
 def empty_axes(ax: Axes | None, width: float = 7.0, height: float = 4.0) -> Axes:
-    """Return ``ax``, or the axes of a new figure, without the upper and right spine.
-
-    The new figure is not registered with pyplot, so it is freed when nobody refers to it.
-    """
+    """Return ``ax``, or the axes of a new figure of pyplot, without the upper and right spine."""
     if ax is None:
         try:
-            figure_module = import_module("matplotlib.figure")
+            pyplot = import_module("matplotlib.pyplot")
         except ImportError as error:
             raise MissingExtraError("matplotlib", "plots", "a plot") from error
-        ax = figure_module.Figure(figsize=(width, height), layout="constrained").subplots()
+        ax = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
     axes: Axes = ax
     axes.spines[["top", "right"]].set_visible(False)
     return axes

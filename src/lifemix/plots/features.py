@@ -92,8 +92,8 @@ def phenotypes(
         colour = "white" if abs(mean) > 0.6 * limit else "black"
         text = f"{mean:+.1f}" if abs(mean) >= 0.05 else "0"
         axes.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)
-    label = "mean, in standard deviations from everyone's"
-    axes.figure.colorbar(image, ax=axes, shrink=0.7, label=label)
+    label = "standard deviations\nfrom the overall mean"
+    axes.figure.colorbar(image, cax=axes.inset_axes((1.03, 0.1, 0.03, 0.8)), label=label)
     return axes
 
 
