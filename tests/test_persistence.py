@@ -718,9 +718,16 @@ FORGED_ARRAYS = {
         "survival_",
         0,
         1.5,
-        "incidences must ascend, from 0 to at most 1",
+        "1 - survival_ must ascend, from 0 to at most 1",
     ),
-    "hazard": ("CoxPH", "baseline_cumulative_hazard_", -1, 0.0, "incidences must ascend"),
+    "negative variance": (
+        "DeepSurv",
+        "network_.hidden.2.running_var",
+        0,
+        -1e-6,
+        "running_var must be variances",
+    ),
+    "hazard": ("CoxPH", "baseline_cumulative_hazard_", -1, 0.0, "hazard_ must ascend"),
     "cycle": ("RandomSurvivalForest", "_trees.children", (1, 0), 0, "the trees are malformed"),
     "column of a tree": (
         "RandomSurvivalForest",
@@ -740,7 +747,7 @@ FORGED_ARRAYS = {
     "steps": ("LifeMix", "steps_", 0, 1e9, "steps_ must be ascending times above 0"),
     "part of a model": ("LifeMix", "part_of_", 0, 7, "every model must belong to a part"),
     "number of rows": ("CoxPH", "training_summary_.times.counts", 0, 2**40, "numbers of rows"),
-    "incidences": ("MartingaleForest", "_curves", (0, 0, 0), 1.0, "incidences must not descend"),
+    "incidences": ("MartingaleForest", "_curves", (0, 0, 0), 1.0, "_curves must ascend"),
     "event type of a tree": (
         "GradientBoosting",
         "_hazard.classes",
@@ -764,7 +771,7 @@ FORGED_ARRAYS = {
     ),
     "event times": ("CoxPH", "training_summary_.event_times", 0, 1e9, "event times must ascend"),
     "weights of an average": ("ModelAverage", "shares_", 0, 0.0, "weights that add up to 1"),
-    "grid": ("DeepHit", "grid_", 0, 1e9, "incidences must ascend"),
+    "grid": ("DeepHit", "grid_", 0, 1e9, "grid_ must ascend"),
 }
 
 
@@ -778,6 +785,39 @@ def test_forged_numbers_are_refused(name, array, index, value, message, path):
     save(fitted(name), path)
     with pytest.raises(ModelFileError, match=message):
         load(forge(path, change))
+
+
+STEPS = {
+    "CoxPH": ["baseline_cumulative_hazard_"],
+    "DeepSurv": ["baseline_cumulative_hazard_"],
+    "RandomSurvivalForest": ["_step_survival"],
+    "MartingaleForest": ["_curves"],
+    "FineGray": ["baseline_.0.1.1", "baseline_.1.1.1"],
+    "AalenJohansen": ["survival_", "incidence_.0.1", "incidence_.1.1", "net_survival_.1.1"],
+    "KaplanMeier": ["survival_", "incidence_.0.1", "net_survival_.0.1"],
+    "DeepHit": [],  # curves computed from probabilities, which cannot descend
+    "GradientBoosting": [],
+    "CauseSpecific": ["estimators_.0.1.baseline_cumulative_hazard_"],
+    "ModelAverage": ["estimators_.2.incidence_.0.1"],
+}
+
+
+@pytest.mark.parametrize("name", baselines.__all__)
+def test_a_step_function_that_turns_back_a_little_is_refused(name, path):
+    """Less than rounding errors of probabilities, but multiplied by a large hazard ratio."""
+    save(fitted(name), path)
+    steps = {key: array for key, array in read_arrays(path)[1].items() if key in STEPS[name]}
+    assert sorted(steps) == sorted(STEPS[name])
+    for key in steps:
+
+        def turn_back(content, arrays, key=key):
+            values = arrays[key].reshape(-1, arrays[key].shape[-1])[0]
+            sign = np.sign(values[-1] - values[0])
+            values[1] = values[0] - sign * 1e-6
+
+        save(fitted(name), path)
+        with pytest.raises(ModelFileError, match=r"must (ascend|descend)"):
+            load(forge(path, turn_back))
 
 
 @pytest.mark.parametrize(

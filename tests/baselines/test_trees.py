@@ -85,6 +85,12 @@ MALFORMED = {
     "negative root": {"roots": altered(WHOLE.roots, -1, -1)},
     "root inside a tree": {"roots": altered(WHOLE.roots, 1, WHOLE.roots[1] - 1)},
     "cycle": {"children": altered(WHOLE.children, 1, 0)},
+    "node with two parents": {
+        "children": altered(WHOLE.children, 0, np.repeat(WHOLE.children[0, 0], 2))
+    },
+    "cycle apart from the root": {  # 0 -> 3, and 1 -> 2 -> 1
+        "children": altered(altered(WHOLE.children, (0, 0), 3), (2, 0), 1)
+    },
     "child in another tree": {"children": altered(WHOLE.children, (0, 1), WHOLE.roots[1] + 1)},
     "child beyond the end": {"children": altered(WHOLE.children, (0, 1), 10**6)},
     "negative child": {"children": altered(WHOLE.children, (0, 1), -1)},

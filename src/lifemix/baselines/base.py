@@ -22,6 +22,7 @@ __all__ = [
     "Baseline",
     "DiscreteTimeModel",
     "check_curves",
+    "check_steps",
     "chunks",
     "draw_seed",
     "incidences_of_hazards",
@@ -216,6 +217,15 @@ def just_before(survival: FloatArray) -> FloatArray:
     return np.concatenate([np.ones_like(survival[..., :1]), survival[..., :-1]], axis=-1)
 
 
+def check_steps(
+    name: str, values: Any, shape: tuple[int | None, ...], highest: float = np.inf
+) -> None:
+    """Raise ``ValueError`` unless the step functions of a file ascend from at least 0."""
+    check_finite(name, values, shape)
+    if (np.diff(values, axis=-1, prepend=0.0) < 0).any() or (values > highest).any():
+        raise ValueError(f"{name} must ascend, from 0 to at most {highest:g}")
+
+
 def check_curves(model: Baseline, n_inputs: int) -> None:
     """Raise ``ValueError`` unless a model from a file predicts probabilities for a row of zeros."""
     x = np.zeros((1, n_inputs))
@@ -261,7 +271,7 @@ class DiscreteTimeModel(Baseline):
 
     def _validate(self) -> None:
         super()._validate()
-        check_finite("grid_", self.grid_, (None,))
+        check_steps("grid_", self.grid_, (None,))
 
 
 def interval_ends(target: Target, n_intervals: int, grid: str = "quantiles") -> FloatArray:

@@ -19,7 +19,7 @@ from ..partial_likelihood import (
 )
 from ..registry import check_finite, register_model
 from ..target import Target
-from .base import Baseline, check_curves, step_values
+from .base import Baseline, check_curves, check_steps, step_values
 
 __all__ = ["CoxPH", "ProportionalHazardsModel", "proportional_survival"]
 
@@ -45,6 +45,11 @@ class ProportionalHazardsModel(Baseline):
         sets = RiskSets(times, target.time, target.entry)
         terms = make_terms(times, target.time, target.event > 0, weight, ties)
         self.baseline_cumulative_hazard_ = np.cumsum(hazard_increments(risk, weight, sets, terms))
+
+    def _validate(self) -> None:
+        super()._validate()
+        hazard = self.baseline_cumulative_hazard_
+        check_steps("baseline_cumulative_hazard_", hazard, self.event_times_.shape)
 
     def _hazard(self, times: FloatArray) -> FloatArray:
         return step_values(self.event_times_, self.baseline_cumulative_hazard_, times, 0.0)

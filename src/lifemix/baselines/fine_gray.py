@@ -21,7 +21,7 @@ from ..partial_likelihood import (
 )
 from ..registry import register_model
 from ..target import Target
-from .base import Baseline, check_curves, chunks, step_values
+from .base import Baseline, check_curves, check_steps, chunks, step_values
 from .cox import proportional_survival
 
 __all__ = ["FineGray"]
@@ -126,6 +126,9 @@ class FineGray(Baseline):
 
     def _validate(self) -> None:
         super()._validate()
+        for times, hazard in self.baseline_.values():
+            check_steps("the event times", times, (None,))
+            check_steps("the baseline hazard", hazard, times.shape)
         check_curves(self, self._n_inputs)
 
     def _incidence(self, x: FloatArray, times: FloatArray, event: int) -> FloatArray:

@@ -12,9 +12,16 @@ from sklearn.tree import DecisionTreeRegressor
 from .._types import Float32Array, FloatArray, IndexArray, IntArray
 from ..checks import Jobs, Number, Seed, Whole
 from ..partial_likelihood import RiskSets
-from ..registry import check_finite, register_model
+from ..registry import register_model
 from ..target import Target
-from .base import DiscreteTimeModel, check_curves, chunks, incidences_of_hazards, interval_ends
+from .base import (
+    DiscreteTimeModel,
+    check_curves,
+    check_steps,
+    chunks,
+    incidences_of_hazards,
+    interval_ends,
+)
 from .trees import Trees, single_precision
 
 __all__ = ["MartingaleForest", "leaf_hazards", "martingale_residuals", "observed_intervals"]
@@ -148,9 +155,7 @@ class MartingaleForest(DiscreteTimeModel):
         super()._validate()
         self._trees.check_columns(self._n_inputs)
         n_leaves = int(self._trees.is_leaf.sum())
-        check_finite("_curves", self._curves, (n_leaves, self.n_events_, len(self.grid_)))
-        if (np.diff(self._curves, axis=2, prepend=0.0) < 0).any():
-            raise ValueError("incidences must not descend")
+        check_steps("_curves", self._curves, (n_leaves, self.n_events_, len(self.grid_)))
         check_curves(self, self._n_inputs)
 
     def _incidences_at_ends(self, x: FloatArray) -> FloatArray:

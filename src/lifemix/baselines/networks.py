@@ -116,6 +116,8 @@ class NetworkModel(Baseline):
             is_same = (weights[name].dtype, weights[name].shape) == (expected.dtype, expected.shape)
             if not is_same or not weights[name].isfinite().all():
                 raise ValueError(f"{name} must be finite numbers of shape {tuple(expected.shape)}")
+            if name.endswith("running_var") and (weights[name] < 0).any():
+                raise ValueError(f"{name} must be variances, which are at least 0")
         self.network_.load_state_dict(weights, assign=True)
         check_curves(self, self._n_inputs)
 

@@ -11,7 +11,7 @@ from ..partial_likelihood import RiskSets
 from ..preprocessing import TableLike, shape_of
 from ..registry import register_model
 from ..target import Target
-from .base import Baseline, check_curves, just_before, step_values
+from .base import Baseline, check_steps, just_before, step_values
 
 __all__ = ["AalenJohansen", "KaplanMeier"]
 
@@ -74,7 +74,12 @@ class AalenJohansen(Baseline):
 
     def _validate(self) -> None:
         super()._validate()
-        check_curves(self, n_inputs=0)
+        shape = self.event_times_.shape
+        check_steps("1 - survival_", 1.0 - self.survival_, shape, highest=1.0)
+        for event in range(1, self.n_events_ + 1):
+            check_steps("incidence_", self.incidence_[event], shape)
+            net_incidence = 1.0 - self.net_survival_[event]
+            check_steps("1 - net_survival_", net_incidence, shape, highest=1.0)
 
     def _curve(
         self, x: FloatArray, times: FloatArray, values: FloatArray, start: float

@@ -53,16 +53,15 @@ class Trees:
         }
         for name, shape in shapes.items():
             check_finite(f"the trees are malformed: {name}", getattr(self, name), shape)
-        starts = np.append(self.roots, n_nodes)
-        if len(starts) == 1 or starts[0] != 0 or (np.diff(starts) < 1).any():
-            raise ValueError("the trees are malformed: each needs a root, the first at node 0")
-        node = np.arange(n_nodes)[:, None]
-        end = np.repeat(starts[1:], np.diff(starts))[:, None]  # of the tree of the node
-        is_below = ((self.children > node) & (self.children < end)).all(axis=1)
+        parent = np.flatnonzero(~self.is_leaf)
+        children = self.children[parent]
+        roots_and_children = np.sort(np.append(self.roots, children))
         is_index = self.children.dtype == np.intp and (self.feature >= 0).all()
-        if not is_index or not (is_below | self.is_leaf).all():
+        has_one_parent = np.array_equal(roots_and_children, np.arange(n_nodes))
+        if not (is_index and has_one_parent and (children > parent[:, None]).all()):
             raise ValueError(
-                "the trees are malformed: children must come after their parent, in the same tree"
+                "the trees are malformed: every node must be a root or the child of one node, "
+                "which comes before it"
             )
 
     @classmethod
