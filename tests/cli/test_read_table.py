@@ -3,6 +3,7 @@
 import gzip
 import io
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -197,3 +198,49 @@ def test_a_damaged_file_gives_one_message(name, tmp_path, refused):
 
 def test_a_folder_needs_the_option(refused, tmp_path):
     assert "add --from-disk" in refused("fit", tmp_path, *COLUMNS, "-o", tmp_path / "m.safetensors")
+
+
+def write_zeros(path):
+    """Write 3 MB of text, compressed to a few kB."""
+    text = "age,days\n" + "0,1\n" * 750_000
+    if path.suffix == ".xlsx":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("xl/worksheets/sheet1.xml", text)
+    else:
+        pd.read_csv(io.StringIO(text)).to_csv(path, index=False)
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.zip", "t.csv.bz2", "t.csv.xz", "t.xlsx"])
+def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused(name, tmp_path):
+    write_zeros(tmp_path / name)
+    with pytest.raises(InputError, match=rf"{name} unpacks to more than 2 MB.*--max-unpacked"):
+        read(tmp_path / name, max_unpacked=2)
+    if name != "t.xlsx":
+        assert len(read(tmp_path / name, max_unpacked=4)) == 750_000
+
+
+def test_unpacking_stops_at_the_limit(tmp_path):
+    path = tmp_path / "bomb.csv.gz"
+    with gzip.open(path, "wb") as file:
+        for _ in range(300):
+            file.write(bytes(10**6))
+    tracemalloc.start()
+    with pytest.raises(InputError, match="more than 10 MB"):
+        read(path, max_unpacked=10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30e6
+
+
+def test_the_limit_is_an_option_of_the_commands(tmp_path, run, refused):
+    write_zeros(tmp_path / "t.csv.gz")
+    arguments = ["doctor", tmp_path / "t.csv.gz", "--time", "days", "--event", "age"]
+    assert "t.csv.gz unpacks to more than 1 MB" in refused(*arguments, "--max-unpacked", 1)
+
+
+def test_an_archive_holds_one_table(tmp_path):
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a.csv", "age\n1\n")
+        archive.writestr("b.csv", "age\n1\n")
+    with pytest.raises(InputError, match="two.zip must contain one table; got 2 files"):
+        read(tmp_path / "two.zip")

@@ -52,7 +52,8 @@ _MAX_NAMES = 30
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
 """The suffixes of tables that are written."""
 # Options that need not hold for the next table.
-_OF_ONE_FILE = {"sheet", "decimal", "thousands", "encoding", "censored", "skip_incomplete"}
+_OF_ONE_FILE = {"sheet", "decimal", "thousands", "encoding", "max_unpacked"}
+_OF_ONE_FILE |= {"censored", "skip_incomplete"}
 
 
 def output_path(*suffixes: str) -> Callable[[Path | None], Path | None]:
@@ -139,8 +140,8 @@ def _column(text: str, *flags: str) -> Any:
     return typer.Option(*flags, help=text, rich_help_panel="Columns")
 
 
-def _file(text: str, *flags: str) -> Any:
-    return typer.Option(*flags, help=text, rich_help_panel="Table")
+def _file(text: str, *flags: str, minimum: int | None = None) -> Any:
+    return typer.Option(*flags, help=text, rich_help_panel="Table", min=minimum)
 
 
 def _network(text: str, *flags: str) -> Any:
@@ -232,6 +233,10 @@ class RowOptions:
     encoding: Annotated[
         Text, _file("The encoding of a text file, such as cp1252. Default: UTF-8.")
     ] = None
+    max_unpacked: Annotated[
+        int,
+        _file("Refuse a compressed table of more MB when unpacked.", "--max-unpacked", minimum=1),
+    ] = 500
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
+import lzma
 import re
 import sys
 from collections import Counter
@@ -10,7 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+from zipfile import ZipFile
 
 import pandas as pd
 
@@ -20,8 +24,9 @@ from .options import RowOptions
 
 __all__ = ["read_table", "write_table"]
 
-_COMPRESSED = (".gz", ".zip", ".bz2", ".xz")
 _STANDARD_INPUT = Path("-")
+_SPREADSHEETS = (".xlsx", ".ods")  # archives of XML
+_MEGABYTE = 10**6
 Source = Path | BytesIO
 
 
@@ -33,10 +38,10 @@ def read_table(path: Path, options: RowOptions) -> pd.DataFrame:
     if suffix not in _READERS:
         raise InputError(
             f"{path.name} has a suffix that no reader takes; expected {', '.join(filter(None, _READERS))}, text also "
-            f"compressed as {', '.join(_COMPRESSED)}. Save the table as CSV."
+            f"compressed as {', '.join(_OPENERS)}. Save the table as CSV."
         )
-    source = BytesIO(sys.stdin.buffer.read()) if path == _STANDARD_INPUT else path
     try:
+        source = _open_source(path, options.max_unpacked)
         return _checked(_READERS[suffix](source, options), path.name)
     except (InputError, ImportError):
         raise
@@ -62,7 +67,35 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
 
 def _suffix(path: Path) -> str:
     """Return the suffix of a table in lower case, without that of its compression."""
-    return Path(path.stem if path.suffix.lower() in _COMPRESSED else path).suffix.lower()
+    return Path(path.stem if path.suffix.lower() in _OPENERS else path).suffix.lower()
+
+
+def _open_source(path: Path, max_megabytes: int) -> Source:
+    """Return the path, or the bytes of the standard input or of a compressed file."""
+    if path == _STANDARD_INPUT:
+        return BytesIO(sys.stdin.buffer.read())
+    suffix, content, n_bytes = path.suffix.lower(), b"", 0
+    if suffix in _SPREADSHEETS:
+        with ZipFile(path) as archive:
+            n_bytes = sum(member.file_size for member in archive.infolist())
+    elif suffix in _OPENERS:
+        with _OPENERS[suffix](path) as file:
+            content = file.read(max_megabytes * _MEGABYTE + 1)
+            n_bytes = len(content)
+    if n_bytes > max_megabytes * _MEGABYTE:
+        raise InputError(
+            f"{path.name} unpacks to more than {max_megabytes:,} MB. If it is what you expect, raise "
+            "the limit with --max-unpacked."
+        )
+    return BytesIO(content) if suffix in _OPENERS else path
+
+
+def _open_zip(path: Path) -> IO[bytes]:
+    archive = ZipFile(path)
+    names = archive.namelist()
+    if len(names) != 1:
+        raise InputError(f"{path.name} must contain one table; got {len(names)} files. Unpack it.")
+    return archive.open(names[0])
 
 
 def _checked(frame: pd.DataFrame, file_name: str) -> pd.DataFrame:
@@ -161,6 +194,12 @@ def _mark_missing(frame: pd.DataFrame, options: RowOptions) -> pd.DataFrame:
     return frame.replace(["", *marks, *numbers], None)
 
 
+_OPENERS: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".zip": _open_zip,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
 _TEXT = ("", ".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl")
 _READERS: dict[str, Callable[[Source, RowOptions], pd.DataFrame]] = {
     **dict.fromkeys(_TEXT, _read_text),
