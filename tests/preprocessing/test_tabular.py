@@ -672,3 +672,15 @@ def test_columns_that_are_not_copies_are_accepted():
         X, make_target(time, np.ones(N_ROWS, dtype=int))
     )  # every row has the event
     CoxPH(penalty=1.0).fit(table_with_age(19, leak=time[:19]), make_target(time[:19], event[:19]))
+
+
+@pytest.mark.parametrize("model", [DeepSurvivalMachines(), CoxPH()])
+def test_images_need_a_module_and_only_sequences_a_recurrent_encoder(model):
+    y = make_target(np.arange(1.0, 41.0), np.arange(40) % 2)
+    with pytest.raises(
+        CovariateError, match=r"torch.nn.Module that takes rows of shape \(1, 8, 8\)"
+    ) as images:
+        model.fit(np.ones((40, 1, 8, 8)), y)
+    assert "Recurrent" not in str(images.value)
+    with pytest.raises(CovariateError, match=r"If a row is a sequence .*encoders.Recurrent"):
+        model.fit(np.ones((40, 8, 8)), y)

@@ -47,7 +47,7 @@ def doctor(
         findings = open_training_table(console, data, table).findings
     else:
         saved, X, y = open_outcomes(console, model, data, table)
-        findings = check_table(X, y, event_names=saved.event_names)
+        findings = check_table(X, y, event_names=saved.event_names, held_out=True)
         findings += check_model(saved.model, X, y, event_names=saved.event_names)
     show_findings(console, findings, "Findings")
     if not findings:

@@ -77,7 +77,7 @@ def evaluate(
         return
     saved, X, y = open_outcomes(console, model, data, table)
     horizons, unit = saved.times(times), saved.options.unit
-    findings = check_table(X, y, event_names=saved.event_names)
+    findings = check_table(X, y, event_names=saved.event_names, held_out=True)
     findings += check_model(saved.model, X, y, event_names=saved.event_names, horizons=horizons)
     at = parse_times(landmarks, unit, "--landmarks")
     ahead = parse_times([window], unit, "--window")[0] if window else None

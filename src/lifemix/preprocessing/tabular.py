@@ -157,12 +157,12 @@ def as_table(X: Any) -> TableData:
     """Return ``X`` as a table; the columns of an array are called x0, x1, ..."""
     if isinstance(X, TableData):
         return X
-    if isinstance(X, (Histories, Sources, ArrayRows)):
-        raise CovariateError(
-            f"this model takes a table of two dimensions; got {X!r}. Use histories.last(), the "
-            "last visit as a table, or DeepSurvivalMachines(encoder=encoders.Recurrent())."
-        )
-    X = as_pandas(X)
+    if isinstance(X, (Histories, Sources)):
+        fix = "Use DeepSurvivalMachines(encoder=encoders.Recurrent())"
+        if isinstance(X, Histories):
+            fix += ", or histories.last(), the last visit as a table"
+        raise CovariateError(f"this model takes a table of two dimensions; got {X!r}. {fix}.")
+    X = as_pandas(X.values if isinstance(X, ArrayRows) else X)
     if isinstance(X, pd.DataFrame):
         return TableData(X)
     refuse_masked(X, "X", CovariateError)
@@ -175,14 +175,21 @@ def as_table(X: Any) -> TableData:
 def _check_dimensions(shape: Sequence[int]) -> None:
     if len(shape) == 2:
         return
-    fix = (
-        "Reshape your data: X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one "
-        "row."
-        if len(shape) < 2
-        else "An array of sequences needs a model with an encoder for them, DeepSurvivalMachines("
-        "encoder=encoders.Recurrent()); covariates that change over time may also go into one row "
-        "per interval, which lifemix.preprocessing.start_stop makes."
-    )
+    if len(shape) < 2:
+        fix = (
+            "Reshape your data: X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is "
+            "one row."
+        )
+    else:
+        fix = (
+            "If a row is an image or the like, use DeepSurvivalMachines(encoder=module) with a "
+            f"torch.nn.Module that takes rows of shape {tuple(shape[1:])}."
+        )
+        if len(shape) == 3:
+            fix += (
+                " If a row is a sequence of measurements, use encoder=encoders.Recurrent(), or one "
+                "row per interval, which lifemix.preprocessing.start_stop makes."
+            )
     raise CovariateError(f"X must be a table of two dimensions; got shape {tuple(shape)}. {fix}")
 
 

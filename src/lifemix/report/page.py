@@ -236,7 +236,9 @@ def _content(report: Report, horizons: ArrayLike | None) -> dict[str, Any]:
     """Return the values of the template, apart from the title and the provenance."""
     is_measured, names = len(report.horizons) > 0, report.event_names
     rows = (report.as_input(report.frame), report.target)
-    in_table = check_table(report.frame, report.target, horizons=horizons, event_names=names)
+    in_table = check_table(
+        report.frame, report.target, horizons=horizons, event_names=names, held_out=True
+    )
     if is_measured:
         horizons = report.horizons
     in_model = check_model(report.model, *rows, horizons=horizons, event_names=names)

@@ -2,13 +2,14 @@
 
 import copy
 import math
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import brentq
 
-from lifemix import DeepSurvivalMachines, make_target
+from lifemix import DeepSurvivalMachines, LifeMix, make_target
 from lifemix.baselines import CoxPH, KaplanMeier
 from lifemix.errors import InputError
 from lifemix.report.doctor import check_model
@@ -215,7 +216,44 @@ BLIND = [(1.0, math.nan), (0.9, math.nan)]
     ],
 )
 def test_curves_of_training(curves, best, max_epochs, expected):
-    assert codes(check_training(history(*curves), best, max_epochs, 3)) == expected
+    settings = {"patience": 3, "hidden": (8,)}
+    assert codes(check_training(history(*curves), best, max_epochs, settings)) == expected
+
+
+@pytest.mark.parametrize(
+    ("hidden", "n_members", "settings"),
+    [
+        ([8], 1, ("weight_decay", "dropout", "hidden", "n_members")),
+        ([8], 2, ("weight_decay", "dropout", "hidden")),
+        ([], 2, ("weight_decay",)),
+    ],
+)
+def test_remedies_against_overfitting_fit_the_model(hidden, n_members, settings):
+    curves, best = [BY_HEART] * n_members, [2] * n_members
+    options = {"patience": 3, "hidden": hidden}
+    (finding,) = check_training(history(*curves), best, 50, options)
+    assert finding.settings == settings
+    assert ("fewer units" in finding.remedy) == bool(hidden)
+    assert ("ensemble" in finding.remedy) == (n_members == 1)
+
+
+def test_remedies_for_other_models_name_no_setting_of_a_network():
+    X, times, event = draw(0)
+    new, *y = draw(1)
+    late = (3 * y[0], y[1])
+    parts = {"Cox": CoxPH(penalty=1.0), "curve": KaplanMeier()}
+    for model in (CoxPH(), KaplanMeier(), LifeMix(parts, n_folds=2)):
+        findings = check_model(model.fit(X, (times, event)), new, late)
+        assert "calibration" in codes(findings)
+        for finding in findings:
+            assert finding.settings == ()
+            assert not re.search("primitive|component|hidden|units|weight_decay", finding.remedy)
+
+
+def test_remedies_for_a_network_name_its_settings(fitted):
+    X, times, event = draw(1)
+    findings = check_model(fitted, X, (times**2, event))
+    assert ("primitive", "k") in {finding.settings for finding in findings}
 
 
 def followed(until, n=400, share=0.4, seed=0):

@@ -66,6 +66,31 @@ def test_few_events_for_many_columns_are_found(clean):
     assert codes(check_table(wide, (times, event))) == {("warn", "events-per-input")}
 
 
+def test_held_out_rows_get_no_advice_about_fitting(clean):
+    X, times, event = (values[:40] for values in clean)
+    X = X.assign(
+        site="here",
+        record=np.arange(40) * 3,
+        lab=NORMAL[:40].where(UNIFORM[:40] < 0.4),
+        **{f"g{i}": RNG.normal(size=40) for i in range(20)},
+    )
+    findings = check_table(X, (times, event), held_out=True)
+    assert codes(findings) == {("warn", "few-rows"), ("note", "few-events")}
+    assert not any(finding.settings for finding in findings)
+    assert all(finding.remedy.startswith("Judge the model by") for finding in findings)
+    before_fit = {code for _, code in codes(check_table(X, (times, event)))}
+    assert {"events-per-input", "constant-column", "mostly-missing", "identifier"} <= before_fit
+    leak = check_table(X.assign(stay=times), (times, event), held_out=True)
+    assert ("stop", "leak") in codes(leak)
+
+
+def test_an_event_type_that_held_out_rows_lack_is_no_reason_to_stop(clean):
+    X, *y = clean
+    (finding,) = check_table(X, y, event_names=["relapse", "death"], held_out=True)
+    assert (finding.severity, finding.code) == ("warn", "few-events")
+    assert "Death was observed in 0 rows only" in finding.text
+
+
 @pytest.mark.parametrize("rows", [slice(None), slice(0)])
 def test_a_table_needs_a_column_that_varies(clean, rows):
     X, *y = clean

@@ -150,9 +150,8 @@ def _findings(
         )
         return
     if mixture is not None:
-        patience = mixture.settings_["patience"]
         yield from check_training(
-            mixture.history_, mixture.best_epoch_, mixture.max_epochs, patience
+            mixture.history_, mixture.best_epoch_, mixture.max_epochs, mixture.settings_
         )
         yield from _check_extrapolation(mixture, X, mixture.training_target_)
         if mixture.cure:
@@ -274,7 +273,7 @@ def check_training(
     history: Sequence[Mapping[str, float]],
     best_epoch: Sequence[int],
     max_epochs: int,
-    patience: int,
+    settings: Mapping[str, Any],
 ) -> Iterator[Finding]:
     """Yield the problems in a training history: early stopping, overfitting.
 
@@ -284,8 +283,10 @@ def check_training(
         One record per epoch and member: ``member, epoch, train_loss, validation_loss``.
     best_epoch : sequence of int
         For each member the epoch whose weights are used.
-    max_epochs, patience : int
-        The settings of the model.
+    max_epochs : int
+        The setting of the model.
+    settings : mapping
+        ``settings_`` of the model: ``hidden`` and ``patience``.
 
     """
     if not history:
@@ -304,7 +305,9 @@ def check_training(
     best = np.asarray(best_epoch)
     n_epochs = losses.groupby("member").size().to_numpy()
     of_members = f"of {counted(len(best), 'member')}"
-    is_unfinished = (n_epochs >= max_epochs) & (best > 1) & (max_epochs - best < patience)
+    is_unfinished = (
+        (n_epochs >= max_epochs) & (best > 1) & (max_epochs - best < settings["patience"])
+    )
     if is_unfinished.any():
         yield Finding(
             "unfinished",
@@ -323,21 +326,25 @@ def check_training(
             f"The first epoch was the best in {is_first.sum()} {of_members}: later ones made the "
             "held-out loss worse. Either the learning rate is too high, or the covariates carry "
             "little information.",
-            "Lower learning_rate (say to a third), add weight_decay or dropout, and compare with "
+            "Lower learning_rate (say to a third), add weight_decay, and compare with "
             "Kaplan-Meier.",
-            ("learning_rate", "weight_decay", "dropout"),
+            ("learning_rate", "weight_decay"),
         )
     best_losses = losses.loc[list(enumerate(best_epoch))]
     gap = float((best_losses["validation_loss"] - best_losses["train_loss"]).median())
     if gap > _OVERFIT:
+        remedies = {"weight_decay": "weight_decay"}
+        if settings["hidden"]:
+            remedies |= {"dropout": "dropout", "hidden": "fewer units"}
+        if len(best) == 1:
+            remedies["n_members"] = "an ensemble (n_members)"
         yield Finding(
             "overfitting",
             "note",
             f"At the best epoch the loss is {gap:.2f} nats per row lower on the training rows than "
             "on the held-out ones: the model overfits.",
-            "Try dropout, weight_decay, fewer units or an ensemble (n_members), and judge on "
-            "held-out rows only.",
-            ("dropout", "weight_decay", "hidden", "n_members"),
+            f"Try {listed(list(remedies.values()))}, and judge on held-out rows only.",
+            tuple(remedies),
         )
 
 
@@ -451,9 +458,7 @@ def _check_mean_risks(
                 f"Risks{label} up to {horizons[worst]:g} are off by {percent(index[worst])} per "
                 "subject (integrated calibration index), though their mean is right: some groups "
                 "get too high and others too low a risk.",
-                "Look at the calibration curve; a smaller model, weight_decay or an ensemble often "
-                "helps.",
-                ("hidden", "weight_decay", "n_members"),
+                *_calibration_advice(model, "weight_decay", "n_members"),
             )
 
 
@@ -473,7 +478,16 @@ def _check_uniformity(
             f"{p_value(uniform.p_value)}): {percent(shares[worst])} of the subjects had the event "
             f"when their predicted survival was {worst * 10} to {worst * 10 + 10} %, where 10 % "
             "are expected.",
-            "Try another primitive, more components (k) or longer training: the shape of the "
-            "curves may be wrong even if they rank the subjects well.",
-            ("primitive", "k", "max_epochs"),
+            *_calibration_advice(model, "primitive", "k"),
         )
+
+
+def _calibration_advice(model: FittedSurvivalModel, *settings: str) -> tuple[str, tuple[str, ...]]:
+    """Return what to do about a miscalibrated model, and the settings of a network in it."""
+    remedy = (
+        "Look at the calibration curve. If the rows come from the same population as the training "
+        "rows, "
+    )
+    if mixture_of(model) is None:
+        return f"{remedy}fit again on more rows, or compare with other kinds of models.", ()
+    return f"{remedy}try other values of {' and '.join(settings)}.", settings

@@ -28,14 +28,18 @@ def exact_times(target: Target) -> Target:
     return replace(target, time=middle, upper=np.full(len(target), np.nan))
 
 
-def check_outcome(target: Target, names: Sequence[str]) -> Iterator[Finding]:
-    """Yield the problems of a target with exact times; ``names`` are those of event types 1..M."""
+def check_outcome(target: Target, names: Sequence[str], held_out: bool) -> Iterator[Finding]:
+    """Yield the problems of a target with exact times; ``names`` are those of event types 1..M.
+
+    held_out: whether the rows are to judge a model, not to fit one.
+    """
     counts = np.bincount(target.event, minlength=len(names) + 1)[1:]
     if not counts.any():
         yield Finding(
             "no-events",
             "stop",
-            f"All {len(target):,} rows are censored, so there is nothing to learn from.",
+            f"All {len(target):,} rows are censored, so "
+            f"{'no model can be judged by them' if held_out else 'there is nothing to learn from'}.",
             "Check the codes of the event column: 0 is censored, 1, 2, ... are event types.",
         )
         return
@@ -45,12 +49,21 @@ def check_outcome(target: Target, names: Sequence[str]) -> Iterator[Finding]:
             "warn",
             f"There are only {counted(len(target), 'row')}; every measure of quality will be very "
             "uncertain.",
-            "Use few columns, hidden=() or a Cox model, and cross-validation instead of one test "
-            "set.",
-            ("hidden",),
+            "Judge the model by more rows."
+            if held_out
+            else "Use few columns, LifeMix or CoxPH(penalty='auto'), and cross-validation instead of "
+            "one test set.",
         )
     for code, (name, count) in enumerate(zip(names, counts.tolist(), strict=True), 1):
-        if count == 0:
+        if held_out and count < _FEW_EVENTS:
+            yield Finding(
+                "few-events",
+                "warn" if count < _VERY_FEW_EVENTS else "note",
+                f"{capital('the event' if name == 'event' else name)} was observed in "
+                f"{counted(count, 'row')} only; predictions of it can hardly be judged.",
+                "Judge the model by rows with more of these events.",
+            )
+        elif count == 0:
             yield Finding(
                 "missing-event-type",
                 "stop",
@@ -69,8 +82,9 @@ def check_outcome(target: Target, names: Sequence[str]) -> Iterator[Finding]:
                 "Collect more events, merge this event type with another, or code it as censored "
                 "(0).",
             )
-    yield from _check_censoring(target)
-    yield from _check_times(target)
+    if not held_out:
+        yield from _check_censoring(target)
+        yield from _check_times(target)
 
 
 def _check_censoring(target: Target) -> Iterator[Finding]:
@@ -124,8 +138,8 @@ def _check_times(target: Target) -> Iterator[Finding]:
             "warn",
             f"{n_positive:,} events share {counted(len(values), 'time')}: time is measured in "
             "coarse steps, but the model has a density at every time.",
-            "Give the steps as intervals, make_target(start, event, upper=end), or measure time "
-            "more finely.",
+            "Measure time more finely, or give the steps as intervals, make_target(start, event, "
+            "upper=end), and use DeepSurvivalMachines.",
         )
     elif counts.max() > _SPIKE * n_positive:
         yield Finding(
