@@ -86,7 +86,9 @@ class TestReferences:
             assert got == pytest.approx(value, abs=1e-12)
 
     @settings(max_examples=60, deadline=None)
-    @given(sample=samples(), seed=st.integers(0, 10**6), scale=st.sampled_from([1.0, 1e-8, 3e-9]))
+    @given(
+        sample=samples(), seed=st.integers(0, 10**6), scale=st.sampled_from([1.0, 1.3e-8, 2.7e-9])
+    )
     def test_compat_equals_scikit_survival_with_near_ties(self, sample, seed, scale):
         metrics = pytest.importorskip("sksurv.metrics")
         from sksurv.util import Surv
@@ -94,7 +96,8 @@ class TestReferences:
         time, event, risk = (
             np.append(column, last) for column, last in zip(sample, (9.0, 0, 0.0), strict=True)
         )
-        risk = risk * scale + np.random.default_rng(seed).choice([0.0, 5e-9, 1e-8, 2e-8], len(risk))
+        # No difference equals the tolerance, 1e-8, up to rounding.
+        risk = risk * scale + np.random.default_rng(seed).choice([0.0, 4.5e-9, 2.5e-8], len(risk))
         horizon = float(np.median(time)) + 0.5
         assume(((event == 1) & (time < horizon)).any())
         y = Surv.from_arrays(event == 1, time)

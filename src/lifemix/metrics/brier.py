@@ -93,18 +93,16 @@ def brier_score(
         raise InputError(
             f"survival must have shape ({n}, {n_times}), subjects by horizons; got {values.shape}."
         )
-    past_errors, future_errors = np.zeros(n_times), np.zeros(n_times)
-    has_rivals = bool(weights.rival.any())
+    past_weight = (weights.case + weights.rival)[:, None]
+    has_no_case = weights.case[:, None] == 0
+    total = np.zeros(n_times)
     step = max(1, _BLOCK // n_times)
     for rows in (slice(first, first + step) for first in range(0, n, step)):
         is_past = weights.time[rows, None] <= times
-        alive_error = np.square(1 - values[rows])
-        past_errors += weights.case[rows] @ (np.square(values[rows]) * is_past)
-        if has_rivals:
-            past_errors += weights.rival[rows] @ (alive_error * is_past)
-        future_errors += (alive_error * ~is_past).sum(axis=0)
-    scores = (past_errors + future_errors * weights.control) / n
-    scores = np.where(weights.defined, scores, np.nan)
+        weight = np.where(is_past, past_weight[rows], weights.control)
+        is_event_free = ~is_past | has_no_case[rows]
+        total += (weight * np.square(values[rows] - is_event_free)).sum(axis=0)
+    scores = np.where(weights.defined, total / n, np.nan)
     return float(scores[0]) if np.ndim(horizons) == 0 else scores
 
 

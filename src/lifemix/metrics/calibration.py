@@ -15,7 +15,7 @@ from scipy.stats import chi2
 
 from .._types import FloatArray, IntArray
 from ..checks import Whole, warn_user
-from ..errors import InputError, SettingError
+from ..errors import InputError
 from ..partial_likelihood import (
     RiskSets,
     hazard_increments,
@@ -49,11 +49,7 @@ __all__ = [
 ]
 
 _MARGIN = 1e-8  # predicted risks are moved inside of 0 and 1 by this
-_KNOTS = {
-    3: (0.1, 0.5, 0.9),
-    4: (0.05, 0.35, 0.65, 0.95),
-    5: (0.05, 0.275, 0.5, 0.725, 0.95),
-}
+_KNOTS = (0.1, 0.5, 0.9)  # quantiles of the transformed risk
 _MAX_ITER = 50
 _LARGEST_COEFFICIENT = 100.0  # of columns of standard deviation 1
 
@@ -159,13 +155,13 @@ def quantile_groups(values: FloatArray, n_groups: int) -> IntArray:
 
 
 def integrated_calibration_index(
-    y: TargetLike, risk: ArrayLike, horizon: float, event: int | None = 1, *, knots: int = 3
+    y: TargetLike, risk: ArrayLike, horizon: float, event: int | None = 1
 ) -> float:
     """Integrated calibration index: mean distance of predicted and smoothed observed risk.
 
     ``ICI = 1/n sum_i |p_i - o_i|``. The observed risk ``o_i`` is a smooth function of the
     prediction alone: a Fine-Gray model (with one event type, a Cox model) of a restricted cubic
-    spline of ``log(-log(1 - p))``.
+    spline of ``log(-log(1 - p))`` with three knots.
 
     Parameters
     ----------
@@ -178,8 +174,6 @@ def integrated_calibration_index(
         Time at which to evaluate.
     event : int or None, default 1
         The event type; None for events of any type.
-    knots : {3, 4, 5}, default 3
-        Number of knots of the spline.
 
     Returns
     -------
@@ -211,20 +205,16 @@ def integrated_calibration_index(
     """
     target = observed(y, "y")
     values = check_probabilities(check_risk(risk, len(target)), "risk")
-    smoothed = smooth_risk(target, values, check_horizon(horizon), check_event(event), knots)
+    smoothed = smooth_risk(target, values, check_horizon(horizon), check_event(event))
     return float(np.abs(values - smoothed).mean())
 
 
-def smooth_risk(
-    target: Target, risk: FloatArray, horizon: float, event: int | None, knots: int = 3
-) -> FloatArray:
+def smooth_risk(target: Target, risk: FloatArray, horizon: float, event: int | None) -> FloatArray:
     """Return the smoothed observed risk up to the horizon at each predicted risk, shape (n,).
 
     A Fine-Gray model (without other events, a Cox model) of a restricted cubic spline of
     log(-log(1 - risk)). All values are NaN, with a warning, if it cannot be fitted.
     """
-    if knots not in _KNOTS:
-        raise SettingError(f"knots must be 3, 4 or 5; got {knots!r}.")
     kind, time = status(target, event), target.time
     if horizon > time.max():
         reason = f"the horizon {horizon:g} lies beyond the follow-up, {time.max():g}"
@@ -238,7 +228,7 @@ def smooth_risk(
             f"{n_moved} predicted risks are 0, 1 or within {_MARGIN:g} of them, and were moved "
             "inside for the smooth calibration curve."
         )
-    basis = spline_basis(np.log(-np.log1p(-inside)), _KNOTS[knots])
+    basis = spline_basis(np.log(-np.log1p(-inside)), _KNOTS)
     event_times = np.unique(time[kind == 1])
     censoring = censoring_curve(time, kind == 0, events_first=False).before
     weight = np.ones(len(target))

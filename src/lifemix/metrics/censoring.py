@@ -14,7 +14,7 @@ import numpy as np
 from .._types import BoolArray, FloatArray
 from ..checks import Choice, warn_user
 from ..target import TargetLike
-from .inputs import check_event, observed, status
+from .inputs import check_event, look_up, observed, status
 
 __all__ = ["CensoringCurve", "HorizonWeights", "censoring_curve", "horizon_weights"]
 
@@ -40,10 +40,7 @@ class CensoringCurve:
         return self._values_at(t, "left")
 
     def _values_at(self, t: FloatArray, side: Literal["left", "right"]) -> FloatArray:
-        values, order = np.empty(len(t)), np.argsort(t)  # searching in order is faster
-        values[order] = self.values[np.searchsorted(self.time, t[order], side)]
-        values[t > self.follow_up] = np.nan
-        return values
+        return np.where(t > self.follow_up, np.nan, self.values[look_up(self.time, t, side)])
 
 
 def censoring_curve(

@@ -148,8 +148,7 @@ def permutation_importance(
         for repeat in range(n_repeats):
             order = rng.permutation(len(table))
             shuffled = table.copy()
-            for column in group:
-                shuffled[column] = table[column].iloc[order].set_axis(table.index)
+            shuffled[group] = table[group].iloc[order].set_axis(table.index)
             replicates[repeat, number] = score(shuffled) - base_score
     return PermutationImportance(
         tuple(names), grid, base_score, replicates.mean(axis=0), replicates.std(axis=0), replicates

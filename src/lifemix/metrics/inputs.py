@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
-from .._types import FloatArray, IntArray
+from .._types import FloatArray, IndexArray, IntArray
 from ..checks import as_numbers, warn_user
 from ..errors import InputError, SettingError, TargetError
 from ..target import Target, TargetLike, as_target
@@ -17,6 +19,7 @@ __all__ = [
     "check_level",
     "check_probabilities",
     "check_risk",
+    "look_up",
     "observed",
     "refuse_paths",
     "status",
@@ -109,6 +112,16 @@ def check_horizon(horizon: float) -> float:
     if np.ndim(horizon) != 0:
         raise InputError(f"horizon must be one number; got an array of shape {np.shape(horizon)}.")
     return float(times[0])
+
+
+def look_up(
+    ordered: NDArray[Any], values: NDArray[Any], side: Literal["left", "right"]
+) -> IndexArray:
+    """Return ``searchsorted(ordered, values, side)``, faster by searching in order."""
+    order = np.argsort(values)
+    index = np.empty(len(values), dtype=np.intp)
+    index[order] = np.searchsorted(ordered, values[order], side)
+    return index
 
 
 def undefined(reason: str) -> float:

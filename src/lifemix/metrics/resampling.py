@@ -235,17 +235,17 @@ def _resamples(
 ) -> Iterator[tuple[IndexArray, Target]]:
     """Yield rows and target of each resample: n subjects, drawn with replacement."""
     n, number = target.n_subjects, target.subject_numbers
-    by_subject, sizes = np.argsort(number, kind="stable"), np.bincount(number)
-    starts = np.cumsum(sizes) - sizes
+    ends = np.cumsum(np.bincount(number))
+    rows_of_subjects = np.split(np.argsort(number, kind="stable"), ends[:-1])
     for _ in range(n_resamples):
         drawn = generator.integers(0, n, n)
         if target.subject is None:
             yield drawn, target.take(drawn)
             continue
-        lengths = sizes[drawn]
-        draw_number = np.repeat(np.arange(n), lengths)  # a subject drawn twice counts as two
-        row_in_subject = np.arange(len(draw_number)) - (np.cumsum(lengths) - lengths)[draw_number]
-        rows = by_subject[starts[drawn][draw_number] + row_in_subject]
+        drawn_rows = [rows_of_subjects[subject] for subject in drawn]
+        rows = np.concatenate(drawn_rows)
+        # A subject drawn twice counts as two.
+        draw_number = np.repeat(np.arange(n), [len(rows) for rows in drawn_rows])
         sample = replace(target.take(rows), subject=draw_number)
         if sample.path is not None:
             path_offset = draw_number * (sample.path.max() + 1)
